@@ -1,0 +1,120 @@
+#include "base/arena.h"
+
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BLOCK_BYTES_MIN = 1024, BLOCK_BYTES_USUAL = 8192 };
+
+struct arena_block {
+    struct arena_block *next;
+    size_t bytes;
+    _Alignas(16) char data[];
+};
+
+static _Noreturn void out_of_memory(void)
+{
+    (void)fputs("nod: out of memory\n", stderr);
+    abort();
+}
+
+void *heap_new(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+void *heap_grow(void *old, size_t bytes)
+{
+    void *p = realloc(old, bytes ? bytes : 1);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
+static void add_block(struct arena *arena, size_t bytes)
+{
+    size_t size = arena->blocks ? BLOCK_BYTES_USUAL : BLOCK_BYTES_MIN;
+    if (size < bytes)
+        size = bytes;
+    struct arena_block *block = malloc(sizeof *block + size);
+    if (!block)
+        out_of_memory();
+    block->next = arena->blocks;
+    block->bytes = size;
+    arena->blocks = block;
+    arena->at = block->data;
+    arena->end = block->data + size;
+}
+
+char *arena_bytes(struct arena *arena, size_t bytes)
+{
+    CHECK(bytes <= SIZE_MAX / 4);
+    if ((size_t)(arena->end - arena->at) < bytes)
+        add_block(arena, bytes);
+    char *p = arena->at;
+    arena->at += bytes;
+    return p;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    size_t skew = (size_t)(-(uintptr_t)arena->at & 15);
+    if ((size_t)(arena->end - arena->at) < skew)
+        arena->at = arena->end;
+    else
+        arena->at += skew;
+    if ((size_t)(arena->end - arena->at) < bytes)
+        add_block(arena, bytes);
+    void *p = arena_bytes(arena, bytes);
+    memset(p, 0, bytes);
+    return p;
+}
+
+struct str arena_str(struct arena *arena, struct str s)
+{
+    char *p = arena_bytes(arena, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return (struct str){p, s.n};
+}
+
+const char *arena_c(struct arena *arena, struct str s) { return arena_str(arena, s).p; }
+
+struct str arena_printf(struct arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    CHECK(n >= 0);
+    char *p = arena_bytes(arena, (size_t)n + 1);
+    (void)vsnprintf(p, (size_t)n + 1, format, again);
+    va_end(again);
+    return (struct str){p, (size_t)n};
+}
+
+void arena_done(struct arena *arena)
+{
+    struct arena_block *block = arena->blocks;
+    while (block) {
+        struct arena_block *next = block->next;
+        free(block);
+        block = next;
+    }
+    *arena = (struct arena){0};
+}
+
+struct arena arena_take(struct arena *arena)
+{
+    struct arena taken = *arena;
+    *arena = (struct arena){0};
+    return taken;
+}

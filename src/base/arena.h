@@ -1,0 +1,45 @@
+/* struct arena: memory that belongs to one lifetime (a request, a message, a batch of events).
+ *
+ * If a function takes an arena, its result lives there and nobody frees it. A zeroed arena is ready to
+ * use. Small allocations never fail: out of memory ends the process, which our log makes safe. Sizes
+ * that come from outside must meet a named limit before they reach an arena.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/str.h"
+
+#include <stddef.h>
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks;
+    char *at;
+    char *end;
+};
+
+/* Zeroed, aligned for any type. */
+void *arena_alloc(struct arena *arena, size_t bytes);
+/* Uninitialised bytes, aligned to nothing. */
+char *arena_bytes(struct arena *arena, size_t bytes);
+/* A copy with a terminator after it (not counted in n). */
+struct str arena_str(struct arena *arena, struct str s);
+struct str arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same bytes as a C string. */
+const char *arena_c(struct arena *arena, struct str s);
+/* Gives back everything; the arena is ready to use again. */
+void arena_done(struct arena *arena);
+/* Moves everything to the caller and leaves the arena empty. */
+struct arena arena_take(struct arena *arena);
+
+#define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
+#define arena_array(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (count)))
+/* `ARENA_SCOPE(a);` declares an arena that is given back at the end of the block. */
+#define ARENA_SCOPE(name) __attribute__((cleanup(arena_done))) struct arena name = {0}
+
+/* The heap, for the few long-lived objects: zeroed, never NULL. */
+void *heap_new(size_t bytes);
+void *heap_grow(void *old, size_t bytes);
+
+#endif

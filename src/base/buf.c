@@ -1,0 +1,101 @@
+#include "base/buf.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void buf_done(struct buf *buf)
+{
+    free(buf->p);
+    *buf = (struct buf){.max = buf->max};
+}
+
+char *buf_room(struct buf *buf, size_t bytes)
+{
+    if (buf->over || bytes > buf->max || buf->n > buf->max - bytes) {
+        buf->over = true;
+        return NULL;
+    }
+    size_t want = buf->n + bytes;
+    if (want + 1 > buf->cap) {
+        size_t cap = buf->cap ? buf->cap : 64;
+        while (cap < want + 1)
+            cap *= 2;
+        buf->p = heap_grow(buf->p, cap);
+        buf->cap = cap;
+    }
+    return buf->p + buf->n;
+}
+
+void buf_put(struct buf *buf, struct str s)
+{
+    char *to = buf_room(buf, s.n);
+    if (to && s.n) {
+        memcpy(to, s.p, s.n);
+        buf->n += s.n;
+    }
+}
+
+void buf_puts(struct buf *buf, const char *c) { buf_put(buf, str_of(c)); }
+
+void buf_putc(struct buf *buf, char c)
+{
+    char *to = buf_room(buf, 1);
+    if (to) {
+        *to = c;
+        buf->n++;
+    }
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    CHECK(n >= 0);
+    char *to = buf_room(buf, (size_t)n);
+    if (to) {
+        (void)vsnprintf(to, (size_t)n + 1, format, again);
+        buf->n += (size_t)n;
+    }
+    va_end(again);
+}
+
+void buf_u64(struct buf *buf, uint64_t value)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    buf_put(buf, (struct str){digits + at, sizeof digits - at});
+}
+
+void buf_i64(struct buf *buf, int64_t value)
+{
+    if (value < 0)
+        buf_putc(buf, '-');
+    buf_u64(buf, value < 0 ? -(uint64_t)value : (uint64_t)value);
+}
+
+void buf_drop(struct buf *buf, size_t bytes)
+{
+    CHECK(bytes <= buf->n);
+    if (bytes && bytes < buf->n)
+        memmove(buf->p, buf->p + bytes, buf->n - bytes);
+    buf->n -= bytes;
+}
+
+const char *buf_c(struct buf *buf)
+{
+    if (!buf->p)
+        return "";
+    buf->p[buf->n] = '\0';
+    return buf->p;
+}

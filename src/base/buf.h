@@ -1,0 +1,41 @@
+/* struct buf: bytes that grow up to a ceiling.
+ *
+ * A buffer knows the most it may ever hold. Appending beyond that does nothing and is remembered, so
+ * that one look at `over` at the end suffices. A zeroed buffer has no room: start with `buf_init`.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct buf {
+    char *p;
+    size_t n;
+    size_t cap;
+    size_t max;
+    bool over;
+};
+
+static inline struct buf buf_init(size_t bytes_max) { return (struct buf){.max = bytes_max}; }
+void buf_done(struct buf *buf);
+#define BUF_SCOPE(name, bytes_max) \
+    __attribute__((cleanup(buf_done))) struct buf name = buf_init(bytes_max)
+
+void buf_put(struct buf *buf, struct str s);
+void buf_puts(struct buf *buf, const char *c);
+void buf_putc(struct buf *buf, char c);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_u64(struct buf *buf, uint64_t value);
+void buf_i64(struct buf *buf, int64_t value);
+/* Makes room for `bytes` more and returns where they go (NULL when over the ceiling); commit with n +=. */
+char *buf_room(struct buf *buf, size_t bytes);
+/* Drops the first `bytes`. */
+void buf_drop(struct buf *buf, size_t bytes);
+static inline void buf_clear(struct buf *buf) { buf->n = 0; buf->over = false; }
+static inline struct str buf_str(const struct buf *buf) { return (struct str){buf->p, buf->n}; }
+/* The same bytes as a C string that lives until the next change. */
+const char *buf_c(struct buf *buf);
+
+#endif

@@ -1,0 +1,79 @@
+#include "base/digest.h"
+
+#include "base/err.h"
+
+#include <openssl/evp.h>
+#include <pthread.h>
+
+/* Fetching an algorithm costs more than hashing an event: once per process, one context per thread. */
+static EVP_MD *sha256;
+static pthread_once_t sha256_once = PTHREAD_ONCE_INIT;
+static _Thread_local EVP_MD_CTX *context;
+static pthread_key_t context_key;
+
+static void free_context(void *p) { EVP_MD_CTX_free(p); }
+
+static void fetch_sha256(void)
+{
+    sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    CHECK(sha256);
+    CHECK(pthread_key_create(&context_key, free_context) == 0);
+}
+
+static EVP_MD_CTX *begin(void)
+{
+    (void)pthread_once(&sha256_once, fetch_sha256);
+    if (!context) {
+        context = EVP_MD_CTX_new();
+        CHECK(context);
+        CHECK(pthread_setspecific(context_key, context) == 0);
+    }
+    CHECK(EVP_DigestInit_ex2(context, sha256, NULL) == 1);
+    return context;
+}
+
+struct digest digest_of(struct str s)
+{
+    struct digest digest;
+    EVP_MD_CTX *c = begin();
+    CHECK(EVP_DigestUpdate(c, s.p, s.n) == 1);
+    CHECK(EVP_DigestFinal_ex(c, digest.bytes, NULL) == 1);
+    return digest;
+}
+
+struct digest digest_of_pieces(const struct str *pieces, size_t count)
+{
+    struct digest digest;
+    EVP_MD_CTX *c = begin();
+    for (size_t i = 0; i < count; i++) {
+        unsigned char length[8];
+        for (int k = 0; k < 8; k++)
+            length[k] = (unsigned char)((uint64_t)pieces[i].n >> (56 - 8 * k));
+        CHECK(EVP_DigestUpdate(c, length, sizeof length) == 1);
+        CHECK(EVP_DigestUpdate(c, pieces[i].p, pieces[i].n) == 1);
+    }
+    CHECK(EVP_DigestFinal_ex(c, digest.bytes, NULL) == 1);
+    return digest;
+}
+
+void digest_hex(const struct digest *digest, char out[DIGEST_HEX_BYTES])
+{
+    static const char hex[] = "0123456789abcdef";
+    for (int i = 0; i < DIGEST_BYTES; i++) {
+        out[2 * i] = hex[digest->bytes[i] >> 4];
+        out[2 * i + 1] = hex[digest->bytes[i] & 15];
+    }
+    out[2 * DIGEST_BYTES] = '\0';
+}
+
+bool digest_eq(const struct digest *a, const struct digest *b)
+{
+    return memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;
+}
+
+void digest_sha1_base64(struct str s, char out[32])
+{
+    unsigned char sum[20];
+    CHECK(EVP_Digest(s.p, s.n, sum, NULL, EVP_sha1(), NULL) == 1);
+    (void)EVP_EncodeBlock((unsigned char *)out, sum, sizeof sum);
+}

@@ -1,0 +1,21 @@
+/* SHA-256, from OpenSSL (the only file that knows it is digest.c). */
+#ifndef BASE_DIGEST_H
+#define BASE_DIGEST_H
+
+#include "base/str.h"
+
+enum { DIGEST_BYTES = 32, DIGEST_HEX_BYTES = 65 };
+
+struct digest {
+    unsigned char bytes[DIGEST_BYTES];
+};
+
+struct digest digest_of(struct str s);
+/* Over several pieces in a row; each piece is preceded by its length, so that borders count. */
+struct digest digest_of_pieces(const struct str *pieces, size_t count);
+void digest_hex(const struct digest *digest, char out[DIGEST_HEX_BYTES]);
+bool digest_eq(const struct digest *a, const struct digest *b);
+/* RFC 6455 needs SHA-1 in base 64 for its handshake, and nothing else does. */
+void digest_sha1_base64(struct str s, char out[32]);
+
+#endif

@@ -1,0 +1,69 @@
+#include "base/id.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/random.h>
+
+static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+
+void id_random(void *bytes, size_t n)
+{
+    char *to = bytes;
+    while (n) {
+        ssize_t got = getrandom(to, n, 0);
+        CHECK(got > 0 || errno == EINTR);
+        if (got > 0) {
+            to += got;
+            n -= (size_t)got;
+        }
+    }
+}
+
+static void letters(char *out, size_t count)
+{
+    unsigned char random[64];
+    CHECK(count <= sizeof random);
+    id_random(random, count);
+    for (size_t i = 0; i < count; i++)
+        out[i] = alphabet[random[i] & 31];
+    out[count] = '\0';
+}
+
+struct id id_new(const char *prefix)
+{
+    struct id id;
+    char random[27];
+    letters(random, 26);
+    (void)snprintf(id.text, sizeof id.text, "%s_%s", prefix, random);
+    return id;
+}
+
+struct id id_short(void)
+{
+    struct id id;
+    letters(id.text, 8);
+    return id;
+}
+
+void id_secret(char out[ID_SECRET_BYTES])
+{
+    memcpy(out, "nod_", 4);
+    letters(out + 4, 52);
+}
+
+bool id_acceptable(struct str s)
+{
+    if (s.n == 0 || s.n > LIMIT_ID_BYTES)
+        return false;
+    bool only_dots = true;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c <= 0x20 || c >= 0x7f || c == '/' || c == '"' || c == '\\' || c == '?' || c == '#' || c == '%')
+            return false;
+        only_dots = only_dots && c == '.';
+    }
+    return !only_dots;
+}

@@ -1,0 +1,23 @@
+/* Names for things: a prefix and 128 random bits in base 32 (26 lower-case letters and digits). */
+#ifndef BASE_ID_H
+#define BASE_ID_H
+
+#include "base/str.h"
+
+enum { ID_BYTES = 40, ID_SECRET_BYTES = 64 };
+
+struct id {
+    char text[ID_BYTES];
+};
+
+/* "ses" gives "ses_0f3k…". */
+struct id id_new(const char *prefix);
+/* Eight random characters: unique within one session. */
+struct id id_short(void);
+/* 256 random bits: "nod_…", for tokens. */
+void id_secret(char out[ID_SECRET_BYTES]);
+/* Printable ASCII without blanks, quotes, slashes or dots-only: what an agent may bring as an id. */
+bool id_acceptable(struct str s);
+void id_random(void *bytes, size_t n);
+
+#endif

@@ -1,0 +1,488 @@
+/* The strict reader. See json.h for what it accepts; the writer is json_out.c. */
+#include "base/json.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct reader {
+    struct arena *arena;
+    const char *start;
+    const char *at;
+    const char *end;
+    unsigned depth;
+    struct err *err;
+};
+
+static struct rc bad(struct reader *r, const char *what)
+{
+    return err_set(r->err, ERR_INVALID, "not valid JSON: %s at byte %zu", what, (size_t)(r->at - r->start));
+}
+
+static void skip_blanks(struct reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r'))
+        r->at++;
+}
+
+static bool digit(const struct reader *r) { return r->at < r->end && *r->at >= '0' && *r->at <= '9'; }
+
+static struct rc read_digits(struct reader *r)
+{
+    if (!digit(r))
+        return bad(r, "a digit is missing");
+    while (digit(r))
+        r->at++;
+    return RC_OK;
+}
+
+static struct rc read_number(struct reader *r, struct json *value)
+{
+    value->type = JSON_NUMBER;
+    if (*r->at == '-')
+        r->at++;
+    if (r->at < r->end && *r->at == '0')
+        r->at++;
+    else
+        TRY(read_digits(r));
+    if (r->at < r->end && *r->at == '.') {
+        r->at++;
+        TRY(read_digits(r));
+    }
+    if (r->at < r->end && (*r->at == 'e' || *r->at == 'E')) {
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-'))
+            r->at++;
+        TRY(read_digits(r));
+    }
+    return RC_OK;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Four hex digits after `\u`. */
+static struct rc read_unit(struct reader *r, uint32_t *ret_unit)
+{
+    uint32_t unit = 0;
+    if (r->end - r->at < 4)
+        return bad(r, "a \\u escape is cut off");
+    for (int i = 0; i < 4; i++) {
+        int v = hex_value(r->at[i]);
+        if (v < 0)
+            return bad(r, "a \\u escape has a character that is no hex digit");
+        unit = unit << 4 | (uint32_t)v;
+    }
+    r->at += 4;
+    *ret_unit = unit;
+    return RC_OK;
+}
+
+static struct rc read_code_point(struct reader *r, uint32_t *ret_code)
+{
+    uint32_t high, low;
+    TRY(read_unit(r, &high));
+    if (high == 0)
+        return bad(r, "\\u0000 is not allowed");
+    if (high < 0xd800 || high > 0xdfff) {
+        *ret_code = high;
+        return RC_OK;
+    }
+    if (high > 0xdbff || r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+        return bad(r, "a lone surrogate");
+    r->at += 2;
+    TRY(read_unit(r, &low));
+    if (low < 0xdc00 || low > 0xdfff)
+        return bad(r, "a lone surrogate");
+    *ret_code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+    return RC_OK;
+}
+
+static char simple_escape(char c)
+{
+    switch (c) {
+    case '"': case '\\': case '/': return c;
+    case 'b': return '\b';
+    case 'f': return '\f';
+    case 'n': return '\n';
+    case 'r': return '\r';
+    case 't': return '\t';
+    default: return 0;
+    }
+}
+
+/* One escape, r->at behind the backslash; its bytes go to `to`. */
+static struct rc read_escape(struct reader *r, char **to)
+{
+    uint32_t code = 0;
+    if (r->at == r->end)
+        return bad(r, "a string is not closed");
+    char c = *r->at;
+    if (c == 'u') {
+        r->at++;
+        TRY(read_code_point(r, &code));
+        *to += utf8_encode(code, *to);
+        return RC_OK;
+    }
+    char plain = simple_escape(c);
+    if (!plain)
+        return bad(r, "an unknown escape");
+    r->at++;
+    *(*to)++ = plain;
+    return RC_OK;
+}
+
+/* Bytes that stand for themselves, up to a quote or backslash. */
+static struct rc skip_plain(struct reader *r)
+{
+    while (r->at < r->end) {
+        unsigned char c = (unsigned char)*r->at;
+        if (c == '"' || c == '\\')
+            return RC_OK;
+        if (c < 0x20)
+            return bad(r, "a control character in a string");
+        if (c < 0x80) {
+            r->at++;
+            continue;
+        }
+        size_t n = utf8_valid_one((struct str){r->at, (size_t)(r->end - r->at)});
+        if (n == 0)
+            return bad(r, "invalid UTF-8");
+        r->at += n;
+    }
+    return bad(r, "a string is not closed");
+}
+
+/* r->at is at the opening quote. A decoded string is never longer than its escaped form. */
+static struct rc read_string(struct reader *r, struct str *ret_text)
+{
+    const char *start = ++r->at;
+    TRY(skip_plain(r));
+    if (*r->at == '"') {
+        *ret_text = (struct str){start, (size_t)(r->at - start)};
+        r->at++;
+        return RC_OK;
+    }
+    const char *close = r->at;
+    while (close < r->end && *close != '"')
+        close += *close == '\\' ? 2 : 1;
+    if (close >= r->end)
+        return bad(r, "a string is not closed");
+    char *text = arena_bytes(r->arena, (size_t)(close - start));
+    char *to = text;
+    const char *from = start;
+    while (*r->at != '"') {
+        memcpy(to, from, (size_t)(r->at - from));
+        to += r->at - from;
+        r->at++;
+        TRY(read_escape(r, &to));
+        from = r->at;
+        TRY(skip_plain(r));
+    }
+    memcpy(to, from, (size_t)(r->at - from));
+    to += r->at - from;
+    r->at++;
+    *ret_text = (struct str){text, (size_t)(to - text)};
+    return RC_OK;
+}
+
+static struct rc read_word(struct reader *r, struct json *value, struct str word, enum json_type type)
+{
+    if ((size_t)(r->end - r->at) < word.n || memcmp(r->at, word.p, word.n) != 0)
+        return bad(r, "a word that is not null, true or false");
+    r->at += word.n;
+    value->type = type;
+    return RC_OK;
+}
+
+static uint64_t key_hash(struct str key)
+{
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; i < key.n; i++)
+        hash = (hash ^ (unsigned char)key.p[i]) * 1099511628211u;
+    return hash ^ hash >> 29;
+}
+
+enum { FEW_KEYS = 12 };
+
+static struct rc twice(struct reader *r, struct str key)
+{
+    return err_set(r->err, ERR_INVALID, "not valid JSON: the key \"%.*s\" stands twice in one object",
+                   (int)(key.n > 60 ? 60 : key.n), key.p);
+}
+
+/* Many keys: sorted by hash, so that equal ones stand together; linear probing would invite crafted keys. */
+struct hashed_key {
+    uint64_t hash;
+    struct str key;
+};
+
+static int by_hash(const void *a, const void *b)
+{
+    const struct hashed_key *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return str_cmp(x->key, y->key);
+}
+
+static struct rc check_many_keys(struct reader *r, const struct json *object)
+{
+    ARENA_SCOPE(scratch);
+    struct hashed_key *keys = arena_array(&scratch, struct hashed_key, object->count);
+    size_t n = 0;
+    for (const struct json *member = object->first; member; member = member->next)
+        keys[n++] = (struct hashed_key){key_hash(member->key), member->key};
+    qsort(keys, n, sizeof *keys, by_hash);
+    for (size_t i = 1; i < n; i++)
+        if (keys[i].hash == keys[i - 1].hash && str_eq(keys[i].key, keys[i - 1].key))
+            return twice(r, keys[i].key);
+    return RC_OK;
+}
+
+static struct rc check_keys(struct reader *r, const struct json *object)
+{
+    if (object->count > FEW_KEYS)
+        return check_many_keys(r, object);
+    for (const struct json *a = object->first; a; a = a->next)
+        for (const struct json *b = a->next; b; b = b->next)
+            if (str_eq(a->key, b->key))
+                return twice(r, a->key);
+    return RC_OK;
+}
+
+static struct rc read_value(struct reader *r, struct json *value);
+
+static struct rc read_key(struct reader *r, struct json *member)
+{
+    if (r->at == r->end || *r->at != '"')
+        return bad(r, "a key is missing");
+    TRY(read_string(r, &member->key));
+    skip_blanks(r);
+    if (r->at == r->end || *r->at != ':')
+        return bad(r, "a ':' is missing");
+    r->at++;
+    skip_blanks(r);
+    return RC_OK;
+}
+
+/* Behind a child: true when another follows, false when the bracket was closed. */
+static struct rc read_separator(struct reader *r, char close, bool *ret_more)
+{
+    skip_blanks(r);
+    if (r->at == r->end || (*r->at != ',' && *r->at != close))
+        return bad(r, "a ',' or closing bracket is missing");
+    *ret_more = *r->at++ == ',';
+    skip_blanks(r);
+    return RC_OK;
+}
+
+static struct rc read_children(struct reader *r, struct json *value, char close)
+{
+    const struct json **last = &value->first;
+    bool more = true;
+    if (++r->depth > LIMIT_JSON_DEPTH)
+        return bad(r, "nested too deep");
+    r->at++;
+    skip_blanks(r);
+    if (r->at < r->end && *r->at == close) {
+        r->at++;
+        more = false;
+    }
+    while (more) {
+        struct json *child = arena_new(r->arena, struct json);
+        if (close == '}')
+            TRY(read_key(r, child));
+        TRY(read_value(r, child));
+        *last = child;
+        last = &child->next;
+        value->count++;
+        TRY(read_separator(r, close, &more));
+    }
+    r->depth--;
+    return RC_OK;
+}
+
+static struct rc read_value(struct reader *r, struct json *value)
+{
+    const char *start = r->at;
+    struct rc rc;
+    if (r->at == r->end)
+        return bad(r, "a value is missing");
+    switch (*r->at) {
+    case '{':
+        value->type = JSON_OBJECT;
+        rc = read_children(r, value, '}');
+        if (rc_ok(rc))
+            rc = check_keys(r, value);
+        break;
+    case '[':
+        value->type = JSON_ARRAY;
+        rc = read_children(r, value, ']');
+        break;
+    case '"':
+        value->type = JSON_STRING;
+        rc = read_string(r, &value->text);
+        break;
+    case 't': rc = read_word(r, value, STR("true"), JSON_TRUE); break;
+    case 'f': rc = read_word(r, value, STR("false"), JSON_FALSE); break;
+    case 'n': rc = read_word(r, value, STR("null"), JSON_NULL); break;
+    default: rc = read_number(r, value); break;
+    }
+    value->raw = (struct str){start, (size_t)(r->at - start)};
+    return rc;
+}
+
+struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err)
+{
+    struct reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n, .err = err};
+    struct json *value = arena_new(arena, struct json);
+    skip_blanks(&r);
+    TRY(read_value(&r, value));
+    skip_blanks(&r);
+    if (r.at != r.end)
+        return bad(&r, "bytes after the value");
+    *ret_value = value;
+    return RC_OK;
+}
+
+const struct json *json_get_str(const struct json *object, struct str key)
+{
+    if (!object || object->type != JSON_OBJECT)
+        return NULL;
+    for (const struct json *member = object->first; member; member = member->next)
+        if (str_eq(member->key, key))
+            return member;
+    return NULL;
+}
+
+const struct json *json_get(const struct json *object, const char *key)
+{
+    return json_get_str(object, str_of(key));
+}
+
+struct str json_text(const struct json *object, const char *key)
+{
+    const struct json *member = json_get(object, key);
+    return member && member->type == JSON_STRING ? member->text : STR_NONE;
+}
+
+bool json_bool(const struct json *object, const char *key, bool otherwise)
+{
+    const struct json *member = json_get(object, key);
+    if (member && (member->type == JSON_TRUE || member->type == JSON_FALSE))
+        return member->type == JSON_TRUE;
+    return otherwise;
+}
+
+bool json_i64(const struct json *number, int64_t *ret_value)
+{
+    uint64_t size;
+    if (!number || number->type != JSON_NUMBER)
+        return false;
+    bool negative = number->raw.p[0] == '-';
+    if (!str_to_u64(str_sub(number->raw, negative, number->raw.n), &size) || size > INT64_MAX)
+        return false;
+    *ret_value = negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
+/* The member when it is there and not null. */
+static const struct json *wanted(const struct json *object, const char *key)
+{
+    const struct json *member = json_get(object, key);
+    return member && member->type != JSON_NULL ? member : NULL;
+}
+
+struct rc json_want_str(const struct json *object, const char *key, size_t bytes_max, struct str *ret_text,
+                        struct err *err)
+{
+    const struct json *member = wanted(object, key);
+    if (!member)
+        return RC_OK;
+    if (member->type != JSON_STRING)
+        return err_set(err, ERR_INVALID, "\"%s\" must be a string", key);
+    if (member->text.n > bytes_max)
+        return err_set(err, ERR_INVALID, "\"%s\" is longer than %zu bytes", key, bytes_max);
+    *ret_text = member->text;
+    return RC_OK;
+}
+
+struct rc json_want_i64(const struct json *object, const char *key, int64_t min, int64_t max,
+                        int64_t *ret_value, struct err *err)
+{
+    const struct json *member = wanted(object, key);
+    int64_t value;
+    if (!member)
+        return RC_OK;
+    if (!json_i64(member, &value) || value < min || value > max)
+        return err_set(err, ERR_INVALID, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64, key,
+                       min, max);
+    *ret_value = value;
+    return RC_OK;
+}
+
+struct rc json_want_bool(const struct json *object, const char *key, bool *ret_value, struct err *err)
+{
+    const struct json *member = wanted(object, key);
+    if (!member)
+        return RC_OK;
+    if (member->type != JSON_TRUE && member->type != JSON_FALSE)
+        return err_set(err, ERR_INVALID, "\"%s\" must be true or false", key);
+    *ret_value = member->type == JSON_TRUE;
+    return RC_OK;
+}
+
+struct rc json_want_object(const struct json *object, const char *key, const struct json **ret_value,
+                           struct err *err)
+{
+    const struct json *member = wanted(object, key);
+    if (!member)
+        return RC_OK;
+    if (member->type != JSON_OBJECT)
+        return err_set(err, ERR_INVALID, "\"%s\" must be an object", key);
+    *ret_value = member;
+    return RC_OK;
+}
+
+/* The next byte that counts: blanks between tokens are passed over, those in strings are not. */
+static int next_byte(struct str s, size_t *at, bool *in_string)
+{
+    while (*at < s.n) {
+        char c = s.p[(*at)++];
+        if (*in_string || !(c == ' ' || c == '\t' || c == '\n' || c == '\r'))
+            return (unsigned char)c;
+    }
+    return -1;
+}
+
+bool json_same_tokens(struct str a, struct str b)
+{
+    size_t i = 0, k = 0;
+    bool in_string = false, escaped = false;
+    if (str_eq(a, b))
+        return true;
+    for (;;) {
+        bool in_b = in_string;
+        int x = next_byte(a, &i, &in_string);
+        int y = next_byte(b, &k, &in_b);
+        if (x != y)
+            return false;
+        if (x < 0)
+            return true;
+        if (in_string)
+            in_string = escaped || x != '"';
+        else
+            in_string = x == '"';
+        escaped = in_string && !escaped && x == '\\';
+    }
+}

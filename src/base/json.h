@@ -1,0 +1,85 @@
+/* JSON: a strict reader that keeps the bytes it read, and a writer.
+ *
+ * The reader takes RFC 8259 and nothing else: one value, no trailing bytes, valid UTF-8 without NUL
+ * (neither raw nor as \u0000), no lone surrogates, no duplicate keys at any level (compared decoded),
+ * at most LIMIT_JSON_DEPTH levels. Every value knows its exact bytes in the text (`raw`), which is how a
+ * tool's input is stored and run as it came: numbers are never converted.
+ * Nodes live in the arena; `raw`, and strings without escapes, are views into the text.
+ */
+#ifndef BASE_JSON_H
+#define BASE_JSON_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+    enum json_type type;
+    unsigned count;            /* children */
+    struct str raw;            /* the value's bytes as they came */
+    struct str text;           /* a string's characters, decoded */
+    struct str key;            /* decoded, when this is a member of an object */
+    const struct json *first;  /* children, in order */
+    const struct json *next;
+};
+
+struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err);
+
+/* The member of that name, NULL when there is none (or `object` is NULL or no object). */
+const struct json *json_get(const struct json *object, const char *key);
+const struct json *json_get_str(const struct json *object, struct str key);
+/* The text of a string member, STR_NONE when it is missing or no string. */
+struct str json_text(const struct json *object, const char *key);
+bool json_bool(const struct json *object, const char *key, bool otherwise);
+/* An integer that fits and was written without fraction or exponent. */
+bool json_i64(const struct json *number, int64_t *ret_value);
+
+/* Typed reading of a request: absent is fine and leaves *ret alone; a wrong type is ERR_INVALID with
+ * words that name the field. `null` counts as absent. */
+struct rc json_want_str(const struct json *object, const char *key, size_t bytes_max, struct str *ret_text,
+                        struct err *err);
+struct rc json_want_i64(const struct json *object, const char *key, int64_t min, int64_t max,
+                        int64_t *ret_value, struct err *err);
+struct rc json_want_bool(const struct json *object, const char *key, bool *ret_value, struct err *err);
+struct rc json_want_object(const struct json *object, const char *key, const struct json **ret_value,
+                           struct err *err);
+
+/* Whether two values are written alike but for blanks between tokens. */
+bool json_same_tokens(struct str a, struct str b);
+
+/* The writer puts commas by itself. */
+struct json_out {
+    struct buf *buf;
+    bool comma;
+};
+
+static inline struct json_out json_out(struct buf *buf) { return (struct json_out){buf, false}; }
+void json_open(struct json_out *out, char bracket);   /* '{' or '[' */
+void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
+void json_key(struct json_out *out, const char *key);
+void json_key_str(struct json_out *out, struct str key);
+/* Invalid UTF-8 becomes U+FFFD: what we write can always be read. */
+void json_put_str(struct json_out *out, struct str value);
+void json_put_u64(struct json_out *out, uint64_t value);
+void json_put_i64(struct json_out *out, int64_t value);
+void json_put_double(struct json_out *out, double value);
+void json_put_bool(struct json_out *out, bool value);
+void json_put_null(struct json_out *out);
+/* Bytes that are JSON already. */
+void json_put_raw(struct json_out *out, struct str json);
+/* RFC 3339 with milliseconds, UTC. */
+void json_put_time(struct json_out *out, int64_t at_ms);
+
+/* Key and value in one. The first two leave out an empty string or null. */
+void json_member(struct json_out *out, const char *key, struct str value);
+void json_member_raw(struct json_out *out, const char *key, struct str json);
+void json_member_u64(struct json_out *out, const char *key, uint64_t value);
+void json_member_i64(struct json_out *out, const char *key, int64_t value);
+void json_member_bool(struct json_out *out, const char *key, bool value);
+void json_member_null(struct json_out *out, const char *key);
+void json_member_time(struct json_out *out, const char *key, int64_t at_ms);
+
+#endif

@@ -1,0 +1,184 @@
+/* The writer of json.h: one flag knows whether a comma is due. */
+#include "base/json.h"
+
+#include "base/stamp.h"
+#include "base/utf8.h"
+
+#include <math.h>
+
+static void comma(struct json_out *out)
+{
+    if (out->comma)
+        buf_putc(out->buf, ',');
+    out->comma = true;
+}
+
+void json_open(struct json_out *out, char bracket)
+{
+    comma(out);
+    buf_putc(out->buf, bracket);
+    out->comma = false;
+}
+
+void json_close(struct json_out *out, char bracket)
+{
+    buf_putc(out->buf, bracket);
+    out->comma = true;
+}
+
+static void escape_byte(struct buf *buf, unsigned char c)
+{
+    switch (c) {
+    case '"': buf_put(buf, STR("\\\"")); break;
+    case '\\': buf_put(buf, STR("\\\\")); break;
+    case '\n': buf_put(buf, STR("\\n")); break;
+    case '\r': buf_put(buf, STR("\\r")); break;
+    case '\t': buf_put(buf, STR("\\t")); break;
+    default: buf_printf(buf, "\\u%04x", c); break;
+    }
+}
+
+/* How many bytes from `at` can be copied as they are. */
+static size_t plain_run(struct str s, size_t at)
+{
+    size_t i = at;
+    while (i < s.n) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+            break;
+        size_t n = c < 0x80 ? 1 : utf8_valid_one(str_sub(s, i, s.n));
+        if (n == 0)
+            break;
+        i += n;
+    }
+    return i - at;
+}
+
+static void put_quoted(struct buf *buf, struct str s)
+{
+    buf_putc(buf, '"');
+    for (size_t i = 0; i < s.n;) {
+        size_t n = plain_run(s, i);
+        buf_put(buf, str_sub(s, i, i + n));
+        i += n;
+        if (i == s.n)
+            break;
+        unsigned char c = (unsigned char)s.p[i++];
+        if (c < 0x80)
+            escape_byte(buf, c);
+        else
+            buf_put(buf, STR("\\ufffd"));
+    }
+    buf_putc(buf, '"');
+}
+
+void json_key_str(struct json_out *out, struct str key)
+{
+    comma(out);
+    put_quoted(out->buf, key);
+    buf_putc(out->buf, ':');
+    out->comma = false;
+}
+
+void json_key(struct json_out *out, const char *key) { json_key_str(out, str_of(key)); }
+
+void json_put_str(struct json_out *out, struct str value)
+{
+    comma(out);
+    put_quoted(out->buf, value);
+}
+
+void json_put_u64(struct json_out *out, uint64_t value)
+{
+    comma(out);
+    buf_u64(out->buf, value);
+}
+
+void json_put_i64(struct json_out *out, int64_t value)
+{
+    comma(out);
+    buf_i64(out->buf, value);
+}
+
+void json_put_double(struct json_out *out, double value)
+{
+    comma(out);
+    if (isfinite(value))
+        buf_printf(out->buf, "%.6g", value);
+    else
+        buf_put(out->buf, STR("null"));
+}
+
+void json_put_bool(struct json_out *out, bool value)
+{
+    comma(out);
+    buf_put(out->buf, value ? STR("true") : STR("false"));
+}
+
+void json_put_null(struct json_out *out)
+{
+    comma(out);
+    buf_put(out->buf, STR("null"));
+}
+
+void json_put_raw(struct json_out *out, struct str json)
+{
+    comma(out);
+    buf_put(out->buf, json);
+}
+
+void json_put_time(struct json_out *out, int64_t at_ms)
+{
+    char text[STAMP_BYTES];
+    stamp_format(at_ms, text);
+    comma(out);
+    buf_putc(out->buf, '"');
+    buf_puts(out->buf, text);
+    buf_putc(out->buf, '"');
+}
+
+void json_member(struct json_out *out, const char *key, struct str value)
+{
+    if (str_empty(value))
+        return;
+    json_key(out, key);
+    json_put_str(out, value);
+}
+
+void json_member_raw(struct json_out *out, const char *key, struct str json)
+{
+    if (str_empty(json))
+        return;
+    json_key(out, key);
+    json_put_raw(out, json);
+}
+
+void json_member_u64(struct json_out *out, const char *key, uint64_t value)
+{
+    json_key(out, key);
+    json_put_u64(out, value);
+}
+
+void json_member_i64(struct json_out *out, const char *key, int64_t value)
+{
+    json_key(out, key);
+    json_put_i64(out, value);
+}
+
+void json_member_bool(struct json_out *out, const char *key, bool value)
+{
+    json_key(out, key);
+    json_put_bool(out, value);
+}
+
+void json_member_null(struct json_out *out, const char *key)
+{
+    json_key(out, key);
+    json_put_null(out);
+}
+
+void json_member_time(struct json_out *out, const char *key, int64_t at_ms)
+{
+    json_key(out, key);
+    json_put_time(out, at_ms);
+}

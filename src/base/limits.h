@@ -1,0 +1,26 @@
+/* Every size that comes from outside meets one of these before anything is allocated. */
+#ifndef BASE_LIMITS_H
+#define BASE_LIMITS_H
+
+enum {
+    LIMIT_BODY_BYTES = 1 << 20,          /* of a request */
+    LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */
+    LIMIT_HEADERS = 64,                  /* header fields of a request */
+    LIMIT_JSON_DEPTH = 128,
+    LIMIT_ID_BYTES = 128,                /* a call's id, a token's name */
+    LIMIT_NAME_BYTES = 256,              /* a tool's name */
+    LIMIT_TITLE_BYTES = 1024,
+    LIMIT_PATH_BYTES = 4096,
+    LIMIT_FEEDBACK_BYTES = 64 << 10,
+    LIMIT_TOOL_POLICIES = 1000,          /* in one session */
+    LIMIT_WAIT_SECONDS = 600,
+    LIMIT_TIMEOUT_SECONDS = 366 * 86400,
+    LIMIT_PAGE_EVENTS = 1000,            /* in one JSON page */
+    LIMIT_STREAM_QUEUE_BYTES = 2 << 20,  /* waiting for a slow reader, then it is dropped */
+    LIMIT_EVENT_BYTES = (2 << 20) + 8192,/* one event as text: input and edited input fit */
+    LIMIT_ANSWER_BYTES = 64 << 20,       /* one response body */
+    LIMIT_CONNECTIONS = 20000,
+    LIMIT_GROUP_APPENDS = 4096,          /* committed as one group */
+};
+
+#endif

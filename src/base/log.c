@@ -1,0 +1,101 @@
+#include "base/log.h"
+
+#include "base/json.h"
+#include "base/stamp.h"
+#include "base/utf8.h"
+
+#include <time.h>
+#include <unistd.h>
+
+enum { LINE_BYTES_MAX = 64 << 10 };
+
+enum log_level log_level_now = LOG_INFO;
+static bool json_lines;
+
+static const char *const names[] = {"error", "warn", "info", "debug", "trace"};
+
+void log_setup(enum log_level level, bool as_json)
+{
+    log_level_now = level;
+    json_lines = as_json;
+}
+
+bool log_level_parse(struct str name, enum log_level *ret_level)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_is(name, names[i])) {
+            *ret_level = (enum log_level)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool needs_quotes(struct str s)
+{
+    if (s.n == 0)
+        return true;
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c <= 0x20 || c >= 0x7f || c == '"' || c == '=' || c == '\\')
+            return true;
+    }
+    return false;
+}
+
+static void put_text(struct buf *line, struct str s)
+{
+    if (needs_quotes(s)) {
+        struct json_out out = json_out(line);
+        json_put_str(&out, s);
+    } else {
+        buf_put(line, s);
+    }
+}
+
+static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
+                       const struct log_field *fields)
+{
+    char stamp[STAMP_BYTES];
+    stamp_format(now_ms, stamp);
+    buf_printf(line, "time=%s level=%s msg=", stamp, names[level]);
+    put_text(line, str_of(what));
+    for (; fields->key; fields++) {
+        buf_printf(line, " %s=", fields->key);
+        if (fields->text.p)
+            put_text(line, fields->text);
+        else
+            buf_i64(line, fields->number);
+    }
+}
+
+static void json_line(struct buf *line, int64_t now_ms, enum log_level level, const char *what,
+                      const struct log_field *fields)
+{
+    struct json_out out = json_out(line);
+    json_open(&out, '{');
+    json_member_time(&out, "time", now_ms);
+    json_member(&out, "level", str_of(names[level]));
+    json_member(&out, "msg", str_of(what));
+    for (; fields->key; fields++) {
+        json_key(&out, fields->key);
+        if (fields->text.p)
+            json_put_str(&out, fields->text);
+        else
+            json_put_i64(&out, fields->number);
+    }
+    json_close(&out, '}');
+}
+
+void log_write(enum log_level level, const char *what, const struct log_field *fields)
+{
+    struct timespec now;
+    BUF_SCOPE(line, LINE_BYTES_MAX);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    (json_lines ? json_line : plain_line)(&line, now_ms, level, what, fields);
+    buf_putc(&line, '\n');
+    /* One write per line, so that lines of several threads never mix; a lost line is not an error. */
+    ssize_t written = write(STDERR_FILENO, line.p, line.n);
+    (void)written;
+}

@@ -1,0 +1,39 @@
+/* The operator's log: one line per fact on standard error, key=value or JSON.
+ *
+ *   log_line(LOG_INFO, "approval resolved", LOG_S("call", id), LOG_I("ms", took));
+ *
+ * The event log is for users, this one for whoever runs the process. Only the face that ends an
+ * operation logs it. Tool input appears at trace level only; secrets never.
+ */
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
+
+struct log_field {
+    const char *key; /* NULL ends the list */
+    struct str text; /* when text.p is not NULL */
+    int64_t number;
+};
+
+#define LOG_S(k, s) ((struct log_field){.key = (k), .text = (s)})
+#define LOG_C(k, c) ((struct log_field){.key = (k), .text = str_of(c)})
+#define LOG_I(k, i) ((struct log_field){.key = (k), .number = (int64_t)(i)})
+
+extern enum log_level log_level_now;
+
+void log_setup(enum log_level level, bool as_json);
+bool log_level_parse(struct str name, enum log_level *ret_level);
+void log_write(enum log_level level, const char *what, const struct log_field *fields);
+
+#define log_line(level, what, ...)                                                            \
+    do {                                                                                      \
+        if ((level) <= log_level_now)                                                         \
+            log_write((level), (what), (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}}); \
+    } while (0)
+
+#endif

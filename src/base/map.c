@@ -1,0 +1,157 @@
+/* Open addressing with linear probing, backward-shift deletion, at most 3/4 full; SipHash-1-3. */
+#include "base/map.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/id.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct map_slot {
+    uint64_t hash;
+    char *key;
+    size_t key_bytes;
+    void *value; /* NULL: free */
+};
+
+static uint64_t seed[2];
+static pthread_once_t seed_once = PTHREAD_ONCE_INIT;
+
+static void make_seed(void) { id_random(seed, sizeof seed); }
+
+static uint64_t rotate(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
+
+static void sip_round(uint64_t v[4])
+{
+    v[0] += v[1]; v[1] = rotate(v[1], 13) ^ v[0]; v[0] = rotate(v[0], 32);
+    v[2] += v[3]; v[3] = rotate(v[3], 16) ^ v[2];
+    v[0] += v[3]; v[3] = rotate(v[3], 21) ^ v[0];
+    v[2] += v[1]; v[1] = rotate(v[1], 17) ^ v[2]; v[2] = rotate(v[2], 32);
+}
+
+uint64_t map_hash(struct str key)
+{
+    (void)pthread_once(&seed_once, make_seed);
+    uint64_t v[4] = {seed[0] ^ 0x736f6d6570736575u, seed[1] ^ 0x646f72616e646f6du,
+                     seed[0] ^ 0x6c7967656e657261u, seed[1] ^ 0x7465646279746573u};
+    size_t whole = key.n & ~(size_t)7;
+    uint64_t word;
+    for (size_t i = 0; i < whole; i += 8) {
+        memcpy(&word, key.p + i, 8);
+        v[3] ^= word;
+        sip_round(v);
+        v[0] ^= word;
+    }
+    word = (uint64_t)key.n << 56;
+    for (size_t i = whole; i < key.n; i++)
+        word |= (uint64_t)(unsigned char)key.p[i] << (8 * (i - whole));
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+    v[2] ^= 0xff;
+    sip_round(v);
+    sip_round(v);
+    sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* The slot of this key, or the free one where it would go. */
+static struct map_slot *find(const struct map *map, struct str key, uint64_t hash)
+{
+    size_t mask = map->cap - 1;
+    for (size_t i = hash & mask;; i = (i + 1) & mask) {
+        struct map_slot *slot = &map->slots[i];
+        if (!slot->value)
+            return slot;
+        if (slot->hash == hash && str_eq((struct str){slot->key, slot->key_bytes}, key))
+            return slot;
+    }
+}
+
+static void grow(struct map *map)
+{
+    struct map bigger = {.cap = map->cap ? map->cap * 2 : 16, .count = map->count};
+    bigger.slots = heap_new(bigger.cap * sizeof *bigger.slots);
+    for (size_t i = 0; i < map->cap; i++) {
+        struct map_slot *old = &map->slots[i];
+        if (old->value)
+            *find(&bigger, (struct str){old->key, old->key_bytes}, old->hash) = *old;
+    }
+    free(map->slots);
+    *map = bigger;
+}
+
+void *map_get(const struct map *map, struct str key)
+{
+    return map->count ? find(map, key, map_hash(key))->value : NULL;
+}
+
+void *map_put(struct map *map, struct str key, void *value)
+{
+    CHECK(value);
+    if (map->count >= map->cap / 4 * 3)
+        grow(map);
+    uint64_t hash = map_hash(key);
+    struct map_slot *slot = find(map, key, hash);
+    void *before = slot->value;
+    if (!before) {
+        slot->hash = hash;
+        slot->key = heap_new(key.n);
+        if (key.n)
+            memcpy(slot->key, key.p, key.n);
+        slot->key_bytes = key.n;
+        map->count++;
+    }
+    slot->value = value;
+    return before;
+}
+
+/* Moves later members of the probe run into the gap at `gap`. */
+static void close_gap(struct map *map, size_t gap)
+{
+    size_t mask = map->cap - 1;
+    for (size_t i = (gap + 1) & mask; map->slots[i].value; i = (i + 1) & mask) {
+        size_t home = map->slots[i].hash & mask;
+        if (((i - home) & mask) < ((i - gap) & mask))
+            continue;
+        map->slots[gap] = map->slots[i];
+        gap = i;
+    }
+    map->slots[gap] = (struct map_slot){0};
+}
+
+void *map_take(struct map *map, struct str key)
+{
+    if (!map->count)
+        return NULL;
+    struct map_slot *slot = find(map, key, map_hash(key));
+    void *value = slot->value;
+    if (!value)
+        return NULL;
+    free(slot->key);
+    map->count--;
+    close_gap(map, (size_t)(slot - map->slots));
+    return value;
+}
+
+void map_done(struct map *map)
+{
+    for (size_t i = 0; i < map->cap; i++)
+        free(map->slots[i].key);
+    free(map->slots);
+    *map = (struct map){0};
+}
+
+bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret_value)
+{
+    while (*at < map->cap) {
+        struct map_slot *slot = &map->slots[(*at)++];
+        if (slot->value) {
+            *ret_key = (struct str){slot->key, slot->key_bytes};
+            *ret_value = slot->value;
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,29 @@
+/* struct map: from bytes to a pointer. Keys are copied; the hash is seeded per process, so that keys
+ * from outside cannot be crafted to collide. A zeroed map is empty and ready. */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct map_slot;
+
+struct map {
+    struct map_slot *slots;
+    size_t cap;
+    size_t count;
+};
+
+void *map_get(const struct map *map, struct str key);
+/* Puts or replaces; returns what was there before, or NULL. `value` must not be NULL. */
+void *map_put(struct map *map, struct str key, void *value);
+/* Takes out and returns it, or NULL. */
+void *map_take(struct map *map, struct str key);
+void map_done(struct map *map);
+/* Walks in no order: start with *at = 0; false at the end. The map must not change meanwhile. */
+bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret_value);
+
+uint64_t map_hash(struct str key);
+
+#endif

@@ -1,0 +1,75 @@
+#include "base/stamp.h"
+
+#include <stdio.h>
+
+/* Days since 1970-01-01 of a date of the Gregorian calendar, and back (Hinnant's method). */
+static int64_t days_of(int64_t year, unsigned month, unsigned day)
+{
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    unsigned yoe = (unsigned)(year - era * 400);
+    unsigned doy = (153 * (month + (month > 2 ? -3u : 9u)) + 2) / 5 + day - 1;
+    unsigned doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return era * 146097 + (int64_t)doe - 719468;
+}
+
+static void date_of(int64_t days, int *year, unsigned *month, unsigned *day)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    unsigned doe = (unsigned)(days - era * 146097);
+    unsigned yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    unsigned doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    unsigned mp = (5 * doy + 2) / 153;
+    *day = doy - (153 * mp + 2) / 5 + 1;
+    *month = mp < 10 ? mp + 3 : mp - 9;
+    *year = (int)((int64_t)yoe + era * 400 + (*month <= 2));
+}
+
+void stamp_format(int64_t at_ms, char out[STAMP_BYTES])
+{
+    int64_t day_ms = 86400000;
+    int64_t days = at_ms / day_ms - (at_ms % day_ms < 0);
+    unsigned ms = (unsigned)(at_ms - days * day_ms);
+    int year;
+    unsigned month, day;
+    date_of(days, &year, &month, &day);
+    (void)snprintf(out, STAMP_BYTES, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year % 10000, month, day,
+                   ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
+}
+
+static bool digits(struct str *text, unsigned count, unsigned *ret_value)
+{
+    uint64_t value;
+    if (text->n < count || !str_to_u64(str_sub(*text, 0, count), &value))
+        return false;
+    *text = str_sub(*text, count, text->n);
+    *ret_value = (unsigned)value;
+    return true;
+}
+
+static bool literal(struct str *text, char c)
+{
+    if (text->n == 0 || text->p[0] != c)
+        return false;
+    *text = str_sub(*text, 1, text->n);
+    return true;
+}
+
+bool stamp_parse(struct str text, int64_t *ret_at_ms)
+{
+    unsigned year, month, day, hour, minute, second, ms = 0;
+    if (!digits(&text, 4, &year) || !literal(&text, '-') || !digits(&text, 2, &month) ||
+        !literal(&text, '-') || !digits(&text, 2, &day) || !literal(&text, 'T') ||
+        !digits(&text, 2, &hour) || !literal(&text, ':') || !digits(&text, 2, &minute) ||
+        !literal(&text, ':') || !digits(&text, 2, &second))
+        return false;
+    if (literal(&text, '.') && !digits(&text, 3, &ms))
+        return false;
+    if (!literal(&text, 'Z') || text.n != 0)
+        return false;
+    if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+        return false;
+    *ret_at_ms = ((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
+    return true;
+}

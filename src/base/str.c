@@ -1,0 +1,87 @@
+#include "base/str.h"
+
+bool str_starts(struct str s, struct str prefix)
+{
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
+bool str_ends(struct str s, struct str suffix)
+{
+    return s.n >= suffix.n && (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+}
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+bool str_same_letters(struct str a, struct str b)
+{
+    if (a.n != b.n)
+        return false;
+    for (size_t i = 0; i < a.n; i++)
+        if (lower(a.p[i]) != lower(b.p[i]))
+            return false;
+    return true;
+}
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int order = n ? memcmp(a.p, b.p, n) : 0;
+    if (order != 0)
+        return order;
+    return a.n < b.n ? -1 : a.n > b.n;
+}
+
+size_t str_find(struct str s, char c)
+{
+    const char *hit = s.n ? memchr(s.p, c, s.n) : NULL;
+    return hit ? (size_t)(hit - s.p) : s.n;
+}
+
+bool str_has(struct str s, struct str part)
+{
+    return part.n == 0 || (s.n >= part.n && memmem(s.p, s.n, part.p, part.n) != NULL);
+}
+
+static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+struct str str_trim(struct str s)
+{
+    while (s.n && blank(s.p[0]))
+        s = str_sub(s, 1, s.n);
+    while (s.n && blank(s.p[s.n - 1]))
+        s.n--;
+    return s;
+}
+
+struct str str_cut(struct str s, char c, struct str *rest)
+{
+    size_t at = str_find(s, c);
+    *rest = at < s.n ? str_sub(s, at + 1, s.n) : (struct str){0};
+    return str_sub(s, 0, at);
+}
+
+bool str_to_u64(struct str s, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    if (s.n == 0)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(s.p[i] - '0'), &value))
+            return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+bool str_c(struct str s, char *out, size_t out_bytes)
+{
+    if (s.n >= out_bytes || (s.n && memchr(s.p, '\0', s.n)))
+        return false;
+    if (s.n)
+        memcpy(out, s.p, s.n);
+    out[s.n] = '\0';
+    return true;
+}

@@ -1,0 +1,59 @@
+/* struct str: a view of bytes, passed by value, owned by nobody here.
+ *
+ * It may hold any byte, NUL included, and is not terminated. `str_c` at the border to the operating
+ * system is the only way to a C string.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+/* A string literal as a view. */
+#define STR(literal) ((struct str){"" literal, sizeof(literal) - 1})
+#define STR_NONE ((struct str){0})
+/* For "%.*s". */
+#define STR_ARG(s) (int)(s).n, (s).p
+
+static inline struct str str_of(const char *c)
+{
+    return c ? (struct str){c, strlen(c)} : (struct str){0};
+}
+
+static inline struct str str_sub(struct str s, size_t from, size_t to)
+{
+    return (struct str){s.p + from, to - from};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is(struct str a, const char *c) { return str_eq(a, str_of(c)); }
+static inline bool str_empty(struct str s) { return s.n == 0; }
+
+bool str_starts(struct str s, struct str prefix);
+bool str_ends(struct str s, struct str suffix);
+/* ASCII letters compared without regard to case. */
+bool str_same_letters(struct str a, struct str b);
+int str_cmp(struct str a, struct str b);
+/* The index of the first `c`, or s.n. */
+size_t str_find(struct str s, char c);
+bool str_has(struct str s, struct str part);
+struct str str_trim(struct str s);
+/* Splits at the first `c`: what is before it is returned, `*rest` is what follows (empty when none). */
+struct str str_cut(struct str s, char c, struct str *rest);
+/* A decimal number without sign or blanks; false when it is none or does not fit. */
+bool str_to_u64(struct str s, uint64_t *ret_value);
+/* Copies into `out` with a terminator; false when it does not fit or holds a NUL. */
+bool str_c(struct str s, char *out, size_t out_bytes);
+
+#endif

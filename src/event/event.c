@@ -1,0 +1,65 @@
+#include "event/event.h"
+
+#include "base/err.h"
+
+static const struct {
+    const char *name;
+    bool of_call;
+} kinds[EVENT_KIND_END] = {
+#define X(number, name, of_call) [number] = {#name, of_call},
+    EVENT_KINDS(X)
+#undef X
+};
+
+const char *event_kind_name(enum event_kind kind)
+{
+    CHECK(kind > EVENT_NONE && kind < EVENT_KIND_END);
+    return kinds[kind].name;
+}
+
+enum event_kind event_kind_parse(struct str name)
+{
+    for (int i = 1; i < EVENT_KIND_END; i++)
+        if (kinds[i].name && str_is(name, kinds[i].name))
+            return (enum event_kind)i;
+    return EVENT_NONE;
+}
+
+bool event_kind_of_call(enum event_kind kind)
+{
+    CHECK(kind > EVENT_NONE && kind < EVENT_KIND_END);
+    return kinds[kind].of_call;
+}
+
+static void put_or_null(struct json_out *out, const char *key, struct str value)
+{
+    json_key(out, key);
+    if (str_empty(value))
+        json_put_null(out);
+    else
+        json_put_str(out, value);
+}
+
+void event_write(struct json_out *out, const struct event *event)
+{
+    json_open(out, '{');
+    json_member_u64(out, "seq", event->seq);
+    put_or_null(out, "sessionId", event->session);
+    put_or_null(out, "threadId", event->thread);
+    json_member(out, "type", str_of(event_kind_name(event->kind)));
+    json_member_time(out, "at", event->at_ms);
+    json_member(out, "actor", event->actor);
+    json_member_raw(out, "data", event->data);
+    json_close(out, '}');
+}
+
+struct event event_copy(struct arena *arena, const struct event *event)
+{
+    struct event copy = *event;
+    copy.session = arena_str(arena, event->session);
+    copy.thread = arena_str(arena, event->thread);
+    copy.call = arena_str(arena, event->call);
+    copy.actor = arena_str(arena, event->actor);
+    copy.data = arena_str(arena, event->data);
+    return copy;
+}

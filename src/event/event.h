@@ -1,0 +1,62 @@
+/* Everything that matters is one of these; state is their sum.
+ *
+ * An event is immutable. `data` is a JSON object whose bytes are kept exactly as they were written; a
+ * tool's input stands in it with the bytes the agent sent. What a session, a call or a token *is* is
+ * computed from its events by the pure functions of session.h, call.h and token.h, never kept beside them.
+ */
+#ifndef EVENT_EVENT_H
+#define EVENT_EVENT_H
+
+#include "base/json.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+/* The number is what the store keeps: never change or reuse one. To add a kind, add a line.
+ * An event of an `of call` kind names its call and happens at most once per call. */
+#define EVENT_KINDS(X)                       \
+    X(1, USER_MESSAGE, false)                \
+    X(2, AGENT_MESSAGE, false)               \
+    X(3, TOOL_CALL, true)                    \
+    X(4, TOOL_APPROVAL_REQUEST, true)        \
+    X(5, TOOL_APPROVAL_RESPONSE, true)       \
+    X(6, TOOL_STARTED, true)                 \
+    X(7, TOOL_RESULT, true)                  \
+    X(8, LOCAL_SYSTEM_MESSAGE, false)        \
+    X(9, SYSTEM_PROMPT, false)               \
+    X(10, USER_SYSTEM_PROMPT, false)         \
+    X(11, COMPACTION, false)                 \
+    X(12, RUN_STATUS, false)                 \
+    X(13, SESSION_CHANGED, false)            \
+    X(14, TOKEN_CHANGED, false)
+
+enum event_kind {
+    EVENT_NONE = 0,
+#define X(number, name, of_call) EVENT_##name = (number),
+    EVENT_KINDS(X)
+#undef X
+    EVENT_KIND_END
+};
+
+struct event {
+    uint64_t seq;         /* one order for the whole store, from 1, without gaps */
+    enum event_kind kind;
+    int64_t at_ms;
+    struct str session;   /* empty: the whole installation (tokens) */
+    struct str thread;    /* empty: the session as such */
+    struct str call;      /* empty unless the kind is of a call */
+    struct str actor;     /* who did it, in words: a token's name, "policy", "nod" */
+    struct str data;      /* JSON object */
+};
+
+const char *event_kind_name(enum event_kind kind);
+/* EVENT_NONE when there is no such kind. */
+enum event_kind event_kind_parse(struct str name);
+bool event_kind_of_call(enum event_kind kind);
+
+/* The event as the wire shows it: {"seq","sessionId","threadId","type","at","actor","data"}. */
+void event_write(struct json_out *out, const struct event *event);
+/* A copy whose bytes live in the arena. */
+struct event event_copy(struct arena *arena, const struct event *event);
+
+#endif

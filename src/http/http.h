@@ -1,0 +1,142 @@
+/* Requests come in and go out; some streams stay open.
+ *
+ * Server: HTTP/1.1 over TCP and Unix sockets, parsed by llhttp behind our own strict check of the header
+ * block, one request at a time per connection (pipelined ones wait their turn). A request belongs to its
+ * handler until it is answered, streamed or upgraded, exactly once; if the client leaves before that, the
+ * answer goes nowhere and `gone` is called. Everything here runs on the loop.
+ *
+ * Limits: see base/limits.h. A request that is malformed, too large or too slow is answered by the server
+ * itself with the error body of the API and never reaches the handler.
+ */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/shared.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct loop;
+struct http_server;
+struct http_connection;
+
+struct http_header {
+    struct str name; /* as sent; compare with str_same_letters */
+    struct str value;
+};
+
+struct http_request {
+    struct arena arena;      /* owns everything below; the handler may allocate in it */
+    struct str method;       /* "POST" */
+    struct str path;         /* percent-decoded; never contains NUL; starts with '/' */
+    struct str query;        /* behind '?', still encoded; see http_query */
+    struct str body;
+    const struct http_header *headers;
+    size_t header_count;
+    bool local;              /* came over the Unix socket */
+    int64_t started_us;      /* clock_steady_us when its first byte came */
+    struct http_connection *connection; /* NULL when the client has left, or a WebSocket message is behind it */
+    void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
+                                                   answered (or dropped with http_drop) */
+    void *arg;               /* the handler's */
+    /* Set by whoever makes a request that is not from a socket (a WebSocket message): takes the answer. */
+    void (*answered)(struct http_request *request, int status, struct str body);
+    void *answered_arg;
+};
+
+struct http_options {
+    void (*handle)(void *arg, struct http_request *request);
+    void *arg;
+    int64_t header_timeout_ms; /* from the first byte to the end of the header block; 0: 10 s */
+    int64_t body_timeout_ms;   /* for the body; 0: 30 s */
+    int64_t idle_timeout_ms;   /* a connection with nothing to do; 0: 120 s */
+    int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
+};
+
+struct http_figures {
+    uint64_t connections, connections_total, requests_total, streams, sockets, dropped_slow_total,
+        refused_total;
+};
+
+struct rc http_server_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
+                          struct err *err);
+/* "127.0.0.1:7717", "[::1]:0"; *ret_port is the real one. */
+struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err);
+/* A stale socket is replaced; mode 0600. */
+struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err);
+/* Stops listening, lets open answers finish, ends streams; then `ended` is called. */
+void http_server_stop(struct http_server *server, void (*ended)(void *arg), void *arg);
+void http_server_free(struct http_server *server);
+struct http_figures http_figures(const struct http_server *server);
+
+/* ---- one request ---- */
+struct str http_header(const struct http_request *request, const char *name); /* STR_NONE: not there */
+/* The decoded value of a query parameter; false when it is not there. ERR_INVALID on a bad escape. */
+struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
+                     struct err *err);
+/* Answers and frees the request. `headers` are extra lines ("Retry-After: 1\r\n"), may be empty. */
+void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
+                 struct str body);
+void http_answer_json(struct http_request *request, int status, struct str body);
+/* {"error":{"code","message"}} with the status of the code. */
+void http_answer_error(struct http_request *request, const struct err *err);
+/* Gives up a request whose client has left. */
+void http_drop(struct http_request *request);
+
+/* ---- streams (Server-Sent Events) ---- */
+struct http_stream;
+
+struct http_stream_options {
+    void (*gone)(struct http_stream *stream, void *arg);    /* the client left or was dropped: last call */
+    void (*drained)(struct http_stream *stream, void *arg); /* all that was sent has left; may be NULL */
+    void *arg;
+};
+
+/* Consumes the request; sends 200 and the headers. NULL when the client has left already. */
+struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options);
+/* Sends now or queues; false when the reader is too slow: it is being dropped, `gone` follows from the loop. */
+bool http_stream_send(struct http_stream *stream, struct shared *bytes);
+size_t http_stream_queued(const struct http_stream *stream);
+void http_stream_end(struct http_stream *stream);
+
+/* ---- WebSocket (framing by wslay) ---- */
+struct http_socket;
+
+struct http_socket_options {
+    void (*message)(struct http_socket *socket, void *arg, struct str text);
+    void (*gone)(struct http_socket *socket, void *arg);
+    void (*drained)(struct http_socket *socket, void *arg);
+    void *arg;
+};
+
+/* Consumes the request; answers 101, or an error when it is no valid upgrade (then NULL). */
+struct http_socket *http_socket_start(struct http_request *request, const struct http_socket_options *options);
+bool http_socket_send(struct http_socket *socket, struct shared *text);
+size_t http_socket_queued(const struct http_socket *socket);
+void http_socket_end(struct http_socket *socket, int code, const char *reason);
+
+/* ---- client: blocking, for commands ---- */
+struct http_client;
+
+struct http_response {
+    int status;
+    struct str body;      /* in the arena of the call */
+    struct str content_type;
+};
+
+/* "unix:/path/nod.sock" or "http://host:port". Connects at the first request and again when needed. */
+struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client, struct err *err);
+void http_client_free(struct http_client *client);
+/* timeout_ms covers the whole exchange, 0: none. ERR_UNAVAILABLE when the server cannot be reached or went
+ * away before it answered. */
+struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method, struct str target,
+                           struct str body, int64_t timeout_ms, struct http_response *ret_response,
+                           struct err *err);
+/* Reads an event stream: `event` is called with each event's id and data until it returns false. */
+struct rc http_client_stream(struct http_client *client, struct str target,
+                             bool (*event)(void *arg, struct str id, struct str type, struct str data), void *arg,
+                             struct err *err);
+
+#endif

@@ -1,0 +1,128 @@
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void close_fd(const int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+
+#define FD_SCOPE(name) __attribute__((cleanup(close_fd))) int name
+
+static struct rc make_folders(const char *path, struct err *err)
+{
+    char part[4096];
+    if (strlen(path) >= sizeof part)
+        return err_set(err, ERR_INVALID, "the path is too long");
+    for (size_t i = 1;; i++) {
+        if (path[i] != '/' && path[i] != '\0')
+            continue;
+        memcpy(part, path, i);
+        part[i] = '\0';
+        if (mkdir(part, 0700) != 0 && errno != EEXIST)
+            return err_set(err, ERR_IO, "cannot make the folder %s: %s", part, strerror(errno));
+        if (path[i] == '\0')
+            return RC_OK;
+    }
+}
+
+struct rc file_own_folder(const char *path, struct err *err)
+{
+    struct stat st;
+    if (path[0] == '\0')
+        return err_set(err, ERR_INVALID, "the folder has no name");
+    TRY(make_folders(path, err));
+    if (stat(path, &st) != 0)
+        return err_set(err, ERR_IO, "cannot look at the folder %s: %s", path, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_IO, "%s is not a folder", path);
+    if (st.st_uid != geteuid())
+        return err_set(err, ERR_FORBIDDEN, "the folder %s belongs to another user", path);
+    if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
+        return err_set(err, ERR_IO, "cannot make the folder %s private: %s", path, strerror(errno));
+    return RC_OK;
+}
+
+struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
+                    struct err *err)
+{
+    FD_SCOPE(fd) = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0)
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %s", path,
+                       strerror(errno));
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "%s is not a file", path);
+    if ((uint64_t)st.st_size > bytes_max)
+        return err_set(err, ERR_TOO_LARGE, "%s is larger than %zu bytes", path, bytes_max);
+    char *text = arena_bytes(arena, (size_t)st.st_size + 1);
+    size_t n = 0;
+    while (n < (size_t)st.st_size) {
+        ssize_t got = read(fd, text + n, (size_t)st.st_size - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    text[n] = '\0';
+    *ret_text = (struct str){text, n};
+    return RC_OK;
+}
+
+static struct rc write_all(int fd, const char *path, struct str text, struct err *err)
+{
+    while (text.n) {
+        ssize_t put = write(fd, text.p, text.n);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return err_set(err, ERR_IO, "cannot write %s: %s", path, strerror(errno));
+        text = str_sub(text, (size_t)put, text.n);
+    }
+    if (fsync(fd) != 0)
+        return err_set(err, ERR_IO, "cannot sync %s: %s", path, strerror(errno));
+    return RC_OK;
+}
+
+struct rc file_write_private(const char *path, struct str text, struct err *err)
+{
+    char beside[4200];
+    int n = snprintf(beside, sizeof beside, "%s.new.%d", path, (int)getpid());
+    if (n < 0 || (size_t)n >= sizeof beside)
+        return err_set(err, ERR_INVALID, "the path is too long");
+    FD_SCOPE(fd) = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot create %s: %s", beside, strerror(errno));
+    struct rc rc = write_all(fd, beside, text, err);
+    if (rc_ok(rc) && rename(beside, path) != 0)
+        rc = err_set(err, ERR_IO, "cannot rename %s: %s", beside, strerror(errno));
+    if (rc_bad(rc))
+        (void)unlink(beside);
+    return rc;
+}
+
+struct rc file_lock(const char *path, int *ret_fd, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int why = errno;
+        (void)close(fd);
+        if (why == EWOULDBLOCK)
+            return err_set(err, ERR_CONFLICT, "%s is locked by another process", path);
+        return err_set(err, ERR_IO, "cannot lock %s: %s", path, strerror(why));
+    }
+    *ret_fd = fd;
+    return RC_OK;
+}

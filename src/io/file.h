@@ -1,0 +1,19 @@
+/* Files and folders that are ours alone. */
+#ifndef IO_FILE_H
+#define IO_FILE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+/* Makes the folder (and its parents) with mode 0700; refuses one that others may write to. */
+struct rc file_own_folder(const char *path, struct err *err);
+/* The whole file, at most bytes_max. ERR_NOT_FOUND when it is not there. */
+struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
+                    struct err *err);
+/* Writes a new file 0600 beside it, syncs, and renames: the old one or the new one, never half. */
+struct rc file_write_private(const char *path, struct str text, struct err *err);
+/* Takes an exclusive lock on the file for the life of the process; ERR_CONFLICT when another holds it. */
+struct rc file_lock(const char *path, int *ret_fd, struct err *err);
+
+#endif

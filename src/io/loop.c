@@ -1,0 +1,125 @@
+#include "io/loop.h"
+
+#include "base/arena.h"
+
+#include <stdlib.h>
+#include <uv.h>
+
+struct loop {
+    uv_loop_t uv;
+};
+
+struct timer {
+    uv_timer_t uv;
+    void (*fire)(void *arg);
+    void *arg;
+};
+
+struct bell {
+    uv_async_t uv;
+    void (*rung)(void *arg);
+    void *arg;
+};
+
+struct signal_watch {
+    uv_signal_t uv;
+    void (*caught)(void *arg);
+    void *arg;
+};
+
+struct rc loop_new(struct loop **ret_loop, struct err *err)
+{
+    struct loop *loop = heap_new(sizeof *loop);
+    int failed = uv_loop_init(&loop->uv);
+    if (failed) {
+        free(loop);
+        return err_set(err, ERR_INTERNAL, "cannot make an event loop: %s", uv_strerror(failed));
+    }
+    *ret_loop = loop;
+    return RC_OK;
+}
+
+static void free_handle(uv_handle_t *handle) { free(handle->data); }
+
+static void close_left_over(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, handle->type == UV_SIGNAL ? free_handle : NULL);
+}
+
+void loop_free(struct loop *loop)
+{
+    uv_walk(&loop->uv, close_left_over, NULL);
+    (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+    CHECK(uv_loop_close(&loop->uv) == 0);
+    free(loop);
+}
+
+void loop_run(struct loop *loop) { (void)uv_run(&loop->uv, UV_RUN_DEFAULT); }
+void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
+void *loop_uv(struct loop *loop) { return &loop->uv; }
+
+struct timer *timer_new(struct loop *loop, void (*fire)(void *arg), void *arg)
+{
+    struct timer *timer = heap_new(sizeof *timer);
+    CHECK(uv_timer_init(&loop->uv, &timer->uv) == 0);
+    timer->uv.data = timer;
+    timer->fire = fire;
+    timer->arg = arg;
+    return timer;
+}
+
+static void on_timer(uv_timer_t *uv)
+{
+    struct timer *timer = uv->data;
+    timer->fire(timer->arg);
+}
+
+void timer_start(struct timer *timer, int64_t after_ms)
+{
+    uv_update_time(timer->uv.loop);
+    CHECK(uv_timer_start(&timer->uv, on_timer, after_ms > 0 ? (uint64_t)after_ms : 0, 0) == 0);
+}
+
+void timer_stop(struct timer *timer) { (void)uv_timer_stop(&timer->uv); }
+void timer_free(struct timer *timer) { uv_close((uv_handle_t *)&timer->uv, free_handle); }
+
+static void on_bell(uv_async_t *uv)
+{
+    struct bell *bell = uv->data;
+    bell->rung(bell->arg);
+}
+
+struct bell *bell_new(struct loop *loop, void (*rung)(void *arg), void *arg)
+{
+    struct bell *bell = heap_new(sizeof *bell);
+    CHECK(uv_async_init(&loop->uv, &bell->uv, on_bell) == 0);
+    bell->uv.data = bell;
+    bell->rung = rung;
+    bell->arg = arg;
+    return bell;
+}
+
+void bell_ring(struct bell *bell) { CHECK(uv_async_send(&bell->uv) == 0); }
+void bell_free(struct bell *bell) { uv_close((uv_handle_t *)&bell->uv, free_handle); }
+
+static void on_signal(uv_signal_t *uv, int number)
+{
+    struct signal_watch *watch = uv->data;
+    (void)number;
+    watch->caught(watch->arg);
+}
+
+struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg, struct err *err)
+{
+    struct signal_watch *watch = heap_new(sizeof *watch);
+    CHECK(uv_signal_init(&loop->uv, &watch->uv) == 0);
+    watch->uv.data = watch;
+    watch->caught = caught;
+    watch->arg = arg;
+    int failed = uv_signal_start(&watch->uv, on_signal, signal);
+    if (failed)
+        return err_set(err, ERR_INTERNAL, "cannot watch signal %d: %s", signal, uv_strerror(failed));
+    return RC_OK;
+}

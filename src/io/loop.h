@@ -1,0 +1,35 @@
+/* One loop waits for everything. It owns all sockets and timers; other threads reach it only by a bell. */
+#ifndef IO_LOOP_H
+#define IO_LOOP_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct loop;
+struct timer;
+struct bell;
+
+struct rc loop_new(struct loop **ret_loop, struct err *err);
+void loop_free(struct loop *loop);
+/* Runs until loop_stop. */
+void loop_run(struct loop *loop);
+void loop_stop(struct loop *loop);
+/* The uv_loop_t, for io/ and http/ only. */
+void *loop_uv(struct loop *loop);
+
+/* Fires once; start again to fire again. Created stopped. */
+struct timer *timer_new(struct loop *loop, void (*fire)(void *arg), void *arg);
+void timer_start(struct timer *timer, int64_t after_ms);
+void timer_stop(struct timer *timer);
+void timer_free(struct timer *timer);
+
+/* bell_ring may be called from any thread; several rings before the loop wakes are one call of `rung`. */
+struct bell *bell_new(struct loop *loop, void (*rung)(void *arg), void *arg);
+void bell_ring(struct bell *bell);
+void bell_free(struct bell *bell);
+
+/* Calls `caught` on the loop when the signal comes. Lives as long as the loop. */
+struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg, struct err *err);
+
+#endif

@@ -1,0 +1,50 @@
+/* A way to keep events. Blocking, single-threaded, no loop in sight: store.c gives it a thread.
+ *
+ * One handle is opened for writing and one for each reader thread. Writers of several processes are
+ * serialised by the backend itself: from the first need checked to the end of the commit nothing else is
+ * kept, so a need that was looked up stays true, and `seq` follows the order of commits.
+ *
+ * Chain: hash(event) = SHA-256(hash of the session's previous event (32 zero bytes for the first), seq,
+ * session, thread, kind, at_ms, actor, call, data); see chain.c. The head of each chain is kept too.
+ *
+ * To add one: write store/x.c with a `const struct backend backend_x` and add a line to backends.c.
+ */
+#ifndef STORE_BACKEND_H
+#define STORE_BACKEND_H
+
+#include "store/store.h"
+
+struct backend_handle;
+
+enum backend_role { BACKEND_WRITER, BACKEND_READER };
+
+struct backend {
+    const char *scheme;
+
+    /* `place` is the url behind "scheme:". The writer creates, migrates and checks; it refuses a place
+     * that another writer holds (unless the backend is made for several). */
+    struct rc (*open)(const char *place, enum backend_role role, struct backend_handle **ret_handle,
+                      struct err *err);
+    void (*close)(struct backend_handle *handle);
+
+    /* Commits every append of the list whose needs hold, as one group. Sets each one's outcome, and the
+     * seq of its events. On failure nothing at all was kept and no outcome was set. */
+    struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err);
+    struct rc (*last_seq)(struct backend_handle *handle, uint64_t *ret_seq, struct err *err);
+
+    /* Fills in the answer of a read. */
+    struct rc (*read)(struct backend_handle *handle, struct read *read, struct err *err);
+
+    /* Housekeeping when the writer is idle or now and then (checkpoints). */
+    void (*tidy)(struct backend_handle *handle, bool idle);
+
+    struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);
+};
+
+/* The backend whose scheme `url` begins with, and the rest of the url; NULL when there is none. */
+const struct backend *backend_find(const char *url, const char **ret_place);
+
+/* The next link of a chain. */
+struct digest chain_next(const struct digest *before, const struct event *event);
+
+#endif
