@@ -1,0 +1,32 @@
+/* What kind of act a tool call is, and the parts of its input that rules and people look at.
+ * tools/catalog.c fills the facts in; policy/ judges by them. */
+#ifndef EVENT_TOOL_H
+#define EVENT_TOOL_H
+
+#include "base/json.h"
+#include "base/str.h"
+
+enum tool_class {
+    TOOL_OTHER,   /* unknown: asked about */
+    TOOL_READ,    /* looks at files of the project, changes nothing */
+    TOOL_EDIT,    /* changes files */
+    TOOL_COMMAND, /* runs a shell command */
+    TOOL_TASK,    /* keeps the agent's own list of things to do */
+    TOOL_FETCH,   /* reaches out to the network */
+    TOOL_AGENT,   /* starts another agent, which asks for itself */
+    TOOL_PLAN,    /* shows a plan and asks to leave plan mode, or asks the person something */
+};
+
+enum { TOOL_PATHS_MAX = 4 };
+
+struct tool_facts {
+    struct str name;
+    enum tool_class class;
+    const struct json *input; /* an object */
+    struct str command;       /* TOOL_COMMAND; empty when the input has none */
+    struct str paths[TOOL_PATHS_MAX];
+    size_t path_count;
+    struct str url;           /* TOOL_FETCH */
+};
+
+#endif
