@@ -1,0 +1,96 @@
+/* What a tool call is: the sum of its events.
+ *
+ *   awaiting → allowed | denied | aborted | timed_out | cancelled, then started → finished | interrupted;
+ *   by policy it is allowed or denied at once.
+ * Data of the events:
+ *   TOOL_CALL               {"id","name","input","cwd","verdict":{"effect","rule","source","why"}}
+ *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
+ *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","mode","by"}
+ *   TOOL_STARTED            {"toolCallId"}
+ *   TOOL_RESULT             {"toolCallId","content","isError"}
+ */
+#ifndef EVENT_CALL_H
+#define EVENT_CALL_H
+
+#include "base/arena.h"
+#include "event/event.h"
+
+/*      decision           wire             resulting status */
+#define DECISIONS(X)                                         \
+    X(ALLOW_ONCE,     "allow_once",    CALL_ALLOWED,   true)  \
+    X(ALLOW_SESSION,  "allow_session", CALL_ALLOWED,   true)  \
+    X(ALLOW_ALWAYS,   "allow_always",  CALL_ALLOWED,   true)  \
+    X(DENY,           "deny",          CALL_DENIED,    true)  \
+    X(ABORT,          "abort",         CALL_ABORTED,   true)  \
+    X(TIMEOUT,        "timeout",       CALL_TIMED_OUT, false) \
+    X(CANCELLED,      "cancelled",     CALL_CANCELLED, false)
+
+enum decision {
+    DECISION_NONE,
+#define X(name, wire, status, by_person) DECISION_##name,
+    DECISIONS(X)
+#undef X
+    DECISION_COUNT
+};
+
+#define CALL_STATUSES(X)            \
+    X(UNKNOWN, "unknown")           \
+    X(AWAITING, "awaiting")         \
+    X(ALLOWED, "allowed")           \
+    X(DENIED, "denied")             \
+    X(ABORTED, "aborted")           \
+    X(TIMED_OUT, "timed_out")       \
+    X(CANCELLED, "cancelled")       \
+    X(STARTED, "started")           \
+    X(FINISHED, "finished")         \
+    X(INTERRUPTED, "interrupted")
+
+enum call_status {
+#define X(name, wire) CALL_##name,
+    CALL_STATUSES(X)
+#undef X
+    CALL_STATUS_COUNT
+};
+
+struct call {
+    struct str id, session, thread, name, cwd;
+    struct str input;          /* the bytes the agent sent */
+    struct str updated_input;  /* what a person made of it; empty: nothing */
+    enum call_status status;
+    enum decision decision;
+    bool by_policy;            /* decided without a person */
+    struct str actor;          /* who decided */
+    struct str by;             /* the token that decided */
+    struct str feedback;
+    struct str rule, source, why;  /* of the verdict */
+    struct str rules, mode;    /* of the response: JSON array, name */
+    struct str digest;         /* of what was asked */
+    struct str agent_actor;    /* who asked */
+    struct str result;         /* JSON, as reported */
+    bool result_is_error;
+    int64_t called_ms, requested_ms, decided_ms, deadline_ms;
+    uint64_t call_seq, response_seq, result_seq;
+};
+
+const char *decision_name(enum decision decision);
+/* DECISION_NONE when there is none of that name. */
+enum decision decision_parse(struct str name);
+/* Whether a person may give it; the others are Nod's or the agent's. */
+bool decision_by_person(enum decision decision);
+const char *call_status_name(enum call_status status);
+
+/* Takes the next event of the call; strings are copied into the arena. */
+void call_apply(struct arena *arena, struct call *call, const struct event *event);
+static inline bool call_allowed(const struct call *call)
+{
+    return call->decision == DECISION_ALLOW_ONCE || call->decision == DECISION_ALLOW_SESSION ||
+           call->decision == DECISION_ALLOW_ALWAYS;
+}
+/* What is to run: the edited input where it was edited. */
+struct str call_effective_input(const struct call *call);
+/* The members of the gate's answer, without the braces. */
+void call_write_members(struct json_out *out, const struct call *call);
+/* {"decision","actor","at"} of the response. */
+void call_write_winner(struct json_out *out, const struct call *call);
+
+#endif

@@ -1,0 +1,175 @@
+#include "event/session.h"
+
+#include <stdlib.h>
+
+struct session *session_new(struct str id)
+{
+    struct session *session = heap_new(sizeof *session);
+    session->id = arena_str(&session->arena, id);
+    session->mode = STR("default");
+    return session;
+}
+
+void session_free(struct session *session)
+{
+    if (!session)
+        return;
+    arena_done(&session->arena);
+    free(session);
+}
+
+static void take_text(struct session *session, const struct json *data, const char *key, struct str *field)
+{
+    const struct json *member = json_get(data, key);
+    if (member && member->type == JSON_STRING)
+        *field = arena_str(&session->arena, member->text);
+}
+
+static struct session_tool *find_tool(struct session *session, struct str tool)
+{
+    for (size_t i = 0; i < session->tool_count; i++)
+        if (str_eq(session->tools[i].tool, tool))
+            return &session->tools[i];
+    return NULL;
+}
+
+static void set_tool(struct session *session, struct str tool, struct str effect)
+{
+    struct session_tool *slot = find_tool(session, tool);
+    if (!slot && session->tool_count == session->tool_room) {
+        size_t room = session->tool_room ? session->tool_room * 2 : 4;
+        struct session_tool *bigger = arena_array(&session->arena, struct session_tool, room);
+        if (session->tool_count)
+            memcpy(bigger, session->tools, session->tool_count * sizeof *bigger);
+        session->tools = bigger;
+        session->tool_room = room;
+    }
+    if (!slot) {
+        slot = &session->tools[session->tool_count++];
+        slot->tool = arena_str(&session->arena, tool);
+    }
+    slot->effect = arena_str(&session->arena, effect);
+}
+
+static void unset_tool(struct session *session, struct str tool)
+{
+    struct session_tool *slot = find_tool(session, tool);
+    if (slot)
+        *slot = session->tools[--session->tool_count];
+}
+
+static void take_tools(struct session *session, const struct json *data)
+{
+    const struct json *policies = json_get(data, "toolPolicies");
+    for (const struct json *p = policies ? policies->first : NULL; p; p = p->next) {
+        if (p->type == JSON_STRING)
+            set_tool(session, p->key, p->text);
+        else
+            unset_tool(session, p->key);
+    }
+}
+
+static void add_thread(struct session *session, struct session_thread thread)
+{
+    struct session_thread **last = &session->threads;
+    while (*last)
+        last = &(*last)->next;
+    *last = arena_new(&session->arena, struct session_thread);
+    **last = thread;
+}
+
+static void take_thread(struct session *session, const struct json *data, int64_t at_ms)
+{
+    const struct json *thread = json_get(data, "thread");
+    struct session_thread added = {.at_ms = at_ms};
+    take_text(session, thread, "id", &added.id);
+    take_text(session, thread, "parentId", &added.parent);
+    take_text(session, thread, "title", &added.title);
+    if (!str_empty(added.id))
+        add_thread(session, added);
+}
+
+static void take_creation(struct session *session, const struct json *data, int64_t at_ms)
+{
+    session->created_ms = at_ms;
+    take_text(session, data, "owner", &session->owner);
+    take_text(session, data, "threadId", &session->main_thread);
+    add_thread(session, (struct session_thread){.id = session->main_thread, .at_ms = at_ms});
+}
+
+void session_apply(struct session *session, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    if (event->seq <= session->changed_seq || event->kind != EVENT_SESSION_CHANGED)
+        return;
+    session->changed_seq = event->seq;
+    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        return; /* not written by us: `nod verify` will say so */
+    struct str change = json_text(data, "change");
+    if (str_is(change, "created"))
+        take_creation(session, data, event->at_ms);
+    if (str_is(change, "thread"))
+        take_thread(session, data, event->at_ms);
+    take_text(session, data, "title", &session->title);
+    take_text(session, data, "cwd", &session->cwd);
+    take_text(session, data, "permissionMode", &session->mode);
+    (void)json_i64(json_get(data, "approvalTimeoutSeconds"), &session->timeout_seconds);
+    take_tools(session, data);
+}
+
+const struct session_thread *session_thread_find(const struct session *session, struct str thread)
+{
+    for (const struct session_thread *t = session->threads; t; t = t->next)
+        if (str_eq(t->id, thread))
+            return t;
+    return NULL;
+}
+
+struct str session_of_thread(struct str thread)
+{
+    size_t dot = str_find(thread, '.');
+    return dot < thread.n ? str_sub(thread, 0, dot) : STR_NONE;
+}
+
+void session_thread_write(struct json_out *out, const struct session_thread *thread)
+{
+    json_open(out, '{');
+    json_member(out, "id", thread->id);
+    json_key(out, "parentId");
+    if (str_empty(thread->parent))
+        json_put_null(out);
+    else
+        json_put_str(out, thread->parent);
+    json_member(out, "title", thread->title);
+    json_member_time(out, "createdAt", thread->at_ms);
+    json_close(out, '}');
+}
+
+void session_write(struct json_out *out, const struct session *session)
+{
+    json_open(out, '{');
+    json_member(out, "id", session->id);
+    json_member(out, "threadId", session->main_thread);
+    json_key(out, "title");
+    json_put_str(out, session->title);
+    json_key(out, "cwd");
+    json_put_str(out, session->cwd);
+    json_member(out, "permissionMode", session->mode);
+    json_key(out, "toolPolicies");
+    json_open(out, '{');
+    for (size_t i = 0; i < session->tool_count; i++) {
+        json_key_str(out, session->tools[i].tool);
+        json_put_str(out, session->tools[i].effect);
+    }
+    json_close(out, '}');
+    json_member_i64(out, "approvalTimeoutSeconds", session->timeout_seconds);
+    json_member_time(out, "createdAt", session->created_ms);
+    json_member(out, "owner", session->owner);
+    json_key(out, "threads");
+    json_open(out, '[');
+    for (const struct session_thread *t = session->threads; t; t = t->next)
+        session_thread_write(out, t);
+    json_close(out, ']');
+    json_close(out, '}');
+}

@@ -1,0 +1,50 @@
+/* What a session is: the sum of its SESSION_CHANGED events.
+ *
+ * Their data:
+ *   {"change":"created","title","cwd","permissionMode","toolPolicies":{…},"approvalTimeoutSeconds","owner","threadId"}
+ *   {"change":"settings", any of the settings above; "toolPolicies" are merged, null takes one away}
+ *   {"change":"thread","thread":{"id","parentId","title"}}
+ * A thread's id begins with its session's id and a dot, so that a thread alone names its session.
+ */
+#ifndef EVENT_SESSION_H
+#define EVENT_SESSION_H
+
+#include "base/arena.h"
+#include "event/event.h"
+
+struct session_thread {
+    struct str id;
+    struct str parent; /* empty: none */
+    struct str title;
+    int64_t at_ms;
+    struct session_thread *next;
+};
+
+struct session_tool {
+    struct str tool;
+    struct str effect; /* "allow", "deny", "ask" */
+};
+
+struct session {
+    struct arena arena;
+    struct str id, title, cwd, mode, owner, main_thread;
+    int64_t timeout_seconds; /* of an approval; 0: never */
+    int64_t created_ms;
+    struct session_tool *tools;
+    size_t tool_count, tool_room;
+    struct session_thread *threads; /* in order of creation */
+    uint64_t changed_seq;           /* of the last event applied; 0: there is no such session */
+};
+
+struct session *session_new(struct str id);
+void session_free(struct session *session);
+/* Takes the next SESSION_CHANGED event; one that was applied already is passed over. */
+void session_apply(struct session *session, const struct event *event);
+const struct session_thread *session_thread_find(const struct session *session, struct str thread);
+/* The session's id within a thread's id; empty when it is none. */
+struct str session_of_thread(struct str thread);
+/* As the API shows it. */
+void session_write(struct json_out *out, const struct session *session);
+void session_thread_write(struct json_out *out, const struct session_thread *thread);
+
+#endif

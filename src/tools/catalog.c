@@ -1,0 +1,103 @@
+#include "tools/tools.h"
+
+/*      name                class          field          verb          */
+#define TOOLS(X)                                                          \
+    X("Read",               TOOL_READ,     "file_path",     "Read")       \
+    X("Glob",               TOOL_READ,     "path",          "List files in") \
+    X("Grep",               TOOL_READ,     "path",          "Search in")  \
+    X("LS",                 TOOL_READ,     "path",          "List")       \
+    X("NotebookRead",       TOOL_READ,     "notebook_path", "Read")       \
+    X("Write",              TOOL_EDIT,     "file_path",     "Write")      \
+    X("Edit",               TOOL_EDIT,     "file_path",     "Edit")       \
+    X("MultiEdit",          TOOL_EDIT,     "file_path",     "Edit")       \
+    X("NotebookEdit",       TOOL_EDIT,     "notebook_path", "Edit")       \
+    X("Bash",               TOOL_COMMAND,  "command",       "Run")        \
+    X("TodoWrite",          TOOL_TASK,     NULL,            "Update the task list") \
+    X("TodoRead",           TOOL_TASK,     NULL,            "Read the task list")   \
+    X("task-add",           TOOL_TASK,     NULL,            "Add a task")           \
+    X("task-complete",      TOOL_TASK,     NULL,            "Complete a task")      \
+    X("task-list",          TOOL_TASK,     NULL,            "Read the task list")   \
+    X("task_add",           TOOL_TASK,     NULL,            "Add a task")           \
+    X("task_complete",      TOOL_TASK,     NULL,            "Complete a task")      \
+    X("task_list",          TOOL_TASK,     NULL,            "Read the task list")   \
+    X("TaskCreate",         TOOL_TASK,     NULL,            "Add a task")           \
+    X("TaskUpdate",         TOOL_TASK,     NULL,            "Update a task")        \
+    X("TaskList",           TOOL_TASK,     NULL,            "Read the task list")   \
+    X("TaskGet",            TOOL_TASK,     NULL,            "Read a task")          \
+    X("WebFetch",           TOOL_FETCH,    "url",           "Fetch")      \
+    X("WebSearch",          TOOL_FETCH,    "query",         "Search the web for")   \
+    X("Task",               TOOL_AGENT,    "description",   "Start a sub-agent:")   \
+    X("Agent",              TOOL_AGENT,    "description",   "Start a sub-agent:")   \
+    X("ExitPlanMode",       TOOL_PLAN,     "plan",          "Leave plan mode:")     \
+    X("exit_plan_mode",     TOOL_PLAN,     "plan",          "Leave plan mode:")     \
+    X("AskUserQuestion",    TOOL_PLAN,     NULL,            "Ask a question")
+
+static const struct tool {
+    const char *name;
+    enum tool_class class;
+    const char *field; /* the part of the input that says what it is about */
+    const char *verb;
+} tools[] = {
+#define X(name, class, field, verb) {name, class, field, verb},
+    TOOLS(X)
+#undef X
+};
+
+static const struct tool *find(struct str name)
+{
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++)
+        if (str_is(name, tools[i].name))
+            return &tools[i];
+    return NULL;
+}
+
+struct tool_facts tool_facts(struct str name, const struct json *input)
+{
+    const struct tool *tool = find(name);
+    struct tool_facts facts = {.name = name, .input = input};
+    if (!tool)
+        return facts;
+    facts.class = tool->class;
+    struct str about = tool->field ? json_text(input, tool->field) : STR_NONE;
+    if (tool->class == TOOL_COMMAND)
+        facts.command = about;
+    else if (tool->class == TOOL_FETCH)
+        facts.url = about;
+    else if ((tool->class == TOOL_READ || tool->class == TOOL_EDIT) && !str_empty(about))
+        facts.paths[facts.path_count++] = about;
+    return facts;
+}
+
+void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd)
+{
+    json_open(out, '{');
+    if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
+        json_member(out, "type", STR("command"));
+        json_member(out, "command", facts->command);
+        json_member(out, "description", json_text(facts->input, "description"));
+    } else {
+        json_member(out, "type", STR("generic"));
+        json_member_raw(out, "input", facts->input->raw);
+    }
+    json_member(out, "cwd", cwd);
+    json_close(out, '}');
+}
+
+enum { SUMMARY_BYTES_MAX = 120 };
+
+void tool_summary(struct buf *buf, const struct tool_facts *facts)
+{
+    const struct tool *tool = find(facts->name);
+    struct str about = tool && tool->field ? json_text(facts->input, tool->field) : STR_NONE;
+    if (!tool)
+        buf_printf(buf, "Use %.*s", STR_ARG(facts->name));
+    else
+        buf_puts(buf, tool->verb);
+    if (str_empty(about))
+        return;
+    bool cut = about.n > SUMMARY_BYTES_MAX;
+    buf_putc(buf, ' ');
+    buf_put(buf, cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
+    if (cut)
+        buf_puts(buf, "…");
+}
