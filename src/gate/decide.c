@@ -1,0 +1,299 @@
+/* An answer to a call, from a person, a deadline or the agent itself; and the agent's report of what came
+ * of it. The first response wins: it is kept under the need that there is none, and everyone else is told
+ * who won. */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+#include "tools/tools.h"
+
+static void read_call(struct gate *gate, struct str session, struct str call, void (*done)(struct read *),
+                      void *arg)
+{
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, session);
+    read->call = arena_str(&read->arena, call);
+    read->done = done;
+    read->arg = arg;
+    store_read(gate->store, read);
+}
+
+static void apply_all(struct arena *arena, struct call *call, const struct read *read)
+{
+    *call = (struct call){0};
+    for (size_t i = 0; i < read->event_count; i++)
+        call_apply(arena, call, &read->events[i]);
+}
+
+/* ---- decisions ---- */
+
+static bool same_json(struct str kept, const struct json *given)
+{
+    return given ? json_same_tokens(kept, given->raw) : str_empty(kept);
+}
+
+/* The same decision again by the same actor, word for word. */
+static bool same_decision(const struct decide *d)
+{
+    const struct call *won = &d->call;
+    return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
+           str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) &&
+           json_same_tokens(won->rules, d->rules) && same_json(won->updated_input, d->updated_input);
+}
+
+static void lost(struct read *read)
+{
+    struct decide *d = read->arg;
+    d->err = read->err;
+    apply_all(d->arena, &d->call, read);
+    bool elsewhere = !str_empty(d->thread) && !str_eq(d->thread, d->call.thread);
+    if (d->err.code != ERR_OK)
+        ;
+    else if (read->event_count == 0 || elsewhere)
+        (void)err_set(&d->err, ERR_NOT_FOUND, "there is no such call");
+    else if (d->call.decision == DECISION_NONE)
+        (void)err_set(&d->err, ERR_CONFLICT, "the call changed meanwhile; try again");
+    else if (!same_decision(d))
+        (void)err_set(&d->err, ERR_ALREADY_DECIDED, "already decided: %s by %.*s",
+                      decision_name(d->call.decision), STR_ARG(d->call.actor));
+    read_free(read);
+    d->done(d);
+}
+
+static void response_kept(struct append *append)
+{
+    struct decide *d = append->arg;
+    if (append->outcome == APPEND_REFUSED) {
+        append_free(append);
+        read_call(d->gate, d->session, d->call_id, lost, d);
+        return;
+    }
+    if (append->outcome == APPEND_FAILED)
+        d->err = append->err;
+    else
+        call_apply(d->arena, &d->call, &append->events[0]);
+    append_free(append);
+    d->done(d);
+}
+
+static struct str response_data(struct arena *arena, const struct decide *d, struct str call)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", call);
+    json_member(&out, "decision", str_of(decision_name(d->decision)));
+    json_member(&out, "feedback", d->feedback);
+    if (d->updated_input)
+        json_member_raw(&out, "updatedInput", d->updated_input->raw);
+    json_member_raw(&out, "rules", d->rules);
+    json_member(&out, "mode", d->mode);
+    json_member(&out, "by", d->by);
+    json_close(&out, '}');
+    CHECK(!buf.over);
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* What the decision means for later calls of the session; empty: nothing. */
+static struct str consequence(struct arena *arena, const struct decide *d, const struct open *open)
+{
+    bool wide = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    if (!wide && str_empty(d->mode))
+        return STR_NONE;
+    json_open(&out, '{');
+    json_member(&out, "change", STR("settings"));
+    json_member(&out, "toolCallId", open->call);
+    json_member(&out, "permissionMode", d->mode);
+    if (wide) {
+        json_key(&out, "toolPolicies");
+        json_open(&out, '{');
+        json_key_str(&out, open->name);
+        json_put_str(&out, STR("allow"));
+        json_close(&out, '}');
+    }
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void keep_response(struct decide *d, const struct open *open)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_TOOL_APPROVAL_RESPONSE,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, open->session),
+        .thread = arena_str(arena, open->thread),
+        .call = arena_str(arena, open->call),
+        .actor = arena_str(arena, d->actor),
+        .data = response_data(arena, d, open->call),
+    };
+    struct need need = {.kind = EVENT_TOOL_APPROVAL_REQUEST, .session = event.session, .call = event.call};
+    need.need = NEED_PRESENT;
+    append_need(append, need);
+    need.need = NEED_ABSENT;
+    need.kind = EVENT_TOOL_APPROVAL_RESPONSE;
+    append_need(append, need);
+    (void)append_event(append, event);
+    struct str change = consequence(arena, d, open);
+    if (!str_empty(change)) {
+        event.kind = EVENT_SESSION_CHANGED;
+        event.call = STR_NONE;
+        event.data = change;
+        (void)append_event(append, event);
+    }
+    d->call.id = d->call_id;
+    append->done = response_kept;
+    append->arg = d;
+    store_append(d->gate->store, append);
+}
+
+static void refuse(struct decide *d, enum err_code code, const char *words)
+{
+    (void)err_set(&d->err, code, "%s", words);
+    d->done(d);
+}
+
+/* A person may change a call, but not into one that the rules deny. */
+static void edited_with_session(struct session_want *want, const struct session *session,
+                                const struct err *err)
+{
+    struct decide *d = want->arg;
+    struct open *open = open_find(d->gate, d->session, d->call_id);
+    if (err->code != ERR_OK || !session) {
+        d->err = *err;
+        if (err->code == ERR_OK)
+            (void)err_set(&d->err, ERR_NOT_FOUND, "there is no such session");
+        d->done(d);
+        return;
+    }
+    if (!open) {
+        read_call(d->gate, d->session, d->call_id, lost, d);
+        return;
+    }
+    struct tool_facts facts = tool_facts(open->name, d->updated_input);
+    struct verdict verdict = gate_judge(d->gate, d->arena, session, &facts, STR_NONE);
+    if (verdict.effect == EFFECT_DENY) {
+        (void)err_set(&d->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
+        d->done(d);
+        return;
+    }
+    keep_response(d, open);
+}
+
+static void judge_edited(struct decide *d)
+{
+    struct session_want *want = arena_new(d->arena, struct session_want);
+    want->id = d->session;
+    want->done = edited_with_session;
+    want->arg = d;
+    gate_session(d->gate, want);
+}
+
+void gate_decide(struct gate *gate, struct decide *d)
+{
+    struct open *open = open_find(gate, d->session, d->call_id);
+    d->gate = gate;
+    if (!open) {
+        read_call(gate, d->session, d->call_id, lost, d);
+        return;
+    }
+    if (!str_empty(d->thread) && !str_eq(d->thread, open->thread)) {
+        refuse(d, ERR_NOT_FOUND, "there is no such call");
+        return;
+    }
+    if (!str_empty(d->digest) && !str_eq(d->digest, open->digest)) {
+        refuse(d, ERR_CONFLICT, "what you saw is not what is asked now; look again");
+        return;
+    }
+    if (d->updated_input)
+        judge_edited(d);
+    else
+        keep_response(d, open);
+}
+
+/* ---- reports ---- */
+
+static void report_known(struct read *read);
+
+static void report_kept(struct append *append)
+{
+    struct report *r = append->arg;
+    if (append->outcome == APPEND_REFUSED) {
+        append_free(append);
+        read_call(r->gate, r->session, r->call, report_known, r);
+        return;
+    }
+    if (append->outcome == APPEND_FAILED)
+        r->err = append->err;
+    else
+        call_apply(r->arena, &r->state, &append->events[0]);
+    append_free(append);
+    r->done(r);
+}
+
+static struct str result_data(struct arena *arena, const struct report *r)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", r->call);
+    json_member_raw(&out, "content", r->content);
+    json_member_bool(&out, "isError", r->is_error);
+    json_close(&out, '}');
+    CHECK(!buf.over);
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void keep_result(struct report *r)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_TOOL_RESULT,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, r->session),
+        .thread = arena_str(arena, r->state.thread),
+        .call = arena_str(arena, r->call),
+        .actor = arena_str(arena, r->actor),
+        .data = result_data(arena, r),
+    };
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
+    (void)append_event(append, event);
+    append->done = report_kept;
+    append->arg = r;
+    store_append(r->gate->store, append);
+}
+
+/* The call as it is: a result may be kept for an allowed call that has none. */
+static void report_known(struct read *read)
+{
+    struct report *r = read->arg;
+    r->err = read->err;
+    apply_all(r->arena, &r->state, read);
+    bool there = read->event_count > 0;
+    read_free(read);
+    const struct call *call = &r->state;
+    if (r->err.code != ERR_OK)
+        ;
+    else if (!there)
+        (void)err_set(&r->err, ERR_NOT_FOUND, "there is no such call");
+    else if (!call_allowed(call))
+        (void)err_set(&r->err, ERR_NOT_ALLOWED, "the call was not allowed (%s): it has no result",
+                      call_status_name(call->status));
+    else if (call->result_seq && (!json_same_tokens(call->result, r->content) || call->result_is_error != r->is_error))
+        (void)err_set(&r->err, ERR_CONFLICT, "the call has another result already");
+    else if (!call->result_seq) {
+        keep_result(r);
+        return;
+    }
+    r->done(r);
+}
+
+void gate_report(struct gate *gate, struct report *r)
+{
+    r->gate = gate;
+    read_call(gate, r->session, r->call, report_known, r);
+}

@@ -1,0 +1,308 @@
+/* The gate: from the question to what is kept, and from what was kept to whoever waits.
+ *
+ * Invariants (docs/ARCHITECTURE.md numbers the promises they carry)
+ *  1. Nothing is said to anyone before it is durable: answers are given in `done` of an append, rings and
+ *     tellings come from `follow`.
+ *  2. A call is kept together with its verdict, and with the request when the verdict is to ask, in one
+ *     append, under the needs that no such call exists and that the session it was judged by is unchanged.
+ *  3. A response is kept only for a requested call, under the need that there is none yet (decide.c).
+ *  4. Everything in memory is a view: followers are served in the order sessions, open approvals, tokens,
+ *     waiters, watchers, so that whoever is rung sees the new state.
+ */
+#include "gate/inner.h"
+
+#include "base/digest.h"
+#include "base/stamp.h"
+#include "io/clock.h"
+#include "policy/policy.h"
+#include "tools/tools.h"
+
+#include <stdlib.h>
+
+static void follow(void *arg, const struct event *events, size_t count)
+{
+    struct gate *gate = arg;
+    for (size_t i = 0; i < count; i++) {
+        const struct event *event = &events[i];
+        sessions_follow(gate, event);
+        journal_follow(gate, event, open_find(gate, event->session, event->call));
+        open_follow(gate, event);
+        tokens_follow(gate, event);
+        waiters_follow(gate, event);
+    }
+    watch_follow(gate, events, count);
+}
+
+struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
+                    struct err *err)
+{
+    struct gate *gate = heap_new(sizeof *gate);
+    gate->loop = loop;
+    gate->home = str_of(options->home);
+    gate->timeout_seconds = options->timeout_seconds;
+    struct store_options store = {.url = options->store_url, .follow = follow, .arg = gate};
+    struct rc rc = store_open(loop, &store, &gate->store, err);
+    if (rc_bad(rc)) {
+        free(gate);
+        return rc;
+    }
+    gate->delivered = store_last_seq(gate->store);
+    deadlines_init(gate);
+    *ret_gate = gate;
+    return RC_OK;
+}
+
+void gate_close(struct gate *gate)
+{
+    store_close(gate->store);
+    deadlines_done(gate);
+    open_done(gate);
+    sessions_done(gate);
+    tokens_done(gate);
+    map_done(&gate->waiters);
+    map_done(&gate->watchers);
+    free(gate);
+}
+
+void gate_read(struct gate *gate, struct read *read) { store_read(gate->store, read); }
+
+size_t gate_calls_of(struct read *read, struct call **ret_calls)
+{
+    struct call *calls = arena_array(&read->arena, struct call, read->event_count);
+    size_t count = 0;
+    for (size_t i = 0; i < read->event_count; i++) {
+        const struct event *event = &read->events[i];
+        size_t at = 0;
+        while (at < count && !str_eq(calls[at].session, event->session))
+            at++;
+        if (at == count) {
+            count++;
+            calls[at].session = event->session;
+        }
+        call_apply(&read->arena, &calls[at], event);
+    }
+    *ret_calls = calls;
+    return count;
+}
+
+/* The answer may have been told while the call itself was still being kept or read. */
+static void take_answer(struct call *call, const struct call *rung)
+{
+    if (rung->decision == DECISION_NONE || call->decision != DECISION_NONE)
+        return;
+    call->decision = rung->decision;
+    call->status = rung->status;
+    call->actor = rung->actor;
+    call->by = rung->by;
+    call->feedback = rung->feedback;
+    call->updated_input = rung->updated_input;
+    call->decided_ms = rung->decided_ms;
+    call->response_seq = rung->response_seq;
+}
+
+/* ---- a call that exists already ---- */
+
+static void differs(struct ask *ask, const struct call *known)
+{
+    if (str_eq(known->name, ask->name) && json_same_tokens(known->input, ask->input->raw) &&
+        (str_empty(ask->thread) || str_eq(known->thread, ask->thread)))
+        return;
+    (void)err_set(&ask->err, ERR_CALL_DIFFERS,
+                  "the call %.*s exists already in this session with another tool, input or thread",
+                  STR_ARG(ask->id));
+}
+
+static void call_read(struct read *read)
+{
+    struct ask *ask = read->arg;
+    struct call rung = ask->call;
+    ask->err = read->err;
+    ask->call = (struct call){0};
+    for (size_t i = 0; i < read->event_count; i++)
+        call_apply(ask->arena, &ask->call, &read->events[i]);
+    if (read->event_count)
+        take_answer(&ask->call, &rung);
+    if (ask->err.code == ERR_OK && read->event_count == 0)
+        (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such call");
+    else if (ask->err.code == ERR_OK && ask->input)
+        differs(ask, &ask->call);
+    read_free(read);
+    waiter_settle(ask);
+}
+
+void gate_status(struct gate *gate, struct ask *ask)
+{
+    struct read *read = read_new(READ_CALL);
+    waiter_register(gate, ask);
+    read->session = arena_str(&read->arena, ask->session);
+    read->call = arena_str(&read->arena, ask->id);
+    read->done = call_read;
+    read->arg = ask;
+    store_read(gate->store, read);
+}
+
+/* ---- a new call ---- */
+
+struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
+                          const struct tool_facts *facts, struct str cwd)
+{
+    struct question question = {
+        .facts = facts,
+        .cwd = str_empty(cwd) ? session->cwd : cwd,
+        .root = session->cwd,
+        .home = gate->home,
+        .now_ms = clock_wall_ms(),
+    };
+    struct tool_policy *policies = arena_array(arena, struct tool_policy, session->tool_count + 1);
+    for (size_t i = 0; i < session->tool_count; i++) {
+        struct tool_policy *policy = &policies[question.tool_policy_count++];
+        policy->tool = session->tools[i].tool;
+        if (!effect_parse(session->tools[i].effect, &policy->effect))
+            policy->effect = EFFECT_ASK;
+    }
+    question.tool_policies = policies;
+    if (!mode_parse(session->mode, &question.mode))
+        question.mode = MODE_DEFAULT;
+    return policy_judge(arena, &question);
+}
+
+static struct str call_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "id", ask->id);
+    json_member(&out, "name", ask->name);
+    json_member_raw(&out, "input", ask->input->raw);
+    json_member(&out, "cwd", ask->cwd);
+    json_key(&out, "verdict");
+    json_open(&out, '{');
+    json_member(&out, "effect", str_of(effect_name(verdict->effect)));
+    json_member(&out, "rule", verdict->rule);
+    json_member(&out, "source", verdict->source);
+    json_member(&out, "why", verdict->why);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    CHECK(!buf.over);
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run. */
+static void put_digest(struct json_out *out, const struct ask *ask)
+{
+    char hex[DIGEST_HEX_BYTES];
+    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    digest_hex(&digest, hex);
+    json_member(out, "digest", str_of(hex));
+}
+
+static struct str request_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict,
+                               int64_t deadline_ms)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", ask->id);
+    json_member(&out, "tool", ask->name);
+    json_key(&out, "reason");
+    json_open(&out, '{');
+    json_member(&out, "source", verdict->source);
+    json_member(&out, "rule", verdict->rule);
+    json_member(&out, "why", verdict->why);
+    json_close(&out, '}');
+    put_digest(&out, ask);
+    if (deadline_ms)
+        json_member_time(&out, "deadline", deadline_ms);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void ask_again(struct ask *ask);
+
+static void call_kept(struct append *append)
+{
+    struct ask *ask = append->arg;
+    struct call rung = ask->call;
+    if (append->outcome == APPEND_REFUSED) {
+        bool exists = append->refused_need == 0;
+        append_free(append);
+        if (exists)
+            gate_status(ask->gate, ask);
+        else
+            ask_again(ask);
+        return;
+    }
+    if (append->outcome == APPEND_FAILED) {
+        ask->err = append->err;
+    } else {
+        ask->call = (struct call){0};
+        for (unsigned i = 0; i < append->event_count; i++)
+            call_apply(ask->arena, &ask->call, &append->events[i]);
+        take_answer(&ask->call, &rung);
+    }
+    append_free(append);
+    waiter_settle(ask);
+}
+
+static void keep_call(struct ask *ask, const struct session *session, const struct verdict *verdict)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    int64_t now_ms = clock_wall_ms();
+    struct event event = {
+        .kind = EVENT_TOOL_CALL,
+        .at_ms = now_ms,
+        .session = arena_str(arena, ask->session),
+        .thread = arena_str(arena, ask->thread),
+        .call = arena_str(arena, ask->id),
+        .actor = arena_str(arena, ask->actor),
+        .data = call_data(arena, ask, verdict),
+    };
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});
+    append_need(append, (struct need){
+        .need = NEED_CHANGED_AT, .session = event.session, .seq = session->changed_seq});
+    (void)append_event(append, event);
+    if (verdict->effect == EFFECT_ASK) {
+        append->deadline_ms = session->timeout_seconds ? now_ms + session->timeout_seconds * 1000 : 0;
+        event.kind = EVENT_TOOL_APPROVAL_REQUEST;
+        event.data = request_data(arena, ask, verdict, append->deadline_ms);
+        (void)append_event(append, event);
+    }
+    append->done = call_kept;
+    append->arg = ask;
+    store_append(ask->gate->store, append);
+}
+
+static void ask_with_session(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct ask *ask = want->arg;
+    ask->err = *err;
+    if (err->code == ERR_OK && (!session || !session_thread_find(session, ask->thread)))
+        (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such thread");
+    if (ask->err.code != ERR_OK) {
+        waiter_settle(ask);
+        return;
+    }
+    struct tool_facts facts = tool_facts(ask->name, ask->input);
+    struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
+    keep_call(ask, session, &verdict);
+}
+
+static void ask_again(struct ask *ask)
+{
+    struct session_want *want = arena_new(ask->arena, struct session_want);
+    want->id = ask->session;
+    want->done = ask_with_session;
+    want->arg = ask;
+    gate_session(ask->gate, want);
+}
+
+void gate_ask(struct gate *gate, struct ask *ask)
+{
+    CHECK(ask->input && ask->input->type == JSON_OBJECT);
+    ask->gate = gate;
+    waiter_register(gate, ask);
+    ask_again(ask);
+}

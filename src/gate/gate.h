@@ -1,0 +1,181 @@
+/* A call waits here until there is an answer.
+ *
+ * The gate judges a call, keeps it, lets it wait for a person, and rings whoever waits when the answer is
+ * durable. It runs on the loop and never blocks; everything it knows it has from the store: it learns of
+ * its own commits the same way as of another process's. What it holds in memory (sessions, open approvals,
+ * deadlines, tokens) is a view of events that recover.c builds anew at every start.
+ *
+ * How to talk to it: fill in a struct, hand it over, get it back by its `done`, on the loop, exactly once.
+ * The struct and its strings belong to the caller's arena and must live until then.
+ */
+#ifndef GATE_GATE_H
+#define GATE_GATE_H
+
+#include "base/shared.h"
+#include "event/call.h"
+#include "event/session.h"
+#include "event/token.h"
+#include "store/store.h"
+
+struct gate;
+struct loop;
+
+struct gate_options {
+    const char *store_url;
+    const char *home;        /* of the person, for rules that name paths */
+    int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
+};
+
+struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
+                    struct err *err);
+/* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
+void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
+void gate_close(struct gate *gate);
+
+/* ---- sessions ---- */
+/* `done` gets NULL when there is no such session; the session is lent for the time of the call. It may be
+ * called before gate_session returns. */
+struct session_want {
+    struct str id;
+    void (*done)(struct session_want *want, const struct session *session, const struct err *err);
+    void *arg;
+    struct session_want *next;
+};
+void gate_session(struct gate *gate, struct session_want *want);
+
+struct session_change {
+    struct arena *arena;
+    struct str id;       /* empty: a new one, its id is filled in */
+    struct str data;     /* of the SESSION_CHANGED event; see event/session.h */
+    struct str thread;   /* that the change is about; may be empty */
+    struct str actor;
+    struct err err;
+    void (*done)(struct session_change *change);
+    void *arg;
+};
+/* A new session's data must not name "threadId" or "change": the gate adds them. */
+void gate_change_session(struct gate *gate, struct session_change *change);
+
+/* ---- calls ---- */
+struct ask {
+    struct arena *arena;
+    struct str session, thread, id, name, cwd;
+    const struct json *input; /* an object; its raw bytes are kept */
+    struct str actor;
+    int64_t wait_ms;     /* hold the answer up to this long for a person */
+    struct call call;    /* the answer */
+    struct err err;
+    void (*done)(struct ask *ask);
+    void *arg;
+    /* the gate's */
+    struct gate *gate;
+    struct ask *next_waiter;
+    struct timer *timer;
+    bool registered, parked;
+    int64_t wait_until_us;
+};
+/* The gate itself: judge, keep, wait. Same id again is the same call; another input is ERR_CALL_DIFFERS. */
+void gate_ask(struct gate *gate, struct ask *ask);
+/* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. */
+void gate_status(struct gate *gate, struct ask *ask);
+/* The client has left: true when the ask only waited and is forgotten (no `done`), false when `done` follows. */
+bool gate_forget(struct ask *ask);
+
+struct decide {
+    struct arena *arena;
+    struct str session, call_id;
+    struct str thread;          /* when the caller names one: it must be the call's */
+    enum decision decision;
+    struct str feedback, mode, digest;
+    const struct json *updated_input; /* NULL: as asked */
+    struct str rules;           /* JSON array; empty: none */
+    struct str actor, by;       /* the name and the id of the token */
+    bool by_agent;              /* cancels its own call */
+    struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
+    struct err err;
+    void (*done)(struct decide *decide);
+    void *arg;
+    struct gate *gate;          /* the gate's */
+};
+void gate_decide(struct gate *gate, struct decide *decide);
+
+struct report {
+    struct arena *arena;
+    struct str session, call, actor;
+    struct str content;         /* JSON, as it came */
+    bool is_error;
+    struct call state;          /* after it */
+    struct err err;
+    void (*done)(struct report *report);
+    void *arg;
+    struct gate *gate;          /* the gate's */
+};
+/* The agent says what came of an allowed call. Kept once. */
+void gate_report(struct gate *gate, struct report *report);
+
+/* Reads what store.h can read; `read` comes back by its own `done`. */
+void gate_read(struct gate *gate, struct read *read);
+/* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
+size_t gate_calls_of(struct read *read, struct call **ret_calls);
+
+/* ---- watching ---- */
+/* An event on its way to many: forms of it are made once and shared. */
+enum { HAPPENING_FORMS = 2 };
+struct happening {
+    const struct event *event;
+    struct shared *forms[HAPPENING_FORMS];
+};
+
+/* A follower of everything in its scope after `after`, each event exactly once and in order. The page read
+ * while it catches up is told at once; the next is read when gate_watch_more is called. */
+struct watcher {
+    struct str session, thread; /* empty: all; the strings must live as long as the watcher */
+    uint64_t kinds;             /* bit 1 << kind; 0: all */
+    uint64_t after;             /* moves on */
+    void (*tell)(struct watcher *watcher, struct happening *happening);
+    void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
+    void *arg;
+    /* the gate's */
+    struct gate *gate;
+    struct watcher *next, *prev;
+    struct read *reading;
+    bool live, stopped, failed;
+};
+void gate_watch(struct gate *gate, struct watcher *watcher);
+void gate_watch_more(struct watcher *watcher);
+void gate_unwatch(struct watcher *watcher);
+
+/* ---- tokens ---- */
+/* The token with this secret; NULL when there is none or it was revoked. */
+const struct token *gate_token(const struct gate *gate, struct str secret);
+const struct token *gate_tokens(const struct gate *gate); /* all, newest first */
+
+struct token_change {
+    struct arena *arena;
+    struct str name, session;   /* a new one: */
+    enum role role;             /* ROLE_NONE: revoke `id` instead */
+    struct str id;
+    struct str actor;
+    char secret[64];            /* of a new one, filled in */
+    struct err err;
+    void (*done)(struct token_change *change);
+    void *arg;
+};
+void gate_change_token(struct gate *gate, struct token_change *change);
+
+/* ---- figures ---- */
+enum { GATE_BUCKETS = 12 };
+struct gate_figures {
+    uint64_t calls, allowed_by_policy, denied_by_policy;
+    uint64_t requested, answered[DECISION_COUNT], recovered, results;
+    uint64_t pending, waiting, watchers, sessions_cached, tokens;
+    uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
+    uint64_t response_ms_sum;
+    struct store_figures store;
+};
+extern const int64_t gate_bucket_ms[GATE_BUCKETS];
+struct gate_figures gate_figures(const struct gate *gate);
+/* Whether calls can be kept right now. */
+bool gate_healthy(const struct gate *gate);
+
+#endif

@@ -1,0 +1,88 @@
+/* What the files of gate/ share; nobody else includes this. */
+#ifndef GATE_INNER_H
+#define GATE_INNER_H
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "gate/gate.h"
+#include "policy/policy.h"
+
+/* An approval that was requested and not answered: a view of its events. */
+struct open {
+    struct str session, call, thread, digest, name; /* in `bytes` */
+    int64_t requested_ms, deadline_ms;
+    size_t heap_at;      /* in the deadlines, from 1; 0: has none */
+    char bytes[];
+};
+
+struct deadlines {
+    struct open **heap;
+    size_t count, room;
+    struct timer *timer;
+};
+
+struct session_slot {
+    struct session *session;    /* NULL while it is read */
+    struct session_want *wants; /* who waits for it */
+    bool stale;                 /* it changed while it was read: read again */
+};
+
+struct gate {
+    struct loop *loop;
+    struct store *store;
+    struct str home;
+    int64_t timeout_seconds;
+    struct map sessions;  /* id → struct session_slot */
+    struct map open;      /* key → struct open */
+    struct map waiters;   /* key → struct ask, a list */
+    struct deadlines deadlines;
+    struct arena token_arena;
+    struct map tokens_by_hash;
+    struct token *tokens;
+    struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
+    uint64_t watcher_count;
+    uint64_t delivered;   /* the last seq that was told */
+    struct gate_figures figures;
+};
+
+/* "session\ncall": what a call is known by. */
+struct call_key {
+    char bytes[ID_BYTES + LIMIT_ID_BYTES + 2];
+    size_t n;
+};
+struct call_key call_key(struct str session, struct str call);
+static inline struct str call_key_str(const struct call_key *key) { return (struct str){key->bytes, key->n}; }
+
+/* Follows: each takes the events it cares for, in this order, before any append is answered. */
+void sessions_follow(struct gate *gate, const struct event *event);
+void open_follow(struct gate *gate, const struct event *event);
+void tokens_follow(struct gate *gate, const struct event *event);
+void waiters_follow(struct gate *gate, const struct event *event);
+void watch_follow(struct gate *gate, const struct event *events, size_t count);
+void journal_follow(struct gate *gate, const struct event *event, const struct open *open);
+
+void sessions_done(struct gate *gate);
+
+/* Open approvals and their deadlines. */
+struct open *open_find(const struct gate *gate, struct str session, struct str call);
+void open_add(struct gate *gate, const struct event *request, struct str name, int64_t deadline_ms);
+void open_done(struct gate *gate);
+void deadlines_init(struct gate *gate);
+void deadlines_add(struct gate *gate, struct open *open);
+void deadlines_remove(struct gate *gate, struct open *open);
+void deadlines_done(struct gate *gate);
+
+/* Waiting for one call. */
+void waiter_register(struct gate *gate, struct ask *ask);
+/* The state is known: answers now, or waits on. */
+void waiter_settle(struct ask *ask);
+void waiter_leave(struct ask *ask);
+
+void tokens_done(struct gate *gate);
+
+/* The verdict of rules, mode and defaults on a call of this session. */
+struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
+                          const struct tool_facts *facts, struct str cwd);
+
+#endif

@@ -1,0 +1,68 @@
+/* An approval's life in the operator's log, and the figures. */
+#include "base/log.h"
+#include "gate/inner.h"
+
+const int64_t gate_bucket_ms[GATE_BUCKETS] = {100,   500,    1000,   2000,    5000,    10000,
+                                              30000, 60000, 300000, 1800000, 7200000, 86400000};
+
+static void count_response(struct gate_figures *figures, enum decision decision, int64_t took_ms)
+{
+    int bucket = 0;
+    while (bucket < GATE_BUCKETS && took_ms > gate_bucket_ms[bucket])
+        bucket++;
+    figures->answered[decision]++;
+    if (!decision_by_person(decision))
+        return;
+    figures->response_buckets[bucket]++;
+    figures->response_ms_sum += (uint64_t)(took_ms > 0 ? took_ms : 0);
+}
+
+static void responded(struct gate *gate, const struct event *event, const struct open *open)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        return;
+    enum decision decision = decision_parse(json_text(data, "decision"));
+    int64_t took_ms = open ? event->at_ms - open->requested_ms : 0;
+    count_response(&gate->figures, decision, took_ms);
+    log_line(LOG_INFO, decision == DECISION_TIMEOUT ? "approval timed out" : "approval resolved",
+             LOG_S("session", event->session), LOG_S("call", event->call),
+             LOG_S("decision", json_text(data, "decision")), LOG_S("actor", event->actor),
+             LOG_I("response_ms", took_ms));
+}
+
+static void called(struct gate *gate, const struct event *event)
+{
+    gate->figures.calls++;
+    log_line(LOG_TRACE, "call", LOG_S("session", event->session), LOG_S("call", event->call),
+             LOG_S("data", event->data));
+}
+
+void journal_follow(struct gate *gate, const struct event *event, const struct open *open)
+{
+    if (event->kind == EVENT_TOOL_CALL) {
+        called(gate, event);
+    } else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST) {
+        gate->figures.requested++;
+        log_line(LOG_INFO, "approval requested", LOG_S("session", event->session), LOG_S("call", event->call),
+                 LOG_S("agent", event->actor));
+    } else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
+        responded(gate, event, open);
+    } else if (event->kind == EVENT_TOOL_RESULT) {
+        gate->figures.results++;
+    }
+}
+
+struct gate_figures gate_figures(const struct gate *gate)
+{
+    struct gate_figures figures = gate->figures;
+    figures.pending = gate->open.count;
+    figures.watchers = gate->watcher_count;
+    figures.sessions_cached = gate->sessions.count;
+    figures.tokens = gate->tokens_by_hash.count;
+    figures.store = store_figures(gate->store);
+    return figures;
+}
+
+bool gate_healthy(const struct gate *gate) { return store_figures(gate->store).healthy; }

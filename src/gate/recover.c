@@ -1,0 +1,151 @@
+/* The view of what is open: built from the store at the start, then kept true by following.
+ *
+ * Nothing here is the truth. After a kill -9 the same calls wait, their deadlines are armed again, and
+ * clients that come back find them.
+ */
+#include "base/log.h"
+#include "gate/inner.h"
+
+#include "base/stamp.h"
+
+#include <stdlib.h>
+
+struct open *open_find(const struct gate *gate, struct str session, struct str call)
+{
+    struct call_key key = call_key(session, call);
+    return map_get(&gate->open, call_key_str(&key));
+}
+
+static struct str pack(char **at, struct str s)
+{
+    struct str packed = {*at, s.n};
+    if (s.n)
+        memcpy(*at, s.p, s.n);
+    *at += s.n;
+    return packed;
+}
+
+void open_add(struct gate *gate, const struct event *request, struct str name, int64_t deadline_ms)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    struct call_key key = call_key(request->session, request->call);
+    if (map_get(&gate->open, call_key_str(&key)))
+        return;
+    struct rc rc = json_parse(&scratch, request->data, &data, NULL);
+    struct str digest = rc_ok(rc) ? json_text(data, "digest") : STR_NONE;
+    struct open *open = heap_new(sizeof *open + request->session.n + request->call.n + request->thread.n +
+                                 digest.n + name.n);
+    char *at = open->bytes;
+    open->session = pack(&at, request->session);
+    open->call = pack(&at, request->call);
+    open->thread = pack(&at, request->thread);
+    open->digest = pack(&at, digest);
+    open->name = pack(&at, name);
+    open->requested_ms = request->at_ms;
+    open->deadline_ms = deadline_ms;
+    (void)map_put(&gate->open, call_key_str(&key), open);
+    deadlines_add(gate, open);
+}
+
+static int64_t deadline_of(const struct event *request)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    int64_t deadline_ms = 0;
+    if (rc_ok(json_parse(&scratch, request->data, &data, NULL)))
+        (void)stamp_parse(json_text(data, "deadline"), &deadline_ms);
+    return deadline_ms;
+}
+
+static struct str tool_of(struct arena *arena, const struct event *event)
+{
+    const struct json *data = NULL;
+    if (rc_bad(json_parse(arena, event->data, &data, NULL)))
+        return STR_NONE;
+    return json_text(data, "tool");
+}
+
+void open_follow(struct gate *gate, const struct event *event)
+{
+    if (event->kind == EVENT_TOOL_APPROVAL_REQUEST) {
+        ARENA_SCOPE(scratch);
+        open_add(gate, event, tool_of(&scratch, event), deadline_of(event));
+        return;
+    }
+    if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
+        return;
+    struct call_key key = call_key(event->session, event->call);
+    struct open *open = map_take(&gate->open, call_key_str(&key));
+    if (!open)
+        return;
+    deadlines_remove(gate, open);
+    free(open);
+}
+
+void open_done(struct gate *gate)
+{
+    size_t at = 0;
+    struct str key;
+    void *open;
+    while (map_next(&gate->open, &at, &key, &open))
+        free(open);
+    map_done(&gate->open);
+}
+
+struct recovery {
+    struct gate *gate;
+    void (*ready)(void *arg, const struct err *err);
+    void *arg;
+};
+
+static void finish(struct recovery *recovery, const struct err *err)
+{
+    recovery->ready(recovery->arg, err);
+    free(recovery);
+}
+
+static void open_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    struct gate *gate = recovery->gate;
+    for (size_t i = 0; i < read->open_count; i++) {
+        const struct open_approval *open = &read->open[i];
+        ARENA_SCOPE(scratch);
+        open_add(gate, &open->request, tool_of(&scratch, &open->request), open->deadline_ms);
+        log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
+                 LOG_S("call", open->request.call));
+    }
+    gate->figures.recovered = read->open_count;
+    struct err err = read->err;
+    read_free(read);
+    finish(recovery, &err);
+}
+
+static void tokens_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    struct gate *gate = recovery->gate;
+    struct err err = read->err;
+    for (size_t i = 0; i < read->event_count; i++)
+        tokens_follow(gate, &read->events[i]);
+    read_free(read);
+    if (err.code != ERR_OK) {
+        finish(recovery, &err);
+        return;
+    }
+    struct read *next = read_new(READ_OPEN);
+    next->done = open_read;
+    next->arg = recovery;
+    store_read(gate->store, next);
+}
+
+void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg)
+{
+    struct recovery *recovery = heap_new(sizeof *recovery);
+    *recovery = (struct recovery){gate, ready, arg};
+    struct read *read = read_new(READ_TOKENS);
+    read->done = tokens_read;
+    read->arg = recovery;
+    store_read(gate->store, read);
+}

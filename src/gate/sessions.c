@@ -1,0 +1,186 @@
+/* Sessions as they are now: read from their events when first needed, kept true by following.
+ *
+ * A session that changes while it is being read is read again. What is judged by a session's state is kept
+ * under the need that the session has not changed since (NEED_CHANGED_AT), so a stale view can delay an
+ * answer but never decide one.
+ */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+
+#include <stdlib.h>
+
+enum { SESSIONS_CACHED_MAX = 10000 };
+
+static void read_session(struct gate *gate, struct str id);
+
+static void answer(struct session_slot *slot, const struct err *err)
+{
+    struct session_want *want = slot->wants;
+    slot->wants = NULL;
+    while (want) {
+        struct session_want *next = want->next;
+        want->done(want, slot->session, err);
+        want = next;
+    }
+}
+
+static void drop(struct gate *gate, struct str id)
+{
+    struct session_slot *slot = map_take(&gate->sessions, id);
+    CHECK(slot && !slot->wants);
+    session_free(slot->session);
+    free(slot);
+}
+
+/* The answer may drop the session or ask for others: the slot is looked up again after it. */
+static void session_read(struct read *read)
+{
+    struct gate *gate = read->arg;
+    struct str id = read->session;
+    struct session_slot *slot = map_get(&gate->sessions, id);
+    CHECK(slot && !slot->session);
+    bool failed = read->err.code != ERR_OK;
+    if (slot->stale && !failed) {
+        slot->stale = false;
+        read_session(gate, id);
+        read_free(read);
+        return;
+    }
+    if (!failed && read->event_count) {
+        slot->session = session_new(id);
+        for (size_t i = 0; i < read->event_count; i++)
+            session_apply(slot->session, &read->events[i]);
+    }
+    bool keep = slot->session != NULL;
+    answer(slot, &read->err);
+    if (!keep)
+        drop(gate, id);
+    read_free(read);
+}
+
+static void read_session(struct gate *gate, struct str id)
+{
+    struct read *read = read_new(READ_SESSION);
+    read->session = arena_str(&read->arena, id);
+    read->done = session_read;
+    read->arg = gate;
+    store_read(gate->store, read);
+}
+
+static void make_room(struct gate *gate)
+{
+    size_t at = 0;
+    struct str id;
+    void *value;
+    struct map kept = {0};
+    if (gate->sessions.count < SESSIONS_CACHED_MAX)
+        return;
+    while (map_next(&gate->sessions, &at, &id, &value)) {
+        struct session_slot *slot = value;
+        if (!slot->session) {
+            (void)map_put(&kept, id, slot);
+            continue;
+        }
+        session_free(slot->session);
+        free(slot);
+    }
+    map_done(&gate->sessions);
+    gate->sessions = kept;
+}
+
+void gate_session(struct gate *gate, struct session_want *want)
+{
+    static const struct err fine = {.code = ERR_OK};
+    struct session_slot *slot = map_get(&gate->sessions, want->id);
+    if (slot && slot->session) {
+        want->done(want, slot->session, &fine);
+        return;
+    }
+    if (want->id.n == 0 || want->id.n >= ID_BYTES) {
+        want->done(want, NULL, &fine);
+        return;
+    }
+    if (!slot) {
+        make_room(gate);
+        slot = heap_new(sizeof *slot);
+        (void)map_put(&gate->sessions, want->id, slot);
+        read_session(gate, want->id);
+    }
+    want->next = slot->wants;
+    slot->wants = want;
+}
+
+void sessions_follow(struct gate *gate, const struct event *event)
+{
+    if (event->kind != EVENT_SESSION_CHANGED)
+        return;
+    struct session_slot *slot = map_get(&gate->sessions, event->session);
+    if (!slot)
+        return;
+    if (slot->session)
+        session_apply(slot->session, event);
+    else
+        slot->stale = true;
+}
+
+void sessions_done(struct gate *gate)
+{
+    size_t at = 0;
+    struct str id;
+    void *value;
+    while (map_next(&gate->sessions, &at, &id, &value)) {
+        struct session_slot *slot = value;
+        session_free(slot->session);
+        free(slot);
+    }
+    map_done(&gate->sessions);
+}
+
+static void changed(struct append *append)
+{
+    struct session_change *change = append->arg;
+    if (append->outcome == APPEND_FAILED)
+        change->err = append->err;
+    else if (append->outcome == APPEND_REFUSED)
+        (void)err_set(&change->err, ERR_CONFLICT, "the session exists already");
+    append_free(append);
+    change->done(change);
+}
+
+/* {"title":…} → {"change":"created","threadId":"….main","title":…} */
+static struct str creation(struct arena *arena, struct session_change *change)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    change->id = arena_str(change->arena, str_of(id_new("ses").text));
+    change->thread = arena_printf(change->arena, "%.*s.main", STR_ARG(change->id));
+    json_open(&out, '{');
+    json_member(&out, "change", STR("created"));
+    json_member(&out, "threadId", change->thread);
+    if (change->data.n > 2)
+        json_put_raw(&out, str_sub(change->data, 1, change->data.n - 1));
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+void gate_change_session(struct gate *gate, struct session_change *change)
+{
+    struct append *append = append_new();
+    bool new = str_empty(change->id);
+    struct str data = new ? creation(&append->arena, change) : arena_str(&append->arena, change->data);
+    struct str id = arena_str(&append->arena, change->id);
+    if (new)
+        append_need(append, (struct need){.need = NEED_CHANGED_AT, .session = id, .seq = 0});
+    (void)append_event(append, (struct event){
+        .kind = EVENT_SESSION_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .session = id,
+        .thread = arena_str(&append->arena, change->thread),
+        .actor = arena_str(&append->arena, change->actor),
+        .data = data,
+    });
+    append->done = changed;
+    append->arg = change;
+    store_append(gate->store, append);
+}

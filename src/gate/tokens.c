@@ -1,0 +1,115 @@
+/* Tokens: kept as events of the installation, known by the hash of their secret. */
+#include "gate/inner.h"
+
+#include "base/digest.h"
+#include "io/clock.h"
+
+static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
+{
+    struct digest digest = digest_of(secret);
+    digest_hex(&digest, hex);
+    return (struct str){hex, DIGEST_HEX_BYTES - 1};
+}
+
+static struct token *by_id(const struct gate *gate, struct str id)
+{
+    for (struct token *token = gate->tokens; token; token = token->next)
+        if (str_eq(token->id, id))
+            return token;
+    return NULL;
+}
+
+void tokens_follow(struct gate *gate, const struct event *event)
+{
+    if (event->kind != EVENT_TOKEN_CHANGED)
+        return;
+    struct token created;
+    struct str gone = token_revoked(&gate->token_arena, event);
+    struct token *known = str_empty(gone) ? NULL : by_id(gate, gone);
+    if (known && !known->revoked_ms) {
+        known->revoked_ms = event->at_ms;
+        (void)map_take(&gate->tokens_by_hash, known->hash);
+    }
+    if (!token_created(&gate->token_arena, event, &created) || by_id(gate, created.id))
+        return;
+    struct token *token = arena_new(&gate->token_arena, struct token);
+    *token = created;
+    token->next = gate->tokens;
+    gate->tokens = token;
+    (void)map_put(&gate->tokens_by_hash, token->hash, token);
+}
+
+const struct token *gate_token(const struct gate *gate, struct str secret)
+{
+    char hex[DIGEST_HEX_BYTES];
+    return map_get(&gate->tokens_by_hash, hash_of(secret, hex));
+}
+
+const struct token *gate_tokens(const struct gate *gate) { return gate->tokens; }
+
+void tokens_done(struct gate *gate)
+{
+    map_done(&gate->tokens_by_hash);
+    arena_done(&gate->token_arena);
+}
+
+static void changed(struct append *append)
+{
+    struct token_change *change = append->arg;
+    if (append->outcome != APPEND_KEPT)
+        change->err = append->err;
+    append_free(append);
+    change->done(change);
+}
+
+static struct str creation(struct arena *arena, struct token_change *change)
+{
+    char hex[DIGEST_HEX_BYTES];
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    id_secret(change->secret);
+    change->id = arena_str(change->arena, str_of(id_new("tok").text));
+    json_open(&out, '{');
+    json_member(&out, "change", STR("created"));
+    json_member(&out, "id", change->id);
+    json_member(&out, "name", change->name);
+    json_member(&out, "role", str_of(role_name(change->role)));
+    json_member(&out, "sessionId", change->session);
+    json_member(&out, "hash", hash_of(str_of(change->secret), hex));
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str revocation(struct arena *arena, struct str id)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "change", STR("revoked"));
+    json_member(&out, "id", id);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+void gate_change_token(struct gate *gate, struct token_change *change)
+{
+    bool revoke = change->role == ROLE_NONE;
+    const struct token *known = revoke ? by_id(gate, change->id) : NULL;
+    if (revoke && (!known || known->revoked_ms)) {
+        if (!known)
+            (void)err_set(&change->err, ERR_NOT_FOUND, "there is no token %.*s", STR_ARG(change->id));
+        change->done(change);
+        return;
+    }
+    struct append *append = append_new();
+    struct str data = revoke ? revocation(&append->arena, change->id) : creation(&append->arena, change);
+    (void)append_event(append, (struct event){
+        .kind = EVENT_TOKEN_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .actor = arena_str(&append->arena, change->actor),
+        .data = data,
+    });
+    append->done = changed;
+    append->arg = change;
+    store_append(gate->store, append);
+}

@@ -1,0 +1,103 @@
+/* Whoever waits for the answer to a call: a bell, nothing more.
+ *
+ * 1. A waiter is registered before its call is kept or read, so that no answer can slip between.
+ * 2. It is rung from the loop after the answer is durable, never from inside the call that decides.
+ * 3. It holds no truth: kill the process, and the client asks again and finds the call as it is.
+ */
+#include "gate/inner.h"
+#include "io/clock.h"
+#include "io/loop.h"
+
+struct call_key call_key(struct str session, struct str call)
+{
+    struct call_key key = {.n = 0};
+    if (session.n + call.n + 1 > sizeof key.bytes)
+        return key;
+    if (session.n)
+        memcpy(key.bytes, session.p, session.n);
+    key.bytes[session.n] = '\n';
+    if (call.n)
+        memcpy(key.bytes + session.n + 1, call.p, call.n);
+    key.n = session.n + 1 + call.n;
+    return key;
+}
+
+void waiter_register(struct gate *gate, struct ask *ask)
+{
+    ask->gate = gate;
+    if (ask->wait_ms <= 0 || ask->registered)
+        return;
+    struct call_key key = call_key(ask->session, ask->id);
+    ask->next_waiter = map_get(&gate->waiters, call_key_str(&key));
+    (void)map_put(&gate->waiters, call_key_str(&key), ask);
+    ask->registered = true;
+    ask->wait_until_us = clock_steady_us() + ask->wait_ms * 1000;
+    gate->figures.waiting++;
+}
+
+void waiter_leave(struct ask *ask)
+{
+    if (ask->timer) {
+        timer_free(ask->timer);
+        ask->timer = NULL;
+    }
+    ask->parked = false;
+    if (!ask->registered)
+        return;
+    struct gate *gate = ask->gate;
+    struct call_key key = call_key(ask->session, ask->id);
+    struct ask *first = map_take(&gate->waiters, call_key_str(&key));
+    struct ask **link = &first;
+    while (*link && *link != ask)
+        link = &(*link)->next_waiter;
+    CHECK(*link == ask);
+    *link = ask->next_waiter;
+    if (first)
+        (void)map_put(&gate->waiters, call_key_str(&key), first);
+    ask->registered = false;
+    ask->next_waiter = NULL;
+    gate->figures.waiting--;
+}
+
+static void give_back(struct ask *ask)
+{
+    waiter_leave(ask);
+    ask->done(ask);
+}
+
+static void time_is_over(void *arg) { give_back(arg); }
+
+void waiter_settle(struct ask *ask)
+{
+    int64_t left_us = ask->wait_until_us - clock_steady_us();
+    bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
+    if (!open || !ask->registered || left_us <= 0) {
+        give_back(ask);
+        return;
+    }
+    ask->parked = true;
+    ask->timer = timer_new(ask->gate->loop, time_is_over, ask);
+    timer_start(ask->timer, left_us / 1000 + 1);
+}
+
+void waiters_follow(struct gate *gate, const struct event *event)
+{
+    if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE || gate->waiters.count == 0)
+        return;
+    struct call_key key = call_key(event->session, event->call);
+    struct ask *next;
+    for (struct ask *ask = map_get(&gate->waiters, call_key_str(&key)); ask; ask = next) {
+        next = ask->next_waiter;
+        call_apply(ask->arena, &ask->call, event);
+        if (ask->parked)
+            give_back(ask);
+    }
+}
+
+bool gate_forget(struct ask *ask)
+{
+    if (!ask->parked)
+        return false;
+    waiter_leave(ask);
+    return true;
+}

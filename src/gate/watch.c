@@ -1,0 +1,130 @@
+/* Followers of events: each sees every event of its scope after its position exactly once, in order.
+ *
+ * 1. A watcher is either catching up (a page is being read, or waits to be asked for) or live.
+ * 2. It turns live only when a page has covered everything that was told to live watchers so far; what is
+ *    told meanwhile it reads in its next page.
+ * 3. A live watcher passes over events at or before its position: a page may have been ahead of the telling.
+ */
+#include "gate/inner.h"
+
+#include <stdlib.h>
+
+enum { PAGE_EVENTS = 256 };
+
+static bool wants(const struct watcher *w, const struct event *event)
+{
+    return event->seq > w->after && (w->kinds == 0 || (w->kinds & (uint64_t)1 << event->kind)) &&
+           (str_empty(w->session) || str_eq(w->session, event->session)) &&
+           (str_empty(w->thread) || str_eq(w->thread, event->thread));
+}
+
+static void tell(struct watcher *w, struct happening *happening)
+{
+    w->after = happening->event->seq;
+    w->tell(w, happening);
+}
+
+static void forget_forms(struct happening *happening)
+{
+    for (int i = 0; i < HAPPENING_FORMS; i++)
+        if (happening->forms[i])
+            shared_unref(happening->forms[i]);
+}
+
+static void page_read(struct read *read)
+{
+    struct watcher *w = read->arg;
+    if (!w) { /* it left meanwhile */
+        read_free(read);
+        return;
+    }
+    w->reading = NULL;
+    for (size_t i = 0; i < read->event_count && !w->stopped; i++) {
+        struct happening happening = {.event = &read->events[i]};
+        tell(w, &happening);
+        forget_forms(&happening);
+    }
+    if (!w->stopped && read->err.code == ERR_OK) {
+        if (read->covered > w->after)
+            w->after = read->covered;
+        w->live = read->covered >= w->gate->delivered;
+    }
+    w->failed = read->err.code != ERR_OK;
+    if (!w->stopped && w->caught_up)
+        w->caught_up(w);
+    read_free(read);
+}
+
+void gate_watch_more(struct watcher *w)
+{
+    if (w->live || w->reading || w->stopped)
+        return;
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, w->session);
+    read->thread = arena_str(&read->arena, w->thread);
+    read->kinds = w->kinds;
+    read->after = w->after;
+    read->limit = PAGE_EVENTS;
+    read->done = page_read;
+    read->arg = w;
+    w->reading = read;
+    store_read(w->gate->store, read);
+}
+
+void gate_watch(struct gate *gate, struct watcher *w)
+{
+    struct watcher *first = map_get(&gate->watchers, w->session);
+    w->gate = gate;
+    w->prev = NULL;
+    w->next = first;
+    if (first)
+        first->prev = w;
+    (void)map_put(&gate->watchers, w->session, w);
+    gate->watcher_count++;
+    /* Nothing can have been missed by one that starts where the telling is. */
+    w->live = w->after >= gate->delivered;
+    gate_watch_more(w);
+}
+
+void gate_unwatch(struct watcher *w)
+{
+    if (w->stopped)
+        return;
+    struct gate *gate = w->gate;
+    w->stopped = true;
+    if (w->reading)
+        w->reading->arg = NULL;
+    if (w->next)
+        w->next->prev = w->prev;
+    if (w->prev)
+        w->prev->next = w->next;
+    else if (w->next)
+        (void)map_put(&gate->watchers, w->session, w->next);
+    else
+        (void)map_take(&gate->watchers, w->session);
+    gate->watcher_count--;
+}
+
+static void tell_list(struct watcher *w, struct happening *happening)
+{
+    while (w) {
+        struct watcher *next = w->next;
+        if (w->live && wants(w, happening->event))
+            tell(w, happening);
+        w = next;
+    }
+}
+
+void watch_follow(struct gate *gate, const struct event *events, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct happening happening = {.event = &events[i]};
+        gate->delivered = events[i].seq;
+        if (gate->watchers.count == 0)
+            continue;
+        tell_list(map_get(&gate->watchers, STR("")), &happening);
+        if (!str_empty(events[i].session))
+            tell_list(map_get(&gate->watchers, events[i].session), &happening);
+        forget_forms(&happening);
+    }
+}
