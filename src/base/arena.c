@@ -55,7 +55,7 @@ static void add_block(struct arena *arena, size_t bytes)
 char *arena_bytes(struct arena *arena, size_t bytes)
 {
     CHECK(bytes <= SIZE_MAX / 4);
-    if ((size_t)(arena->end - arena->at) < bytes)
+    if (!arena->blocks || (size_t)(arena->end - arena->at) < bytes)
         add_block(arena, bytes);
     char *p = arena->at;
     arena->at += bytes;
@@ -64,16 +64,22 @@ char *arena_bytes(struct arena *arena, size_t bytes)
 
 void *arena_alloc(struct arena *arena, size_t bytes)
 {
+    CHECK(bytes <= SIZE_MAX / 4);
     size_t skew = (size_t)(-(uintptr_t)arena->at & 15);
-    if ((size_t)(arena->end - arena->at) < skew)
-        arena->at = arena->end;
+    if (!arena->blocks || (size_t)(arena->end - arena->at) < skew + bytes)
+        add_block(arena, bytes);
     else
         arena->at += skew;
-    if ((size_t)(arena->end - arena->at) < bytes)
-        add_block(arena, bytes);
     void *p = arena_bytes(arena, bytes);
     memset(p, 0, bytes);
     return p;
+}
+
+void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count)
+{
+    size_t all;
+    CHECK(!__builtin_mul_overflow(bytes, count, &all));
+    return arena_alloc(arena, all);
 }
 
 struct str arena_str(struct arena *arena, struct str s)

@@ -21,6 +21,7 @@ struct arena {
 
 /* Zeroed, aligned for any type. */
 void *arena_alloc(struct arena *arena, size_t bytes);
+void *arena_alloc_many(struct arena *arena, size_t bytes, size_t count);
 /* Uninitialised bytes, aligned to nothing. */
 char *arena_bytes(struct arena *arena, size_t bytes);
 /* A copy with a terminator after it (not counted in n). */
@@ -34,7 +35,7 @@ void arena_done(struct arena *arena);
 struct arena arena_take(struct arena *arena);
 
 #define arena_new(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define arena_array(arena, type, count) ((type *)arena_alloc((arena), sizeof(type) * (count)))
+#define arena_array(arena, type, count) ((type *)arena_alloc_many((arena), sizeof(type), (count)))
 /* `ARENA_SCOPE(a);` declares an arena that is given back at the end of the block. */
 #define ARENA_SCOPE(name) __attribute__((cleanup(arena_done))) struct arena name = {0}
 

@@ -61,7 +61,7 @@ bool id_acceptable(struct str s)
     bool only_dots = true;
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c <= 0x20 || c >= 0x7f || c == '/' || c == '"' || c == '\\' || c == '?' || c == '#' || c == '%')
+        if (c <= 0x20 || c >= 0x7f || strchr("\"'`/\\?#%", c))
             return false;
         only_dots = only_dots && c == '.';
     }

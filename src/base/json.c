@@ -173,12 +173,12 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
         r->at++;
         return RC_OK;
     }
-    const char *close = r->at;
-    while (close < r->end && *close != '"')
-        close += *close == '\\' ? 2 : 1;
-    if (close >= r->end)
+    size_t n = (size_t)(r->at - start), left = (size_t)(r->end - start);
+    while (n < left && start[n] != '"')
+        n += start[n] == '\\' ? 2 : 1;
+    if (n >= left)
         return bad(r, "a string is not closed");
-    char *text = arena_bytes(r->arena, (size_t)(close - start));
+    char *text = arena_bytes(r->arena, n);
     char *to = text;
     const char *from = start;
     while (*r->at != '"') {
@@ -282,7 +282,8 @@ static struct rc read_separator(struct reader *r, char close, bool *ret_more)
     if (r->at == r->end || (*r->at != ',' && *r->at != close))
         return bad(r, "a ',' or closing bracket is missing");
     *ret_more = *r->at++ == ',';
-    skip_blanks(r);
+    if (*ret_more)
+        skip_blanks(r);
     return RC_OK;
 }
 
@@ -344,6 +345,8 @@ static struct rc read_value(struct reader *r, struct json *value)
 
 struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err)
 {
+    if (str_empty(text))
+        text = STR("");
     struct reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n, .err = err};
     struct json *value = arena_new(arena, struct json);
     skip_blanks(&r);
@@ -390,9 +393,10 @@ bool json_i64(const struct json *number, int64_t *ret_value)
     if (!number || number->type != JSON_NUMBER)
         return false;
     bool negative = number->raw.p[0] == '-';
-    if (!str_to_u64(str_sub(number->raw, negative, number->raw.n), &size) || size > INT64_MAX)
+    if (!str_to_u64(str_sub(number->raw, negative, number->raw.n), &size) ||
+        size > (uint64_t)INT64_MAX + negative)
         return false;
-    *ret_value = negative ? -(int64_t)size : (int64_t)size;
+    *ret_value = negative ? (int64_t)-size : (int64_t)size;
     return true;
 }
 

@@ -61,7 +61,8 @@ void json_open(struct json_out *out, char bracket);   /* '{' or '[' */
 void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
 void json_key(struct json_out *out, const char *key);
 void json_key_str(struct json_out *out, struct str key);
-/* Invalid UTF-8 becomes U+FFFD: what we write can always be read. */
+/* Invalid UTF-8 becomes U+FFFD: what we write can always be read. Characters that hide (utf8_hidden) are
+ * escaped: it can be shown on a terminal too. */
 void json_put_str(struct json_out *out, struct str value);
 void json_put_u64(struct json_out *out, uint64_t value);
 void json_put_i64(struct json_out *out, int64_t value);

@@ -44,14 +44,29 @@ static size_t plain_run(struct str s, size_t at)
     size_t i = at;
     while (i < s.n) {
         unsigned char c = (unsigned char)s.p[i];
+        uint32_t code = 0;
         if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
             break;
-        size_t n = c < 0x80 ? 1 : utf8_valid_one(str_sub(s, i, s.n));
-        if (n == 0)
+        size_t n = c < 0x80 ? 1 : utf8_decode(str_sub(s, i, s.n), &code);
+        if (n == 0 || (n > 1 && utf8_hidden(code)))
             break;
         i += n;
     }
     return i - at;
+}
+
+/* The sequence at the start, which is invalid or stands for a character that hides; returns its length. */
+static size_t escape_sequence(struct buf *buf, struct str s)
+{
+    uint32_t code;
+    size_t n = utf8_decode(s, &code);
+    if (n == 0)
+        buf_put(buf, STR("\\ufffd"));
+    else if (code < 0x10000)
+        buf_printf(buf, "\\u%04x", code);
+    else
+        buf_printf(buf, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+    return n ? n : 1;
 }
 
 static void put_quoted(struct buf *buf, struct str s)
@@ -63,11 +78,13 @@ static void put_quoted(struct buf *buf, struct str s)
         i += n;
         if (i == s.n)
             break;
-        unsigned char c = (unsigned char)s.p[i++];
-        if (c < 0x80)
+        unsigned char c = (unsigned char)s.p[i];
+        if (c < 0x80) {
             escape_byte(buf, c);
-        else
-            buf_put(buf, STR("\\ufffd"));
+            i++;
+        } else {
+            i += escape_sequence(buf, str_sub(s, i, s.n));
+        }
     }
     buf_putc(buf, '"');
 }

@@ -1,13 +1,14 @@
 #include "base/log.h"
 
+#include "base/err.h"
 #include "base/json.h"
 #include "base/stamp.h"
-#include "base/utf8.h"
 
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES_MAX = 64 << 10 };
+/* A value is cut at its limit, and a byte becomes at most six: so every line fits and ends as a line. */
+enum { VALUE_BYTES_MAX = 8 << 10, LINE_BYTES_MAX = 1 << 20 };
 
 enum log_level log_level_now = LOG_INFO;
 static bool json_lines;
@@ -30,6 +31,8 @@ bool log_level_parse(struct str name, enum log_level *ret_level)
     }
     return false;
 }
+
+static struct str shortened(struct str s) { return str_sub(s, 0, s.n < VALUE_BYTES_MAX ? s.n : VALUE_BYTES_MAX); }
 
 static bool needs_quotes(struct str s)
 {
@@ -62,10 +65,10 @@ static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, c
     put_text(line, str_of(what));
     for (; fields->key; fields++) {
         buf_printf(line, " %s=", fields->key);
-        if (fields->text.p)
-            put_text(line, fields->text);
-        else
+        if (fields->is_number)
             buf_i64(line, fields->number);
+        else
+            put_text(line, shortened(fields->text));
     }
 }
 
@@ -79,10 +82,10 @@ static void json_line(struct buf *line, int64_t now_ms, enum log_level level, co
     json_member(&out, "msg", str_of(what));
     for (; fields->key; fields++) {
         json_key(&out, fields->key);
-        if (fields->text.p)
-            json_put_str(&out, fields->text);
-        else
+        if (fields->is_number)
             json_put_i64(&out, fields->number);
+        else
+            json_put_str(&out, shortened(fields->text));
     }
     json_close(&out, '}');
 }
@@ -95,6 +98,7 @@ void log_write(enum log_level level, const char *what, const struct log_field *f
     int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     (json_lines ? json_line : plain_line)(&line, now_ms, level, what, fields);
     buf_putc(&line, '\n');
+    CHECK(!line.over);
     /* One write per line, so that lines of several threads never mix; a lost line is not an error. */
     ssize_t written = write(STDERR_FILENO, line.p, line.n);
     (void)written;

@@ -3,7 +3,8 @@
  *   log_line(LOG_INFO, "approval resolved", LOG_S("call", id), LOG_I("ms", took));
  *
  * The event log is for users, this one for whoever runs the process. Only the face that ends an
- * operation logs it. Tool input appears at trace level only; secrets never.
+ * operation logs it. Tool input appears at trace level only; secrets never. A value may hold anything: it
+ * is quoted, what hides is escaped, and it is cut at 8 KiB.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -16,13 +17,14 @@ enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG, LOG_TRACE };
 
 struct log_field {
     const char *key; /* NULL ends the list */
-    struct str text; /* when text.p is not NULL */
+    bool is_number;
+    struct str text;
     int64_t number;
 };
 
 #define LOG_S(k, s) ((struct log_field){.key = (k), .text = (s)})
 #define LOG_C(k, c) ((struct log_field){.key = (k), .text = str_of(c)})
-#define LOG_I(k, i) ((struct log_field){.key = (k), .number = (int64_t)(i)})
+#define LOG_I(k, i) ((struct log_field){.key = (k), .is_number = true, .number = (int64_t)(i)})
 
 extern enum log_level log_level_now;
 

@@ -26,15 +26,19 @@ static void date_of(int64_t days, int *year, unsigned *month, unsigned *day)
     *year = (int)((int64_t)yoe + era * 400 + (*month <= 2));
 }
 
+/* The first and last millisecond with a year of four digits. */
+static const int64_t first_ms = -62167219200000, last_ms = 253402300799999;
+
 void stamp_format(int64_t at_ms, char out[STAMP_BYTES])
 {
     int64_t day_ms = 86400000;
+    at_ms = at_ms < first_ms ? first_ms : at_ms > last_ms ? last_ms : at_ms;
     int64_t days = at_ms / day_ms - (at_ms % day_ms < 0);
     unsigned ms = (unsigned)(at_ms - days * day_ms);
     int year;
     unsigned month, day;
     date_of(days, &year, &month, &day);
-    (void)snprintf(out, STAMP_BYTES, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year % 10000, month, day,
+    (void)snprintf(out, STAMP_BYTES, "%04d-%02u-%02uT%02u:%02u:%02u.%03uZ", year, month, day,
                    ms / 3600000, ms / 60000 % 60, ms / 1000 % 60, ms % 1000);
 }
 
@@ -56,6 +60,12 @@ static bool literal(struct str *text, char c)
     return true;
 }
 
+static unsigned days_in(unsigned year, unsigned month)
+{
+    int64_t next = month == 12 ? days_of(year + 1, 1, 1) : days_of(year, month + 1, 1);
+    return (unsigned)(next - days_of(year, month, 1));
+}
+
 bool stamp_parse(struct str text, int64_t *ret_at_ms)
 {
     unsigned year, month, day, hour, minute, second, ms = 0;
@@ -68,7 +78,8 @@ bool stamp_parse(struct str text, int64_t *ret_at_ms)
         return false;
     if (!literal(&text, 'Z') || text.n != 0)
         return false;
-    if (month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+    if (month < 1 || month > 12 || day < 1 || day > days_in(year, month) || hour > 23 || minute > 59 ||
+        second > 60)
         return false;
     *ret_at_ms = ((days_of(year, month, day) * 24 + hour) * 60 + minute) * 60000 + second * 1000 + ms;
     return true;

@@ -8,6 +8,7 @@
 
 enum { STAMP_BYTES = 48 };
 
+/* A time whose year has not four digits is shown as the nearest that has. */
 void stamp_format(int64_t at_ms, char out[STAMP_BYTES]);
 bool stamp_parse(struct str text, int64_t *ret_at_ms);
 

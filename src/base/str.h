@@ -27,9 +27,10 @@ static inline struct str str_of(const char *c)
     return c ? (struct str){c, strlen(c)} : (struct str){0};
 }
 
+/* The empty view has no address, and zero may not be added to that. */
 static inline struct str str_sub(struct str s, size_t from, size_t to)
 {
-    return (struct str){s.p + from, to - from};
+    return (struct str){from ? s.p + from : s.p, to - from};
 }
 
 static inline bool str_eq(struct str a, struct str b)

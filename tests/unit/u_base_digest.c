@@ -1,0 +1,86 @@
+/* SHA-256 and SHA-1 against published values; pieces against the whole. */
+#include "base/digest.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <pthread.h>
+
+static void assert_hex(struct digest digest, const char *want)
+{
+    char hex[DIGEST_HEX_BYTES];
+    digest_hex(&digest, hex);
+    assert_string_equal(hex, want);
+}
+
+static void known_values(void **state)
+{
+    (void)state;
+    assert_hex(digest_of(STR("")), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_hex(digest_of(STR_NONE), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    assert_hex(digest_of(STR("abc")), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_hex(digest_of(STR("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")),
+               "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+static void pieces_carry_their_length(void **state)
+{
+    (void)state;
+    struct str joined = {"\0\0\0\0\0\0\0\2ab\0\0\0\0\0\0\0\1c", 19};
+    struct str pieces[] = {STR("ab"), STR("c")};
+    struct str other[] = {STR("a"), STR("bc")};
+    struct digest whole = digest_of(joined), one = digest_of_pieces(pieces, 2), two = digest_of_pieces(other, 2);
+    assert_true(digest_eq(&whole, &one));
+    assert_false(digest_eq(&one, &two));
+    struct str empty[] = {STR_NONE, STR_NONE};
+    struct digest none = digest_of_pieces(empty, 0), first = digest_of_pieces(empty, 1),
+                  second = digest_of_pieces(empty, 2);
+    assert_false(digest_eq(&none, &first));
+    assert_false(digest_eq(&first, &second));
+}
+
+/* The example of RFC 6455, section 1.3. */
+static void handshake(void **state)
+{
+    (void)state;
+    char out[32];
+    digest_sha1_base64(STR("dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11"), out);
+    assert_string_equal(out, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+}
+
+static void *hash_much(void *arg)
+{
+    struct digest want = digest_of(STR("abc"));
+    for (int i = 0; i < 2000; i++) {
+        struct digest have = digest_of(STR("abc"));
+        if (!digest_eq(&want, &have))
+            return arg;
+    }
+    return NULL;
+}
+
+static void several_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hash_much, &threads), 0);
+    for (int i = 0; i < 4; i++) {
+        void *wrong = &threads;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_values),
+        cmocka_unit_test(pieces_carry_their_length),
+        cmocka_unit_test(handshake),
+        cmocka_unit_test(several_threads),
+    };
+    return cmocka_run_group_tests_name("base/digest", tests, NULL, NULL);
+}

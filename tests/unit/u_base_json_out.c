@@ -1,0 +1,134 @@
+/* The writer: commas by itself, and whatever goes in, what comes out can be read and shown. */
+#include "base/json.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+
+static void commas(void **state)
+{
+    (void)state;
+    BUF_SCOPE(buf, 1000);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "a", STR("x"));
+    json_key(&out, "list");
+    json_open(&out, '[');
+    json_put_u64(&out, 1);
+    json_put_i64(&out, -2);
+    json_open(&out, '{');
+    json_close(&out, '}');
+    json_open(&out, '[');
+    json_close(&out, ']');
+    json_put_null(&out);
+    json_put_bool(&out, true);
+    json_put_bool(&out, false);
+    json_put_raw(&out, STR("{\"r\":1.50}"));
+    json_close(&out, ']');
+    json_member_null(&out, "n");
+    json_member_bool(&out, "b", true);
+    json_member_u64(&out, "u", UINT64_MAX);
+    json_member_i64(&out, "i", INT64_MIN);
+    json_member_time(&out, "t", 0);
+    json_key_str(&out, STR("k\"y"));
+    json_put_time(&out, 1);
+    json_close(&out, '}');
+    assert_string_equal(buf_c(&buf), "{\"a\":\"x\",\"list\":[1,-2,{},[],null,true,false,{\"r\":1.50}],\"n\":null,"
+                                     "\"b\":true,\"u\":18446744073709551615,\"i\":-9223372036854775808,"
+                                     "\"t\":\"1970-01-01T00:00:00.000Z\",\"k\\\"y\":\"1970-01-01T00:00:00.001Z\"}");
+}
+
+static void empty_members_are_left_out(void **state)
+{
+    (void)state;
+    BUF_SCOPE(buf, 1000);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "a", STR_NONE);
+    json_member_raw(&out, "b", STR_NONE);
+    json_member(&out, "c", STR("d"));
+    json_close(&out, '}');
+    assert_string_equal(buf_c(&buf), "{\"c\":\"d\"}");
+}
+
+static void strings(void **state)
+{
+    (void)state;
+    static const struct {
+        struct str in;
+        const char *out;
+    } rows[] = {
+        {STR_NONE, "\"\""},
+        {STR("plain"), "\"plain\""},
+        {STR("\"\\/"), "\"\\\"\\\\/\""},
+        {STR("\b\f\n\r\t"), "\"\\u0008\\u000c\\n\\r\\t\""},
+        {{"\0", 1}, "\"\\u0000\""},
+        {STR("\x1f\x7f"), "\"\\u001f\\u007f\""},
+        {STR("\xc3\xa4\xf0\x9f\x98\x80"), "\"\xc3\xa4\xf0\x9f\x98\x80\""},
+        {STR("a\xff" "b"), "\"a\\ufffdb\""},
+        {STR("\xe2\x82"), "\"\\ufffd\\ufffd\""},
+        {STR("\xed\xa0\x80"), "\"\\ufffd\\ufffd\\ufffd\""},
+        {STR("\xe2\x80\xae"), "\"\\u202e\""},
+        {STR("\xc2\x9b"), "\"\\u009b\""},
+        {STR("\xf3\xa0\x80\x81"), "\"\\udb40\\udc01\""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        BUF_SCOPE(buf, 1000);
+        struct json_out out = json_out(&buf);
+        json_put_str(&out, rows[i].in);
+        assert_string_equal(buf_c(&buf), rows[i].out);
+    }
+}
+
+/* Every code point is written so that reading gives it back. */
+static void strings_come_back(void **state)
+{
+    (void)state;
+    for (uint32_t code = 1; code <= 0x10ffff; code += code < 0x3000 ? 1 : 97) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(buf, 100);
+        char bytes[4];
+        const struct json *value;
+        if (code >= 0xd800 && code <= 0xdfff)
+            continue;
+        struct str text = {bytes, 0};
+        text.n = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+        static const unsigned char leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+        for (size_t i = text.n; i-- > 0; )
+            bytes[i] = (char)(text.n == 1 ? code
+                              : i == 0    ? leads[text.n] | code >> (6 * (text.n - 1))
+                                          : 0x80 | (code >> (6 * (text.n - 1 - i)) & 0x3f));
+        struct json_out out = json_out(&buf);
+        json_put_str(&out, text);
+        if (rc_bad(json_parse(&arena, buf_str(&buf), &value, NULL)) || !str_eq(value->text, text))
+            fail_msg("U+%04X", code);
+    }
+}
+
+static void doubles(void **state)
+{
+    (void)state;
+    static const double values[] = {0.0, -0.0, 1.0, 0.1, -2.5, 1e300, 1e-300, 123456789.0, INFINITY, -INFINITY, NAN};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(buf, 100);
+        const struct json *value;
+        struct json_out out = json_out(&buf);
+        json_put_double(&out, values[i]);
+        assert_true(rc_ok(json_parse(&arena, buf_str(&buf), &value, NULL)));
+        assert_int_equal(value->type, isfinite(values[i]) ? JSON_NUMBER : JSON_NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(commas),  cmocka_unit_test(empty_members_are_left_out),
+        cmocka_unit_test(strings), cmocka_unit_test(strings_come_back),
+        cmocka_unit_test(doubles),
+    };
+    return cmocka_run_group_tests_name("base/json_out", tests, NULL, NULL);
+}
