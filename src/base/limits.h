@@ -21,6 +21,8 @@ enum {
     LIMIT_ANSWER_BYTES = 64 << 20,       /* one response body */
     LIMIT_CONNECTIONS = 20000,
     LIMIT_GROUP_APPENDS = 4096,          /* committed as one group */
+    LIMIT_GROUP_BYTES = 16 << 20,        /* of event data in one group */
+    LIMIT_READ_BYTES = 4 << 20,          /* of event data in one answer that comes in pages */
 };
 
 #endif

@@ -32,7 +32,10 @@ bool log_level_parse(struct str name, enum log_level *ret_level)
     return false;
 }
 
-static struct str shortened(struct str s) { return str_sub(s, 0, s.n < VALUE_BYTES_MAX ? s.n : VALUE_BYTES_MAX); }
+static struct str shortened(struct str s)
+{
+    return str_sub(s, 0, s.n < VALUE_BYTES_MAX ? s.n : VALUE_BYTES_MAX);
+}
 
 static bool needs_quotes(struct str s)
 {

@@ -189,10 +189,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *data, size_t bytes)
     if (taken && theirs)
         accepted(text, ours, theirs);
     else if (taken)
-        MUST(json_error_code(&error) == json_error_numeric_overflow, "only we take it; there: %s", error.text);
+        MUST(json_error_code(&error) == json_error_numeric_overflow, "only we take it; there: %s",
+             error.text);
     else if (theirs)
-        MUST(depth_of(text) > LIMIT_JSON_DEPTH || memchr(data, '\0', bytes), "only jansson takes it; here: %s",
-             err.text);
+        MUST(depth_of(text) > LIMIT_JSON_DEPTH || memchr(data, '\0', bytes),
+             "only jansson takes it; here: %s", err.text);
     else
         MUST(err.code == ERR_INVALID && err.text[0], "refused without words");
     json_decref(theirs);

@@ -31,7 +31,8 @@ static void pieces_carry_their_length(void **state)
     struct str joined = {"\0\0\0\0\0\0\0\2ab\0\0\0\0\0\0\0\1c", 19};
     struct str pieces[] = {STR("ab"), STR("c")};
     struct str other[] = {STR("a"), STR("bc")};
-    struct digest whole = digest_of(joined), one = digest_of_pieces(pieces, 2), two = digest_of_pieces(other, 2);
+    struct digest whole = digest_of(joined);
+    struct digest one = digest_of_pieces(pieces, 2), two = digest_of_pieces(other, 2);
     assert_true(digest_eq(&whole, &one));
     assert_false(digest_eq(&one, &two));
     struct str empty[] = {STR_NONE, STR_NONE};

@@ -57,8 +57,8 @@ static void what_an_agent_may_bring(void **state)
 {
     (void)state;
     static const char *const good[] = {"toolu_01AbC", "call-1", "1", "a.b", "...a", "x:y@z", "a,b;c", "~"};
-    static const char *const bad[] = {"", ".", "..", "...", "a b", "a/b", "a\"b", "a'b", "a`b", "a\\b", "a?b", "a#b",
-                                      "a%41", "\t", "a\n", "\x7f", "\xc3\xa4", "/"};
+    static const char *const bad[] = {"", ".", "..", "...", "a b", "a/b", "a\"b", "a'b", "a`b", "a\\b", "a?b",
+                                      "a#b", "a%41", "\t", "a\n", "\x7f", "\xc3\xa4", "/"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         if (!id_acceptable(str_of(good[i])))
             fail_msg("refused: %s", good[i]);

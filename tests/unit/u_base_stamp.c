@@ -21,8 +21,9 @@ static void agrees_with_the_c_library(void **state)
         struct tm tm;
         char want[64], have[STAMP_BYTES];
         assert_non_null(gmtime_r(&t, &tm));
-        (void)snprintf(want, sizeof want, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1,
-                       tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(at_ms - second * 1000));
+        (void)snprintf(want, sizeof want, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+                       tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
+                       (int)(at_ms - second * 1000));
         stamp_format(at_ms, have);
         if (strcmp(have, want) != 0)
             fail_msg("%s for %s", have, want);
