@@ -1,8 +1,9 @@
-/* A way to keep events. Blocking, single-threaded, no loop in sight: store.c gives it a thread.
+/* A way to keep events. Blocking, single-threaded, no loop in sight: store.c gives it threads.
  *
- * One handle is opened for writing and one for each reader thread. Writers of several processes are
- * serialised by the backend itself: from the first need checked to the end of the commit nothing else is
- * kept, so a need that was looked up stays true, and `seq` follows the order of commits.
+ * One handle is opened for writing, one for each reader thread and one for housekeeping; a handle is used
+ * by one thread at a time. Writers of several processes are serialised by the backend itself: from the
+ * first need checked to the end of the commit nothing else is kept, so a need that was looked up stays
+ * true, and `seq` follows the order of commits.
  *
  * Chain: hash(event) = SHA-256(hash of the session's previous event (32 zero bytes for the first), seq,
  * session, thread, kind, at_ms, actor, call, data); see chain.c. The head of each chain is kept too.
@@ -16,33 +17,42 @@
 
 struct backend_handle;
 
-enum backend_role { BACKEND_WRITER, BACKEND_READER };
+enum backend_role { BACKEND_WRITER, BACKEND_READER, BACKEND_KEEPER };
 
 struct backend {
     const char *scheme;
 
     /* `place` is the url behind "scheme:". The writer creates, migrates and checks; it refuses a place
-     * that another writer holds (unless the backend is made for several). */
+     * that another writer holds (unless the backend is made for several). It is opened first and closed
+     * last. */
     struct rc (*open)(const char *place, enum backend_role role, struct backend_handle **ret_handle,
                       struct err *err);
     void (*close)(struct backend_handle *handle);
 
     /* Commits every append of the list whose needs hold, as one group. Sets each one's outcome, and the
-     * seq of its events. On failure nothing at all was kept and no outcome was set. */
-    struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err);
+     * seq of its events. An append that cannot be kept for reasons of its own gets APPEND_FAILED and harms
+     * no other. On failure nothing at all was kept, and outcomes mean nothing. */
+    struct rc (*commit)(struct backend_handle *writer, struct append *group, struct err *err);
     struct rc (*last_seq)(struct backend_handle *handle, uint64_t *ret_seq, struct err *err);
 
     /* Fills in the answer of a read. */
-    struct rc (*read)(struct backend_handle *handle, struct read *read, struct err *err);
+    struct rc (*read)(struct backend_handle *reader, struct read *read, struct err *err);
 
-    /* Housekeeping when the writer is idle or now and then (checkpoints). */
-    void (*tidy)(struct backend_handle *handle, bool idle);
+    /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the keeper
+     * should `tidy` (on the keeper's thread and handle, while commits go on); then, when the group has been
+     * handed on, it may `settle` what only the writer can, which must be short. `idle`: nothing has come
+     * for a while. */
+    bool (*tidy_due)(const struct backend_handle *writer);
+    struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
+    struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
 
     struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);
 };
 
 /* The backend whose scheme `url` begins with, and the rest of the url; NULL when there is none. */
 const struct backend *backend_find(const char *url, const char **ret_place);
+/* All of them, for the contract suite; NULL after the last. */
+const struct backend *backend_at(size_t index);
 
 /* The next link of a chain. */
 struct digest chain_next(const struct digest *before, const struct event *event);

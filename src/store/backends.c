@@ -1,0 +1,32 @@
+/* The table of backends: to add one, add a line. */
+#include "store/backend.h"
+
+#define BACKENDS(X) \
+    X(sqlite)
+
+#define X(name) extern const struct backend backend_##name;
+BACKENDS(X)
+#undef X
+
+static const struct backend *const backends[] = {
+#define X(name) &backend_##name,
+    BACKENDS(X)
+#undef X
+};
+
+enum { BACKEND_COUNT = sizeof backends / sizeof backends[0] };
+
+const struct backend *backend_at(size_t index) { return index < BACKEND_COUNT ? backends[index] : NULL; }
+
+const struct backend *backend_find(const char *url, const char **ret_place)
+{
+    struct str place;
+    struct str scheme = str_cut(str_of(url), ':', &place);
+    for (size_t i = 0; i < BACKEND_COUNT; i++) {
+        if (str_is(scheme, backends[i]->scheme) && !str_empty(place)) {
+            *ret_place = place.p;
+            return backends[i];
+        }
+    }
+    return NULL;
+}

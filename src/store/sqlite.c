@@ -1,0 +1,354 @@
+/* The SQLite backend: opening, closing, statements, errors, checkpoints.
+ *
+ * Checkpoints. SQLite would run one inside whichever COMMIT finds the log long, and every append of that
+ * group would wait for it (p99 of tens of milliseconds where p50 is one). So the writer never does the
+ * bulk: the keeper copies pages back on a connection of its own while commits go on. But a passive
+ * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
+ * little is left the writer does that rest itself, between two groups, and its next commit begins the log
+ * anew. The file is not truncated then: overwriting blocks that exist syncs faster than growing a file.
+ */
+#include "store/sqlite.h"
+
+#include "base/limits.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(EVENT_TOOL_CALL == 3 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKEN_CHANGED == 14,
+               "these numbers stand in SQLITE_STATEMENTS");
+
+enum {
+    TIDY_FRAMES = 4000,          /* 16 MB of log: the keeper is asked */
+    SETTLE_FRAMES = 12000,       /* the writer finishes what the keeper left over */
+    KEPT_LOG_BYTES = 32 << 20,   /* an idle store gives back what the log is longer than this */
+    BUSY_MS = 5000,              /* somebody looks at the database with other tools */
+};
+
+/* ---- errors ---- */
+
+/* What a person can do about it, by SQLite's primary result code. */
+#define SQLITE_FAILURES(X)                                                                              \
+    X(SQLITE_FULL, ERR_UNAVAILABLE, "the disk is full")                                                 \
+    X(SQLITE_IOERR, ERR_UNAVAILABLE, "the disk does not work as it should")                             \
+    X(SQLITE_BUSY, ERR_UNAVAILABLE, "another program holds the database")                               \
+    X(SQLITE_LOCKED, ERR_UNAVAILABLE, "another program holds the database")                             \
+    X(SQLITE_PROTOCOL, ERR_UNAVAILABLE, "another program holds the database")                           \
+    X(SQLITE_READONLY, ERR_UNAVAILABLE, "the database cannot be written to")                            \
+    X(SQLITE_CANTOPEN, ERR_UNAVAILABLE, "a file of the database cannot be opened")                      \
+    X(SQLITE_PERM, ERR_UNAVAILABLE, "the database may not be opened")                                   \
+    X(SQLITE_NOMEM, ERR_UNAVAILABLE, "out of memory")                                                   \
+    X(SQLITE_CONSTRAINT, ERR_CONFLICT, "this contradicts what was kept before")                         \
+    X(SQLITE_CORRUPT, ERR_CORRUPT, "the database is damaged: restore a backup, `nod verify` tells more") \
+    X(SQLITE_NOTADB, ERR_CORRUPT, "this is no database: restore a backup or move the file away")
+
+struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err)
+{
+    static const struct {
+        int code;
+        enum err_code err;
+        const char *words;
+    } failures[] = {
+#define X(code, err, words) {code, err, words},
+        SQLITE_FAILURES(X)
+#undef X
+    };
+    int error = db ? sqlite3_system_errno(db) : 0;
+    const char *detail = db ? sqlite3_errmsg(db) : sqlite3_errstr(code);
+    for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++)
+        if (failures[i].code == (code & 0xff))
+            return err_set(err, failures[i].err, "%s: %s (%s%s%s)", doing, failures[i].words, detail,
+                           error ? ", " : "", error ? strerror(error) : "");
+    return err_set(err, ERR_INTERNAL, "%s: %s (%d)", doing, detail, code);
+}
+
+/* ---- statements ---- */
+
+static const struct {
+    unsigned roles;
+    const char *text;
+} statements[SQL_COUNT] = {
+#define X(name, roles, text) [SQL_##name] = {roles, text},
+    SQLITE_STATEMENTS(X)
+#undef X
+};
+
+/* What a failed step has already said, sqlite3_reset says again. */
+void sqlite_reset(struct backend_handle *handle, enum sql sql) { (void)sqlite3_reset(handle->statements[sql]); }
+
+struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err)
+{
+    CHECK(handle->statements[sql]);
+    int code = sqlite3_step(handle->statements[sql]);
+    if (code == SQLITE_ROW) {
+        *ret_row = true;
+        return RC_OK;
+    }
+    if (code == SQLITE_DONE) {
+        *ret_row = false;
+        code = sqlite3_reset(handle->statements[sql]);
+        if (code == SQLITE_OK)
+            return RC_OK;
+    }
+    struct rc rc = sqlite_fail(handle->db, code, handle->path, err);
+    sqlite_reset(handle, sql);
+    return rc;
+}
+
+struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, sql, &row, err));
+    CHECK(!row);
+    return RC_OK;
+}
+
+/* Binding bytes that are not copied can only fail by a mistake of ours. */
+void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value)
+{
+    CHECK(sqlite3_bind_int64(handle->statements[sql], at, value) == SQLITE_OK);
+}
+
+void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct str value)
+{
+    CHECK(sqlite3_bind_text64(handle->statements[sql], at, value.p ? value.p : "", value.n, SQLITE_STATIC,
+                              SQLITE_UTF8) == SQLITE_OK);
+}
+
+struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_stmt **ret_statement,
+                         struct err *err)
+{
+    int code = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(db, code, sqlite3_db_filename(db, "main"), err);
+}
+
+void sqlite_finalize(struct sqlite3_stmt **statement) { (void)sqlite3_finalize(*statement); }
+
+struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err)
+{
+    int code = sqlite3_exec(db, text, NULL, NULL, NULL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(db, code, sqlite3_db_filename(db, "main"), err);
+}
+
+struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err)
+{
+    STATEMENT_SCOPE(statement);
+    TRY(sqlite_prepare(db, text, &statement, err));
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return sqlite_fail(db, code, sqlite3_db_filename(db, "main"), err);
+    *ret_value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+    return RC_OK;
+}
+
+static struct rc prepare_all(struct backend_handle *handle, struct err *err)
+{
+    unsigned role = handle->role == BACKEND_WRITER ? FOR_WRITER : handle->role == BACKEND_READER ? FOR_READER : 0;
+    for (int i = 0; i < SQL_COUNT; i++)
+        if (statements[i].roles & role)
+            TRY(sqlite_prepare(handle->db, statements[i].text, &handle->statements[i], err));
+    return RC_OK;
+}
+
+/* ---- files ---- */
+
+static struct rc lock_folder(struct backend_handle *handle, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct str path = str_of(handle->path);
+    while (path.n && path.p[path.n - 1] != '/')
+        path.n--;
+    const char *lock = arena_printf(&arena, "%.*snod.lock", STR_ARG(path)).p;
+    struct rc rc = file_lock(lock, &handle->lock_fd, err);
+    if (rc.code == ERR_CONFLICT) {
+        struct str pid = STR_NONE;
+        struct rc read = file_read(&arena, lock, 64, &pid, NULL);
+        pid = rc_ok(read) ? str_trim(pid) : STR_NONE;
+        return err_set(err, ERR_CONFLICT, "another nod serve (pid %.*s) uses this folder: %s",
+                       STR_ARG(str_empty(pid) ? STR("unknown") : pid), handle->path);
+    }
+    TRY(rc);
+    /* Who holds it is a kindness: a disk that is too full for it is no reason to stop here. */
+    if (ftruncate(handle->lock_fd, 0) == 0)
+        (void)!dprintf(handle->lock_fd, "%d\n", (int)getpid());
+    return RC_OK;
+}
+
+/* SQLite gives its other files the mode of the database, so it is enough to make that one private. */
+static struct rc make_private(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    struct stat st;
+    int failed = fstat(fd, &st);
+    if (!failed && (st.st_mode & 077))
+        failed = fchmod(fd, st.st_mode & 0700);
+    int why = errno;
+    (void)close(fd);
+    if (failed)
+        return err_set(err, ERR_IO, "cannot make %s private: %s", path, strerror(why));
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_IO, "%s is not a file", path);
+    return RC_OK;
+}
+
+/* ---- checkpoints ---- */
+
+static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
+{
+    struct backend_handle *handle = arg;
+    (void)db;
+    (void)name;
+    handle->wal_frames = (unsigned)frames;
+    if (handle->tidied_frames > handle->wal_frames)
+        handle->tidied_frames = 0;
+    return SQLITE_OK;
+}
+
+static bool tidy_due(const struct backend_handle *writer)
+{
+    return writer->wal_frames >= TIDY_FRAMES && writer->wal_frames - writer->tidied_frames >= TIDY_FRAMES;
+}
+
+static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_left, struct err *err)
+{
+    int frames = 0, copied = 0;
+    int code = sqlite3_wal_checkpoint_v2(handle->db, "main", mode, &frames, &copied);
+    if (code != SQLITE_OK && code != SQLITE_BUSY)
+        return sqlite_fail(handle->db, code, handle->path, err);
+    *ret_left = frames - copied;
+    return RC_OK;
+}
+
+static struct rc tidy(struct backend_handle *keeper, struct err *err)
+{
+    int left;
+    CHECK(keeper->role == BACKEND_KEEPER);
+    return checkpoint(keeper, SQLITE_CHECKPOINT_PASSIVE, &left, err);
+}
+
+static struct rc settle(struct backend_handle *writer, bool idle, struct err *err)
+{
+    int left;
+    CHECK(writer->role == BACKEND_WRITER);
+    if (writer->wal_frames >= SETTLE_FRAMES || idle)
+        return checkpoint(writer, SQLITE_CHECKPOINT_PASSIVE, &left, err);
+    return RC_OK;
+}
+
+/* ---- open and close ---- */
+
+static const char writer_settings[] = "PRAGMA synchronous = FULL;"
+                                      "PRAGMA wal_autocheckpoint = 0;"
+                                      "PRAGMA cache_size = -16000;"
+                                      "PRAGMA secure_delete = OFF;"
+                                      "PRAGMA temp_store = MEMORY;";
+static const char other_settings[] = "PRAGMA synchronous = FULL;"
+                                     "PRAGMA wal_autocheckpoint = 0;"
+                                     "PRAGMA cache_size = -2000;"
+                                     "PRAGMA temp_store = MEMORY;";
+
+static void configure_once(void)
+{
+    /* Counting every allocation takes a lock that all connections share. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
+static struct rc open_database(struct backend_handle *handle, struct err *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, configure_once);
+    int code = sqlite3_open_v2(handle->path, &handle->db,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (code != SQLITE_OK)
+        return sqlite_fail(handle->db, code, handle->path, err);
+    CHECK(sqlite3_busy_timeout(handle->db, BUSY_MS) == SQLITE_OK);
+    if (handle->role != BACKEND_WRITER)
+        CHECK(sqlite3_db_config(handle->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
+    return RC_OK;
+}
+
+static struct rc open_writer(struct backend_handle *handle, struct err *err)
+{
+    TRY(lock_folder(handle, err));
+    TRY(make_private(handle->path, err));
+    TRY(open_database(handle, err));
+    if (sqlite3_db_readonly(handle->db, "main") != 0)
+        return err_set(err, ERR_IO, "%s cannot be written to: check the owner and mode of the file",
+                       handle->path);
+    TRY(sqlite_schema_recognise(handle->db, handle->path, err));
+    TRY(sqlite_exec(handle->db, "PRAGMA journal_mode = WAL", err));
+    TRY(sqlite_exec(handle->db, writer_settings, err));
+    TRY(sqlite_schema_migrate(handle->db, handle->path, err));
+    TRY(sqlite_schema_check_end(handle->db, handle->path, err));
+    (void)sqlite3_wal_hook(handle->db, count_frames, handle);
+    return prepare_all(handle, err);
+}
+
+static struct rc open_other(struct backend_handle *handle, struct err *err)
+{
+    TRY(open_database(handle, err));
+    TRY(sqlite_exec(handle->db, other_settings, err));
+    return prepare_all(handle, err);
+}
+
+static void sqlite_close(struct backend_handle *handle)
+{
+    for (int i = 0; i < SQL_COUNT; i++)
+        (void)sqlite3_finalize(handle->statements[i]);
+    CHECK(sqlite3_close(handle->db) == SQLITE_OK);
+    heads_clear(&handle->heads);
+    if (handle->lock_fd >= 0)
+        (void)close(handle->lock_fd);
+    free(handle->path);
+    free(handle);
+}
+
+static struct rc sqlite_open(const char *place, enum backend_role role, struct backend_handle **ret_handle,
+                             struct err *err)
+{
+    size_t bytes = strlen(place) + 1;
+    if (bytes > LIMIT_PATH_BYTES)
+        return err_set(err, ERR_INVALID, "the path of the database is too long");
+    struct backend_handle *handle = heap_new(sizeof *handle);
+    handle->role = role;
+    handle->lock_fd = -1;
+    handle->path = heap_new(bytes);
+    memcpy(handle->path, place, bytes);
+    struct rc rc = role == BACKEND_WRITER ? open_writer(handle, err) : open_other(handle, err);
+    if (rc_bad(rc)) {
+        sqlite_close(handle);
+        return rc;
+    }
+    *ret_handle = handle;
+    return RC_OK;
+}
+
+static struct rc sqlite_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+{
+    int64_t seq;
+    TRY(sqlite_number(handle->db, "SELECT coalesce(max(seq), 0) FROM events", &seq, err));
+    *ret_seq = (uint64_t)seq;
+    return RC_OK;
+}
+
+extern const struct backend backend_sqlite;
+const struct backend backend_sqlite = {
+    .scheme = "sqlite",
+    .open = sqlite_open,
+    .close = sqlite_close,
+    .commit = sqlite_commit,
+    .last_seq = sqlite_last_seq,
+    .read = sqlite_read,
+    .tidy_due = tidy_due,
+    .tidy = tidy,
+    .settle = settle,
+    .verify = sqlite_verify,
+};

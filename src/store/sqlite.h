@@ -1,0 +1,122 @@
+/* What the SQLite files share; nobody else includes this.
+ *
+ * WAL, synchronous=FULL: a COMMIT that returned SQLITE_OK survives power loss. One connection writes, the
+ * readers each have a snapshot, one more runs checkpoints. Every return code is looked at.
+ */
+#ifndef STORE_SQLITE_H
+#define STORE_SQLITE_H
+
+#include "store/backend.h"
+#include "store/heads.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+
+enum { FOR_WRITER = 1, FOR_READER = 2 };
+
+/* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
+ * is only used for a query that names the same constant: 3 TOOL_CALL, 13 SESSION_CHANGED, 14 TOKEN_CHANGED. */
+#define SQLITE_STATEMENTS(X)                                                                            \
+    X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
+    X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
+    X(COMMIT, FOR_WRITER | FOR_READER, "COMMIT")                                                        \
+    X(ROLLBACK, FOR_WRITER | FOR_READER, "ROLLBACK")                                                    \
+    X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
+    X(LAST_SEQ, FOR_WRITER | FOR_READER, "SELECT coalesce(max(seq), 0) FROM events")                    \
+    X(HEAD, FOR_WRITER, "SELECT first_seq, last_seq, changed_seq, hash FROM chains WHERE session_id = ?1") \
+    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"    \
+      " VALUES(?1, ?2, ?3, ?4, ?5)")                                                                    \
+    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?3, changed_seq = ?4, hash = ?5"           \
+      " WHERE session_id = ?1 AND first_seq = ?2")                                                      \
+    X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash)"                              \
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                                                    \
+    X(EVENT_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2"        \
+      " AND kind = ?3")                                                                                 \
+    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(session_id, call_id, thread_id, call_seq,"      \
+      " request_seq, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                      \
+    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE session_id = ?1 AND call_id = ?2")     \
+    X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
+      " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
+    X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                             \
+      " WHERE session_id = ?4 AND seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                 \
+    X(EVENTS_OF_THREAD, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                              \
+      " WHERE session_id = ?4 AND thread_id = ?5 AND seq > ?1 AND (?2 >> kind) & 1"                     \
+      " ORDER BY seq LIMIT ?3")                                                                         \
+    X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
+    X(CALL, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 ORDER BY seq")         \
+    X(CALL_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE call_id = ?1 AND session_id = ?2 ORDER BY seq")                                           \
+    X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
+      " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
+    X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
+      " WHERE session_id = ?3 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")                      \
+    X(OPEN_OF_THREAD, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"       \
+      " WHERE session_id = ?3 AND thread_id = ?4 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")   \
+    X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM chains"                                   \
+      " WHERE last_seq < ?1 AND changed_seq > 0 ORDER BY last_seq DESC LIMIT ?2")                       \
+    X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE session_id = ?1 AND kind = 13 ORDER BY seq")                                              \
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")
+
+enum sql {
+#define X(name, roles, text) SQL_##name,
+    SQLITE_STATEMENTS(X)
+#undef X
+    SQL_COUNT
+};
+
+struct backend_handle {
+    struct sqlite3 *db;
+    struct sqlite3_stmt *statements[SQL_COUNT]; /* NULL: not of this role */
+    char *path;
+    enum backend_role role;
+
+    /* The writer's. What is known here is forgotten when a group fails or somebody else has written. */
+    int lock_fd;
+    bool known;             /* next_seq and heads are true */
+    uint64_t next_seq;
+    int64_t data_version;
+    struct heads heads;
+    unsigned wal_frames;    /* since the log was last begun anew */
+    unsigned tidied_frames; /* of these, when the keeper was last asked */
+};
+
+/* ---- sqlite.c ---- */
+/* Words and code for what SQLite returned while `doing`. */
+struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err);
+/* One step of a kept statement; it is reset when it has no more rows or fails. */
+struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err);
+/* A statement without rows. */
+struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *err);
+void sqlite_reset(struct backend_handle *handle, enum sql sql);
+void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value);
+/* The bytes must stay until the statement is reset. */
+void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct str value);
+struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err);
+/* The first column of the first row as a number, 0 when there is none. */
+struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err);
+struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_stmt **ret_statement,
+                         struct err *err);
+void sqlite_finalize(struct sqlite3_stmt **statement);
+#define STATEMENT_SCOPE(name) __attribute__((cleanup(sqlite_finalize))) struct sqlite3_stmt *name = NULL
+
+/* ---- sqlite_row.c: one row of EVENT_COLUMNS ---- */
+/* A view that lives until the next step. */
+struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, struct err *err);
+
+/* ---- sqlite_schema.c ---- */
+/* Refuses what is not a nod database. */
+struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err);
+/* Creates the tables or brings them up to this version. */
+struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
+/* Cheap enough for every start: the last links of the chain. */
+struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
+
+/* ---- sqlite_write.c, sqlite_read.c, sqlite_verify.c ---- */
+struct rc sqlite_commit(struct backend_handle *handle, struct append *group, struct err *err);
+struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct err *err);
+struct rc sqlite_verify(const char *place, struct store_check *ret_check, struct err *err);
+
+#endif

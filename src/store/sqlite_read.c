@@ -1,0 +1,228 @@
+/* Answers. Each is read in one transaction, that is: from one state of the store. */
+#include "base/limits.h"
+#include "store/sqlite.h"
+
+#include <sqlite3.h>
+
+/* A growing answer. */
+struct answer {
+    struct backend_handle *handle;
+    struct read *read;
+    size_t event_cap;
+    size_t open_cap;
+    size_t bytes;
+};
+
+static void *grown(struct arena *arena, void *old, size_t count, size_t *cap, size_t item_bytes)
+{
+    if (count < *cap)
+        return old;
+    *cap = *cap ? *cap * 2 : 16;
+    void *larger = arena_alloc(arena, *cap * item_bytes);
+    if (count)
+        memcpy(larger, old, count * item_bytes);
+    return larger;
+}
+
+static struct rc take_event(struct answer *answer, enum sql sql, struct event *ret_event, struct err *err)
+{
+    struct event view;
+    TRY(sqlite_event(answer->handle->statements[sql], &view, err));
+    answer->bytes += view.data.n;
+    *ret_event = event_copy(&answer->read->arena, &view);
+    return RC_OK;
+}
+
+static struct rc add_event(struct answer *answer, enum sql sql, struct err *err)
+{
+    struct read *read = answer->read;
+    read->events = grown(&read->arena, read->events, read->event_count, &answer->event_cap,
+                         sizeof *read->events);
+    TRY(take_event(answer, sql, &read->events[read->event_count], err));
+    read->event_count++;
+    return RC_OK;
+}
+
+/* All rows of a statement, as events. `ret_full`: it stopped because the answer is large enough. */
+static struct rc add_events(struct answer *answer, enum sql sql, bool *ret_full, struct err *err)
+{
+    bool row;
+    if (ret_full)
+        *ret_full = false;
+    for (;;) {
+        TRY(sqlite_step(answer->handle, sql, &row, err));
+        if (!row)
+            return RC_OK;
+        TRY(add_event(answer, sql, err));
+        if (ret_full && answer->bytes >= LIMIT_READ_BYTES) {
+            *ret_full = true;
+            return RC_OK;
+        }
+    }
+}
+
+static struct rc last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, SQL_LAST_SEQ, &row, err));
+    CHECK(row);
+    *ret_seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_SEQ], 0);
+    return RC_OK;
+}
+
+/* Seqs and limits beyond what SQLite's integers hold mean "all". */
+static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (int64_t)value; }
+
+static struct rc read_events(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    unsigned limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS;
+    enum sql sql = !str_empty(read->thread)    ? SQL_EVENTS_OF_THREAD
+                   : !str_empty(read->session) ? SQL_EVENTS_OF_SESSION
+                                               : SQL_EVENTS;
+    bool full;
+    sqlite_bind_int(answer->handle, sql, 1, clamp(read->after));
+    sqlite_bind_int(answer->handle, sql, 2, read->kinds ? (int64_t)read->kinds : -1);
+    sqlite_bind_int(answer->handle, sql, 3, limit);
+    if (sql != SQL_EVENTS)
+        sqlite_bind_str(answer->handle, sql, 4, read->session);
+    if (sql == SQL_EVENTS_OF_THREAD)
+        sqlite_bind_str(answer->handle, sql, 5, read->thread);
+    TRY(add_events(answer, sql, &full, err));
+    CHECK(read->event_count <= limit);
+    if (!full && read->event_count < limit)
+        return last_seq(answer->handle, &read->covered, err);
+    read->covered = read->events[read->event_count - 1].seq;
+    return RC_OK;
+}
+
+static struct rc read_call(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    enum sql sql = str_empty(read->session) ? SQL_CALL : SQL_CALL_OF_SESSION;
+    sqlite_bind_str(answer->handle, sql, 1, read->call);
+    if (sql == SQL_CALL_OF_SESSION)
+        sqlite_bind_str(answer->handle, sql, 2, read->session);
+    return add_events(answer, sql, NULL, err);
+}
+
+static struct rc read_one(struct answer *answer, int64_t seq, struct event *ret_event, struct err *err)
+{
+    bool row;
+    sqlite_bind_int(answer->handle, SQL_EVENT, 1, seq);
+    TRY(sqlite_step(answer->handle, SQL_EVENT, &row, err));
+    if (!row)
+        return err_set(err, ERR_CORRUPT, "the list of open approvals names event %lld, which does not exist",
+                       (long long)seq);
+    TRY(take_event(answer, SQL_EVENT, ret_event, err));
+    sqlite_reset(answer->handle, SQL_EVENT);
+    return RC_OK;
+}
+
+static struct rc add_open(struct answer *answer, sqlite3_stmt *row, struct err *err)
+{
+    struct read *read = answer->read;
+    read->open = grown(&read->arena, read->open, read->open_count, &answer->open_cap, sizeof *read->open);
+    struct open_approval *open = &read->open[read->open_count];
+    TRY(read_one(answer, sqlite3_column_int64(row, 0), &open->call, err));
+    TRY(read_one(answer, sqlite3_column_int64(row, 1), &open->request, err));
+    open->deadline_ms = sqlite3_column_int64(row, 2);
+    read->open_count++;
+    return RC_OK;
+}
+
+static struct rc read_open(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    enum sql sql = !str_empty(read->thread)    ? SQL_OPEN_OF_THREAD
+                   : !str_empty(read->session) ? SQL_OPEN_OF_SESSION
+                                               : SQL_OPEN;
+    bool row;
+    sqlite_bind_int(answer->handle, sql, 1, clamp(read->after));
+    sqlite_bind_int(answer->handle, sql, 2, read->limit ? (int64_t)read->limit : -1);
+    if (sql != SQL_OPEN)
+        sqlite_bind_str(answer->handle, sql, 3, read->session);
+    if (sql == SQL_OPEN_OF_THREAD)
+        sqlite_bind_str(answer->handle, sql, 4, read->thread);
+    for (;;) {
+        TRY(sqlite_step(answer->handle, sql, &row, err));
+        if (!row)
+            break;
+        TRY(add_open(answer, answer->handle->statements[sql], err));
+    }
+    if (read->limit == 0 || read->open_count < read->limit)
+        return last_seq(answer->handle, &read->covered, err);
+    read->covered = read->open[read->open_count - 1].request.seq;
+    return RC_OK;
+}
+
+static struct rc read_session(struct answer *answer, struct str session, struct err *err)
+{
+    sqlite_bind_str(answer->handle, SQL_SESSION_CHANGES, 1, session);
+    return add_events(answer, SQL_SESSION_CHANGES, NULL, err);
+}
+
+static struct rc read_sessions(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    unsigned limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS;
+    sqlite3_stmt *statement = answer->handle->statements[SQL_SESSIONS];
+    bool row;
+    sqlite_bind_int(answer->handle, SQL_SESSIONS, 1, read->before ? clamp(read->before) : INT64_MAX);
+    sqlite_bind_int(answer->handle, SQL_SESSIONS, 2, limit);
+    for (unsigned count = 1;; count++) {
+        TRY(sqlite_step(answer->handle, SQL_SESSIONS, &row, err));
+        if (!row)
+            return RC_OK;
+        struct str session = {(const char *)sqlite3_column_text(statement, 0),
+                              (size_t)sqlite3_column_bytes(statement, 0)};
+        TRY(read_session(answer, session, err));
+        if (count == limit || answer->bytes >= LIMIT_READ_BYTES) {
+            read->covered = (uint64_t)sqlite3_column_int64(statement, 1);
+            return RC_OK;
+        }
+    }
+}
+
+static struct rc fill(struct answer *answer, struct err *err)
+{
+    switch (answer->read->kind) {
+    case READ_EVENTS:
+        return read_events(answer, err);
+    case READ_CALL:
+        return read_call(answer, err);
+    case READ_OPEN:
+        return read_open(answer, err);
+    case READ_SESSIONS:
+        return read_sessions(answer, err);
+    case READ_SESSION:
+        return read_session(answer, answer->read->session, err);
+    case READ_TOKENS:
+        return add_events(answer, SQL_TOKEN_CHANGES, NULL, err);
+    }
+    err_die(__FILE__, __LINE__, "a read of no kind");
+}
+
+/* A statement that was left in the middle holds its snapshot, and the log with it. */
+static void reset_all(struct backend_handle *handle)
+{
+    for (int i = 0; i < SQL_COUNT; i++)
+        if (handle->statements[i])
+            sqlite_reset(handle, (enum sql)i);
+}
+
+struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct err *err)
+{
+    struct answer answer = {.handle = handle, .read = read};
+    CHECK(handle->role == BACKEND_READER);
+    TRY(sqlite_run(handle, SQL_BEGIN_READ, err));
+    struct rc rc = fill(&answer, err);
+    reset_all(handle);
+    if (rc_ok(rc))
+        rc = sqlite_run(handle, SQL_COMMIT, err);
+    if (!sqlite3_get_autocommit(handle->db)) {
+        struct err ignored;
+        (void)sqlite_run(handle, SQL_ROLLBACK, &ignored).code;
+    }
+    return rc;
+}

@@ -1,0 +1,30 @@
+#include "store/sqlite.h"
+
+#include <sqlite3.h>
+
+static struct str column_str(sqlite3_stmt *statement, int at)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, at);
+    int bytes = sqlite3_column_bytes(statement, at);
+    return (struct str){text ? text : "", text ? (size_t)bytes : 0};
+}
+
+struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, struct err *err)
+{
+    int64_t seq = sqlite3_column_int64(statement, 0);
+    int64_t kind = sqlite3_column_int64(statement, 3);
+    if (seq <= 0 || kind <= EVENT_NONE || kind >= EVENT_KIND_END)
+        return err_set(err, ERR_CORRUPT, "event %lld is of an unknown kind (%lld)", (long long)seq,
+                       (long long)kind);
+    *ret_event = (struct event){
+        .seq = (uint64_t)seq,
+        .session = column_str(statement, 1),
+        .thread = column_str(statement, 2),
+        .kind = (enum event_kind)kind,
+        .at_ms = sqlite3_column_int64(statement, 4),
+        .actor = column_str(statement, 5),
+        .call = column_str(statement, 6),
+        .data = column_str(statement, 7),
+    };
+    return RC_OK;
+}

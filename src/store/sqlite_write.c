@@ -1,0 +1,287 @@
+/* A group: needs looked up, events inserted, heads written, one COMMIT.
+ *
+ * Nothing else writes between BEGIN IMMEDIATE and COMMIT, so needs are checked first and nothing has to be
+ * undone for an append that is refused. A head is written once per group however many events it got.
+ * When anything fails the whole group is rolled back and everything known in memory is forgotten; the next
+ * group begins with what the database says.
+ */
+#include "store/sqlite.h"
+
+#include <sqlite3.h>
+
+static void forget(struct backend_handle *handle)
+{
+    handle->known = false;
+    heads_clear(&handle->heads);
+}
+
+/* ---- heads ---- */
+
+static struct rc load_head(struct backend_handle *handle, struct head *head, struct err *err)
+{
+    bool row;
+    sqlite_bind_str(handle, SQL_HEAD, 1, head_session(head));
+    TRY(sqlite_step(handle, SQL_HEAD, &row, err));
+    if (!row)
+        return RC_OK;
+    sqlite3_stmt *statement = handle->statements[SQL_HEAD];
+    const void *hash = sqlite3_column_blob(statement, 3);
+    bool whole = sqlite3_column_bytes(statement, 3) == DIGEST_BYTES;
+    head->first_seq = (uint64_t)sqlite3_column_int64(statement, 0);
+    head->last_seq = (uint64_t)sqlite3_column_int64(statement, 1);
+    head->changed_seq = (uint64_t)sqlite3_column_int64(statement, 2);
+    head->stored = true;
+    if (whole)
+        memcpy(head->hash.bytes, hash, DIGEST_BYTES);
+    sqlite_reset(handle, SQL_HEAD);
+    if (!whole)
+        return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head",
+                       STR_ARG(head_session(head)));
+    return RC_OK;
+}
+
+static struct rc find_head(struct backend_handle *handle, struct str session, struct head **ret_head,
+                           struct err *err)
+{
+    struct head *head = heads_get(&handle->heads, session);
+    if (!head) {
+        head = heads_add(&handle->heads, session);
+        TRY(load_head(handle, head, err)); /* a failure forgets it with all others */
+    }
+    *ret_head = head;
+    return RC_OK;
+}
+
+static struct rc write_heads(struct backend_handle *handle, struct err *err)
+{
+    for (struct head *head = handle->heads.dirty; head; head = head->next_dirty) {
+        enum sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
+        sqlite_bind_str(handle, sql, 1, head_session(head));
+        sqlite_bind_int(handle, sql, 2, (int64_t)head->first_seq);
+        sqlite_bind_int(handle, sql, 3, (int64_t)head->last_seq);
+        sqlite_bind_int(handle, sql, 4, (int64_t)head->changed_seq);
+        CHECK(sqlite3_bind_blob(handle->statements[sql], 5, head->hash.bytes, DIGEST_BYTES,
+                                SQLITE_STATIC) == SQLITE_OK);
+        TRY(sqlite_run(handle, sql, err));
+        if (sqlite3_changes(handle->db) != 1)
+            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has lost its head",
+                           STR_ARG(head_session(head)));
+    }
+    return RC_OK;
+}
+
+/* ---- needs ---- */
+
+/* 0 when there is none. */
+static struct rc find_of_call(struct backend_handle *handle, struct str session, struct str call,
+                              enum event_kind kind, uint64_t *ret_seq, struct err *err)
+{
+    bool row;
+    sqlite_bind_str(handle, SQL_EVENT_OF_CALL, 1, call);
+    sqlite_bind_str(handle, SQL_EVENT_OF_CALL, 2, session);
+    sqlite_bind_int(handle, SQL_EVENT_OF_CALL, 3, kind);
+    TRY(sqlite_step(handle, SQL_EVENT_OF_CALL, &row, err));
+    *ret_seq = 0;
+    if (row) {
+        *ret_seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_EVENT_OF_CALL], 0);
+        sqlite_reset(handle, SQL_EVENT_OF_CALL);
+    }
+    return RC_OK;
+}
+
+static struct rc need_holds(struct backend_handle *handle, const struct need *need, bool *ret_holds,
+                            struct err *err)
+{
+    struct head *head;
+    uint64_t seq;
+    switch (need->need) {
+    case NEED_NONE:
+        *ret_holds = true;
+        return RC_OK;
+    case NEED_ABSENT:
+    case NEED_PRESENT:
+        TRY(find_of_call(handle, need->session, need->call, need->kind, &seq, err));
+        *ret_holds = (seq != 0) == (need->need == NEED_PRESENT);
+        return RC_OK;
+    case NEED_CHANGED_AT:
+        TRY(find_head(handle, need->session, &head, err));
+        *ret_holds = head->changed_seq == need->seq;
+        return RC_OK;
+    }
+    err_die(__FILE__, __LINE__, "a need of no kind");
+}
+
+/* ---- events ---- */
+
+static struct rc insert_event(struct backend_handle *handle, struct event *event, struct err *err)
+{
+    struct head *head;
+    TRY(find_head(handle, event->session, &head, err));
+    event->seq = handle->next_seq;
+    struct digest hash = chain_next(&head->hash, event);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 1, (int64_t)event->seq);
+    sqlite_bind_str(handle, SQL_EVENT_ADD, 2, event->session);
+    sqlite_bind_str(handle, SQL_EVENT_ADD, 3, event->thread);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 4, event->kind);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 5, event->at_ms);
+    sqlite_bind_str(handle, SQL_EVENT_ADD, 6, event->actor);
+    if (str_empty(event->call))
+        CHECK(sqlite3_bind_null(handle->statements[SQL_EVENT_ADD], 7) == SQLITE_OK);
+    else
+        sqlite_bind_str(handle, SQL_EVENT_ADD, 7, event->call);
+    sqlite_bind_str(handle, SQL_EVENT_ADD, 8, event->data);
+    CHECK(sqlite3_bind_blob(handle->statements[SQL_EVENT_ADD], 9, hash.bytes, DIGEST_BYTES,
+                            SQLITE_STATIC) == SQLITE_OK);
+    TRY(sqlite_run(handle, SQL_EVENT_ADD, err));
+
+    handle->next_seq++;
+    heads_touch(&handle->heads, head);
+    if (head->first_seq == 0)
+        head->first_seq = event->seq;
+    head->last_seq = event->seq;
+    if (event->kind == EVENT_SESSION_CHANGED)
+        head->changed_seq = event->seq;
+    head->hash = hash;
+    return RC_OK;
+}
+
+/* The call that is asked about usually comes in the same append. */
+static struct rc find_call_seq(struct backend_handle *handle, const struct append *append,
+                               const struct event *request, uint64_t *ret_seq, struct err *err)
+{
+    for (unsigned i = 0; i < append->event_count && &append->events[i] != request; i++) {
+        const struct event *event = &append->events[i];
+        if (event->kind == EVENT_TOOL_CALL && str_eq(event->call, request->call) &&
+            str_eq(event->session, request->session)) {
+            *ret_seq = event->seq;
+            return RC_OK;
+        }
+    }
+    TRY(find_of_call(handle, request->session, request->call, EVENT_TOOL_CALL, ret_seq, err));
+    if (*ret_seq == 0)
+        return err_set(err, ERR_CONFLICT, "call %.*s is asked about before it was made",
+                       STR_ARG(request->call));
+    return RC_OK;
+}
+
+static struct rc open_approval(struct backend_handle *handle, const struct append *append,
+                               const struct event *request, struct err *err)
+{
+    uint64_t call_seq;
+    TRY(find_call_seq(handle, append, request, &call_seq, err));
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 1, request->session);
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 2, request->call);
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 3, request->thread);
+    sqlite_bind_int(handle, SQL_OPEN_ADD, 4, (int64_t)call_seq);
+    sqlite_bind_int(handle, SQL_OPEN_ADD, 5, (int64_t)request->seq);
+    sqlite_bind_int(handle, SQL_OPEN_ADD, 6, append->deadline_ms);
+    return sqlite_run(handle, SQL_OPEN_ADD, err);
+}
+
+static struct rc close_approval(struct backend_handle *handle, const struct event *response, struct err *err)
+{
+    sqlite_bind_str(handle, SQL_OPEN_REMOVE, 1, response->session);
+    sqlite_bind_str(handle, SQL_OPEN_REMOVE, 2, response->call);
+    TRY(sqlite_run(handle, SQL_OPEN_REMOVE, err));
+    if (sqlite3_changes(handle->db) != 1)
+        return err_set(err, ERR_CONFLICT, "call %.*s is answered but nobody has asked about it",
+                       STR_ARG(response->call));
+    return RC_OK;
+}
+
+/* ERR_CONFLICT: this append is at fault, not the store. */
+static struct rc apply_append(struct backend_handle *handle, struct append *append, struct err *err)
+{
+    for (unsigned i = 0; i < append->need_count; i++) {
+        bool holds = false;
+        TRY(need_holds(handle, &append->needs[i], &holds, err));
+        if (!holds) {
+            append->outcome = APPEND_REFUSED;
+            append->refused_need = i;
+            return RC_OK;
+        }
+    }
+    for (unsigned i = 0; i < append->event_count; i++) {
+        struct event *event = &append->events[i];
+        TRY(insert_event(handle, event, err));
+        if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+            TRY(open_approval(handle, append, event, err));
+        if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
+            TRY(close_approval(handle, event, err));
+    }
+    append->outcome = APPEND_KEPT;
+    return RC_OK;
+}
+
+/* ---- groups ---- */
+
+/* Somebody who edits the database by hand while we run must not be overwritten by what we remember. */
+static struct rc notice_others(struct backend_handle *handle, struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, SQL_DATA_VERSION, &row, err));
+    CHECK(row);
+    int64_t version = sqlite3_column_int64(handle->statements[SQL_DATA_VERSION], 0);
+    sqlite_reset(handle, SQL_DATA_VERSION);
+    if (version != handle->data_version)
+        forget(handle);
+    handle->data_version = version;
+    return RC_OK;
+}
+
+static struct rc apply_group(struct backend_handle *handle, struct append *group, struct err *err)
+{
+    TRY(notice_others(handle, err));
+    if (!handle->known) {
+        bool row;
+        TRY(sqlite_step(handle, SQL_LAST_SEQ, &row, err));
+        CHECK(row);
+        handle->next_seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_SEQ], 0) + 1;
+        sqlite_reset(handle, SQL_LAST_SEQ);
+        handle->known = true;
+    }
+    for (struct append *append = group; append; append = append->next)
+        TRY(apply_append(handle, append, err));
+    TRY(write_heads(handle, err));
+    return sqlite_run(handle, SQL_COMMIT, err);
+}
+
+static struct rc commit_once(struct backend_handle *handle, struct append *group, struct err *err)
+{
+    TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
+    struct rc rc = apply_group(handle, group, err);
+    if (rc_ok(rc)) {
+        heads_written(&handle->heads);
+        return RC_OK;
+    }
+    /* Some errors have rolled back by themselves already. */
+    if (!sqlite3_get_autocommit(handle->db)) {
+        struct err ignored;
+        (void)sqlite_run(handle, SQL_ROLLBACK, &ignored).code;
+    }
+    forget(handle);
+    return rc;
+}
+
+/* One append of the group is at fault. Each alone then: the faulty one fails, the others do not notice. */
+static struct rc commit_each(struct backend_handle *handle, struct append *group)
+{
+    struct err err = {0};
+    for (struct append *append = group; append; append = append->next) {
+        struct append *next = append->next;
+        append->next = NULL;
+        struct rc rc = commit_once(handle, append, &err);
+        append->next = next;
+        if (rc_bad(rc)) {
+            append->outcome = APPEND_FAILED;
+            append->err = err;
+        }
+    }
+    return RC_OK;
+}
+
+struct rc sqlite_commit(struct backend_handle *handle, struct append *group, struct err *err)
+{
+    struct rc rc = commit_once(handle, group, err);
+    return rc.code == ERR_CONFLICT ? commit_each(handle, group) : rc;
+}

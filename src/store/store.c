@@ -1,0 +1,615 @@
+/* Threads around a backend: one writer, some readers, one keeper; and one bell back to the loop.
+ *
+ *   loop     store_append → inbox                     deliver: follow(events), then done(append), done(read)
+ *              ↓                                          ↑
+ *   writer   takes all that came, commits it as one group → outbox, bell
+ *   readers  take one question each, answer it            → outbox, bell
+ *   keeper   tidies while commits go on, when the writer's handle says it is due
+ *
+ * Invariants
+ *  1. An append or read is in one place at a time: inbox, a thread's hands, outbox, the receiver's hands.
+ *  2. The outbox holds groups in the order they were committed, so deliver meets events in order of seq.
+ *  3. The bell is rung by whoever puts something into an outbox that has not been rung for, and only then.
+ *  4. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
+ */
+#include "store/store.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "io/clock.h"
+#include "io/loop.h"
+#include "store/backend.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum {
+    READERS_USUAL = 2,
+    READERS_MAX = 16,
+    IDLE_MS = 1000,
+    FEED_EVENTS = 256, /* given to the follower in one call */
+};
+
+struct append_list {
+    struct append *first;
+    struct append **end;
+};
+
+struct read_list {
+    struct read *first;
+    struct read **end;
+};
+
+/* What a thread waits for. `asleep` counts who must be woken: a busy thread looks by itself. */
+struct door {
+    pthread_mutex_t lock;
+    pthread_cond_t knock;
+    unsigned asleep;
+    bool closing;
+};
+
+struct reader {
+    struct store *store;
+    struct backend_handle *handle;
+    pthread_t thread;
+};
+
+struct store {
+    const struct backend *backend;
+    struct backend_handle *writer;
+    struct backend_handle *keeper;
+    struct reader readers[READERS_MAX];
+    unsigned reader_count;
+    pthread_t writer_thread;
+    pthread_t keeper_thread;
+
+    struct door inbox;
+    struct append_list appends;
+    struct door desk;
+    struct read_list questions;
+    struct door chores;
+    bool tidy_wanted;
+
+    pthread_mutex_t outbox;
+    struct append_list committed;
+    struct read_list answered;
+    bool rung;
+    struct bell *bell;
+
+    /* The loop's alone. */
+    void (*follow)(void *arg, const struct event *events, size_t count);
+    void *follow_arg;
+    uint64_t last_seq;
+    bool closed;
+    struct event feed[FEED_EVENTS];
+
+    _Atomic uint64_t groups, kept, events, refused, failed, reads, read_us, commit_us;
+    _Atomic uint64_t group_size_counts[8];
+    _Atomic bool healthy;
+};
+
+/* ---- lists and doors ---- */
+
+static void append_list_clear(struct append_list *list) { *list = (struct append_list){NULL, &list->first}; }
+static void read_list_clear(struct read_list *list) { *list = (struct read_list){NULL, &list->first}; }
+
+static void append_list_add(struct append_list *list, struct append *first, struct append **end)
+{
+    *list->end = first;
+    list->end = end;
+    *end = NULL;
+}
+
+static void read_list_add(struct read_list *list, struct read *read)
+{
+    *list->end = read;
+    list->end = &read->next;
+    read->next = NULL;
+}
+
+static struct append *append_list_take(struct append_list *list)
+{
+    struct append *first = list->first;
+    append_list_clear(list);
+    return first;
+}
+
+static struct read *read_list_take(struct read_list *list)
+{
+    struct read *first = list->first;
+    read_list_clear(list);
+    return first;
+}
+
+static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
+static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
+
+static void door_init(struct door *door)
+{
+    pthread_condattr_t steady;
+    CHECK(pthread_condattr_init(&steady) == 0);
+    CHECK(pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) == 0);
+    CHECK(pthread_mutex_init(&door->lock, NULL) == 0);
+    CHECK(pthread_cond_init(&door->knock, &steady) == 0);
+    CHECK(pthread_condattr_destroy(&steady) == 0);
+}
+
+static void door_done(struct door *door)
+{
+    CHECK(pthread_cond_destroy(&door->knock) == 0);
+    CHECK(pthread_mutex_destroy(&door->lock) == 0);
+}
+
+/* Both are called with the door locked. */
+static void door_knock(struct door *door)
+{
+    if (door->asleep)
+        CHECK(pthread_cond_signal(&door->knock) == 0);
+}
+
+/* False when `wait_ms` (0: for ever) went by without a knock. */
+static bool door_wait(struct door *door, int64_t wait_ms)
+{
+    int failed;
+    door->asleep++;
+    if (wait_ms == 0) {
+        failed = pthread_cond_wait(&door->knock, &door->lock);
+    } else {
+        struct timespec until;
+        CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+        until.tv_sec += (time_t)(wait_ms / 1000);
+        until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_sec++;
+            until.tv_nsec -= 1000000000;
+        }
+        failed = pthread_cond_timedwait(&door->knock, &door->lock, &until);
+    }
+    door->asleep--;
+    CHECK(failed == 0 || failed == ETIMEDOUT);
+    return failed == 0;
+}
+
+static void door_close(struct door *door)
+{
+    lock(&door->lock);
+    door->closing = true;
+    CHECK(pthread_cond_broadcast(&door->knock) == 0);
+    unlock(&door->lock);
+}
+
+/* ---- back to the loop ---- */
+
+/* Called with the outbox locked; the ring itself happens after it is unlocked. */
+static bool must_ring(struct store *store)
+{
+    bool first = !store->rung;
+    store->rung = true;
+    return first;
+}
+
+static void hand_back_group(struct store *store, struct append *first, struct append **end)
+{
+    lock(&store->outbox);
+    append_list_add(&store->committed, first, end);
+    bool ring = must_ring(store);
+    unlock(&store->outbox);
+    if (ring)
+        bell_ring(store->bell);
+}
+
+static void hand_back_read(struct store *store, struct read *read)
+{
+    lock(&store->outbox);
+    read_list_add(&store->answered, read);
+    bool ring = must_ring(store);
+    unlock(&store->outbox);
+    if (ring)
+        bell_ring(store->bell);
+}
+
+static void feed_follower(struct store *store, size_t count)
+{
+    if (count && store->follow)
+        store->follow(store->follow_arg, store->feed, count);
+}
+
+static void follow_group(struct store *store, const struct append *first)
+{
+    size_t count = 0;
+    for (const struct append *append = first; append; append = append->next) {
+        if (append->outcome != APPEND_KEPT)
+            continue;
+        for (unsigned i = 0; i < append->event_count; i++) {
+            CHECK(append->events[i].seq == store->last_seq + 1);
+            store->last_seq = append->events[i].seq;
+            store->feed[count++] = append->events[i];
+            if (count == FEED_EVENTS) {
+                feed_follower(store, count);
+                count = 0;
+            }
+        }
+    }
+    feed_follower(store, count);
+}
+
+/* On the loop. False when there was nothing. */
+static bool deliver(struct store *store)
+{
+    lock(&store->outbox);
+    struct append *appends = append_list_take(&store->committed);
+    struct read *reads = read_list_take(&store->answered);
+    store->rung = false;
+    unlock(&store->outbox);
+
+    bool any = appends || reads;
+    follow_group(store, appends);
+    while (appends) {
+        struct append *append = appends;
+        appends = append->next;
+        append->next = NULL;
+        append->done(append);
+    }
+    while (reads) {
+        struct read *read = reads;
+        reads = read->next;
+        read->next = NULL;
+        read->done(read);
+    }
+    return any;
+}
+
+static void on_bell(void *arg) { (void)deliver(arg); }
+
+/* ---- the writer ---- */
+
+static void count_group(struct store *store, const struct append *group, int64_t took_us)
+{
+    uint64_t kept = 0, events = 0, refused = 0, failed = 0, size = 0;
+    for (const struct append *append = group; append; append = append->next) {
+        size++;
+        switch (append->outcome) {
+        case APPEND_KEPT:
+            kept++;
+            events += append->event_count;
+            break;
+        case APPEND_REFUSED:
+            refused++;
+            break;
+        case APPEND_FAILED:
+            failed++;
+            break;
+        }
+    }
+    unsigned bucket = 0;
+    while (size >> (bucket + 1) && bucket < 7)
+        bucket++;
+    atomic_fetch_add_explicit(&store->groups, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->kept, kept, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->events, events, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->refused, refused, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->failed, failed, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->commit_us, (uint64_t)took_us, memory_order_relaxed);
+    atomic_fetch_add_explicit(&store->group_size_counts[bucket], 1, memory_order_relaxed);
+}
+
+static void fail_group(struct append *group, const struct err *err)
+{
+    for (struct append *append = group; append; append = append->next) {
+        append->outcome = APPEND_FAILED;
+        append->err = *err;
+        for (unsigned i = 0; i < append->event_count; i++)
+            append->events[i].seq = 0;
+    }
+}
+
+/* Cuts off what is one group (by number and by bytes); returns the rest. */
+static struct append *cut_group(struct append *first, struct append ***ret_end)
+{
+    size_t bytes = 0;
+    struct append *last = first;
+    for (unsigned count = 1;; count++) {
+        for (unsigned i = 0; i < last->event_count; i++)
+            bytes += last->events[i].data.n;
+        if (!last->next || count == LIMIT_GROUP_APPENDS || bytes >= LIMIT_GROUP_BYTES)
+            break;
+        last = last->next;
+    }
+    struct append *rest = last->next;
+    last->next = NULL;
+    *ret_end = &last->next;
+    return rest;
+}
+
+static void want_tidy(struct store *store)
+{
+    lock(&store->chores.lock);
+    store->tidy_wanted = true;
+    door_knock(&store->chores);
+    unlock(&store->chores.lock);
+}
+
+static void settle(struct store *store, bool idle)
+{
+    struct err err = {0};
+    if (store->backend->settle && rc_bad(store->backend->settle(store->writer, idle, &err)))
+        log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
+}
+
+static void commit_group(struct store *store, struct append *group, struct append **end)
+{
+    struct err err = {0};
+    int64_t began_us = clock_steady_us();
+    struct rc rc = store->backend->commit(store->writer, group, &err);
+    if (rc_bad(rc))
+        fail_group(group, &err);
+    atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
+    count_group(store, group, clock_steady_us() - began_us);
+    hand_back_group(store, group, end);
+    if (store->backend->tidy_due && store->backend->tidy_due(store->writer))
+        want_tidy(store);
+    settle(store, false);
+}
+
+/* Everything that has come, or NULL when the store closes. After a second without anything the keeper is
+ * asked to tidy, after another one the writer settles; then it sleeps until somebody comes. */
+static struct append *take_appends(struct store *store, bool *unsettled)
+{
+    lock(&store->inbox.lock);
+    for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
+        if (door_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
+            continue;
+        unlock(&store->inbox.lock);
+        if (quiet++ == 0) {
+            want_tidy(store);
+        } else {
+            settle(store, true);
+            *unsettled = false;
+        }
+        lock(&store->inbox.lock);
+    }
+    struct append *first = append_list_take(&store->appends);
+    unlock(&store->inbox.lock);
+    return first;
+}
+
+static void *writer_main(void *arg)
+{
+    struct store *store = arg;
+    struct append *group, **end;
+    bool unsettled = false;
+    while ((group = take_appends(store, &unsettled))) {
+        unsettled = true;
+        while (group) {
+            struct append *rest = cut_group(group, &end);
+            commit_group(store, group, end);
+            group = rest;
+        }
+    }
+    return NULL;
+}
+
+/* ---- readers and the keeper ---- */
+
+static struct read *take_question(struct store *store)
+{
+    lock(&store->desk.lock);
+    while (!store->questions.first && !store->desk.closing)
+        (void)door_wait(&store->desk, 0);
+    struct read *read = store->questions.first;
+    if (read) {
+        store->questions.first = read->next;
+        if (!read->next)
+            read_list_clear(&store->questions);
+        read->next = NULL;
+    }
+    unlock(&store->desk.lock);
+    return read;
+}
+
+static void *reader_main(void *arg)
+{
+    struct reader *reader = arg;
+    struct store *store = reader->store;
+    struct read *read;
+    while ((read = take_question(store))) {
+        int64_t began_us = clock_steady_us();
+        struct rc rc = store->backend->read(reader->handle, read, &read->err);
+        CHECK(rc.code == read->err.code);
+        read->took_us = clock_steady_us() - began_us;
+        atomic_fetch_add_explicit(&store->reads, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&store->read_us, (uint64_t)read->took_us, memory_order_relaxed);
+        hand_back_read(store, read);
+    }
+    return NULL;
+}
+
+static bool take_chore(struct store *store)
+{
+    lock(&store->chores.lock);
+    while (!store->tidy_wanted && !store->chores.closing)
+        (void)door_wait(&store->chores, 0);
+    store->tidy_wanted = false;
+    bool go_on = !store->chores.closing;
+    unlock(&store->chores.lock);
+    return go_on;
+}
+
+static void *keeper_main(void *arg)
+{
+    struct store *store = arg;
+    while (take_chore(store)) {
+        struct err err = {0};
+        if (store->backend->tidy && rc_bad(store->backend->tidy(store->keeper, &err)))
+            log_line(LOG_WARN, "store tidying failed", LOG_C("why", err.text));
+    }
+    return NULL;
+}
+
+/* ---- open and close ---- */
+
+static void start_thread(pthread_t *thread, void *(*run)(void *arg), void *arg, const char *name)
+{
+    sigset_t all, before; /* signals belong to the loop's thread */
+    CHECK(sigfillset(&all) == 0);
+    CHECK(pthread_sigmask(SIG_SETMASK, &all, &before) == 0);
+    CHECK(pthread_create(thread, NULL, run, arg) == 0);
+    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    (void)pthread_setname_np(*thread, name);
+}
+
+static struct rc open_handles(struct store *store, const char *place, struct err *err)
+{
+    TRY(store->backend->open(place, BACKEND_WRITER, &store->writer, err));
+    TRY(store->backend->last_seq(store->writer, &store->last_seq, err));
+    TRY(store->backend->open(place, BACKEND_KEEPER, &store->keeper, err));
+    for (unsigned i = 0; i < store->reader_count; i++)
+        TRY(store->backend->open(place, BACKEND_READER, &store->readers[i].handle, err));
+    return RC_OK;
+}
+
+static void close_handles(struct store *store)
+{
+    for (unsigned i = 0; i < store->reader_count; i++)
+        if (store->readers[i].handle)
+            store->backend->close(store->readers[i].handle);
+    if (store->keeper)
+        store->backend->close(store->keeper);
+    if (store->writer)
+        store->backend->close(store->writer);
+}
+
+static void start_threads(struct store *store)
+{
+    door_init(&store->inbox);
+    door_init(&store->desk);
+    door_init(&store->chores);
+    CHECK(pthread_mutex_init(&store->outbox, NULL) == 0);
+    start_thread(&store->writer_thread, writer_main, store, "nod-writer");
+    start_thread(&store->keeper_thread, keeper_main, store, "nod-keeper");
+    for (unsigned i = 0; i < store->reader_count; i++) {
+        store->readers[i].store = store;
+        start_thread(&store->readers[i].thread, reader_main, &store->readers[i], "nod-reader");
+    }
+}
+
+struct rc store_open(struct loop *loop, const struct store_options *options, struct store **ret_store,
+                     struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(options->url, &place);
+    if (!backend)
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db", options->url);
+    struct store *store = heap_new(sizeof *store);
+    store->backend = backend;
+    store->follow = options->follow;
+    store->follow_arg = options->arg;
+    store->reader_count = options->readers ? options->readers : READERS_USUAL;
+    if (store->reader_count > READERS_MAX)
+        store->reader_count = READERS_MAX;
+    atomic_init(&store->healthy, true);
+    append_list_clear(&store->appends);
+    append_list_clear(&store->committed);
+    read_list_clear(&store->questions);
+    read_list_clear(&store->answered);
+    struct rc rc = open_handles(store, place, err);
+    if (rc_bad(rc)) {
+        close_handles(store);
+        free(store);
+        return rc;
+    }
+    store->bell = bell_new(loop, on_bell, store);
+    start_threads(store);
+    *ret_store = store;
+    return RC_OK;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    door_close(&store->inbox);
+    CHECK(pthread_join(store->writer_thread, NULL) == 0);
+    door_close(&store->desk);
+    for (unsigned i = 0; i < store->reader_count; i++)
+        CHECK(pthread_join(store->readers[i].thread, NULL) == 0);
+    door_close(&store->chores);
+    CHECK(pthread_join(store->keeper_thread, NULL) == 0);
+    store->closed = true;
+    while (deliver(store))
+        ; /* a receiver may hand over once more: it is refused, and given back in the next round */
+    close_handles(store);
+    bell_free(store->bell);
+    door_done(&store->inbox);
+    door_done(&store->desk);
+    door_done(&store->chores);
+    CHECK(pthread_mutex_destroy(&store->outbox) == 0);
+    free(store);
+}
+
+/* ---- what callers do ---- */
+
+void store_append(struct store *store, struct append *append)
+{
+    CHECK(append->done);
+    CHECK(append->event_count > 0);
+    if (store->closed) {
+        (void)err_set(&append->err, ERR_UNAVAILABLE, "the store is closing");
+        append->outcome = APPEND_FAILED;
+        hand_back_group(store, append, &append->next);
+        return;
+    }
+    lock(&store->inbox.lock);
+    append_list_add(&store->appends, append, &append->next);
+    door_knock(&store->inbox);
+    unlock(&store->inbox.lock);
+}
+
+void store_read(struct store *store, struct read *read)
+{
+    CHECK(read->done);
+    CHECK(str_empty(read->thread) || !str_empty(read->session));
+    if (store->closed) {
+        (void)err_set(&read->err, ERR_UNAVAILABLE, "the store is closing");
+        hand_back_read(store, read);
+        return;
+    }
+    lock(&store->desk.lock);
+    read_list_add(&store->questions, read);
+    door_knock(&store->desk);
+    unlock(&store->desk.lock);
+}
+
+uint64_t store_last_seq(const struct store *store) { return store->last_seq; }
+
+struct store_figures store_figures(const struct store *store)
+{
+    struct store_figures figures = {
+        .groups = atomic_load_explicit(&store->groups, memory_order_relaxed),
+        .appends = atomic_load_explicit(&store->kept, memory_order_relaxed),
+        .events = atomic_load_explicit(&store->events, memory_order_relaxed),
+        .refused = atomic_load_explicit(&store->refused, memory_order_relaxed),
+        .failed = atomic_load_explicit(&store->failed, memory_order_relaxed),
+        .reads = atomic_load_explicit(&store->reads, memory_order_relaxed),
+        .read_us = atomic_load_explicit(&store->read_us, memory_order_relaxed),
+        .commit_us = atomic_load_explicit(&store->commit_us, memory_order_relaxed),
+        .healthy = atomic_load_explicit(&store->healthy, memory_order_relaxed),
+    };
+    for (size_t i = 0; i < 8; i++)
+        figures.group_size_counts[i] = atomic_load_explicit(&store->group_size_counts[i],
+                                                            memory_order_relaxed);
+    return figures;
+}
+
+struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    if (!backend)
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db", url);
+    return backend->verify(place, ret_check, err);
+}

@@ -1,0 +1,46 @@
+/* What is handed to the store and given back. */
+#include "store/store.h"
+
+#include <stdlib.h>
+
+struct append *append_new(void) { return heap_new(sizeof(struct append)); }
+
+void append_free(struct append *append)
+{
+    if (!append)
+        return;
+    arena_done(&append->arena);
+    free(append);
+}
+
+void append_need(struct append *append, struct need need)
+{
+    CHECK(append->need_count < APPEND_NEEDS_MAX);
+    CHECK(need.need != NEED_NONE);
+    CHECK(need.need == NEED_CHANGED_AT || (event_kind_of_call(need.kind) && !str_empty(need.call)));
+    append->needs[append->need_count++] = need;
+}
+
+struct event *append_event(struct append *append, struct event event)
+{
+    CHECK(append->event_count < APPEND_EVENTS_MAX);
+    CHECK(event.seq == 0);
+    CHECK(event_kind_of_call(event.kind) == !str_empty(event.call));
+    append->events[append->event_count] = event;
+    return &append->events[append->event_count++];
+}
+
+struct read *read_new(enum read_kind kind)
+{
+    struct read *read = heap_new(sizeof *read);
+    read->kind = kind;
+    return read;
+}
+
+void read_free(struct read *read)
+{
+    if (!read)
+        return;
+    arena_done(&read->arena);
+    free(read);
+}
