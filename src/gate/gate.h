@@ -118,6 +118,9 @@ void gate_read(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
 
+/* A READ_OPEN answer's item as people see it: call, reason, preview, deadline, digest. */
+void gate_write_pending(struct json_out *out, struct arena *arena, const struct open_approval *open);
+
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */
 enum { HAPPENING_FORMS = 2 };

@@ -1,0 +1,39 @@
+/* What a program or a person may see and say.
+ *
+ * Every request is authenticated and matched against one table (routes.c), which says who may use a route
+ * and which function answers it. To add a route: one file (or function) and one line in that table; role
+ * check, body parsing, error bodies, access log and the OpenAPI document come from it.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct api;
+struct gate;
+struct http_request;
+struct http_server;
+
+struct api_options {
+    struct gate *gate;
+    const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
+    int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
+};
+
+struct api *api_new(const struct api_options *options);
+void api_free(struct api *api);
+/* The address we listen on: its Host values are ours. */
+void api_add_address(struct api *api, const char *host, int port);
+/* For connection figures; may be NULL. */
+void api_set_server(struct api *api, const struct http_server *server);
+void api_set_ready(struct api *api, bool ready);
+/* `handle` of the HTTP server; arg is the api. */
+void api_handle(void *arg, struct http_request *request);
+
+/* Every route as "METHOD PATH", one per line, for checks from outside. */
+void api_print_routes(void);
+
+#endif

@@ -1,0 +1,186 @@
+/* What waits for an answer, and the answer. */
+#include "api/exchange.h"
+
+#include "io/clock.h"
+#include "policy/policy.h"
+
+/* ---- pending ---- */
+
+static void pending_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    int64_t from_us = clock_steady_us();
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+        read_free(read);
+        return;
+    }
+    json_open(&out, '{');
+    json_key(&out, "pendingApprovals");
+    json_open(&out, '[');
+    for (size_t i = 0; i < read->open_count; i++)
+        gate_write_pending(&out, &read->arena, &read->open[i]);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    int64_t took_us = read->took_us + clock_steady_us() - from_us;
+    x->api->queries++;
+    x->api->query_us += (uint64_t)took_us;
+    exchange_answer_timed(x, &buf, took_us);
+    read_free(read);
+}
+
+static void read_pending(struct exchange *x, struct str session, struct str thread)
+{
+    struct err err;
+    uint64_t limit = LIMIT_PAGE_EVENTS;
+    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    struct read *read = read_new(READ_OPEN);
+    read->session = arena_str(&read->arena, session);
+    read->thread = arena_str(&read->arena, thread);
+    read->limit = (unsigned)limit;
+    read->done = pending_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+void pending_all(struct exchange *x)
+{
+    if (x->token->role == ROLE_AGENT && str_empty(x->token->session))
+        exchange_error(x, ERR_FORBIDDEN, "an agent sees its own sessions only; ask for one");
+    else
+        read_pending(x, x->token->session, STR_NONE);
+}
+
+static void pending_session_found(struct exchange *x, const struct session *session)
+{
+    read_pending(x, session->id, STR_NONE);
+}
+
+void pending_session(struct exchange *x) { exchange_with_session(x, x->params[0], pending_session_found); }
+
+static void pending_thread_found(struct exchange *x, const struct session *session)
+{
+    read_pending(x, session->id, x->params[0]);
+}
+
+void pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_thread_found); }
+
+/* ---- decide ---- */
+
+void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(err_wire(err->code)));
+    json_member(&out, "message", str_of(err->text));
+    json_close(&out, '}');
+    json_key(&out, "winner");
+    call_write_winner(&out, winner);
+    json_close(&out, '}');
+    exchange_answer(x, err_http(err->code), &buf);
+}
+
+static void decided(struct decide *decide)
+{
+    struct exchange *x = decide->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (decide->err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->err, &decide->call);
+        return;
+    }
+    if (decide->err.code != ERR_OK) {
+        exchange_fail(x, &decide->err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", decide->call_id);
+    json_member(&out, "sessionId", decide->session);
+    json_member(&out, "decision", str_of(decision_name(decide->call.decision)));
+    json_member(&out, "actor", decide->call.actor);
+    json_member_time(&out, "at", decide->call.decided_ms);
+    json_member_u64(&out, "seq", decide->call.response_seq);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static struct rc read_rules(const struct json *body, struct str *ret_rules, struct err *err)
+{
+    const struct json *rules = json_get(body, "rules");
+    if (!rules || rules->type == JSON_NULL)
+        return RC_OK;
+    if (rules->type != JSON_ARRAY)
+        return err_set(err, ERR_INVALID, "\"rules\" must be an array of strings");
+    for (const struct json *rule = rules->first; rule; rule = rule->next)
+        if (rule->type != JSON_STRING)
+            return err_set(err, ERR_INVALID, "\"rules\" must be an array of strings");
+    if (rules->count)
+        *ret_rules = rules->raw;
+    return RC_OK;
+}
+
+static struct rc read_decide(struct exchange *x, struct decide *d, struct err *err)
+{
+    struct str name = STR_NONE;
+    enum permission_mode mode;
+    TRY(json_want_str(x->body, "decision", LIMIT_NAME_BYTES, &name, err));
+    TRY(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &d->feedback, err));
+    TRY(json_want_str(x->body, "mode", LIMIT_NAME_BYTES, &d->mode, err));
+    TRY(json_want_str(x->body, "digest", LIMIT_NAME_BYTES, &d->digest, err));
+    TRY(json_want_object(x->body, "updatedInput", &d->updated_input, err));
+    TRY(read_rules(x->body, &d->rules, err));
+    d->decision = decision_parse(name);
+    if (d->decision == DECISION_NONE || !decision_by_person(d->decision))
+        return err_set(err, ERR_INVALID,
+                       "\"decision\" must be allow_once, allow_session, allow_always, deny or abort");
+    if (d->mode.p && !mode_parse(d->mode, &mode))
+        return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
+    if (d->mode.p)
+        d->mode = str_of(mode_name(mode));
+    bool denies = d->decision == DECISION_DENY || d->decision == DECISION_ABORT;
+    if (denies && d->updated_input)
+        return err_set(err, ERR_INVALID, "\"updatedInput\" goes with an allow, not with %s", decision_name(d->decision));
+    return RC_OK;
+}
+
+static void decide(struct exchange *x, struct str thread)
+{
+    struct decide *d = arena_new(x->arena, struct decide);
+    struct err err;
+    d->arena = x->arena;
+    d->session = x->session;
+    d->thread = thread;
+    d->call_id = x->params[1];
+    d->actor = x->actor;
+    d->by = x->token_id;
+    d->done = decided;
+    d->arg = x;
+    if (rc_bad(read_decide(x, d, &err)))
+        exchange_fail(x, &err);
+    else
+        gate_decide(x->gate, d);
+}
+
+static void decide_in_session(struct exchange *x, const struct session *session)
+{
+    (void)session;
+    decide(x, STR_NONE);
+}
+
+void decide_session(struct exchange *x) { exchange_with_session(x, x->params[0], decide_in_session); }
+
+static void decide_in_thread(struct exchange *x, const struct session *session)
+{
+    (void)session;
+    decide(x, x->params[0]);
+}
+
+void decide_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], decide_in_thread); }

@@ -1,0 +1,242 @@
+/* Who is it, and may it: tokens, Host and Origin.
+ *
+ * Everything is authenticated, on loopback too. A web page of another origin gets nowhere: its requests
+ * carry a foreign Origin or Host, cannot carry our token, and cannot send JSON without asking first.
+ */
+#include "api/exchange.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct api *api_new(const struct api_options *options)
+{
+    struct api *api = heap_new(sizeof *api);
+    struct str left = str_of(options->hosts);
+    api->gate = options->gate;
+    api->timeout_seconds = options->timeout_seconds;
+    while (left.n && api->host_count < HOSTS_MAX) {
+        size_t end = 0;
+        while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')
+            end++;
+        if (end)
+            api->hosts[api->host_count++] = arena_str(&api->arena, str_sub(left, 0, end));
+        left = str_sub(left, end < left.n ? end + 1 : end, left.n);
+    }
+    return api;
+}
+
+void api_free(struct api *api)
+{
+    arena_done(&api->arena);
+    free(api);
+}
+
+void api_set_server(struct api *api, const struct http_server *server) { api->server = server; }
+void api_set_ready(struct api *api, bool ready) { api->ready = ready; }
+
+static void add_host(struct api *api, const char *host, int port)
+{
+    if (api->host_count < HOSTS_MAX)
+        api->hosts[api->host_count++] = arena_printf(&api->arena, "%s:%d", host, port);
+}
+
+void api_add_address(struct api *api, const char *host, int port)
+{
+    static const char *const loopback[] = {"localhost", "127.0.0.1", "[::1]"};
+    bool listed = false;
+    for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++) {
+        add_host(api, loopback[i], port);
+        listed = listed || str_is(str_of(host), loopback[i]);
+    }
+    if (!listed)
+        add_host(api, host, port);
+}
+
+static bool our_host(const struct api *api, struct str host)
+{
+    for (size_t i = 0; i < api->host_count; i++)
+        if (str_same_letters(host, api->hosts[i]))
+            return true;
+    return false;
+}
+
+static bool our_origin(const struct api *api, struct str origin)
+{
+    struct str schemes[] = {STR("http://"), STR("https://")};
+    for (size_t i = 0; i < 2; i++)
+        if (str_starts(origin, schemes[i]) && our_host(api, str_sub(origin, schemes[i].n, origin.n)))
+            return true;
+    return false;
+}
+
+struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err)
+{
+    struct str origin = http_header(http, "origin");
+    struct str site = http_header(http, "sec-fetch-site");
+    /* A browser cannot reach a Unix socket, and a Host means nothing there. */
+    if (!http->local && !our_host(api, http_header(http, "host")))
+        return err_set(err, ERR_FORBIDDEN, "this Host is not ours; add it with --allowed-hosts");
+    if (origin.p && !our_origin(api, origin))
+        return err_set(err, ERR_FORBIDDEN, "requests from other origins are refused");
+    if (site.p && !str_is(site, "same-origin") && !str_is(site, "none"))
+        return err_set(err, ERR_FORBIDDEN, "requests from other sites are refused");
+    return RC_OK;
+}
+
+struct rc auth_identify(struct exchange *x, struct err *err)
+{
+    struct str header = http_header(x->http, "authorization");
+    struct str secret;
+    struct str scheme = str_cut(header, ' ', &secret);
+    if (header.p && str_same_letters(scheme, STR("bearer")))
+        x->token = gate_token(x->gate, str_trim(secret));
+    if (!x->token)
+        return err_set(err, ERR_UNAUTHENTICATED, header.p ? "this token is not known or was revoked"
+                                                          : "send Authorization: Bearer TOKEN");
+    return RC_OK;
+}
+
+bool auth_may_see(const struct token *token, const struct session *session)
+{
+    if (!str_empty(token->session))
+        return str_eq(token->session, session->id);
+    return token->role != ROLE_AGENT || str_eq(session->owner, token->id);
+}
+
+/* ---- finding what a path names ---- */
+
+static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct exchange *x = want->arg;
+    if (err->code != ERR_OK)
+        exchange_fail(x, err);
+    else if (!session || !auth_may_see(x->token, session))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such session");
+    else {
+        x->session = arena_str(x->arena, session->id);
+        x->with_session(x, session);
+    }
+}
+
+void exchange_with_session(struct exchange *x, struct str id,
+                           void (*then)(struct exchange *x, const struct session *session))
+{
+    x->with_session = then;
+    x->want = (struct session_want){.id = id, .done = session_found, .arg = x};
+    gate_session(x->gate, &x->want);
+}
+
+struct thread_search {
+    struct str thread;
+    void (*then)(struct exchange *x, const struct session *session);
+};
+
+static void thread_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct exchange *x = want->arg;
+    const struct thread_search *search = x->state;
+    if (err->code != ERR_OK)
+        exchange_fail(x, err);
+    else if (!session || !auth_may_see(x->token, session) || !session_thread_find(session, search->thread))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
+    else {
+        x->session = arena_str(x->arena, session->id);
+        search->then(x, session);
+    }
+}
+
+void exchange_with_thread(struct exchange *x, struct str thread,
+                          void (*then)(struct exchange *x, const struct session *session))
+{
+    struct thread_search *search = arena_new(x->arena, struct thread_search);
+    *search = (struct thread_search){thread, then};
+    x->state = search;
+    x->want = (struct session_want){.id = session_of_thread(thread), .done = thread_found, .arg = x};
+    gate_session(x->gate, &x->want);
+}
+
+/* A call's id is unique only within its session: look in all that this token may see. */
+struct call_search {
+    void (*then)(struct exchange *x);
+    struct str *sessions;
+    size_t count, at, seen;
+};
+
+static void look_at_next(struct exchange *x);
+
+static void candidate_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct exchange *x = want->arg;
+    struct call_search *search = x->state;
+    if (err->code != ERR_OK) {
+        exchange_fail(x, err);
+        return;
+    }
+    if (session && auth_may_see(x->token, session)) {
+        x->session = search->sessions[search->at];
+        search->seen++;
+    }
+    search->at++;
+    look_at_next(x);
+}
+
+static void look_at_next(struct exchange *x)
+{
+    struct call_search *search = x->state;
+    if (search->at < search->count) {
+        x->want = (struct session_want){.id = search->sessions[search->at], .done = candidate_found, .arg = x};
+        gate_session(x->gate, &x->want);
+    } else if (search->seen == 0) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such call");
+    } else if (search->seen > 1) {
+        exchange_error(x, ERR_AMBIGUOUS, "several sessions have a call of this id; add ?session=");
+    } else {
+        search->then(x);
+    }
+}
+
+static void call_sessions_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct call_search *search = x->state;
+    struct call *calls;
+    size_t count = gate_calls_of(read, &calls);
+    struct err err = read->err;
+    search->sessions = arena_array(x->arena, struct str, count + 1);
+    for (size_t i = 0; i < count; i++)
+        search->sessions[search->count++] = arena_str(x->arena, calls[i].session);
+    read_free(read);
+    if (err.code != ERR_OK)
+        exchange_fail(x, &err);
+    else
+        look_at_next(x);
+}
+
+static void named_session_found(struct exchange *x, const struct session *session)
+{
+    struct call_search *search = x->state;
+    (void)session;
+    search->then(x);
+}
+
+void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x))
+{
+    struct call_search *search = arena_new(x->arena, struct call_search);
+    struct str named = x->token->session;
+    struct err err = {.code = ERR_OK};
+    search->then = then;
+    x->state = search;
+    if (rc_bad(query_text(x, "session", &named, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!str_empty(named)) {
+        exchange_with_session(x, named, named_session_found);
+        return;
+    }
+    struct read *read = read_new(READ_CALL);
+    read->call = arena_str(&read->arena, call);
+    read->done = call_sessions_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}

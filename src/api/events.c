@@ -1,0 +1,223 @@
+/* Events: as pages, and as a live stream that resumes where it was. */
+#include "api/exchange.h"
+
+#include "api/forms.h"
+
+#include <stdlib.h>
+
+/* ---- scope ---- */
+
+static struct rc read_types(struct str types, uint64_t *ret_kinds, struct err *err)
+{
+    while (types.n) {
+        struct str name = str_cut(types, ',', &types);
+        enum event_kind kind = event_kind_parse(name);
+        if (kind == EVENT_NONE)
+            return err_set(err, ERR_INVALID, "types= has an unknown type");
+        *ret_kinds |= (uint64_t)1 << kind;
+    }
+    return RC_OK;
+}
+
+static struct rc read_scope(struct exchange *x, struct event_scope *scope, struct err *err)
+{
+    struct str types = STR_NONE;
+    uint64_t limit = 200;
+    struct str last = http_header(x->http, "last-event-id");
+    TRY(query_u64(x, "after", INT64_MAX, &scope->after, err));
+    TRY(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, err));
+    TRY(query_text(x, "session", &scope->session, err));
+    TRY(query_text(x, "thread", &scope->thread, err));
+    TRY(query_text(x, "types", &types, err));
+    TRY(read_types(types, &scope->kinds, err));
+    scope->limit = limit ? (unsigned)limit : 1;
+    if (last.p && !str_to_u64(last, &scope->after))
+        return err_set(err, ERR_INVALID, "Last-Event-ID must be a seq");
+    return scope_complete(x->token, scope, err);
+}
+
+struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err)
+{
+    if (str_empty(scope->session) && !str_empty(scope->thread))
+        scope->session = session_of_thread(scope->thread);
+    if (str_empty(scope->session))
+        scope->session = token->session;
+    if (str_empty(scope->session) && token->role == ROLE_AGENT)
+        return err_set(err, ERR_FORBIDDEN, "an agent sees its own sessions only; add session=");
+    return RC_OK;
+}
+
+/* ---- pages ---- */
+
+static void page_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+        read_free(read);
+        return;
+    }
+    uint64_t next = read->event_count ? read->events[read->event_count - 1].seq : read->after;
+    json_open(&out, '{');
+    json_key(&out, "events");
+    json_open(&out, '[');
+    for (size_t i = 0; i < read->event_count; i++)
+        event_write(&out, &read->events[i]);
+    json_close(&out, ']');
+    json_member_u64(&out, "next", next);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+    read_free(read);
+}
+
+static void read_page(struct exchange *x, const struct event_scope *scope)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, scope->session);
+    read->thread = arena_str(&read->arena, scope->thread);
+    read->kinds = scope->kinds;
+    read->after = scope->after;
+    read->limit = scope->limit;
+    read->done = page_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+/* ---- the stream ---- */
+
+/* One follower over Server-Sent Events; small, because there may be very many. */
+struct follower {
+    struct watcher watcher;
+    struct http_stream *stream;
+    const struct token *token;
+    char bytes[]; /* of session and thread */
+};
+
+struct shared *form_sse(struct happening *happening)
+{
+    if (happening->forms[FORM_SSE])
+        return happening->forms[FORM_SSE];
+    const struct event *event = happening->event;
+    BUF_SCOPE(json, LIMIT_EVENT_BYTES * 2);
+    BUF_SCOPE(text, LIMIT_EVENT_BYTES * 2);
+    struct json_out out = json_out(&json);
+    event_write(&out, event);
+    buf_puts(&text, "id: ");
+    buf_u64(&text, event->seq);
+    buf_puts(&text, "\nevent: ");
+    buf_puts(&text, event_kind_name(event->kind));
+    /* Blanks between an input's tokens are kept as they came, and may hold line ends. */
+    struct str left = buf_str(&json);
+    while (left.n) {
+        size_t end = 0;
+        while (end < left.n && left.p[end] != '\n' && left.p[end] != '\r')
+            end++;
+        buf_puts(&text, "\ndata: ");
+        buf_put(&text, str_sub(left, 0, end));
+        left = str_sub(left, end < left.n ? end + 1 : end, left.n);
+    }
+    buf_puts(&text, "\n\n");
+    happening->forms[FORM_SSE] = shared_new(buf_str(&text));
+    return happening->forms[FORM_SSE];
+}
+
+static void tell(struct watcher *watcher, struct happening *happening)
+{
+    struct follower *follower = watcher->arg;
+    if (follower->token->revoked_ms)
+        http_stream_end(follower->stream);
+    else
+        (void)http_stream_send(follower->stream, form_sse(happening));
+}
+
+static void go_on(struct follower *follower)
+{
+    if (follower->watcher.failed)
+        http_stream_end(follower->stream);
+    else if (http_stream_queued(follower->stream) == 0)
+        gate_watch_more(&follower->watcher);
+}
+
+static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
+
+static void drained(struct http_stream *stream, void *arg)
+{
+    (void)stream;
+    go_on(arg);
+}
+
+static void gone(struct http_stream *stream, void *arg)
+{
+    struct follower *follower = arg;
+    (void)stream;
+    gate_unwatch(&follower->watcher);
+    free(follower);
+}
+
+static struct follower *follower_new(const struct event_scope *scope)
+{
+    struct follower *follower = heap_new(sizeof *follower + scope->session.n + scope->thread.n);
+    struct watcher *w = &follower->watcher;
+    if (scope->session.n)
+        memcpy(follower->bytes, scope->session.p, scope->session.n);
+    if (scope->thread.n)
+        memcpy(follower->bytes + scope->session.n, scope->thread.p, scope->thread.n);
+    w->session = (struct str){follower->bytes, scope->session.n};
+    w->thread = (struct str){follower->bytes + scope->session.n, scope->thread.n};
+    w->kinds = scope->kinds;
+    w->after = scope->after;
+    w->tell = tell;
+    w->caught_up = caught_up;
+    w->arg = follower;
+    return follower;
+}
+
+static void stream(struct exchange *x, const struct event_scope *scope)
+{
+    struct follower *follower = follower_new(scope);
+    struct gate *gate = x->gate;
+    follower->token = x->token;
+    struct http_stream_options options = {.gone = gone, .drained = drained, .arg = follower};
+    x->api->answers[2]++;
+    follower->stream = http_stream_start(x->http, &options);
+    if (!follower->stream) {
+        free(follower);
+        return;
+    }
+    gate_watch(gate, &follower->watcher);
+}
+
+/* ---- the route ---- */
+
+static void serve_scope(struct exchange *x)
+{
+    struct event_scope *scope = x->state;
+    if (str_has(http_header(x->http, "accept"), STR("text/event-stream")))
+        stream(x, scope);
+    else
+        read_page(x, scope);
+}
+
+static void scope_found(struct exchange *x, const struct session *session)
+{
+    struct event_scope *scope = x->state;
+    if (!str_empty(scope->thread) && !session_thread_find(session, scope->thread))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
+    else
+        serve_scope(x);
+}
+
+void events_read(struct exchange *x)
+{
+    struct event_scope *scope = arena_new(x->arena, struct event_scope);
+    struct err err;
+    x->state = scope;
+    if (rc_bad(read_scope(x, scope, &err)))
+        exchange_fail(x, &err);
+    else if (!str_empty(scope->session))
+        exchange_with_session(x, scope->session, scope_found);
+    else
+        serve_scope(x);
+}

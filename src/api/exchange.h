@@ -1,0 +1,104 @@
+/* One request on its way through the API, and what the files of api/ share; nobody else includes this. */
+#ifndef API_EXCHANGE_H
+#define API_EXCHANGE_H
+
+#include "api/api.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "gate/gate.h"
+#include "http/http.h"
+
+enum { PARAMS_MAX = 2, HOSTS_MAX = 32 };
+
+struct api {
+    struct gate *gate;
+    const struct http_server *server;
+    int64_t timeout_seconds;
+    bool ready;
+    struct arena arena;
+    struct str hosts[HOSTS_MAX];
+    size_t host_count;
+    uint64_t answers[6]; /* by hundreds of the status */
+    uint64_t query_us, queries;
+};
+
+struct exchange;
+
+enum body { BODY_NONE, BODY_OPTIONAL, BODY_OBJECT };
+
+struct route {
+    const char *method;
+    const char *path;      /* segments that begin with ':' are parameters */
+    unsigned roles;        /* who may; 0: anyone, without a token */
+    enum body body;
+    void (*handle)(struct exchange *x);
+    const char *summary;
+    const char *query;     /* names of query parameters, separated by blanks */
+    const char *takes;     /* schema of the body */
+    int status;            /* when it went well */
+    const char *gives;     /* schema of the answer */
+};
+
+const struct route *routes_all(size_t *ret_count);
+
+struct exchange {
+    struct api *api;
+    struct gate *gate;
+    struct http_request *http;
+    struct arena *arena;          /* the request's */
+    const struct route *route;
+    const struct token *token;    /* NULL on open routes */
+    struct str actor, token_id;   /* copies that outlive a revocation */
+    struct str params[PARAMS_MAX];
+    const struct json *body;      /* an object, or NULL */
+    struct session_want want;
+    void (*with_session)(struct exchange *x, const struct session *session);
+    struct str session;           /* the one that was found */
+    void *state;                  /* the handler's */
+};
+
+/* Who is it, may it speak to us at all. The token goes into x. */
+struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err);
+struct rc auth_identify(struct exchange *x, struct err *err);
+/* Whether this token may see this session. */
+bool auth_may_see(const struct token *token, const struct session *session);
+
+/* Answers; each ends the exchange. */
+void exchange_answer(struct exchange *x, int status, const struct buf *body);
+void exchange_fail(struct exchange *x, const struct err *err);
+void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* 409 with the winner. */
+void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner);
+/* 200 with the time it took here in a Server-Timing header. */
+void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
+
+/* Finds the session (or the one of the thread) and goes on with it; answers 404 when there is none that
+ * this token may see. */
+void exchange_with_session(struct exchange *x, struct str id,
+                           void (*then)(struct exchange *x, const struct session *session));
+void exchange_with_thread(struct exchange *x, struct str thread,
+                          void (*then)(struct exchange *x, const struct session *session));
+/* Finds the one session in which the call of the path is and that this token may see; x->session is set. */
+void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x));
+
+/* Query parameters: absent leaves *ret alone. */
+struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
+struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);
+
+/* The way of a request; `token` is given when whoever asks was identified before (a WebSocket). */
+void api_dispatch(struct api *api, struct http_request *http, const struct token *token);
+
+/* The handlers, by resource. */
+#define HANDLERS(X)                                                                                      \
+    X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
+    X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \
+    X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \
+    X(tokens_create) X(tokens_list) X(tokens_revoke) X(tokens_self) X(openapi_show) X(metrics_show)       \
+    X(health_show) X(ready_show) X(ping)
+#define X(name) void name(struct exchange *x);
+HANDLERS(X)
+#undef X
+
+#endif

@@ -1,0 +1,23 @@
+/* Which events someone wants, and the forms in which they leave the house. */
+#ifndef API_FORMS_H
+#define API_FORMS_H
+
+#include "gate/gate.h"
+
+enum form { FORM_SSE, FORM_MESSAGE };
+
+struct event_scope {
+    struct str session, thread; /* empty: all */
+    uint64_t kinds;             /* bits; 0: all */
+    uint64_t after;
+    unsigned limit;
+};
+
+/* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */
+struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err);
+
+/* Made once per event and shared by all who are told. */
+struct shared *form_sse(struct happening *happening);
+struct shared *form_message(struct happening *happening);
+
+#endif

@@ -1,0 +1,184 @@
+/* The OpenAPI description, printed from the table of routes and the schemas beside it. */
+#include "api/exchange.h"
+
+#include <stdio.h>
+
+/* schemas.json, as it is, in the binary. */
+__asm__(".section .rodata\n"
+        ".global nod_schemas\n"
+        "nod_schemas:\n"
+        ".incbin \"" NOD_SOURCE_DIR "/src/api/schemas.json\"\n"
+        ".global nod_schemas_end\n"
+        "nod_schemas_end:\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char nod_schemas[], nod_schemas_end[];
+
+/* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}} */
+static void put_content(struct json_out *out, const char *schema)
+{
+    char pointer[128];
+    (void)snprintf(pointer, sizeof pointer, "#/components/schemas/%s", schema);
+    json_key(out, "content");
+    json_open(out, '{');
+    json_key(out, "application/json");
+    json_open(out, '{');
+    json_key(out, "schema");
+    json_open(out, '{');
+    json_member(out, "$ref", str_of(pointer));
+    json_close(out, '}');
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+/* "/api/sessions/:session" → "/api/sessions/{session}" */
+static void put_path(struct buf *buf, const char *path)
+{
+    struct str left = str_sub(str_of(path), 1, strlen(path));
+    while (left.n) {
+        struct str part = str_cut(left, '/', &left);
+        bool param = part.p[0] == ':';
+        buf_puts(buf, param ? "/{" : "/");
+        buf_put(buf, param ? str_sub(part, 1, part.n) : part);
+        if (param)
+            buf_putc(buf, '}');
+    }
+}
+
+static void put_parameter(struct json_out *out, struct str name, const char *in)
+{
+    bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") || str_is(name, "before");
+    json_open(out, '{');
+    json_member(out, "name", name);
+    json_member(out, "in", str_of(in));
+    json_member_bool(out, "required", str_is(str_of(in), "path"));
+    json_key(out, "schema");
+    json_open(out, '{');
+    json_member(out, "type", number ? STR("integer") : STR("string"));
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+static void put_parameters(struct json_out *out, const struct route *route)
+{
+    struct str path = str_of(route->path), query = str_of(route->query);
+    json_key(out, "parameters");
+    json_open(out, '[');
+    while (path.n) {
+        struct str part = str_cut(path, '/', &path);
+        if (part.n && part.p[0] == ':')
+            put_parameter(out, str_sub(part, 1, part.n), "path");
+    }
+    while (query.n)
+        put_parameter(out, str_cut(query, ' ', &query), "query");
+    json_close(out, ']');
+}
+
+static void put_answers(struct json_out *out, const struct route *route)
+{
+    char status[8];
+    (void)snprintf(status, sizeof status, "%d", route->status);
+    json_key(out, "responses");
+    json_open(out, '{');
+    json_key(out, status);
+    json_open(out, '{');
+    json_member(out, "description", str_of(route->summary));
+    if (route->gives)
+        put_content(out, route->gives);
+    json_close(out, '}');
+    json_key(out, "default");
+    json_open(out, '{');
+    json_member(out, "description", STR("An error, with the status of its code"));
+    put_content(out, "Error");
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+static void put_roles(struct json_out *out, unsigned roles)
+{
+    json_key(out, "x-roles");
+    json_open(out, '[');
+#define X(name, bit, wire)              \
+    if (roles & (bit))                  \
+        json_put_str(out, STR(wire));
+    ROLES(X)
+#undef X
+    json_close(out, ']');
+    if (roles)
+        return;
+    json_key(out, "security");
+    json_open(out, '[');
+    json_close(out, ']');
+}
+
+static void put_operation(struct json_out *out, const struct route *route)
+{
+    char method[8] = "";
+    for (size_t i = 0; route->method[i] && i + 1 < sizeof method; i++)
+        method[i] = (char)(route->method[i] + 32);
+    json_key(out, method);
+    json_open(out, '{');
+    json_member(out, "summary", str_of(route->summary));
+    put_roles(out, route->roles);
+    put_parameters(out, route);
+    if (route->body != BODY_NONE && route->takes) {
+        json_key(out, "requestBody");
+        json_open(out, '{');
+        json_member_bool(out, "required", route->body == BODY_OBJECT);
+        put_content(out, route->takes);
+        json_close(out, '}');
+    }
+    put_answers(out, route);
+    json_close(out, '}');
+}
+
+/* Routes of one path stand together in the document, wherever they stand in the table. */
+static void put_paths(struct json_out *out)
+{
+    size_t count;
+    const struct route *routes = routes_all(&count);
+    for (size_t i = 0; i < count; i++) {
+        bool before = false;
+        for (size_t k = 0; k < i; k++)
+            before = before || strcmp(routes[k].path, routes[i].path) == 0;
+        if (before)
+            continue;
+        BUF_SCOPE(path, LIMIT_PATH_BYTES);
+        put_path(&path, routes[i].path);
+        json_key_str(out, buf_str(&path));
+        json_open(out, '{');
+        for (size_t k = i; k < count; k++)
+            if (strcmp(routes[k].path, routes[i].path) == 0)
+                put_operation(out, &routes[k]);
+        json_close(out, '}');
+    }
+}
+
+void openapi_show(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "openapi", STR("3.1.0"));
+    json_key(&out, "info");
+    json_open(&out, '{');
+    json_member(&out, "title", STR("Nod"));
+    json_member(&out, "version", STR(NOD_VERSION));
+    json_member(&out, "description", STR("A gate between AI agents and the world."));
+    json_close(&out, '}');
+    json_key(&out, "security");
+    json_put_raw(&out, STR("[{\"token\":[]}]"));
+    json_key(&out, "paths");
+    json_open(&out, '{');
+    put_paths(&out);
+    json_close(&out, '}');
+    json_key(&out, "components");
+    json_open(&out, '{');
+    json_key(&out, "securitySchemes");
+    json_put_raw(&out, STR("{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
+    json_key(&out, "schemas");
+    json_put_raw(&out, str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)}));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}

@@ -1,0 +1,263 @@
+/* The table of routes, and the way of a request through it. */
+#include "api/exchange.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum {
+    ANYONE = 0,
+    SEERS = ROLE_ADMIN | ROLE_APPROVER | ROLE_AGENT | ROLE_VIEWER,
+    PEOPLE = ROLE_ADMIN | ROLE_APPROVER,
+    CALLERS = ROLE_ADMIN | ROLE_AGENT,
+    ADMINS = ROLE_ADMIN,
+};
+
+static const struct route routes[] = {
+    {"POST", "/api/sessions", CALLERS, BODY_OBJECT, sessions_create,
+     "Start a session", "", "SessionSettings", 201, "Session"},
+    {"GET", "/api/sessions", SEERS, BODY_NONE, sessions_list,
+     "Sessions, newest first", "limit before", NULL, 200, "SessionList"},
+    {"GET", "/api/sessions/:session", SEERS, BODY_NONE, sessions_show,
+     "One session", "", NULL, 200, "Session"},
+    {"PATCH", "/api/sessions/:session", PEOPLE, BODY_OBJECT, sessions_change,
+     "Change a session's settings", "", "SessionSettings", 200, "Session"},
+    {"POST", "/api/sessions/:session/threads", CALLERS, BODY_OPTIONAL, threads_create,
+     "Add a thread (a sub-agent)", "", "ThreadSettings", 201, "Thread"},
+    {"GET", "/api/sessions/:session/threads", SEERS, BODY_NONE, threads_list,
+     "The threads of a session", "", NULL, 200, "ThreadList"},
+    {"POST", "/api/threads/:thread/tool-calls", CALLERS, BODY_OBJECT, calls_ask,
+     "The gate: ask to use a tool", "wait", "ToolCallRequest", 200, "ToolCallAnswer"},
+    {"GET", "/api/tool-calls/:call", SEERS, BODY_NONE, calls_show,
+     "Status and decision of a call", "wait session", NULL, 200, "ToolCallDetail"},
+    {"POST", "/api/tool-calls/:call/result", CALLERS, BODY_OBJECT, calls_result,
+     "Report what came of an allowed call", "session", "ToolResult", 200, "ToolCallAnswer"},
+    {"POST", "/api/tool-calls/:call/cancel", CALLERS, BODY_OPTIONAL, calls_cancel,
+     "Give up a call", "session", NULL, 200, "ToolCallAnswer"},
+    {"GET", "/api/approvals/pending", SEERS, BODY_NONE, pending_all,
+     "Everything that waits for an answer, oldest first", "limit", NULL, 200, "PendingList"},
+    {"GET", "/api/sessions/:session/approvals/pending", SEERS, BODY_NONE, pending_session,
+     "What waits in one session", "limit", NULL, 200, "PendingList"},
+    {"GET", "/api/threads/:thread/approvals/pending", SEERS, BODY_NONE, pending_thread,
+     "What waits in one thread", "limit", NULL, 200, "PendingList"},
+    {"POST", "/api/sessions/:session/approvals/:call", PEOPLE, BODY_OBJECT, decide_session,
+     "Answer a call", "", "Decision", 200, "DecisionAnswer"},
+    {"POST", "/api/threads/:thread/approvals/:call", PEOPLE, BODY_OBJECT, decide_thread,
+     "Answer a call of a thread", "", "Decision", 200, "DecisionAnswer"},
+    {"GET", "/api/events", SEERS, BODY_NONE, events_read,
+     "Events after a seq: a page, or a live stream (Accept: text/event-stream)",
+     "after session thread types limit", NULL, 200, "EventPage"},
+    {"GET", "/api/ws", SEERS, BODY_NONE, socket_open,
+     "WebSocket: subscribe, decide, call", "", NULL, 101, NULL},
+    {"POST", "/api/tokens", ADMINS, BODY_OBJECT, tokens_create,
+     "Make a token; its secret is shown once", "", "TokenSettings", 201, "NewToken"},
+    {"GET", "/api/tokens", ADMINS, BODY_NONE, tokens_list, "All tokens", "", NULL, 200, "TokenList"},
+    {"DELETE", "/api/tokens/:token", ADMINS, BODY_NONE, tokens_revoke,
+     "Revoke a token at once", "", NULL, 200, "Token"},
+    {"GET", "/api/me", SEERS, BODY_NONE, tokens_self, "Who this token is", "", NULL, 200, "Token"},
+    {"POST", "/api/ping", SEERS, BODY_OPTIONAL, ping,
+     "Answer at once; a yardstick for load tests", "", NULL, 200, "Pong"},
+    {"GET", "/api/openapi.json", SEERS, BODY_NONE, openapi_show, "This description", "", NULL, 200, NULL},
+    {"GET", "/metrics", ROLE_ADMIN | ROLE_VIEWER | ROLE_APPROVER, BODY_NONE, metrics_show,
+     "Figures for Prometheus", "", NULL, 200, NULL},
+    {"GET", "/healthz", ANYONE, BODY_NONE, health_show, "The process is up", "", NULL, 200, "Health"},
+    {"GET", "/readyz", ANYONE, BODY_NONE, ready_show, "Calls can be kept", "", NULL, 200, "Health"},
+};
+
+const struct route *routes_all(size_t *ret_count)
+{
+    *ret_count = sizeof routes / sizeof *routes;
+    return routes;
+}
+
+void api_print_routes(void)
+{
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        (void)printf("%s %s\n", routes[i].method, routes[i].path);
+}
+
+/* ---- matching ---- */
+
+static bool match_path(const char *pattern, struct str path, struct str params[PARAMS_MAX])
+{
+    struct str want = str_of(pattern);
+    int taken = 0;
+    while (want.n && path.n) {
+        struct str want_part = str_cut(want, '/', &want);
+        struct str path_part = str_cut(path, '/', &path);
+        if (want_part.n && want_part.p[0] == ':') {
+            if (path_part.n == 0)
+                return false;
+            CHECK(taken < PARAMS_MAX);
+            params[taken++] = path_part;
+        } else if (!str_eq(want_part, path_part)) {
+            return false;
+        }
+    }
+    return want.n == 0 && path.n == 0;
+}
+
+/* NULL, with *ret_known telling whether another method would do. */
+static const struct route *find_route(struct str method, struct str path, struct str params[PARAMS_MAX],
+                                      bool *ret_known)
+{
+    *ret_known = false;
+    if (path.n > 1 && path.p[path.n - 1] == '/')
+        return NULL;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (!match_path(routes[i].path, path, params))
+            continue;
+        *ret_known = true;
+        if (str_is(method, routes[i].method))
+            return &routes[i];
+    }
+    return NULL;
+}
+
+/* ---- answering ---- */
+
+static void log_answer(struct exchange *x, int status)
+{
+    x->api->answers[status / 100 % 6]++;
+    log_line(status >= 500 ? LOG_WARN : LOG_DEBUG, "request", LOG_S("method", x->http->method),
+             LOG_S("path", x->http->path), LOG_I("status", status), LOG_S("actor", x->actor),
+             LOG_I("us", clock_steady_us() - x->http->started_us));
+}
+
+void exchange_answer(struct exchange *x, int status, const struct buf *body)
+{
+    if (body->over) {
+        exchange_error(x, ERR_TOO_LARGE, "the answer is larger than %d bytes; ask for less",
+                       LIMIT_ANSWER_BYTES);
+        return;
+    }
+    log_answer(x, status);
+    http_answer_json(x->http, status, buf_str(body));
+}
+
+void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us)
+{
+    struct str timing = arena_printf(x->arena, "Server-Timing: total;dur=%.3f\r\n", (double)took_us / 1000);
+    if (body->over) {
+        exchange_answer(x, 200, body);
+        return;
+    }
+    log_answer(x, 200);
+    http_answer(x->http, 200, STR("application/json"), timing, buf_str(body));
+}
+
+void exchange_fail(struct exchange *x, const struct err *err)
+{
+    log_answer(x, err_http(err->code));
+    if (err_http(err->code) >= 500)
+        log_line(LOG_WARN, "request failed", LOG_S("path", x->http->path), LOG_C("error", err->text));
+    http_answer_error(x->http, err);
+}
+
+void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
+{
+    struct err err = {.code = code};
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(err.text, sizeof err.text, format, args);
+    va_end(args);
+    exchange_fail(x, &err);
+}
+
+/* ---- the way of a request ---- */
+
+static bool json_content(const struct http_request *http)
+{
+    struct str rest;
+    struct str type = str_trim(str_cut(http_header(http, "content-type"), ';', &rest));
+    return str_same_letters(type, STR("application/json"));
+}
+
+static struct rc read_body(struct exchange *x, struct err *err)
+{
+    struct str text = x->http->body;
+    if (x->route->body == BODY_NONE || (x->route->body == BODY_OPTIONAL && text.n == 0))
+        return RC_OK;
+    if (x->http->connection && !json_content(x->http))
+        return err_set(err, ERR_MEDIA_TYPE, "send Content-Type: application/json");
+    TRY(json_parse(x->arena, text, &x->body, err));
+    if (x->body->type != JSON_OBJECT)
+        return err_set(err, ERR_INVALID, "the body must be a JSON object");
+    return RC_OK;
+}
+
+static struct rc check_role(const struct exchange *x, struct err *err)
+{
+    if (x->route->roles == ANYONE || (x->token && (x->token->role & x->route->roles)))
+        return RC_OK;
+    return err_set(err, ERR_FORBIDDEN, "a token with the role %s may not do this",
+                   x->token ? role_name(x->token->role) : "none");
+}
+
+static struct rc prepare(struct exchange *x, const struct token *token, struct err *err)
+{
+    bool known;
+    if (!token)
+        TRY(auth_check_origin(x->api, x->http, err));
+    x->route = find_route(x->http->method, x->http->path, x->params, &known);
+    x->token = token;
+    if (!token && !(x->route && x->route->roles == ANYONE))
+        TRY(auth_identify(x, err));
+    if (x->token) {
+        x->actor = arena_str(x->arena, x->token->name);
+        x->token_id = arena_str(x->arena, x->token->id);
+    }
+    if (!x->route && known)
+        return err_set(err, ERR_METHOD, "this path does not take %.*s", STR_ARG(x->http->method));
+    if (!x->route)
+        return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; see /api/openapi.json");
+    TRY(check_role(x, err));
+    return read_body(x, err);
+}
+
+void api_dispatch(struct api *api, struct http_request *http, const struct token *token)
+{
+    struct exchange *x = arena_new(&http->arena, struct exchange);
+    struct err err = {.code = ERR_OK};
+    x->api = api;
+    x->gate = api->gate;
+    x->http = http;
+    x->arena = &http->arena;
+    if (rc_bad(prepare(x, token, &err)))
+        exchange_fail(x, &err);
+    else if (!api->ready && x->route->roles != ANYONE)
+        exchange_error(x, ERR_UNAVAILABLE, "starting; try again in a moment");
+    else
+        x->route->handle(x);
+}
+
+void api_handle(void *arg, struct http_request *request) { api_dispatch(arg, request, NULL); }
+
+/* ---- query parameters ---- */
+
+struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err)
+{
+    bool there;
+    struct str value;
+    TRY(http_query(x->http, name, &there, &value, err));
+    if (there)
+        *ret_value = value;
+    return RC_OK;
+}
+
+struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err)
+{
+    bool there;
+    struct str text;
+    uint64_t value;
+    TRY(http_query(x->http, name, &there, &text, err));
+    if (!there)
+        return RC_OK;
+    if (!str_to_u64(text, &value) || value > max)
+        return err_set(err, ERR_INVALID, "%s= must be a whole number from 0 to %llu", name,
+                       (unsigned long long)max);
+    *ret_value = value;
+    return RC_OK;
+}

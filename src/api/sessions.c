@@ -1,0 +1,288 @@
+/* Sessions and their threads. */
+#include "api/exchange.h"
+
+#include "base/id.h"
+#include "policy/policy.h"
+
+/* Settings of a session as a person or agent sends them; absent members stay untouched. */
+struct settings {
+    struct str title, cwd, mode;
+    const struct json *policies;
+    int64_t timeout_seconds; /* -1: not said */
+    bool has_title, loosens;
+};
+
+static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
+{
+    enum effect effect;
+    if (policies->count > LIMIT_TOOL_POLICIES)
+        return err_set(err, ERR_INVALID, "\"toolPolicies\" has more than %d tools", LIMIT_TOOL_POLICIES);
+    for (const struct json *p = policies->first; p; p = p->next) {
+        if (p->type == JSON_NULL)
+            continue;
+        if (p->key.n == 0 || p->key.n > LIMIT_NAME_BYTES)
+            return err_set(err, ERR_INVALID, "\"toolPolicies\" has a tool without a proper name");
+        if (p->type != JSON_STRING || !effect_parse(p->text, &effect))
+            return err_set(err, ERR_INVALID, "\"toolPolicies\": each must be \"allow\", \"deny\" or \"ask\"");
+        *ret_loosens = *ret_loosens || effect == EFFECT_ALLOW;
+    }
+    return RC_OK;
+}
+
+static struct rc read_settings(const struct json *body, struct settings *ret_settings, struct err *err)
+{
+    struct settings s = {.timeout_seconds = -1};
+    enum permission_mode mode = MODE_DEFAULT;
+    TRY(json_want_str(body, "title", LIMIT_TITLE_BYTES, &s.title, err));
+    TRY(json_want_str(body, "cwd", LIMIT_PATH_BYTES, &s.cwd, err));
+    TRY(json_want_str(body, "permissionMode", LIMIT_NAME_BYTES, &s.mode, err));
+    TRY(json_want_i64(body, "approvalTimeoutSeconds", 0, LIMIT_TIMEOUT_SECONDS, &s.timeout_seconds, err));
+    TRY(json_want_object(body, "toolPolicies", &s.policies, err));
+    s.has_title = s.title.p != NULL;
+    if (s.cwd.n && s.cwd.p[0] != '/')
+        return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
+    if (s.mode.p && !mode_parse(s.mode, &mode))
+        return err_set(err, ERR_INVALID,
+                       "\"permissionMode\" must be default, acceptEdits, plan, read-only or bypassPermissions");
+    if (s.mode.p)
+        s.mode = str_of(mode_name(mode));
+    s.loosens = mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;
+    if (s.policies)
+        TRY(check_policies(s.policies, &s.loosens, err));
+    *ret_settings = s;
+    return RC_OK;
+}
+
+static struct str settings_data(struct arena *arena, const struct settings *s, struct str owner)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    if (str_empty(owner))
+        json_member(&out, "change", STR("settings"));
+    if (s->has_title) {
+        json_key(&out, "title");
+        json_put_str(&out, s->title);
+    }
+    json_member(&out, "cwd", s->cwd);
+    json_member(&out, "permissionMode", s->mode);
+    if (s->policies)
+        json_member_raw(&out, "toolPolicies", s->policies->raw);
+    if (s->timeout_seconds >= 0)
+        json_member_i64(&out, "approvalTimeoutSeconds", s->timeout_seconds);
+    json_member(&out, "owner", owner);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void answer_session(struct exchange *x, const struct session *session)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    session_write(&out, session);
+    exchange_answer(x, x->route->status, &buf);
+}
+
+static void session_changed(struct session_change *change)
+{
+    struct exchange *x = change->arg;
+    if (change->err.code != ERR_OK)
+        exchange_fail(x, &change->err);
+    else
+        exchange_with_session(x, change->id, answer_session);
+}
+
+static void change_session(struct exchange *x, struct str id, struct str data)
+{
+    struct session_change *change = arena_new(x->arena, struct session_change);
+    change->arena = x->arena;
+    change->id = id;
+    change->data = data;
+    change->actor = x->actor;
+    change->done = session_changed;
+    change->arg = x;
+    gate_change_session(x->gate, change);
+}
+
+void sessions_create(struct exchange *x)
+{
+    struct settings settings;
+    struct err err;
+    if (rc_bad(read_settings(x->body, &settings, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!str_empty(x->token->session)) {
+        exchange_error(x, ERR_FORBIDDEN, "this token is bound to one session");
+        return;
+    }
+    if (x->token->role == ROLE_AGENT && settings.loosens) {
+        exchange_error(x, ERR_FORBIDDEN, "an agent may tighten a session's policy, not loosen it");
+        return;
+    }
+    if (settings.timeout_seconds < 0)
+        settings.timeout_seconds = x->api->timeout_seconds;
+    change_session(x, STR_NONE, settings_data(x->arena, &settings, x->token_id));
+}
+
+void sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
+
+static void change_found(struct exchange *x, const struct session *session)
+{
+    struct settings settings;
+    struct err err;
+    if (rc_bad(read_settings(x->body, &settings, &err)))
+        exchange_fail(x, &err);
+    else
+        change_session(x, arena_str(x->arena, session->id), settings_data(x->arena, &settings, STR_NONE));
+}
+
+void sessions_change(struct exchange *x) { exchange_with_session(x, x->params[0], change_found); }
+
+/* ---- the list ---- */
+
+static void write_sessions(struct exchange *x, struct json_out *out, const struct read *read)
+{
+    size_t i = 0;
+    while (i < read->event_count) {
+        struct str id = read->events[i].session;
+        struct session *session = session_new(id);
+        while (i < read->event_count && str_eq(read->events[i].session, id))
+            session_apply(session, &read->events[i++]);
+        if (auth_may_see(x->token, session))
+            session_write(out, session);
+        session_free(session);
+    }
+}
+
+static void sessions_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+        read_free(read);
+        return;
+    }
+    json_open(&out, '{');
+    json_key(&out, "sessions");
+    json_open(&out, '[');
+    write_sessions(x, &out, read);
+    json_close(&out, ']');
+    if (read->covered)
+        json_member_u64(&out, "next", read->covered);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+    read_free(read);
+}
+
+void sessions_list(struct exchange *x)
+{
+    struct err err;
+    uint64_t limit = 100, before = 0;
+    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
+        rc_bad(query_u64(x, "before", INT64_MAX, &before, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    struct read *read = read_new(READ_SESSIONS);
+    read->limit = (unsigned)limit;
+    read->before = before;
+    read->done = sessions_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+/* ---- threads ---- */
+
+static void answer_thread(struct exchange *x, const struct session *session)
+{
+    const struct session_change *change = x->state;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct session_thread *thread = session_thread_find(session, change->thread);
+    CHECK(thread);
+    json_open(&out, '{');
+    json_member(&out, "sessionId", session->id);
+    json_key(&out, "threadId");
+    json_put_str(&out, thread->id);
+    json_member(&out, "id", thread->id);
+    json_key(&out, "parentId");
+    if (str_empty(thread->parent))
+        json_put_null(&out);
+    else
+        json_put_str(&out, thread->parent);
+    json_member(&out, "title", thread->title);
+    json_member_time(&out, "createdAt", thread->at_ms);
+    json_close(&out, '}');
+    exchange_answer(x, 201, &buf);
+}
+
+static void thread_added(struct session_change *change)
+{
+    struct exchange *x = change->arg;
+    if (change->err.code != ERR_OK)
+        exchange_fail(x, &change->err);
+    else
+        exchange_with_session(x, change->id, answer_thread);
+}
+
+static struct str thread_data(struct arena *arena, struct str id, struct str parent, struct str title)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "change", STR("thread"));
+    json_key(&out, "thread");
+    json_open(&out, '{');
+    json_member(&out, "id", id);
+    json_member(&out, "parentId", parent);
+    json_member(&out, "title", title);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void thread_session_found(struct exchange *x, const struct session *session)
+{
+    struct str title = STR_NONE, parent = STR_NONE;
+    struct err err;
+    if (rc_bad(json_want_str(x->body, "title", LIMIT_TITLE_BYTES, &title, &err)) ||
+        rc_bad(json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!str_empty(parent) && !session_thread_find(session, parent)) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such parent thread in this session");
+        return;
+    }
+    struct session_change *change = arena_new(x->arena, struct session_change);
+    x->state = change;
+    change->arena = x->arena;
+    change->id = arena_str(x->arena, session->id);
+    change->thread = arena_printf(x->arena, "%.*s.%s", STR_ARG(session->id), id_short().text);
+    change->data = thread_data(x->arena, change->thread, parent, title);
+    change->actor = x->actor;
+    change->done = thread_added;
+    change->arg = x;
+    gate_change_session(x->gate, change);
+}
+
+void threads_create(struct exchange *x) { exchange_with_session(x, x->params[0], thread_session_found); }
+
+static void write_threads(struct exchange *x, const struct session *session)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_key(&out, "threads");
+    json_open(&out, '[');
+    for (const struct session_thread *t = session->threads; t; t = t->next)
+        session_thread_write(&out, t);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+void threads_list(struct exchange *x) { exchange_with_session(x, x->params[0], write_threads); }

@@ -1,0 +1,361 @@
+/* One socket for everything: subscribe, decide, call.
+ *
+ * Messages are JSON objects with a "type"; "id" is echoed in the answer.
+ *   {"type":"subscribe","id","after","session","thread","types":[…]}
+ *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each
+ *   {"type":"unsubscribe","id"}
+ *   {"type":"decide","id","sessionId" or "threadId","toolCallId","decision",…}
+ *   {"type":"call","id","threadId","wait","call":{"id","name","input","cwd"}}
+ *        → {"type":"answer","id","status","body"}
+ * decide and call go through the same routes as over HTTP, with the same checks.
+ */
+#include "api/exchange.h"
+#include "api/forms.h"
+
+#include "io/clock.h"
+
+#include <stdlib.h>
+
+enum { REQUESTS_OPEN_MAX = 256 };
+
+struct channel {
+    struct api *api;
+    struct http_socket *socket; /* NULL when it is gone */
+    const struct token *token;
+    struct watcher watcher;
+    struct arena scope;         /* the watcher's strings */
+    bool watching;
+    unsigned open_requests;     /* that will still be answered */
+};
+
+static void free_if_over(struct channel *channel)
+{
+    if (channel->socket || channel->open_requests)
+        return;
+    arena_done(&channel->scope);
+    free(channel);
+}
+
+static void send_text(struct channel *channel, struct str text)
+{
+    if (!channel->socket)
+        return;
+    struct shared *bytes = shared_new(text);
+    (void)http_socket_send(channel->socket, bytes);
+    shared_unref(bytes);
+}
+
+static void send_error(struct channel *channel, struct str id, const char *code, const char *words)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("error"));
+    json_member_raw(&out, "id", id);
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(code));
+    json_member(&out, "message", str_of(words));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    send_text(channel, buf_str(&buf));
+}
+
+/* ---- events ---- */
+
+struct shared *form_message(struct happening *happening)
+{
+    if (happening->forms[FORM_MESSAGE])
+        return happening->forms[FORM_MESSAGE];
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES * 2);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("event"));
+    json_key(&out, "event");
+    event_write(&out, happening->event);
+    json_close(&out, '}');
+    happening->forms[FORM_MESSAGE] = shared_new(buf_str(&buf));
+    return happening->forms[FORM_MESSAGE];
+}
+
+static void tell(struct watcher *watcher, struct happening *happening)
+{
+    struct channel *channel = watcher->arg;
+    if (channel->socket && channel->token->revoked_ms)
+        http_socket_end(channel->socket, 1008, "this token was revoked");
+    else if (channel->socket)
+        (void)http_socket_send(channel->socket, form_message(happening));
+}
+
+static void go_on(struct channel *channel)
+{
+    if (!channel->watching || !channel->socket)
+        return;
+    if (channel->watcher.failed)
+        http_socket_end(channel->socket, 1011, "the store cannot be read");
+    else if (http_socket_queued(channel->socket) == 0)
+        gate_watch_more(&channel->watcher);
+}
+
+static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
+
+static void stop_watching(struct channel *channel)
+{
+    if (!channel->watching)
+        return;
+    gate_unwatch(&channel->watcher);
+    channel->watching = false;
+    arena_done(&channel->scope);
+}
+
+struct subscription {
+    struct arena arena;
+    struct channel *channel;
+    struct event_scope scope;
+    struct str id;
+    struct session_want want;
+};
+
+static void subscribe(struct subscription *s)
+{
+    struct channel *channel = s->channel;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    stop_watching(channel);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("subscribed"));
+    json_member_raw(&out, "id", s->id);
+    json_close(&out, '}');
+    send_text(channel, buf_str(&buf));
+    channel->watcher = (struct watcher){
+        .session = arena_str(&channel->scope, s->scope.session),
+        .thread = arena_str(&channel->scope, s->scope.thread),
+        .kinds = s->scope.kinds,
+        .after = s->scope.after,
+        .tell = tell,
+        .caught_up = caught_up,
+        .arg = channel,
+    };
+    channel->watching = true;
+    gate_watch(channel->api->gate, &channel->watcher);
+}
+
+static void subscription_free(struct subscription *s)
+{
+    struct channel *channel = s->channel;
+    channel->open_requests--;
+    arena_done(&s->arena);
+    free(s);
+    free_if_over(channel);
+}
+
+static void scope_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct subscription *s = want->arg;
+    struct channel *channel = s->channel;
+    bool thread_missing = session && s->scope.thread.n && !session_thread_find(session, s->scope.thread);
+    if (err->code != ERR_OK)
+        send_error(channel, s->id, err_wire(err->code), err->text);
+    else if (!session || !auth_may_see(channel->token, session) || thread_missing)
+        send_error(channel, s->id, "not_found", "there is no such session or thread");
+    else if (channel->socket)
+        subscribe(s);
+    subscription_free(s);
+}
+
+static struct rc read_kinds(const struct json *types, uint64_t *ret_kinds, struct err *err)
+{
+    for (const struct json *type = types ? types->first : NULL; type; type = type->next) {
+        enum event_kind kind = type->type == JSON_STRING ? event_kind_parse(type->text) : EVENT_NONE;
+        if (kind == EVENT_NONE)
+            return err_set(err, ERR_INVALID, "\"types\" has an unknown type");
+        *ret_kinds |= (uint64_t)1 << kind;
+    }
+    return RC_OK;
+}
+
+static struct rc read_scope(const struct channel *channel, const struct json *message,
+                            struct event_scope *scope, struct err *err)
+{
+    int64_t after = 0;
+    TRY(json_want_i64(message, "after", 0, INT64_MAX, &after, err));
+    TRY(json_want_str(message, "session", LIMIT_ID_BYTES, &scope->session, err));
+    TRY(json_want_str(message, "thread", LIMIT_ID_BYTES, &scope->thread, err));
+    TRY(read_kinds(json_get(message, "types"), &scope->kinds, err));
+    scope->after = (uint64_t)after;
+    return scope_complete(channel->token, scope, err);
+}
+
+static void on_subscribe(struct channel *channel, const struct json *message, struct str id)
+{
+    struct subscription *s = heap_new(sizeof *s);
+    struct err err;
+    s->channel = channel;
+    channel->open_requests++;
+    struct rc rc = read_scope(channel, message, &s->scope, &err);
+    s->id = arena_str(&s->arena, id);
+    if (rc_bad(rc)) {
+        send_error(channel, id, err_wire(err.code), err.text);
+        subscription_free(s);
+        return;
+    }
+    s->scope.session = arena_str(&s->arena, s->scope.session);
+    s->scope.thread = arena_str(&s->arena, s->scope.thread);
+    if (str_empty(s->scope.session)) {
+        subscribe(s);
+        subscription_free(s);
+        return;
+    }
+    s->want = (struct session_want){.id = s->scope.session, .done = scope_found, .arg = s};
+    gate_session(channel->api->gate, &s->want);
+}
+
+static void on_unsubscribe(struct channel *channel, const struct json *message, struct str id)
+{
+    (void)message;
+    (void)id;
+    stop_watching(channel);
+}
+
+/* ---- decide and call: the routes, without a socket of their own ---- */
+
+struct inner_request {
+    struct channel *channel;
+    struct str id;
+};
+
+static void inner_answered(struct http_request *request, int status, struct str body)
+{
+    struct inner_request *inner = request->answered_arg;
+    struct channel *channel = inner->channel;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("answer"));
+    json_member_raw(&out, "id", inner->id);
+    json_member_i64(&out, "status", status);
+    json_member_raw(&out, "body", body);
+    json_close(&out, '}');
+    send_text(channel, buf_str(&buf));
+    channel->open_requests--;
+    free_if_over(channel);
+}
+
+static void dispatch(struct channel *channel, struct str id, struct str path, struct str query, struct str body)
+{
+    struct http_request *request = heap_new(sizeof *request);
+    struct inner_request *inner = arena_new(&request->arena, struct inner_request);
+    inner->channel = channel;
+    inner->id = arena_str(&request->arena, id);
+    request->method = STR("POST");
+    request->path = arena_str(&request->arena, path);
+    request->query = arena_str(&request->arena, query);
+    request->body = arena_str(&request->arena, body);
+    request->started_us = clock_steady_us();
+    request->answered = inner_answered;
+    request->answered_arg = inner;
+    channel->open_requests++;
+    api_dispatch(channel->api, request, channel->token);
+}
+
+static void on_decide(struct channel *channel, const struct json *message, struct str id)
+{
+    struct str session = json_text(message, "sessionId");
+    struct str thread = json_text(message, "threadId");
+    struct str call = json_text(message, "toolCallId");
+    bool by_thread = str_empty(session);
+    if (str_empty(call) || (by_thread && str_empty(thread))) {
+        send_error(channel, id, "invalid", "\"toolCallId\" and \"sessionId\" or \"threadId\" are needed");
+        return;
+    }
+    ARENA_SCOPE(scratch);
+    struct str scope = by_thread ? thread : session;
+    struct str path = arena_printf(&scratch, "/api/%s/%.*s/approvals/%.*s", by_thread ? "threads" : "sessions",
+                                   STR_ARG(scope), STR_ARG(call));
+    dispatch(channel, id, path, STR_NONE, message->raw);
+}
+
+static void on_call(struct channel *channel, const struct json *message, struct str id)
+{
+    struct str thread = json_text(message, "threadId");
+    const struct json *call = json_get(message, "call");
+    const struct json *wait = json_get(message, "wait");
+    if (str_empty(thread) || !call) {
+        send_error(channel, id, "invalid", "\"threadId\" and \"call\" are needed");
+        return;
+    }
+    ARENA_SCOPE(scratch);
+    struct str path = arena_printf(&scratch, "/api/threads/%.*s/tool-calls", STR_ARG(thread));
+    struct str query = wait ? arena_printf(&scratch, "wait=%.*s", STR_ARG(wait->raw)) : STR_NONE;
+    dispatch(channel, id, path, query, call->raw);
+}
+
+/* ---- the socket ---- */
+
+static const struct {
+    const char *type;
+    void (*handle)(struct channel *channel, const struct json *message, struct str id);
+} messages[] = {
+    {"subscribe", on_subscribe},
+    {"unsubscribe", on_unsubscribe},
+    {"decide", on_decide},
+    {"call", on_call},
+};
+
+static void on_message(struct http_socket *socket, void *arg, struct str text)
+{
+    struct channel *channel = arg;
+    ARENA_SCOPE(scratch);
+    const struct json *message = NULL;
+    struct err err;
+    (void)socket;
+    if (rc_bad(json_parse(&scratch, text, &message, &err))) {
+        send_error(channel, STR_NONE, "invalid", err.text);
+        return;
+    }
+    const struct json *id = json_get(message, "id");
+    struct str id_raw = id ? id->raw : STR_NONE;
+    struct str type = json_text(message, "type");
+    if (channel->token->revoked_ms) {
+        http_socket_end(socket, 1008, "this token was revoked");
+        return;
+    }
+    if (channel->open_requests >= REQUESTS_OPEN_MAX) {
+        send_error(channel, id_raw, "too_many", "too many requests are open on this socket");
+        return;
+    }
+    for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
+        if (str_is(type, messages[i].type)) {
+            messages[i].handle(channel, message, id_raw);
+            return;
+        }
+    }
+    send_error(channel, id_raw, "invalid", "\"type\" must be subscribe, unsubscribe, decide or call");
+}
+
+static void on_drained(struct http_socket *socket, void *arg)
+{
+    (void)socket;
+    go_on(arg);
+}
+
+static void on_gone(struct http_socket *socket, void *arg)
+{
+    struct channel *channel = arg;
+    (void)socket;
+    stop_watching(channel);
+    channel->socket = NULL;
+    free_if_over(channel);
+}
+
+void socket_open(struct exchange *x)
+{
+    struct channel *channel = heap_new(sizeof *channel);
+    struct http_socket_options options = {
+        .message = on_message, .gone = on_gone, .drained = on_drained, .arg = channel};
+    channel->api = x->api;
+    channel->token = x->token;
+    channel->socket = http_socket_start(x->http, &options);
+    if (!channel->socket)
+        free(channel);
+}

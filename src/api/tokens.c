@@ -1,0 +1,114 @@
+/* Tokens: made, listed, revoked. */
+#include "api/exchange.h"
+
+static void token_made(struct token_change *change)
+{
+    struct exchange *x = change->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (change->err.code != ERR_OK) {
+        exchange_fail(x, &change->err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "token", str_of(change->secret));
+    json_member(&out, "id", change->id);
+    json_member(&out, "name", change->name);
+    json_member(&out, "role", str_of(role_name(change->role)));
+    json_key(&out, "sessionId");
+    if (str_empty(change->session))
+        json_put_null(&out);
+    else
+        json_put_str(&out, change->session);
+    json_close(&out, '}');
+    exchange_answer(x, 201, &buf);
+}
+
+static struct rc read_token(struct exchange *x, struct token_change *change, struct err *err)
+{
+    struct str role = STR_NONE;
+    TRY(json_want_str(x->body, "name", LIMIT_ID_BYTES, &change->name, err));
+    TRY(json_want_str(x->body, "role", LIMIT_ID_BYTES, &role, err));
+    TRY(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &change->session, err));
+    change->role = role_parse(role);
+    if (str_empty(change->name))
+        return err_set(err, ERR_INVALID, "\"name\" is missing: it says in the log who did something");
+    if (change->role == ROLE_NONE)
+        return err_set(err, ERR_INVALID, "\"role\" must be admin, approver, agent or viewer");
+    if (change->role == ROLE_ADMIN && !str_empty(change->session))
+        return err_set(err, ERR_INVALID, "an admin cannot be bound to one session");
+    return RC_OK;
+}
+
+static struct token_change *new_change(struct exchange *x, void (*done)(struct token_change *))
+{
+    struct token_change *change = arena_new(x->arena, struct token_change);
+    change->arena = x->arena;
+    change->actor = x->actor;
+    change->done = done;
+    change->arg = x;
+    return change;
+}
+
+static void bound_session_found(struct exchange *x, const struct session *session)
+{
+    (void)session;
+    gate_change_token(x->gate, x->state);
+}
+
+void tokens_create(struct exchange *x)
+{
+    struct token_change *change = new_change(x, token_made);
+    struct err err;
+    x->state = change;
+    if (rc_bad(read_token(x, change, &err)))
+        exchange_fail(x, &err);
+    else if (!str_empty(change->session))
+        exchange_with_session(x, change->session, bound_session_found);
+    else
+        gate_change_token(x->gate, change);
+}
+
+void tokens_list(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_key(&out, "tokens");
+    json_open(&out, '[');
+    for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
+        token_write(&out, token);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static void token_gone(struct token_change *change)
+{
+    struct exchange *x = change->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (change->err.code != ERR_OK) {
+        exchange_fail(x, &change->err);
+        return;
+    }
+    for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
+        if (str_eq(token->id, change->id))
+            token_write(&out, token);
+    exchange_answer(x, 200, &buf);
+}
+
+void tokens_revoke(struct exchange *x)
+{
+    struct token_change *change = new_change(x, token_gone);
+    change->id = x->params[0];
+    gate_change_token(x->gate, change);
+}
+
+void tokens_self(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    token_write(&out, x->token);
+    exchange_answer(x, 200, &buf);
+}

@@ -1,0 +1,224 @@
+/* The gate over HTTP: ask, look, report, give up. */
+#include "api/exchange.h"
+
+#include "base/id.h"
+#include "io/clock.h"
+
+/* ---- ask ---- */
+
+static void answer_call(struct exchange *x, const struct call *call)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    call_write_members(&out, call);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static void asked(struct ask *ask)
+{
+    struct exchange *x = ask->arg;
+    if (ask->err.code != ERR_OK)
+        exchange_fail(x, &ask->err);
+    else
+        answer_call(x, &ask->call);
+}
+
+/* The client left: what only waited is forgotten; what is on its way to the store is kept all the same. */
+static void client_gone(struct http_request *request)
+{
+    if (gate_forget(request->arg))
+        http_drop(request);
+}
+
+static struct rc read_wait(struct exchange *x, int64_t *ret_wait_ms, struct err *err)
+{
+    uint64_t seconds = 0;
+    TRY(query_u64(x, "wait", LIMIT_WAIT_SECONDS, &seconds, err));
+    *ret_wait_ms = (int64_t)seconds * 1000;
+    return RC_OK;
+}
+
+static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
+{
+    const struct json *input = NULL;
+    TRY(read_wait(x, &ask->wait_ms, err));
+    TRY(json_want_str(x->body, "id", LIMIT_ID_BYTES, &ask->id, err));
+    TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));
+    TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &ask->cwd, err));
+    TRY(json_want_object(x->body, "input", &input, err));
+    if (str_empty(ask->name))
+        return err_set(err, ERR_INVALID, "\"name\" of the tool is missing");
+    if (!input)
+        return err_set(err, ERR_INVALID, "\"input\" is missing; it must be an object");
+    if (ask->id.p && !id_acceptable(ask->id))
+        return err_set(err, ERR_INVALID,
+                       "\"id\" must be 1 to %d visible ASCII characters without / \\ \" ? # %%", LIMIT_ID_BYTES);
+    if (ask->cwd.n && ask->cwd.p[0] != '/')
+        return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
+    if (!ask->id.p)
+        ask->id = arena_str(x->arena, str_of(id_new("call").text));
+    ask->input = input;
+    return RC_OK;
+}
+
+static struct ask *new_ask(struct exchange *x)
+{
+    struct ask *ask = arena_new(x->arena, struct ask);
+    ask->arena = x->arena;
+    ask->actor = x->actor;
+    ask->done = asked;
+    ask->arg = x;
+    x->http->arg = ask;
+    x->http->gone = client_gone;
+    return ask;
+}
+
+static void ask_in_thread(struct exchange *x, const struct session *session)
+{
+    struct ask *ask = new_ask(x);
+    struct err err;
+    (void)session;
+    ask->session = x->session;
+    ask->thread = x->params[0];
+    if (rc_bad(read_ask(x, ask, &err)))
+        exchange_fail(x, &err);
+    else
+        gate_ask(x->gate, ask);
+}
+
+void calls_ask(struct exchange *x) { exchange_with_thread(x, x->params[0], ask_in_thread); }
+
+/* ---- look ---- */
+
+static void write_detail(struct json_out *out, const struct call *call)
+{
+    json_open(out, '{');
+    call_write_members(out, call);
+    json_key(out, "toolCall");
+    json_open(out, '{');
+    json_member(out, "id", call->id);
+    json_member(out, "name", call->name);
+    json_member_raw(out, "input", call->input);
+    json_member(out, "cwd", call->cwd);
+    json_close(out, '}');
+    json_member(out, "agent", call->agent_actor);
+    json_member_time(out, "calledAt", call->called_ms);
+    if (call->requested_ms)
+        json_member_time(out, "requestedAt", call->requested_ms);
+    if (call->decided_ms)
+        json_member_time(out, "decidedAt", call->decided_ms);
+    json_member(out, "digest", call->digest);
+    if (call->result_seq) {
+        json_key(out, "result");
+        json_open(out, '{');
+        json_member_raw(out, "content", call->result);
+        json_member_bool(out, "isError", call->result_is_error);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+static void shown(struct ask *ask)
+{
+    struct exchange *x = ask->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (ask->err.code != ERR_OK) {
+        exchange_fail(x, &ask->err);
+        return;
+    }
+    write_detail(&out, &ask->call);
+    exchange_answer(x, 200, &buf);
+}
+
+static void show_found(struct exchange *x)
+{
+    struct ask *ask = new_ask(x);
+    struct err err;
+    ask->session = x->session;
+    ask->id = x->params[0];
+    ask->done = shown;
+    if (rc_bad(read_wait(x, &ask->wait_ms, &err)))
+        exchange_fail(x, &err);
+    else
+        gate_status(x->gate, ask);
+}
+
+void calls_show(struct exchange *x)
+{
+    int64_t wait_ms;
+    struct err err;
+    if (rc_bad(read_wait(x, &wait_ms, &err)))
+        exchange_fail(x, &err);
+    else
+        exchange_with_call(x, x->params[0], show_found);
+}
+
+/* ---- report ---- */
+
+static void reported(struct report *report)
+{
+    struct exchange *x = report->arg;
+    if (report->err.code != ERR_OK)
+        exchange_fail(x, &report->err);
+    else
+        answer_call(x, &report->state);
+}
+
+static void report_found(struct exchange *x)
+{
+    struct report *report = arena_new(x->arena, struct report);
+    const struct json *content = json_get(x->body, "content");
+    struct err err;
+    report->arena = x->arena;
+    report->session = x->session;
+    report->call = x->params[0];
+    report->actor = x->actor;
+    report->done = reported;
+    report->arg = x;
+    if (rc_bad(json_want_bool(x->body, "isError", &report->is_error, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    report->content = content ? content->raw : STR("null");
+    gate_report(x->gate, report);
+}
+
+void calls_result(struct exchange *x) { exchange_with_call(x, x->params[0], report_found); }
+
+/* ---- give up ---- */
+
+static void cancelled(struct decide *decide)
+{
+    struct exchange *x = decide->arg;
+    if (decide->err.code != ERR_OK && decide->err.code != ERR_ALREADY_DECIDED) {
+        exchange_fail(x, &decide->err);
+        return;
+    }
+    if (decide->err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->err, &decide->call);
+        return;
+    }
+    struct ask *ask = new_ask(x);
+    ask->session = x->session;
+    ask->id = x->params[0];
+    gate_status(x->gate, ask);
+}
+
+static void cancel_found(struct exchange *x)
+{
+    struct decide *decide = arena_new(x->arena, struct decide);
+    decide->arena = x->arena;
+    decide->session = x->session;
+    decide->call_id = x->params[0];
+    decide->decision = DECISION_CANCELLED;
+    decide->actor = x->actor;
+    decide->by = x->token_id;
+    decide->done = cancelled;
+    decide->arg = x;
+    gate_decide(x->gate, decide);
+}
+
+void calls_cancel(struct exchange *x) { exchange_with_call(x, x->params[0], cancel_found); }

@@ -1,0 +1,43 @@
+/* How a call that waits is shown to whoever may answer it. */
+#include "gate/inner.h"
+
+#include "tools/tools.h"
+
+void gate_write_pending(struct json_out *out, struct arena *arena, const struct open_approval *open)
+{
+    const struct json *call = NULL, *request = NULL;
+    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) ||
+        rc_bad(json_parse(arena, open->request.data, &request, NULL)))
+        return;
+    const struct json *input = json_get(call, "input");
+    const struct json *reason = json_get(request, "reason");
+    struct tool_facts facts = tool_facts(json_text(call, "name"), input);
+    json_open(out, '{');
+    json_member(out, "toolCallId", open->request.call);
+    json_member(out, "sessionId", open->request.session);
+    json_member(out, "threadId", open->request.thread);
+    json_key(out, "toolCall");
+    json_open(out, '{');
+    json_member(out, "id", open->request.call);
+    json_member(out, "name", facts.name);
+    json_member_raw(out, "input", input ? input->raw : STR("{}"));
+    json_close(out, '}');
+    json_member(out, "agent", open->call.actor);
+    json_member_time(out, "requestedAt", open->request.at_ms);
+    json_key(out, "deadline");
+    if (open->deadline_ms)
+        json_put_time(out, open->deadline_ms);
+    else
+        json_put_null(out);
+    json_member_raw(out, "reason", reason ? reason->raw : STR("{}"));
+    BUF_SCOPE(summary, LIMIT_TITLE_BYTES);
+    tool_summary(&summary, &facts);
+    json_member(out, "summary", buf_str(&summary));
+    json_key(out, "preview");
+    tool_preview(out, &facts, json_text(call, "cwd"));
+    json_key(out, "suggestions");
+    json_open(out, '[');
+    json_close(out, ']');
+    json_member(out, "digest", json_text(request, "digest"));
+    json_close(out, '}');
+}
