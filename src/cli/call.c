@@ -1,0 +1,285 @@
+/* nod call: any script can ask.
+ *
+ * The call's id is made before anything is sent and goes with every attempt, so asking again is asking
+ * about the same call: a restart of the server, or a connection lost at any moment, changes nothing.
+ * SIGINT, SIGTERM and SIGHUP take the question back, from a thread of its own, since the main one is deep in
+ * a blocking wait.
+ */
+#include "base/id.h"
+#include "base/limits.h"
+#include "cli/exits.h"
+#include "cli/local.h"
+#include "cli/view.h"
+#include "http/http.h"
+#include "io/clock.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+enum {
+    WAIT_PIECE_S = 60,       /* of one request; a proxy may cut longer ones */
+    BACKOFF_MS_MIN = 100,
+    BACKOFF_MS_MAX = 5000,
+    CANCEL_MS_MAX = 5000,
+    INTERRUPTED_STATUS = 130,
+};
+
+struct calling {
+    struct cli *cli;
+    struct str id, thread, body;
+    const char *session;     /* of the thread; may be NULL */
+    bool waits;
+    int64_t until_us;        /* 0: for ever */
+    bool told_waiting, told_away;
+    struct http_client *canceller;
+};
+
+/* ---- taking it back ---- */
+
+static void *cancel_on_signal(void *arg)
+{
+    const struct calling *calling = arg;
+    ARENA_SCOPE(arena);
+    struct http_response response = {0};
+    sigset_t signals;
+    int signal;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
+    if (sigwait(&signals, &signal) != 0)
+        return NULL;
+    (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* a second one ends us at once */
+    struct str target = arena_printf(&arena, "/api/tool-calls/%s/cancel", remote_escape(&arena, calling->id).p);
+    if (calling->session)
+        target = arena_printf(&arena, "%s?session=%s", target.p,
+                              remote_escape(&arena, str_of(calling->session)).p);
+    struct rc rc = http_client_call(calling->canceller, &arena, "POST", target, STR("{}"), CANCEL_MS_MAX, &response,
+                                    NULL);
+    if (rc_ok(rc) && response.status < 400)
+        return NULL; /* the waiting thread now gets its answer, whichever came first */
+    cli_note("nod: the call %.*s could not be taken back; it may still be waiting", STR_ARG(calling->id));
+    _exit(INTERRUPTED_STATUS);
+}
+
+static struct rc watch_signals(struct calling *calling, struct err *err)
+{
+    pthread_t thread;
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGHUP);
+    TRY(remote_client(calling->cli, &calling->canceller, err));
+    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
+        pthread_create(&thread, NULL, cancel_on_signal, calling) != 0)
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    (void)pthread_detach(thread);
+    return RC_OK;
+}
+
+/* ---- asking until there is an answer ---- */
+
+static bool time_is_up(const struct calling *calling)
+{
+    return !calling->waits || (calling->until_us && clock_steady_us() >= calling->until_us);
+}
+
+static int64_t piece_seconds(const struct calling *calling)
+{
+    if (!calling->waits)
+        return 0;
+    if (!calling->until_us)
+        return WAIT_PIECE_S;
+    int64_t left = (calling->until_us - clock_steady_us() + 999999) / 1000000;
+    return left < 0 ? 0 : left < WAIT_PIECE_S ? left : WAIT_PIECE_S;
+}
+
+/* The server is away: waits a little longer each time, never all at the same moment. */
+static void back_off(struct calling *calling, int64_t *backoff_ms, const struct err *err)
+{
+    uint32_t chance;
+    id_random(&chance, sizeof chance);
+    if (!calling->told_away)
+        cli_note("nod: %s; trying again until it is back", err->text);
+    calling->told_away = true;
+    (void)usleep((useconds_t)(*backoff_ms * 500 + (int64_t)(chance % 1000) * *backoff_ms / 2));
+    *backoff_ms = *backoff_ms * 2 < BACKOFF_MS_MAX ? *backoff_ms * 2 : BACKOFF_MS_MAX;
+}
+
+/* One question, repeated while the server is away. */
+static struct rc insist(struct calling *calling, struct arena *arena, const struct query *query,
+                        struct reply *ret_reply, struct err *err)
+{
+    int64_t backoff_ms = BACKOFF_MS_MIN;
+    for (;;) {
+        struct rc rc = remote_ask(calling->cli, arena, query, ret_reply, err);
+        if (rc_ok(rc) || !remote_passing(rc) || time_is_up(calling))
+            return rc;
+        back_off(calling, &backoff_ms, err);
+    }
+}
+
+/* Asks, and as long as there is time asks again; the last answer is in the command's arena. */
+static struct rc ask_until_answered(struct calling *calling, struct reply *ret_reply, struct err *err)
+{
+    struct cli *cli = calling->cli;
+    for (;;) {
+        ARENA_SCOPE(arena);
+        struct query query = {.method = "POST", .body = calling->body};
+        /* The first attempt does not wait, so that the person can be told whom to answer. */
+        query.wait_seconds = calling->told_waiting ? piece_seconds(calling) : 0;
+        query.target = arena_printf(&arena, "/api/threads/%s/tool-calls?wait=%lld",
+                                    remote_escape(&arena, calling->thread).p, (long long)query.wait_seconds);
+        TRY(insist(calling, &arena, &query, ret_reply, err));
+        bool awaiting = str_is(json_text(ret_reply->json, "status"), "awaiting");
+        if (!awaiting || time_is_up(calling)) {
+            ret_reply->body = arena_str(&cli->arena, ret_reply->body);
+            return json_parse(&cli->arena, ret_reply->body, &ret_reply->json, err);
+        }
+        if (!calling->told_waiting)
+            cli_note("waiting for an answer: nod approve %.*s", STR_ARG(calling->id));
+        calling->told_waiting = true;
+    }
+}
+
+/* ---- where to ask ---- */
+
+static struct rc thread_of_session(struct calling *calling, const char *session, struct err *err)
+{
+    struct cli *cli = calling->cli;
+    struct query query = {.method = "GET"};
+    struct reply reply;
+    query.target = arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, str_of(session)).p);
+    TRY(insist(calling, &cli->arena, &query, &reply, err));
+    calling->session = session;
+    calling->thread = json_text(reply.json, "threadId");
+    return RC_OK;
+}
+
+static struct rc thread_of_new_session(struct calling *calling, const char *cwd, struct err *err)
+{
+    struct cli *cli = calling->cli;
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    json_open(&out, '{');
+    json_member(&out, "title", local_title(str_of(cwd)));
+    json_member(&out, "cwd", str_of(cwd));
+    json_close(&out, '}');
+    struct query query = {.method = "POST", .target = STR("/api/sessions"), .body = buf_str(&body)};
+    TRY(insist(calling, &cli->arena, &query, &reply, err));
+    calling->session = arena_c(&cli->arena, json_text(reply.json, "id"));
+    calling->thread = json_text(reply.json, "threadId");
+    return RC_OK;
+}
+
+/* --thread, --session, NOD_SESSION, the session a token is bound to, a new one. */
+static struct rc find_thread(struct calling *calling, const char *cwd, struct err *err)
+{
+    struct cli *cli = calling->cli;
+    struct query me = {.method = "GET", .target = STR("/api/me")};
+    struct reply reply;
+    const char *session = option_text(cli, "session");
+    if (option_text(cli, "thread")) {
+        calling->thread = str_of(option_text(cli, "thread"));
+        return RC_OK;
+    }
+    if (!session && cli->settings.session[0])
+        session = cli->settings.session;
+    if (session)
+        return thread_of_session(calling, session, err);
+    TRY(insist(calling, &cli->arena, &me, &reply, err));
+    struct str bound = json_text(reply.json, "sessionId");
+    if (!str_empty(bound))
+        return thread_of_session(calling, arena_c(&cli->arena, bound), err);
+    return thread_of_new_session(calling, cwd, err);
+}
+
+/* ---- the answer ---- */
+
+static int exit_of(struct str status)
+{
+    static const struct {
+        enum call_status status;
+        int exit;
+    } exits[] = {
+#define X(name, exit, words) {CALL_##name, exit},
+        CALL_EXITS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof exits / sizeof *exits; i++)
+        if (str_is(status, call_status_name(exits[i].status)))
+            return exits[i].exit;
+    return err_exit(ERR_INTERNAL);
+}
+
+static void tell(struct cli *cli, const struct json *json)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct str decision = view_decision(arena, json);
+    struct str feedback = json_text(json, "feedback");
+    const struct json *edited = json_get(json, "updatedInput");
+    buf_put(&buf, text_line(arena, json_text(json, "status")));
+    if (!str_empty(decision))
+        buf_printf(&buf, " (%.*s)", STR_ARG(decision));
+    buf_putc(&buf, '\n');
+    if (!str_empty(feedback))
+        buf_printf(&buf, "feedback: %.*s\n", STR_ARG(text_line(arena, feedback)));
+    if (edited && edited->type == JSON_OBJECT)
+        buf_printf(&buf, "the input was edited, run this instead: %.*s\n", STR_ARG(text_line(arena, edited->raw)));
+    cli_out(buf_str(&buf));
+}
+
+static struct rc prepare(struct calling *calling, const char **ret_cwd, struct err *err)
+{
+    struct cli *cli = calling->cli;
+    const char *id = option_text(cli, "id");
+    const char *cwd = option_text(cli, "cwd");
+    const struct json *input;
+    int64_t wait_seconds = 0;
+    TRY(local_input(cli, cli->argv[1], &input, err));
+    TRY(local_folder(cli, cwd ? cwd : ".", ret_cwd, err));
+    TRY(option_time(cli, "wait", LIMIT_TIMEOUT_SECONDS, &wait_seconds, err));
+    calling->waits = option_flag(cli, "wait");
+    if (option_text(cli, "wait"))
+        calling->until_us = clock_steady_us() + wait_seconds * 1000000;
+    calling->id = arena_str(&cli->arena, str_of(id ? id : id_new("call").text));
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    json_open(&out, '{');
+    json_member(&out, "id", calling->id);
+    json_member(&out, "name", str_of(cli->argv[0]));
+    json_member_raw(&out, "input", input->raw);
+    json_member(&out, "cwd", str_of(*ret_cwd));
+    json_close(&out, '}');
+    if (body.over)
+        return err_set(err, ERR_TOO_LARGE, "the input is larger than the server takes");
+    calling->body = arena_str(&cli->arena, buf_str(&body));
+    return RC_OK;
+}
+
+struct rc call_command(struct cli *cli, struct err *err)
+{
+    /* Outlives this function: the thread may look at it until the process ends. */
+    struct calling *calling = heap_new(sizeof *calling);
+    struct reply reply;
+    const char *cwd;
+    calling->cli = cli;
+    TRY(prepare(calling, &cwd, err));
+    if (calling->waits) {
+        /* A server that is not there at all is a mistake; one that goes away later is waited for. */
+        TRY(remote_get(cli, STR("/healthz"), &reply, err));
+        TRY(watch_signals(calling, err));
+    }
+    TRY(find_thread(calling, cwd, err));
+    TRY(ask_until_answered(calling, &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        tell(cli, reply.json);
+    cli->status = exit_of(json_text(reply.json, "status"));
+    return RC_OK;
+}

@@ -1,0 +1,89 @@
+/* The same as the API, from a terminal.
+ *
+ * A command is a function that gets its operands, options and settings in a struct cli, writes what was
+ * asked for to standard output and everything else to standard error. What it returns becomes words on
+ * standard error and an exit status (base/err.h); `cli->status` is the exit status when all went well.
+ * The server is reached by its protocol only (remote.h).
+ */
+#ifndef CLI_CLI_H
+#define CLI_CLI_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "cli/commands.h"
+#include "cli/settings.h"
+
+struct cli;
+struct http_client;
+
+struct option {
+    char letter;       /* 0: none */
+    const char *name;  /* NULL ends a list */
+    const char *value; /* NULL: takes none; in brackets: only as --name=value, and may be left out */
+    const char *words;
+};
+
+struct command {
+    const char *name;
+    unsigned audience;
+    const char *operands;
+    const char *summary;
+    const char *details;
+    const struct option *options;
+    struct rc (*run)(struct cli *cli, struct err *err);
+};
+
+#define X(function, ...) struct rc function##_command(struct cli *cli, struct err *err);
+COMMANDS(X)
+#undef X
+
+/* Ends with an entry without a name. */
+extern const struct command commands[];
+
+/* An option as it was given. */
+struct option_use {
+    const struct option *option;
+    const char *value; /* NULL: none */
+};
+
+struct cli {
+    struct arena arena; /* for as long as the command runs */
+    struct settings settings;
+    struct err settings_err; /* what is wrong with them, for commands that go on nevertheless */
+    const struct command *command;
+    struct option_use *uses;
+    size_t use_count;
+    int argc;           /* operands */
+    char **argv;
+    bool help;          /* --help was given */
+    bool json, color;
+    unsigned width;     /* of the terminal on standard output; 0: it is none */
+    int status;
+    struct http_client *client; /* remote.c's */
+};
+
+/* Reads the command line, then the other places of settings. Sets `command` even when it fails later on. */
+struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err);
+/* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. */
+struct rc cli_run(struct cli *cli, struct err *err);
+void cli_done(struct cli *cli);
+
+/* ---- options of the command (asking for one that its table lacks is a bug) ---- */
+bool option_flag(const struct cli *cli, const char *name);
+/* The last value given, NULL when there is none. */
+const char *option_text(const struct cli *cli, const char *name);
+/* Leaves *ret alone when the option is not there. A time may have a unit. */
+struct rc option_number(const struct cli *cli, const char *name, uint64_t max, uint64_t *ret_value,
+                        struct err *err);
+struct rc option_time(const struct cli *cli, const char *name, int64_t max, int64_t *ret_seconds,
+                      struct err *err);
+/* Every value of a repeated option in turn: start with *at = 0; NULL at the end. */
+const char *option_each(const struct cli *cli, const char *name, size_t *at);
+
+/* ---- output ---- */
+void cli_out(struct str text);
+/* One line on standard error. */
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,122 @@
+/* The table of commands as an array, and finding one in it by what was typed. */
+#include "cli/words.h"
+
+#define OPTION(letter, name, value, words) {letter, name, value, words},
+
+const struct command commands[] = {
+#define X(function_, name_, audience_, operands_, summary_, details_, options_) \
+    {.name = (name_),                                                           \
+     .audience = (audience_),                                                   \
+     .operands = (operands_),                                                   \
+     .summary = (summary_),                                                     \
+     .details = (details_),                                                     \
+     .options = (const struct option[]){options_{0}},                           \
+     .run = function_##_command},
+    COMMANDS(X)
+#undef X
+    {0},
+};
+
+enum { WORD_BYTES_MAX = 64 };
+
+const struct command *command_find(struct str name)
+{
+    for (const struct command *c = commands; c->name; c++)
+        if (str_is(name, c->name))
+            return c;
+    return NULL;
+}
+
+bool command_group(struct str word)
+{
+    for (const struct command *c = commands; c->name; c++) {
+        struct str rest;
+        if (str_eq(str_cut(str_of(c->name), ' ', &rest), word) && !str_empty(rest))
+            return true;
+    }
+    return false;
+}
+
+unsigned word_distance(struct str a, struct str b)
+{
+    unsigned row[WORD_BYTES_MAX + 1];
+    if (a.n > WORD_BYTES_MAX || b.n > WORD_BYTES_MAX)
+        return WORD_BYTES_MAX;
+    for (unsigned j = 0; j <= b.n; j++)
+        row[j] = j;
+    for (unsigned i = 1; i <= a.n; i++) {
+        unsigned diagonal = row[0];
+        row[0] = i;
+        for (unsigned j = 1; j <= b.n; j++) {
+            unsigned change = diagonal + (a.p[i - 1] != b.p[j - 1]);
+            diagonal = row[j];
+            unsigned add = row[j - 1] + 1;
+            unsigned drop = row[j] + 1;
+            row[j] = change < add ? change : add;
+            if (drop < row[j])
+                row[j] = drop;
+        }
+    }
+    return row[b.n];
+}
+
+/* A word is near when fewer than half of its letters are wrong, and not more than three. */
+static unsigned near_enough(struct str word)
+{
+    unsigned most = (unsigned)(word.n > 6 ? 6 : word.n);
+    return most / 2 + 1;
+}
+
+struct str command_nearest(struct arena *arena, struct str word)
+{
+    unsigned best = near_enough(word);
+    struct str found = STR_NONE;
+    for (const struct command *c = commands; c->name; c++) {
+        struct str second;
+        struct str first = str_cut(str_of(c->name), ' ', &second);
+        const struct str names[] = {str_of(c->name), first, second};
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+            unsigned distance = str_empty(names[i]) ? best : word_distance(word, names[i]);
+            if (distance >= best)
+                continue;
+            best = distance;
+            found = i == 1 ? first : str_of(c->name);
+        }
+    }
+    return str_empty(found) ? found : arena_str(arena, found);
+}
+
+const char *option_nearest(const struct command *command, struct str word)
+{
+    unsigned best = near_enough(word);
+    const char *found = NULL;
+    for (const struct option *o = command->options; o->name; o++) {
+        unsigned distance = word_distance(word, str_of(o->name));
+        if (distance < best) {
+            best = distance;
+            found = o->name;
+        }
+    }
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *s = &settings_table[i];
+        unsigned distance = word_distance(word, str_of(s->name));
+        if ((s->where & IN_FLAGS) && (s->audience & command->audience) && distance < best) {
+            best = distance;
+            found = s->name;
+        }
+    }
+    return found;
+}
+
+void command_operands(const struct command *command, int *ret_min, int *ret_max)
+{
+    struct str rest = str_of(command->operands);
+    *ret_min = 0;
+    *ret_max = 0;
+    while (!str_empty(rest)) {
+        struct str word = str_cut(rest, ' ', &rest);
+        bool many = str_has(word, STR("..."));
+        *ret_min += word.p[0] != '[';
+        *ret_max = many ? INT32_MAX : *ret_max + 1;
+    }
+}

@@ -1,0 +1,93 @@
+/* Every command, in one table: a new one is one line here and one function.
+ *
+ * The table declares the functions and makes the array behind `nod help`, --help, the manual, the shell
+ * completions and the check of options and operands. A command of two words belongs to the group of the
+ * first. In the operands, [X] may be left out and X... may be repeated.
+ *
+ *    function, name, takes the settings of, operands, summary, more words (may be empty), options */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#define COMMANDS(X)                                                                                        \
+    X(serve, "serve", SERVES | KEEPS, "", "run the server",                                                \
+      "The first start makes the data folder and in it an admin token, which every other command finds "   \
+      "by itself. Ctrl-C or SIGTERM stops the server when all that was accepted is kept.",                 \
+      OPTION(0, "routes", NULL, "print method and path of every route, and end"))                          \
+    X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
+      OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
+      OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
+      OPTION(0, "policy", "TOOL=EFFECT", "allow, deny or ask for a whole tool; may be repeated"))          \
+    X(session_list, "session list", TALKS, "", "list sessions, the latest first", "", )                    \
+    X(session_show, "session show", TALKS, "SESSION", "show a session and its threads", "", )              \
+    X(session_set, "session set", TALKS, "SESSION", "change a session",                                    \
+      "A change holds from the next call on.",                                                             \
+      OPTION(0, "title", "WORDS", "what people see")                                                       \
+      OPTION(0, "cwd", "DIR", "where its calls would run")                                                 \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
+      OPTION(0, "policy", "TOOL=EFFECT", "allow, deny, ask, or none to forget it; may be repeated"))       \
+    X(call, "call", TALKS, "TOOL INPUT", "ask whether a tool may be used",                                 \
+      "INPUT is the tool's input, a JSON object; - reads it from standard input. Without --session, "      \
+      "--thread and NOD_SESSION a new session is made for the call. With --wait the command outlives "     \
+      "restarts of the server; Ctrl-C takes the question back.",                                           \
+      OPTION('w', "wait", "[SECONDS]", "wait for a person's answer, for ever or at most so long")          \
+      OPTION('s', "session", "ID", "ask in this session")                                                  \
+      OPTION('t', "thread", "ID", "ask in this thread")                                                    \
+      OPTION(0, "id", "ID", "the call's id: asking again with it asks about the same call")                \
+      OPTION(0, "cwd", "DIR", "where the tool would run; else this folder"))                               \
+    X(pending, "pending", TALKS, "", "list calls that wait for a person",                                  \
+      "A single one is shown in full.",                                                                    \
+      OPTION('s', "session", "ID", "only of this session")                                                 \
+      OPTION(0, "watch", NULL, "go on and show every change"))                                             \
+    X(show, "show", TALKS, "CALL", "show everything about one call",                                       \
+      "CALL is an id, or the beginning of the id of a waiting call.", )                                    \
+    X(approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                                \
+      "CALL is an id or its beginning; without one, the only waiting call is meant.",                      \
+      OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
+      OPTION(0, "always", NULL, "allow it from now on")                                                    \
+      OPTION('m', "message", "WORDS", "tell the agent something")                                          \
+      OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
+      OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \
+      OPTION('s', "session", "ID", "only look at calls of this session")                                   \
+      OPTION(0, "all", NULL, "every waiting call; needs --yes")                                            \
+      OPTION('y', "yes", NULL, "really all"))                                                              \
+    X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
+      "CALL is an id or its beginning; without one, the only waiting call is meant.",                      \
+      OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
+      OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
+      OPTION('s', "session", "ID", "only look at calls of this session")                                   \
+      OPTION(0, "all", NULL, "every waiting call"))                                                        \
+    X(log, "log", TALKS, "", "print events, oldest first",                                                 \
+      "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
+      "of the server, without gap or repeat. With --json each event is one line.",                         \
+      OPTION('f', "follow", NULL, "go on with what happens")                                               \
+      OPTION('s', "session", "ID", "only of this session")                                                 \
+      OPTION('t', "thread", "ID", "only of this thread")                                                   \
+      OPTION(0, "type", "TYPE,...", "only events of these types")                                          \
+      OPTION(0, "after", "SEQ", "only after this event")                                                   \
+      OPTION(0, "last", "N", "only of the last so many events")                                            \
+      OPTION('n', "limit", "N", "end after so many"))                                                      \
+    X(token_create, "token create", TALKS, "", "make a token", "Prints the token, which is shown only now.", \
+      OPTION(0, "role", "ROLE", "admin, approver, agent or viewer")                                        \
+      OPTION(0, "name", "NAME", "who it is for; decisions are recorded under it")                          \
+      OPTION('s', "session", "ID", "good for this session only"))                                          \
+    X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
+    X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \
+    X(verify, "verify", KEEPS, "", "check that no kept event was changed",                                 \
+      "Recomputes every hash chain. Exit status 1, and the first bad event, when something is wrong.", )   \
+    X(doctor, "doctor", TALKS | SERVES | KEEPS, "", "say what is wrong with this installation",            \
+      "Exit status 1 when something is bad.", )                                                            \
+    X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
+      "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
+    X(bench, "bench", TALKS | KEEPS, "", "measure this machine", "", )                                     \
+    X(config, "config", TALKS | SERVES | KEEPS, "", "print each setting and where it comes from", "",      \
+      OPTION(0, "example", NULL, "print an example of the configuration file"))                            \
+    X(completion, "completion", PRINTS, "SHELL", "print completions for bash, zsh or fish",                \
+      "For bash: source <(nod completion bash)", )                                                         \
+    X(man, "man", PRINTS, "", "print the manual page", "To read it: nod man | man -l -", )                 \
+    X(help, "help", PRINTS, "[COMMAND...]", "explain a command", "", )                                     \
+    X(version, "version", PRINTS, "", "print the version", "", )
+
+#endif

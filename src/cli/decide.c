@@ -1,0 +1,166 @@
+/* nod approve, nod deny.
+ *
+ * A decision is sent for exactly the call that was shown: its id, its session and the digest of what was
+ * asked. A call that is not waiting any more is sent all the same, so that the server names the winner.
+ */
+#include "base/limits.h"
+#include "cli/local.h"
+#include "cli/view.h"
+
+struct deciding {
+    const char *decision;
+    const char *feedback, *mode;
+    const struct json *input; /* NULL: as asked */
+};
+
+/* Where a call is, and what is known of it. */
+struct target {
+    struct str call, session, digest, line;
+};
+
+static struct target target_of(struct arena *arena, const struct json *call)
+{
+    return (struct target){.call = json_text(call, "toolCallId"),
+                           .session = json_text(call, "sessionId"),
+                           .digest = json_text(call, "digest"),
+                           .line = view_line(arena, call)};
+}
+
+static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply, struct err *err)
+{
+    const struct json *winner = json_get(reply->json, "winner");
+    if (cli->json)
+        remote_print(reply);
+    if (!winner)
+        return (struct rc){err->code};
+    return err_set(err, err->code, "%.*s is already decided: %.*s", STR_ARG(target->call),
+                   STR_ARG(view_decision(&cli->arena, winner)));
+}
+
+static struct rc send(struct cli *cli, const struct target *target, const struct deciding *deciding,
+                      struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct arena *arena = &cli->arena;
+    struct json_out out = json_out(&body);
+    struct reply reply = {0};
+    json_open(&out, '{');
+    json_member(&out, "decision", str_of(deciding->decision));
+    json_member(&out, "feedback", str_of(deciding->feedback));
+    json_member(&out, "mode", str_of(deciding->mode));
+    json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
+    json_member(&out, "digest", target->digest);
+    json_close(&out, '}');
+    struct str where = arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, target->session).p,
+                                    remote_escape(arena, target->call).p);
+    struct rc rc = remote_post(cli, where, buf_str(&body), &reply, err);
+    if (rc.code == ERR_ALREADY_DECIDED)
+        return lost(cli, target, &reply, err);
+    TRY(rc);
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_out(arena_printf(arena, "%s %.*s: %.*s\n", deciding->decision, STR_ARG(text_line(arena, target->call)),
+                             STR_ARG(target->line)));
+    return RC_OK;
+}
+
+/* ---- which calls ---- */
+
+/* A call that does not wait may still be known. */
+static struct rc find_target(struct cli *cli, const struct json *pending, const char *id, struct target *ret_target,
+                             struct err *err)
+{
+    const struct json *call = NULL;
+    struct reply reply;
+    TRY(view_match(pending, id, &call, err));
+    if (!call) {
+        const char *session = option_text(cli, "session");
+        struct str where = arena_printf(&cli->arena, "/api/tool-calls/%s%s%s",
+                                        remote_escape(&cli->arena, str_of(id)).p, session ? "?session=" : "",
+                                        session ? remote_escape(&cli->arena, str_of(session)).p : "");
+        struct rc rc = remote_get(cli, where, &reply, err);
+        if (rc.code == ERR_NOT_FOUND)
+            return err_set(err, ERR_NOT_FOUND, "no call '%s' is waiting; see nod pending", id);
+        TRY(rc);
+        call = reply.json;
+    }
+    *ret_target = target_of(&cli->arena, call);
+    return RC_OK;
+}
+
+static struct rc decide_only(struct cli *cli, const struct json *calls, const struct deciding *deciding,
+                             struct err *err)
+{
+    if (calls->count == 0)
+        return err_set(err, ERR_NOT_FOUND, "nothing is waiting");
+    if (calls->count > 1)
+        return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: say which one, see nod pending", calls->count);
+    struct target target = target_of(&cli->arena, calls->first);
+    return send(cli, &target, deciding, err);
+}
+
+static struct rc decide_all(struct cli *cli, const struct json *calls, const struct deciding *deciding,
+                            struct err *err)
+{
+    if (calls->count == 0)
+        cli_note("nothing is waiting");
+    for (const struct json *call = calls->first; call; call = call->next) {
+        struct target target = target_of(&cli->arena, call);
+        struct rc rc = send(cli, &target, deciding, err);
+        if (rc.code == ERR_ALREADY_DECIDED) /* somebody was quicker: that is all right here */
+            cli_note("nod: %s", err->text);
+        else
+            TRY(rc);
+    }
+    return RC_OK;
+}
+
+static struct rc decide(struct cli *cli, const struct deciding *deciding, struct err *err)
+{
+    struct reply pending;
+    TRY(view_pending(cli, &cli->arena, option_text(cli, "session"), &pending, err));
+    const struct json *calls = json_get(pending.json, "pendingApprovals");
+    if (option_flag(cli, "all") && cli->argc > 0)
+        return err_set(err, ERR_INVALID, "say --all or which calls, not both");
+    if (option_flag(cli, "all"))
+        return decide_all(cli, calls, deciding, err);
+    if (cli->argc == 0)
+        return decide_only(cli, calls, deciding, err);
+    for (int i = 0; i < cli->argc; i++) {
+        struct target target;
+        TRY(find_target(cli, pending.json, cli->argv[i], &target, err));
+        TRY(send(cli, &target, deciding, err));
+    }
+    return RC_OK;
+}
+
+/* ---- the commands ---- */
+
+struct rc approve_command(struct cli *cli, struct err *err)
+{
+    struct deciding deciding = {.decision = "allow_once"};
+    const char *input = option_text(cli, "input");
+    if (option_flag(cli, "session-wide") && option_flag(cli, "always"))
+        return err_set(err, ERR_INVALID, "say --session-wide or --always, not both");
+    if (option_flag(cli, "session-wide"))
+        deciding.decision = "allow_session";
+    if (option_flag(cli, "always"))
+        deciding.decision = "allow_always";
+    if (option_flag(cli, "all") && !option_flag(cli, "yes"))
+        return err_set(err, ERR_INVALID, "approve --all lets everything go ahead unseen: add --yes if you mean it");
+    if (input && (option_flag(cli, "all") || cli->argc > 1))
+        return err_set(err, ERR_INVALID, "--input is for one call");
+    if (input)
+        TRY(local_input(cli, input, &deciding.input, err));
+    deciding.feedback = option_text(cli, "message");
+    deciding.mode = option_text(cli, "mode");
+    return decide(cli, &deciding, err);
+}
+
+struct rc deny_command(struct cli *cli, struct err *err)
+{
+    struct deciding deciding = {.decision = option_flag(cli, "abort") ? "abort" : "deny"};
+    deciding.feedback = option_text(cli, "message");
+    return decide(cli, &deciding, err);
+}

@@ -1,0 +1,15 @@
+/* What is on this side: folders, standard input. */
+#ifndef CLI_LOCAL_H
+#define CLI_LOCAL_H
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+/* The folder's absolute path, which must exist. */
+struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err);
+/* The last part of a path: what a person calls the folder. */
+struct str local_title(struct str path);
+/* A tool's input, a JSON object, from the command line or, for "-", from standard input. */
+struct rc local_input(struct cli *cli, const char *operand, const struct json **ret_input, struct err *err);
+
+#endif

@@ -1,0 +1,86 @@
+/* nod pending, nod show. */
+#include "base/stamp.h"
+#include "cli/view.h"
+#include "io/clock.h"
+
+static struct str age_of(struct arena *arena, const struct json *call)
+{
+    int64_t at_ms;
+    if (!stamp_parse(json_text(call, "requestedAt"), &at_ms))
+        return STR("");
+    return text_age(arena, clock_wall_ms() - at_ms);
+}
+
+/* Titles are a courtesy: without them the list is still right. */
+static const struct json *titles(struct cli *cli, struct arena *arena)
+{
+    struct query query = {.method = "GET", .target = STR("/api/sessions")};
+    struct reply reply;
+    return rc_ok(remote_ask(cli, arena, &query, &reply, NULL)) ? reply.json : NULL;
+}
+
+static void list(struct buf *buf, struct cli *cli, struct arena *arena, const struct json *calls,
+                 const struct json *sessions)
+{
+    struct table table = {.arena = arena, .columns = 5, .width = cli->width, .color = cli->color};
+    table_row(&table, (struct str[]){STR("CALL"), STR("AGE"), STR("SESSION"), STR("TOOL"), STR("WHAT")});
+    for (const struct json *call = calls->first; call; call = call->next) {
+        const struct json *tool = json_get(call, "toolCall");
+        struct str session = json_text(call, "sessionId");
+        struct str title = view_title(arena, sessions, session);
+        table_row(&table,
+                  (struct str[]){text_line(arena, json_text(call, "toolCallId")), age_of(arena, call),
+                                 text_fit(arena, str_empty(title) ? text_line(arena, session) : title, 24),
+                                 text_fit(arena, text_line(arena, json_text(tool, "name")), 24),
+                                 view_summary(arena, call)});
+    }
+    table_write(buf, &table);
+}
+
+/* The list, or the only call in full, or the word that there is none. */
+static struct rc pending_print(struct cli *cli, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct reply reply;
+    TRY(view_pending(cli, &arena, option_text(cli, "session"), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    const struct json *calls = json_get(reply.json, "pendingApprovals");
+    const struct json *sessions = calls->count ? titles(cli, &arena) : NULL;
+    if (calls->count == 0) {
+        buf_puts(&buf, "nothing is waiting\n");
+    } else if (calls->count == 1) {
+        struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
+        view_call(&buf, cli, calls->first, title);
+        buf_printf(&buf, "\nnod approve, or nod deny -m WORDS\n");
+    } else {
+        list(&buf, cli, &arena, calls, sessions);
+    }
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+struct rc pending_command(struct cli *cli, struct err *err)
+{
+    return pending_print(cli, err);
+}
+
+/* ---- one call ---- */
+
+struct rc show_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct reply reply;
+    TRY(view_find(cli, cli->argv[0], &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    struct str session = json_text(reply.json, "sessionId");
+    view_call(&buf, cli, reply.json, view_title(&cli->arena, titles(cli, &cli->arena), session));
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}

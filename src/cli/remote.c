@@ -1,0 +1,176 @@
+#include "cli/remote.h"
+
+#include "base/limits.h"
+#include "http/http.h"
+#include "io/file.h"
+
+#include <stdlib.h>
+
+enum { TOKEN_BYTES_MAX = 4096, ANSWER_MS_MAX = 30000 };
+
+const char *remote_where(const struct cli *cli)
+{
+    const char *url = cli->settings.url;
+    return str_starts(str_of(url), STR("unix:")) ? url + 5 : url;
+}
+
+/* Only this machine can hear what is sent there. */
+static bool stays_here(const char *url)
+{
+    static const char *const hosts[] = {"127.0.0.1", "localhost", "[::1]"};
+    struct str rest = str_of(url);
+    if (str_starts(rest, STR("unix:")))
+        return true;
+    if (!str_starts(rest, STR("http://")))
+        return false;
+    rest = str_sub(rest, 7, rest.n);
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        struct str host = str_of(hosts[i]);
+        if (str_starts(rest, host) && (rest.n == host.n || rest.p[host.n] == ':' || rest.p[host.n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static struct rc check_token(const char *from, struct str token, struct err *err)
+{
+    for (size_t i = 0; i < token.n; i++)
+        if (token.p[i] <= ' ' || token.p[i] > '~')
+            return err_set(err, ERR_INVALID, "%s does not hold a token", from);
+    if (str_empty(token))
+        return err_set(err, ERR_INVALID, "%s is empty, it should hold a token", from);
+    return RC_OK;
+}
+
+/* NULL when there is none to be found: the server will say what it thinks of that. */
+static struct rc find_token(struct cli *cli, const char **ret_token, struct err *err)
+{
+    const struct settings *settings = &cli->settings;
+    enum origin_kind file_from = settings->origins[SETTING_ID_token_file].kind;
+    enum origin_kind data_from = settings->origins[SETTING_ID_data].kind;
+    struct str text;
+    *ret_token = NULL;
+    if (settings->token[0] && file_from != ORIGIN_FLAG) {
+        *ret_token = settings->token;
+        return check_token("NOD_TOKEN", str_of(settings->token), err);
+    }
+    if (file_from == ORIGIN_DEFAULT && data_from == ORIGIN_DEFAULT && !stays_here(settings->url))
+        return err_set(err, ERR_UNAUTHENTICATED,
+                       "no token for %s: set NOD_TOKEN or --token-file (the one in %s is for this machine)",
+                       settings->url, settings->data);
+    struct rc rc = file_read(&cli->arena, settings->token_file, TOKEN_BYTES_MAX, &text, err);
+    if (rc.code == ERR_NOT_FOUND && file_from == ORIGIN_DEFAULT)
+        return RC_OK;
+    if (rc_bad(rc))
+        return err_wrap(err, rc, "the token");
+    text = str_trim(text);
+    TRY(check_token(settings->token_file, text, err));
+    *ret_token = arena_c(&cli->arena, text);
+    return RC_OK;
+}
+
+struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct err *err)
+{
+    const char *token;
+    TRY(find_token(cli, &token, err));
+    return http_client_new(cli->settings.url, token, ret_client, err);
+}
+
+bool remote_passing(struct rc rc)
+{
+    return rc.code == ERR_UNAVAILABLE || rc.code == ERR_TIMEOUT || rc.code == ERR_TOO_MANY;
+}
+
+/* The server's words become ours. */
+static struct rc refused(struct cli *cli, struct arena *arena, const struct reply *reply, struct err *err)
+{
+    const struct json *error = json_get(reply->json, "error");
+    struct str message = json_text(error, "message");
+    enum err_code code = err_from_wire(arena_c(arena, json_text(error, "code")));
+    if (!error || code == ERR_OK)
+        return err_set(err, reply->status == 503 ? ERR_UNAVAILABLE : ERR_INTERNAL,
+                       "the server at %s answered with status %d and no reason", remote_where(cli),
+                       reply->status);
+    if (code == ERR_UNAUTHENTICATED && !cli->settings.token[0])
+        return err_set(err, code, "%.*s; the token comes from NOD_TOKEN, --token-file or %s", STR_ARG(message),
+                       cli->settings.token_file);
+    return err_set(err, code, "%.*s", STR_ARG(message));
+}
+
+static struct rc unreachable(const struct cli *cli, struct rc rc, struct err *err)
+{
+    struct err why = err ? *err : (struct err){0};
+    if (rc.code != ERR_UNAVAILABLE)
+        return rc;
+    return err_set(err, ERR_UNAVAILABLE, "no nod server at %s: start it with `nod serve` (%.200s)",
+                   remote_where(cli), why.text);
+}
+
+struct rc remote_ask(struct cli *cli, struct arena *arena, const struct query *query,
+                     struct reply *ret_reply, struct err *err)
+{
+    struct http_response response = {0};
+    int64_t timeout_ms = ANSWER_MS_MAX + query->wait_seconds * 1000;
+    CHECK(query->method && query->target.n > 0);
+    if (!cli->client)
+        TRY(remote_client(cli, &cli->client, err));
+    struct rc rc = http_client_call(cli->client, arena, query->method, query->target, query->body,
+                                    timeout_ms, &response, err);
+    if (rc_bad(rc))
+        return unreachable(cli, rc, err);
+    struct reply reply = {.status = response.status, .body = response.body};
+    if (rc_bad(json_parse(arena, response.body, &reply.json, NULL)))
+        reply.json = NULL;
+    *ret_reply = reply;
+    if (response.status >= 400)
+        return refused(cli, arena, &reply, err);
+    if (!reply.json)
+        return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
+    return RC_OK;
+}
+
+struct rc remote_get(struct cli *cli, struct str target, struct reply *ret_reply, struct err *err)
+{
+    return remote_ask(cli, &cli->arena, &(struct query){.method = "GET", .target = target}, ret_reply, err);
+}
+
+struct rc remote_post(struct cli *cli, struct str target, struct str body, struct reply *ret_reply,
+                      struct err *err)
+{
+    struct query query = {.method = "POST", .target = target, .body = body};
+    return remote_ask(cli, &cli->arena, &query, ret_reply, err);
+}
+
+void remote_print(const struct reply *reply)
+{
+    cli_out(reply->body);
+    if (!str_ends(reply->body, STR("\n")))
+        cli_out(STR("\n"));
+}
+
+struct str remote_escape(struct arena *arena, struct str text)
+{
+    static const char plain[] = "-._~";
+    char *out = arena_bytes(arena, text.n * 3 + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (letter || (c && strchr(plain, c))) {
+            out[n++] = (char)c;
+        } else {
+            out[n++] = '%';
+            out[n++] = "0123456789ABCDEF"[c >> 4];
+            out[n++] = "0123456789ABCDEF"[c & 15];
+        }
+    }
+    out[n] = '\0';
+    return (struct str){out, n};
+}
+
+void remote_close(struct cli *cli)
+{
+    if (cli->client)
+        http_client_free(cli->client);
+    cli->client = NULL;
+}

@@ -1,0 +1,140 @@
+/* nod session create, list, show, set. */
+#include "cli/local.h"
+#include "cli/remote.h"
+#include "cli/text.h"
+#include "io/clock.h"
+
+/* TOOL=EFFECT, given any number of times, becomes an object; `none` becomes null. */
+static struct rc put_policies(const struct cli *cli, struct json_out *out, struct err *err)
+{
+    size_t at = 0;
+    const char *value = option_each(cli, "policy", &at);
+    if (!value)
+        return RC_OK;
+    json_key(out, "toolPolicies");
+    json_open(out, '{');
+    for (; value; value = option_each(cli, "policy", &at)) {
+        struct str effect;
+        struct str tool = str_cut(str_of(value), '=', &effect);
+        if (str_empty(tool) || str_empty(effect))
+            return err_set(err, ERR_INVALID, "--policy must be TOOL=allow, TOOL=deny or TOOL=ask, not '%s'", value);
+        json_key_str(out, tool);
+        if (str_is(effect, "none"))
+            json_put_null(out);
+        else
+            json_put_str(out, effect);
+    }
+    json_close(out, '}');
+    return RC_OK;
+}
+
+/* An empty value is a value: it takes the title away. */
+static void put_option(const struct cli *cli, struct json_out *out, const char *key, const char *option)
+{
+    const char *value = option_text(cli, option);
+    if (!value)
+        return;
+    json_key(out, key);
+    json_put_str(out, str_of(value));
+}
+
+static struct rc put_session(struct cli *cli, struct json_out *out, struct err *err)
+{
+    int64_t seconds = -1;
+    TRY(option_time(cli, "timeout", LIMIT_TIMEOUT_SECONDS, &seconds, err));
+    const char *cwd = option_text(cli, "cwd");
+    if (cwd)
+        TRY(local_folder(cli, cwd, &cwd, err));
+    put_option(cli, out, "title", "title");
+    put_option(cli, out, "permissionMode", "mode");
+    json_member(out, "cwd", str_of(cwd));
+    if (seconds >= 0)
+        json_member_i64(out, "approvalTimeoutSeconds", seconds);
+    return put_policies(cli, out, err);
+}
+
+struct rc session_create_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    const char *cwd = option_text(cli, "cwd");
+    TRY(local_folder(cli, cwd ? cwd : ".", &cwd, err));
+    json_open(&out, '{');
+    TRY(put_session(cli, &out, err));
+    if (!option_text(cli, "cwd"))
+        json_member(&out, "cwd", str_of(cwd));
+    if (!option_text(cli, "title"))
+        json_member(&out, "title", local_title(str_of(cwd)));
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, json_text(reply.json, "id")))));
+    return RC_OK;
+}
+
+struct rc session_list_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct table table = {.arena = arena, .columns = 5, .width = cli->width, .color = cli->color};
+    struct reply reply;
+    TRY(remote_get(cli, STR("/api/sessions"), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    table_row(&table, (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
+    const struct json *sessions = json_get(reply.json, "sessions");
+    for (const struct json *s = sessions ? sessions->first : NULL; s; s = s->next)
+        table_row(&table, (struct str[]){text_line(arena, json_text(s, "id")),
+                                         text_time(arena, json_text(s, "createdAt"), clock_wall_ms()),
+                                         text_line(arena, json_text(s, "permissionMode")),
+                                         text_fit(arena, text_line(arena, json_text(s, "title")), 40),
+                                         text_line(arena, json_text(s, "cwd"))});
+    table_write(&buf, &table);
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+static struct rc session_print(struct cli *cli, const struct reply *reply)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    if (cli->json) {
+        remote_print(reply);
+        return RC_OK;
+    }
+    text_json(&buf, reply->json, 0);
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+static struct str session_target(struct cli *cli)
+{
+    struct str id = remote_escape(&cli->arena, str_of(cli->argv[0]));
+    return arena_printf(&cli->arena, "/api/sessions/%.*s", STR_ARG(id));
+}
+
+struct rc session_show_command(struct cli *cli, struct err *err)
+{
+    struct reply reply;
+    TRY(remote_get(cli, session_target(cli), &reply, err));
+    return session_print(cli, &reply);
+}
+
+struct rc session_set_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    json_open(&out, '{');
+    TRY(put_session(cli, &out, err));
+    json_close(&out, '}');
+    if (str_is(buf_str(&body), "{}"))
+        return err_set(err, ERR_INVALID, "nothing to change; see nod session set --help");
+    struct query query = {.method = "PATCH", .target = session_target(cli), .body = buf_str(&body)};
+    TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
+    return session_print(cli, &reply);
+}

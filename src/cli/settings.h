@@ -1,0 +1,149 @@
+/* Every setting of the program, in one table.
+ *
+ * A value comes from a flag, else from the environment, else from the configuration file, else from its
+ * default. The table makes the structure, reads all four, and prints --help, the example file, `nod config`
+ * and the manual: a new setting is one line here. Modules never see this structure, only the values they
+ * need.
+ *
+ * The file holds lines `name = value`; `#` at the start of a line or after a blank begins a comment. An
+ * unknown name, a name given twice or a bad value is an error that says file and line.
+ */
+#ifndef CLI_SETTINGS_H
+#define CLI_SETTINGS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/str.h"
+
+#include <stdint.h>
+
+/* Which commands a setting means something to. */
+enum audience {
+    TALKS = 1,  /* to a server */
+    SERVES = 2, /* is one */
+    KEEPS = 4,  /* opens the store itself */
+    PRINTS = 8, /* words only */
+};
+
+/* Where else than in the environment a setting may stand. */
+enum { IN_FLAGS = 1, IN_FILE = 2 };
+
+/* In a default, DATA and SOCKET stand for the values of those settings.
+ *
+ *    field, kind, name, environment, where, for whom, default, value, words, … */
+#define SETTINGS(X)                                                                                        \
+    X(config, PATH, "config", "NOD_CONFIG", IN_FLAGS, TALKS | SERVES | KEEPS, "", "FILE",                  \
+      "the configuration file; else $XDG_CONFIG_HOME/nod/config or ~/.config/nod/config")                  \
+    X(data, PATH, "data", "NOD_DATA", IN_FLAGS | IN_FILE, TALKS | SERVES | KEEPS, "", "DIR",               \
+      "the data folder; else $XDG_DATA_HOME/nod or ~/.local/share/nod")                                    \
+    X(listen, TEXT, "listen", "NOD_LISTEN", IN_FLAGS | IN_FILE, SERVES, "127.0.0.1:7717", "HOST:PORT",     \
+      "where the server listens; port 0 lets the system choose one")                                       \
+    X(socket, PATH, "socket", "NOD_SOCKET", IN_FLAGS | IN_FILE, TALKS | SERVES, "DATA/nod.sock", "PATH",   \
+      "the server's Unix socket")                                                                          \
+    X(store, TEXT, "store", "NOD_STORE", IN_FLAGS | IN_FILE, SERVES | KEEPS, "sqlite:DATA/nod.db", "URL",  \
+      "where events are kept")                                                                             \
+    X(url, TEXT, "url", "NOD_URL", IN_FLAGS | IN_FILE, TALKS, "unix:SOCKET", "URL",                        \
+      "the server to talk to: http://HOST:PORT or unix:PATH")                                              \
+    X(token, SECRET, "token", "NOD_TOKEN", 0, TALKS, "", "TOKEN",                                          \
+      "the token itself; comes before token-file, unless that is a flag")                                  \
+    X(token_file, PATH, "token-file", "NOD_TOKEN_FILE", IN_FLAGS | IN_FILE, TALKS, "DATA/admin.token",     \
+      "FILE", "the file that holds the token")                                                             \
+    X(session, TEXT, "session", "NOD_SESSION", 0, TALKS, "", "ID",                                         \
+      "the session in which `nod call` asks when it is given none")                                        \
+    X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \
+      SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
+      .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
+    X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
+      "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
+    X(allowed_hosts, TEXT, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
+      "HOST,…", "further names under which the server may be reached, behind a proxy say")               \
+    X(log_level, CHOICE, "log-level", "NOD_LOG_LEVEL", IN_FLAGS | IN_FILE, SERVES, "info", "LEVEL",        \
+      "how much the server says on standard error", .choices = "error|warn|info|debug|trace")              \
+    X(log_format, CHOICE, "log-format", "NOD_LOG_FORMAT", IN_FLAGS | IN_FILE, SERVES, "text", "FORMAT",    \
+      "how it says it", .choices = "text|json")                                                            \
+    X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
+      "play a small scripted agent through the gate")                                                      \
+    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | KEEPS | PRINTS, "no", NULL,                              \
+      "print JSON, for programs")                                                                          \
+    X(color, CHOICE, "color", "NOD_COLOR", IN_FLAGS | IN_FILE, TALKS | KEEPS | PRINTS, "auto", "WHEN",     \
+      "colours; auto: on a terminal, unless NO_COLOR is set", .choices = "auto|always|never")
+
+enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+enum setting_kind {
+    SETTING_PATH,     /* `~/` at its start is the home folder */
+    SETTING_TEXT,
+    SETTING_SECRET,   /* never printed */
+    SETTING_FLAG,     /* yes or no; as a flag it takes no value */
+    SETTING_CHOICE,   /* the number of a word of `choices` */
+    SETTING_DURATION, /* seconds, or with a unit: 90, 90s, 5m, 2h, 7d */
+};
+
+/* What a value of each kind is in C. */
+#define SETTING_TYPE_PATH const char *
+#define SETTING_TYPE_TEXT const char *
+#define SETTING_TYPE_SECRET const char *
+#define SETTING_TYPE_FLAG bool
+#define SETTING_TYPE_CHOICE int
+#define SETTING_TYPE_DURATION int64_t
+
+enum setting_id {
+#define X(field, ...) SETTING_ID_##field,
+    SETTINGS(X)
+#undef X
+    SETTING_COUNT
+};
+
+struct setting {
+    const char *name;
+    const char *environment; /* NULL: none */
+    unsigned where;          /* IN_FLAGS, IN_FILE */
+    unsigned audience;
+    enum setting_kind kind;
+    size_t offset;
+    const char *otherwise;   /* the default */
+    const char *value;       /* what stands for the value in --help; NULL for a flag */
+    const char *words;
+    const char *choices;
+    int64_t min, max;
+};
+
+extern const struct setting settings_table[SETTING_COUNT];
+
+/* In rising strength. */
+enum origin_kind { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG };
+
+struct origin {
+    enum origin_kind kind;
+    const char *file; /* ORIGIN_FILE */
+    unsigned line;
+};
+
+struct settings {
+#define X(field, kind, ...) SETTING_TYPE_##kind field;
+    SETTINGS(X)
+#undef X
+    struct origin origins[SETTING_COUNT];
+    struct arena *arena; /* where the values live */
+    char *(*environment)(const char *name); /* getenv, or a test's */
+};
+
+static inline struct settings settings_init(struct arena *arena, char *(*environment)(const char *name))
+{
+    return (struct settings){.arena = arena, .environment = environment};
+}
+/* Takes a value from one place; a stronger place has the last word, of equals the later one. */
+struct rc settings_take(struct settings *settings, enum setting_id id, struct str text, struct origin origin,
+                        struct err *err);
+/* After the flags: environment, file, defaults. On an error, too, every setting has a value. */
+struct rc settings_load(struct settings *settings, struct err *err);
+/* The setting of that name that may stand there (IN_FLAGS, IN_FILE); SETTING_COUNT when there is none. */
+enum setting_id settings_find(struct str name, unsigned where);
+/* The value and where it comes from, in words; a secret is not told. */
+struct str settings_show(const struct settings *settings, enum setting_id id);
+struct str settings_origin(const struct settings *settings, enum setting_id id);
+/* `90`, `90s`, `5m`, `2h`, `7d` in seconds. */
+bool duration_parse(struct str text, int64_t *ret_seconds);
+
+#endif

@@ -1,0 +1,287 @@
+#include "cli/text.h"
+
+#include "base/stamp.h"
+#include "base/utf8.h"
+
+#include <time.h>
+
+enum { LINE_BYTES_MAX = 4 << 20 };
+
+/* ---- safe text ---- */
+
+struct str text_line(struct arena *arena, struct str s)
+{
+    BUF_SCOPE(buf, LINE_BYTES_MAX);
+    while (!str_empty(s)) {
+        size_t end = str_find(s, '\n');
+        utf8_show(&buf, str_sub(s, 0, end), false);
+        if (end < s.n)
+            buf_puts(&buf, "⏎");
+        s = str_sub(s, end < s.n ? end + 1 : end, s.n);
+    }
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void blanks(struct buf *buf, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        buf_putc(buf, ' ');
+}
+
+void text_block(struct buf *buf, struct str s, unsigned indent)
+{
+    while (!str_empty(s)) {
+        struct str line = str_cut(s, '\n', &s);
+        blanks(buf, indent);
+        utf8_show(buf, line, true);
+        buf_putc(buf, '\n');
+    }
+}
+
+/* A string of several lines is shown as such: that is how a person reads a file's content. */
+static void json_lines(struct buf *buf, struct str s, unsigned indent)
+{
+    buf_puts(buf, "|\n");
+    text_block(buf, s, indent + 2);
+    if (buf->n > 0 && buf->p[buf->n - 1] == '\n')
+        buf->n--;
+}
+
+static void json_value(struct buf *buf, const struct json *value, unsigned indent);
+
+static void json_children(struct buf *buf, const struct json *value, unsigned indent)
+{
+    for (const struct json *child = value->first; child; child = child->next) {
+        buf_putc(buf, '\n');
+        blanks(buf, indent);
+        if (value->type == JSON_OBJECT) {
+            utf8_show(buf, child->key, false);
+            buf_puts(buf, ": ");
+        } else {
+            buf_puts(buf, "- ");
+        }
+        json_value(buf, child, indent);
+    }
+}
+
+static void json_value(struct buf *buf, const struct json *value, unsigned indent)
+{
+    switch (value->type) {
+    case JSON_NULL:
+    case JSON_FALSE:
+    case JSON_TRUE:
+    case JSON_NUMBER: utf8_show(buf, value->raw, false); return;
+    case JSON_STRING:
+        if (str_find(value->text, '\n') < value->text.n)
+            json_lines(buf, value->text, indent);
+        else
+            utf8_show(buf, value->text, false);
+        return;
+    case JSON_ARRAY:
+    case JSON_OBJECT:
+        if (!value->first)
+            buf_puts(buf, value->type == JSON_ARRAY ? "[]" : "{}");
+        else
+            json_children(buf, value, indent + 2);
+        return;
+    }
+    CHECK(false);
+}
+
+void text_json(struct buf *buf, const struct json *value, unsigned indent)
+{
+    bool nested = value->type == JSON_OBJECT || value->type == JSON_ARRAY;
+    if (!nested || !value->first) {
+        blanks(buf, indent);
+        json_value(buf, value, indent);
+    } else {
+        size_t start = buf->n;
+        json_children(buf, value, indent);
+        if (buf->n > start) { /* the line break before the first child */
+            memmove(buf->p + start, buf->p + start + 1, buf->n - start - 1);
+            buf->n--;
+        }
+    }
+    buf_putc(buf, '\n');
+}
+
+/* ---- widths ---- */
+
+static unsigned code_width(uint32_t code)
+{
+    static const struct {
+        uint32_t from, to;
+        unsigned width;
+    } odd[] = {
+        {0x300, 0x36f, 0},    {0x1100, 0x115f, 2}, {0x200b, 0x200f, 0}, {0x20d0, 0x20ff, 0},
+        {0x2e80, 0xa4cf, 2},  {0xac00, 0xd7a3, 2}, {0xf900, 0xfaff, 2}, {0xfe20, 0xfe2f, 0},
+        {0xfe30, 0xfe6f, 2},  {0xff00, 0xff60, 2}, {0xffe0, 0xffe6, 2}, {0x1f300, 0x1f64f, 2},
+        {0x1f680, 0x1f6ff, 2}, {0x1f900, 0x1faff, 2}, {0x20000, 0x3fffd, 2},
+    };
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
+        if (code >= odd[i].from && code <= odd[i].to)
+            return odd[i].width;
+    return 1;
+}
+
+/* The bytes of `s` that fit into `width` columns. */
+static size_t bytes_in(struct str s, unsigned width, unsigned *ret_used)
+{
+    size_t at = 0;
+    unsigned used = 0;
+    while (at < s.n) {
+        uint32_t code = 0;
+        size_t n = utf8_decode(str_sub(s, at, s.n), &code);
+        unsigned more = n ? code_width(code) : 1;
+        if (used + more > width)
+            break;
+        used += more;
+        at += n ? n : 1;
+    }
+    *ret_used = used;
+    return at;
+}
+
+unsigned text_width(struct str s)
+{
+    unsigned used;
+    (void)bytes_in(s, UINT32_MAX / 2, &used);
+    return used;
+}
+
+struct str text_fit(struct arena *arena, struct str s, unsigned width)
+{
+    unsigned used;
+    if (width == 0 || text_width(s) <= width)
+        return s;
+    return arena_printf(arena, "%.*s…", (int)bytes_in(s, width - 1, &used), s.p);
+}
+
+void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width)
+{
+    unsigned column = indent;
+    bool first = true;
+    while (!str_empty(s)) {
+        struct str word = str_cut(s, ' ', &s);
+        unsigned wide = text_width(word);
+        if (!first && column + 1 + wide > width) {
+            buf_putc(buf, '\n');
+            blanks(buf, indent);
+            column = indent;
+        } else if (!first) {
+            buf_putc(buf, ' ');
+            column++;
+        }
+        buf_put(buf, word);
+        column += wide;
+        first = false;
+    }
+    buf_putc(buf, '\n');
+}
+
+/* ---- times ---- */
+
+struct str text_age(struct arena *arena, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        char unit;
+    } units[] = {{86400000, 'd'}, {3600000, 'h'}, {60000, 'm'}, {1000, 's'}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (ms >= units[i].ms)
+            return arena_printf(arena, "%lld%c", (long long)(ms / units[i].ms), units[i].unit);
+    return STR("now");
+}
+
+struct str text_time(struct arena *arena, struct str at, int64_t now_ms)
+{
+    int64_t at_ms;
+    struct tm then, today;
+    if (!stamp_parse(at, &at_ms))
+        return text_line(arena, at);
+    time_t then_s = (time_t)(at_ms / 1000);
+    time_t now_s = (time_t)(now_ms / 1000);
+    if (!localtime_r(&then_s, &then) || !localtime_r(&now_s, &today))
+        return text_line(arena, at);
+    bool same_day = then.tm_year == today.tm_year && then.tm_yday == today.tm_yday;
+    char text[40];
+    size_t n = strftime(text, sizeof text, same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &then);
+    return arena_str(arena, (struct str){text, n});
+}
+
+struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct str s)
+{
+    static const char *const codes[] = {
+        [TINT_NONE] = "",    [TINT_BOLD] = "1",    [TINT_DIM] = "2",   [TINT_RED] = "31",
+        [TINT_GREEN] = "32", [TINT_YELLOW] = "33", [TINT_CYAN] = "36",
+    };
+    CHECK(tint < sizeof codes / sizeof *codes);
+    if (!color || tint == TINT_NONE)
+        return s;
+    return arena_printf(arena, "\033[%sm%.*s\033[0m", codes[tint], STR_ARG(s));
+}
+
+/* ---- calls ---- */
+
+struct str text_summary(struct arena *arena, const struct json *input)
+{
+    static const char *const telling[] = {"command", "file_path",     "notebook_path", "path", "url",
+                                          "pattern", "query", "prompt", "description"};
+    for (size_t i = 0; i < sizeof telling / sizeof *telling; i++) {
+        struct str text = json_text(input, telling[i]);
+        if (!str_empty(text))
+            return text_line(arena, text);
+    }
+    return input ? text_line(arena, input->raw) : STR("");
+}
+
+/* ---- tables ---- */
+
+struct table_row {
+    struct str cells[TABLE_COLUMNS_MAX];
+    struct table_row *next;
+};
+
+void table_row(struct table *table, const struct str *cells)
+{
+    CHECK(table->arena && table->columns > 0 && table->columns <= TABLE_COLUMNS_MAX);
+    struct table_row *row = arena_new(table->arena, struct table_row);
+    for (unsigned i = 0; i < table->columns; i++)
+        row->cells[i] = cells[i];
+    if (table->last)
+        table->last->next = row;
+    else
+        table->first = row;
+    table->last = row;
+}
+
+static void row_write(struct buf *buf, const struct table *table, const struct table_row *row,
+                      const unsigned *widths)
+{
+    bool heading = row == table->first;
+    unsigned column = 0;
+    for (unsigned i = 0; i < table->columns; i++) {
+        bool last = i + 1 == table->columns;
+        unsigned room = last && table->width > column + 8 ? table->width - column : 0;
+        struct str cell = last ? text_fit(table->arena, row->cells[i], room) : row->cells[i];
+        unsigned wide = text_width(cell);
+        buf_put(buf, text_tinted(table->arena, table->color && heading, TINT_DIM, cell));
+        if (!last)
+            blanks(buf, widths[i] - wide + 2);
+        column += widths[i] + 2;
+    }
+    buf_putc(buf, '\n');
+}
+
+void table_write(struct buf *buf, const struct table *table)
+{
+    unsigned widths[TABLE_COLUMNS_MAX] = {0};
+    for (const struct table_row *row = table->first; row; row = row->next)
+        for (unsigned i = 0; i < table->columns; i++) {
+            unsigned wide = text_width(row->cells[i]);
+            if (wide > widths[i])
+                widths[i] = wide;
+        }
+    for (const struct table_row *row = table->first; row; row = row->next)
+        row_write(buf, table, row, widths);
+}

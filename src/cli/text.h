@@ -1,0 +1,54 @@
+/* Text for a terminal. Pure: what time it is and how wide the terminal is are arguments.
+ *
+ * Whatever came from outside passes through text_line, text_block or text_json before it is printed:
+ * hidden characters are shown, never obeyed.
+ */
+#ifndef CLI_TEXT_H
+#define CLI_TEXT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/json.h"
+
+enum { TEXT_BYTES_MAX = 16 << 20 };
+
+enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_RED, TINT_GREEN, TINT_YELLOW, TINT_CYAN };
+
+/* One safe line; line breaks are shown as ⏎. */
+struct str text_line(struct arena *arena, struct str s);
+/* Safe lines, each with this many blanks before it and a line break after it. */
+void text_block(struct buf *buf, struct str s, unsigned indent);
+/* A JSON value, spread over lines; texts are shown safe, numbers as they came. */
+void text_json(struct buf *buf, const struct json *value, unsigned indent);
+/* Columns that safe text takes on a terminal. */
+unsigned text_width(struct str s);
+/* At most `width` columns; … says that something is missing. 0: all of it. */
+struct str text_fit(struct arena *arena, struct str s, unsigned width);
+/* Words at `indent`, broken at blanks before `width`; the first line starts where the buffer stands. */
+void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width);
+/* 5s, 3m, 2h, 4d. */
+struct str text_age(struct arena *arena, int64_t ms);
+/* 14:03:05, or with the date when it is not of the same day as `now_ms`, in local time; `at` is RFC 3339. */
+struct str text_time(struct arena *arena, struct str at, int64_t now_ms);
+struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct str s);
+
+/* What a call would do, in one line: the telling part of its input. */
+struct str text_summary(struct arena *arena, const struct json *input);
+
+/* ---- tables ---- */
+enum { TABLE_COLUMNS_MAX = 8 };
+
+struct table {
+    struct arena *arena;
+    unsigned columns;
+    unsigned width;    /* of the terminal; 0: rows are never cut */
+    bool color;
+    struct table_row *first, *last;
+};
+
+/* Safe texts, one per column; the first row is the heading. */
+void table_row(struct table *table, const struct str *cells);
+/* Columns are as wide as they need; the last gives way. */
+void table_write(struct buf *buf, const struct table *table);
+
+#endif

@@ -1,0 +1,71 @@
+/* nod token create, list, revoke. */
+#include "cli/remote.h"
+#include "cli/text.h"
+#include "event/token.h"
+#include "io/clock.h"
+
+struct rc token_create_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct arena *arena = &cli->arena;
+    struct reply reply;
+    const char *role = option_text(cli, "role");
+    const char *name = option_text(cli, "name");
+    if (!role || role_parse(str_of(role)) == ROLE_NONE)
+        return err_set(err, ERR_INVALID, "say --role admin, approver, agent or viewer");
+    if (!name || !name[0])
+        return err_set(err, ERR_INVALID, "say --name: decisions are recorded under it");
+    json_open(&out, '{');
+    json_member(&out, "role", str_of(role));
+    json_member(&out, "name", str_of(name));
+    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    cli_note("token %.*s for %s, role %s; it is shown only now:", STR_ARG(text_line(arena, json_text(reply.json, "id"))),
+             text_line(arena, str_of(name)).p, role);
+    cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "token")))));
+    return RC_OK;
+}
+
+struct rc token_list_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
+    struct reply reply;
+    TRY(remote_get(cli, STR("/api/tokens"), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    table_row(&table, (struct str[]){STR("TOKEN"), STR("ROLE"), STR("NAME"), STR("MADE"), STR("REVOKED"),
+                                     STR("SESSION")});
+    const struct json *tokens = json_get(reply.json, "tokens");
+    for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
+        table_row(&table, (struct str[]){text_line(arena, json_text(t, "id")), text_line(arena, json_text(t, "role")),
+                                         text_fit(arena, text_line(arena, json_text(t, "name")), 32),
+                                         text_time(arena, json_text(t, "createdAt"), clock_wall_ms()),
+                                         text_time(arena, json_text(t, "revokedAt"), clock_wall_ms()),
+                                         text_line(arena, json_text(t, "sessionId"))});
+    table_write(&buf, &table);
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+struct rc token_revoke_command(struct cli *cli, struct err *err)
+{
+    struct query query = {.method = "DELETE"};
+    struct reply reply;
+    query.target = arena_printf(&cli->arena, "/api/tokens/%s", remote_escape(&cli->arena, str_of(cli->argv[0])).p);
+    TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_note("%s is revoked", text_line(&cli->arena, str_of(cli->argv[0])).p);
+    return RC_OK;
+}

@@ -1,0 +1,171 @@
+#include "cli/view.h"
+
+#include "base/stamp.h"
+#include "io/clock.h"
+
+enum { NAMED_MAX = 4 };
+
+struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
+                        struct err *err)
+{
+    struct query query = {.method = "GET", .target = STR("/api/approvals/pending")};
+    if (session)
+        query.target = arena_printf(arena, "/api/sessions/%s/approvals/pending",
+                                       remote_escape(arena, str_of(session)).p);
+    TRY(remote_ask(cli, arena, &query, ret_reply, err));
+    const struct json *list = json_get(ret_reply->json, "pendingApprovals");
+    if (!list || list->type != JSON_ARRAY)
+        return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
+    return RC_OK;
+}
+
+struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call, struct err *err)
+{
+    const struct json *list = json_get(pending, "pendingApprovals");
+    const struct json *found = NULL;
+    unsigned exact = 0, hits = 0;
+    BUF_SCOPE(names, 300);
+    for (const struct json *call = list ? list->first : NULL; call; call = call->next) {
+        struct str name = json_text(call, "toolCallId");
+        if (!str_starts(name, str_of(id)))
+            continue;
+        bool whole = str_is(name, id);
+        exact += whole;
+        hits++;
+        if (whole || !exact)
+            found = call;
+        if (hits <= NAMED_MAX)
+            buf_printf(&names, "%s%.*s of session %.*s", hits > 1 ? ", " : "", STR_ARG(name),
+                       STR_ARG(json_text(call, "sessionId")));
+    }
+    if (exact > 1 || (exact == 0 && hits > 1))
+        return err_set(err, ERR_AMBIGUOUS, "'%s' may be any of %u waiting calls (%s%s); use --session or more letters",
+                       id, hits, buf_c(&names), hits > NAMED_MAX ? ", …" : "");
+    *ret_call = found;
+    return RC_OK;
+}
+
+struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err)
+{
+    struct arena *arena = &cli->arena;
+    struct reply pending;
+    const struct json *found = NULL;
+    struct str target = arena_printf(arena, "/api/tool-calls/%s", remote_escape(arena, str_of(id)).p);
+    struct err first = {0};
+    struct rc rc = remote_get(cli, target, ret_reply, &first);
+    if (rc.code == ERR_NOT_FOUND && rc_ok(view_pending(cli, arena, NULL, &pending, NULL)))
+        TRY(view_match(pending.json, id, &found, err));
+    if (!found) {
+        if (err)
+            *err = first;
+        return rc;
+    }
+    target = arena_printf(arena, "/api/tool-calls/%s?session=%s",
+                          remote_escape(arena, json_text(found, "toolCallId")).p,
+                          remote_escape(arena, json_text(found, "sessionId")).p);
+    return remote_get(cli, target, ret_reply, err);
+}
+
+struct str view_summary(struct arena *arena, const struct json *call)
+{
+    struct str summary = json_text(call, "summary");
+    if (!str_empty(summary))
+        return text_line(arena, summary);
+    return text_summary(arena, json_get(json_get(call, "toolCall"), "input"));
+}
+
+struct str view_line(struct arena *arena, const struct json *call)
+{
+    struct str name = text_line(arena, json_text(json_get(call, "toolCall"), "name"));
+    return arena_printf(arena, "%.*s %.*s", STR_ARG(name), STR_ARG(view_summary(arena, call)));
+}
+
+struct str view_title(struct arena *arena, const struct json *sessions, struct str session)
+{
+    const struct json *list = json_get(sessions, "sessions");
+    for (const struct json *s = list ? list->first : NULL; s; s = s->next)
+        if (str_eq(json_text(s, "id"), session))
+            return text_line(arena, json_text(s, "title"));
+    return STR("");
+}
+
+struct str view_decision(struct arena *arena, const struct json *object)
+{
+    const struct json *by = json_get(object, "decidedBy");
+    struct str decision = text_line(arena, json_text(object, "decision"));
+    struct str actor = json_text(by ? by : object, "actor");
+    struct str kind = json_text(by, "kind");
+    struct str rule = json_text(by, "rule");
+    struct str who = text_line(arena, str_empty(actor) ? kind : actor);
+    if (str_empty(who))
+        return decision;
+    if (!str_empty(rule))
+        return arena_printf(arena, "%.*s by %.*s: %.*s", STR_ARG(decision), STR_ARG(who),
+                            STR_ARG(text_line(arena, rule)));
+    return arena_printf(arena, "%.*s by %.*s", STR_ARG(decision), STR_ARG(who));
+}
+
+/* ---- one call in full ---- */
+
+static void field(struct buf *buf, const struct cli *cli, const char *name, struct str value)
+{
+    ARENA_SCOPE(arena);
+    if (str_empty(value))
+        return;
+    struct str label = arena_printf(&arena, "%-10s", name);
+    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, label));
+    buf_put(buf, text_line(&arena, value));
+    buf_putc(buf, '\n');
+}
+
+static void block(struct buf *buf, const struct cli *cli, const char *name, const struct json *value)
+{
+    ARENA_SCOPE(arena);
+    if (!value || value->type == JSON_NULL)
+        return;
+    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, str_of(name)));
+    buf_putc(buf, '\n');
+    text_json(buf, value, 2);
+}
+
+static void asked(struct buf *buf, const struct cli *cli, const struct json *call)
+{
+    ARENA_SCOPE(arena);
+    int64_t at_ms, now_ms = clock_wall_ms();
+    struct str at = json_text(call, "requestedAt");
+    if (!stamp_parse(at, &at_ms))
+        return;
+    struct str age = text_age(&arena, now_ms - at_ms);
+    field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s ago)", STR_ARG(text_time(&arena, at, now_ms)),
+                                          STR_ARG(age)));
+    struct str deadline = json_text(call, "deadline");
+    if (!str_empty(deadline))
+        field(buf, cli, "until", text_time(&arena, deadline, now_ms));
+}
+
+void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title)
+{
+    ARENA_SCOPE(arena);
+    const struct json *tool = json_get(call, "toolCall");
+    const struct json *reason = json_get(call, "reason");
+    const struct json *preview = json_get(call, "preview");
+    struct str session = text_line(&arena, json_text(call, "sessionId"));
+    if (!str_empty(title))
+        session = arena_printf(&arena, "%.*s (%.*s)", STR_ARG(session), STR_ARG(title));
+    field(buf, cli, "call", json_text(call, "toolCallId"));
+    field(buf, cli, "session", session);
+    field(buf, cli, "thread", json_text(call, "threadId"));
+    asked(buf, cli, call);
+    field(buf, cli, "status", json_text(call, "status"));
+    field(buf, cli, "decision", view_decision(&arena, call));
+    field(buf, cli, "feedback", json_text(call, "feedback"));
+    if (reason && reason->type == JSON_OBJECT)
+        field(buf, cli, "reason", json_text(reason, "why"));
+    else
+        field(buf, cli, "reason", json_text(call, "reason"));
+    field(buf, cli, "tool", json_text(tool, "name"));
+    block(buf, cli, "input", json_get(tool, "input"));
+    block(buf, cli, "edited input", json_get(call, "updatedInput"));
+    if (!str_is(json_text(preview, "type"), "generic"))
+        block(buf, cli, "preview", preview);
+}

@@ -1,0 +1,26 @@
+/* Calls, as people see them. */
+#ifndef CLI_VIEW_H
+#define CLI_VIEW_H
+
+#include "cli/remote.h"
+#include "cli/text.h"
+
+/* The waiting calls (of a session, when one is given), oldest first: {"pendingApprovals":[…]}. */
+struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
+                        struct err *err);
+/* The only waiting call whose id is or begins with `id`; NULL when there is none. Several are
+ * ERR_AMBIGUOUS, with words that list them. */
+struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call, struct err *err);
+/* One call by its id, or the beginning of the id of a waiting one, as GET /api/tool-calls shows it. */
+struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
+/* What it would do, in one line; with its tool. */
+struct str view_summary(struct arena *arena, const struct json *call);
+struct str view_line(struct arena *arena, const struct json *call);
+/* A waiting call in full. `title` of its session may be empty. */
+void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title);
+/* `allow_once by alice`, from {"decision","actor"} or a gate's reply. */
+struct str view_decision(struct arena *arena, const struct json *object);
+/* The title of a session within {"sessions":[…]}. */
+struct str view_title(struct arena *arena, const struct json *sessions, struct str session);
+
+#endif

@@ -1,0 +1,114 @@
+/* Help, printed from the tables. */
+#include "cli/words.h"
+
+#include "cli/exits.h"
+#include "cli/text.h"
+
+enum { NAME_COLUMN = 18, OPTION_COLUMN = 26, WIDTH_MAX = 100 };
+
+static unsigned usable(unsigned width)
+{
+    if (width == 0)
+        return 80;
+    return width < WIDTH_MAX ? width : WIDTH_MAX;
+}
+
+/* A term, and its words beside it, or below when the term is long. */
+static void entry(struct buf *buf, struct str term, const char *words, unsigned column, unsigned width)
+{
+    unsigned used = text_width(term) + 2;
+    buf_puts(buf, "  ");
+    buf_put(buf, term);
+    if (used + 2 > column) {
+        buf_putc(buf, '\n');
+        used = 0;
+    }
+    for (; used < column; used++)
+        buf_putc(buf, ' ');
+    text_wrap(buf, str_of(words), column, width);
+}
+
+void words_group(struct buf *buf, struct str word, unsigned width)
+{
+    for (const struct command *c = commands; c->name; c++) {
+        struct str rest;
+        if (str_empty(word) || str_eq(str_cut(str_of(c->name), ' ', &rest), word))
+            entry(buf, str_of(c->name), c->summary, NAME_COLUMN, usable(width));
+    }
+}
+
+void words_all(struct buf *buf, unsigned width)
+{
+    buf_puts(buf, "nod stands between AI agents and the world: an agent asks before it uses a tool,\n"
+                  "rules answer, or a person nods.\n\nUsage: nod COMMAND [OPTION...] [OPERAND...]\n\n");
+    words_group(buf, STR_NONE, width);
+    buf_puts(buf, "\nnod COMMAND --help explains one command, nod config shows every setting.\n");
+}
+
+static void option_entry(struct buf *buf, const struct option *option, unsigned width)
+{
+    BUF_SCOPE(term, 256);
+    if (option->letter)
+        buf_printf(&term, "-%c, --%s", option->letter, option->name);
+    else
+        buf_printf(&term, "    --%s", option->name);
+    if (option->value && option->value[0] == '[')
+        buf_printf(&term, "[=%s", option->value + 1);
+    else if (option->value)
+        buf_printf(&term, " %s", option->value);
+    entry(buf, buf_str(&term), option->words, OPTION_COLUMN, width);
+}
+
+static void setting_entry(struct buf *buf, const struct setting *setting, unsigned width)
+{
+    BUF_SCOPE(term, 256);
+    BUF_SCOPE(words, 1024);
+    if (setting->where & IN_FLAGS)
+        buf_printf(&term, "    --%s%s%s", setting->name, setting->value ? " " : "",
+                   setting->value ? setting->value : "");
+    else
+        buf_printf(&term, "    %s", setting->environment);
+    buf_puts(&words, setting->words);
+    if (setting->choices)
+        buf_printf(&words, "; %s", setting->choices);
+    if (setting->otherwise[0] && setting->kind != SETTING_FLAG)
+        buf_printf(&words, " (%s)", setting->otherwise);
+    if (setting->environment && (setting->where & IN_FLAGS))
+        buf_printf(&words, " [%s]", setting->environment);
+    entry(buf, buf_str(&term), buf_c(&words), OPTION_COLUMN, width);
+}
+
+static void exit_entries(struct buf *buf, const struct command *command)
+{
+    buf_puts(buf, "\nExit status:\n");
+#define X(status, exit, words) buf_printf(buf, "  %2d  %s\n", exit, words);
+    if (command->run == call_command) {
+        CALL_EXITS(X)
+    }
+#undef X
+#define X(exit, words) \
+    if (exit > 0 || command->run != call_command) \
+        buf_printf(buf, "  %2d  %s\n", exit, words);
+    EXITS(X)
+#undef X
+}
+
+void words_command(struct buf *buf, const struct command *command, unsigned width)
+{
+    width = usable(width);
+    buf_printf(buf, "nod %s: %s\n\nUsage: nod %s [OPTION...]%s%s\n", command->name, command->summary, command->name,
+               command->operands[0] ? " " : "", command->operands);
+    if (command->details[0]) {
+        buf_putc(buf, '\n');
+        text_wrap(buf, str_of(command->details), 0, width);
+    }
+    if (command->options->name)
+        buf_puts(buf, "\nOptions:\n");
+    for (const struct option *o = command->options; o->name; o++)
+        option_entry(buf, o, width);
+    buf_puts(buf, "\nSettings (also from the environment and the file that nod config names):\n");
+    for (int i = 0; i < SETTING_COUNT; i++)
+        if (settings_table[i].audience & command->audience)
+            setting_entry(buf, &settings_table[i], width);
+    exit_entries(buf, command);
+}

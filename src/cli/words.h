@@ -1,0 +1,26 @@
+/* Words: the help of a command, and what someone may have meant. Pure. */
+#ifndef CLI_WORDS_H
+#define CLI_WORDS_H
+
+#include "base/buf.h"
+#include "cli/cli.h"
+
+/* The command of that name (also of two words); NULL when there is none. */
+const struct command *command_find(struct str name);
+/* Whether commands of two words begin with this one. */
+bool command_group(struct str word);
+/* The nearest command, or option of a command, to a word that is none; empty when none is near. */
+struct str command_nearest(struct arena *arena, struct str word);
+const char *option_nearest(const struct command *command, struct str word);
+/* How many single-letter changes make one word of the other. */
+unsigned word_distance(struct str a, struct str b);
+
+/* The least and the most operands a command takes. */
+void command_operands(const struct command *command, int *ret_min, int *ret_max);
+
+/* `nod help`, the commands of a group, and one command. `width` 0 means 80. */
+void words_all(struct buf *buf, unsigned width);
+void words_group(struct buf *buf, struct str word, unsigned width);
+void words_command(struct buf *buf, const struct command *command, unsigned width);
+
+#endif

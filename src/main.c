@@ -1,0 +1,29 @@
+/* Finds the command, runs it, turns its error into words and an exit status. */
+#include "base/utf8.h"
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+/* The words may quote what came from outside. */
+static void complain(const struct err *err)
+{
+    BUF_SCOPE(buf, 16 << 10);
+    utf8_show(&buf, str_of(err->text), false);
+    (void)fprintf(stderr, "nod: %s\n", buf_c(&buf));
+}
+
+int main(int argc, char **argv)
+{
+    __attribute__((cleanup(cli_done))) struct cli cli = {0};
+    struct err err = {0};
+    struct rc rc = cli_read(&cli, argc, argv, &err);
+    if (rc_ok(rc))
+        rc = cli_run(&cli, &err);
+    if (rc_bad(rc))
+        complain(&err);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("nod: standard output");
+        return 1;
+    }
+    return rc_bad(rc) ? err_exit(rc.code) : cli.status;
+}
