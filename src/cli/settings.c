@@ -7,7 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
-enum { CONFIG_BYTES_MAX = 256 << 10, SETTING_TEXT_MAX = 16 << 10 };
+enum { CONFIG_BYTES_MAX = 256 << 10, LIST_ITEMS_MAX = 256, SETTING_TEXT_MAX = 16 << 10 };
 
 const struct setting settings_table[SETTING_COUNT] = {
 #define X(field_, kind_, name_, environment_, where_, audience_, otherwise_, value_, words_, ...) \
@@ -31,12 +31,14 @@ union value {
     bool flag;
     int choice;
     int64_t duration;
+    struct setting_list list;
 };
 
 static const size_t value_bytes[] = {
     [SETTING_PATH] = sizeof(const char *),   [SETTING_TEXT] = sizeof(const char *),
     [SETTING_SECRET] = sizeof(const char *), [SETTING_FLAG] = sizeof(bool),
     [SETTING_CHOICE] = sizeof(int),          [SETTING_DURATION] = sizeof(int64_t),
+    [SETTING_LIST] = sizeof(struct setting_list),
 };
 
 bool duration_parse(struct str text, int64_t *ret_seconds)
@@ -92,6 +94,20 @@ static struct str choice_name(const char *choices, int number)
     return word;
 }
 
+static struct setting_list list_parse(struct arena *arena, struct str text)
+{
+    struct setting_list list = {.items = arena_array(arena, const char *, LIST_ITEMS_MAX)};
+    size_t start = 0;
+    for (size_t i = 0; i <= text.n && list.count < LIST_ITEMS_MAX; i++) {
+        if (i < text.n && text.p[i] != ',' && text.p[i] != ' ')
+            continue;
+        if (i > start)
+            list.items[list.count++] = arena_c(arena, str_sub(text, start, i));
+        start = i + 1;
+    }
+    return list;
+}
+
 static const char *home_folder(const struct settings *settings)
 {
     const char *home = settings->environment("HOME");
@@ -122,6 +138,9 @@ static struct rc value_parse(const struct settings *settings, const struct setti
     case SETTING_TEXT:
     case SETTING_SECRET:
         ret_value->text = arena_c(arena, text);
+        return RC_OK;
+    case SETTING_LIST:
+        ret_value->list = list_parse(arena, text);
         return RC_OK;
     case SETTING_FLAG:
         if (flag_parse(text, &ret_value->flag))
@@ -329,6 +348,14 @@ static struct str duration_show(struct arena *arena, int64_t seconds)
     return arena_printf(arena, "%llds", (long long)seconds);
 }
 
+static struct str list_show(struct arena *arena, const struct setting_list *list)
+{
+    struct str shown = STR("");
+    for (size_t i = 0; i < list->count; i++)
+        shown = arena_printf(arena, "%.*s%s%s", STR_ARG(shown), i ? "," : "", list->items[i]);
+    return shown;
+}
+
 struct str settings_show(const struct settings *settings, enum setting_id id)
 {
     CHECK(id < SETTING_COUNT);
@@ -341,6 +368,7 @@ struct str settings_show(const struct settings *settings, enum setting_id id)
     case SETTING_FLAG: return *(const bool *)at ? STR("yes") : STR("no");
     case SETTING_CHOICE: return choice_name(setting->choices, *(const int *)at);
     case SETTING_DURATION: return duration_show(settings->arena, *(const int64_t *)at);
+    case SETTING_LIST: return list_show(settings->arena, at);
     }
     CHECK(false);
     return STR_NONE;

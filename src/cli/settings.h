@@ -56,7 +56,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
     X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
       "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
-    X(allowed_hosts, TEXT, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
+    X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
       "HOST,…", "further names under which the server may be reached, behind a proxy say")               \
     X(log_level, CHOICE, "log-level", "NOD_LOG_LEVEL", IN_FLAGS | IN_FILE, SERVES, "info", "LEVEL",        \
       "how much the server says on standard error", .choices = "error|warn|info|debug|trace")              \
@@ -71,6 +71,11 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
+struct setting_list {
+    const char **items;
+    size_t count;
+};
+
 enum setting_kind {
     SETTING_PATH,     /* `~/` at its start is the home folder */
     SETTING_TEXT,
@@ -78,6 +83,7 @@ enum setting_kind {
     SETTING_FLAG,     /* yes or no; as a flag it takes no value */
     SETTING_CHOICE,   /* the number of a word of `choices` */
     SETTING_DURATION, /* seconds, or with a unit: 90, 90s, 5m, 2h, 7d */
+    SETTING_LIST,     /* words, with commas or blanks between them */
 };
 
 /* What a value of each kind is in C. */
@@ -87,6 +93,7 @@ enum setting_kind {
 #define SETTING_TYPE_FLAG bool
 #define SETTING_TYPE_CHOICE int
 #define SETTING_TYPE_DURATION int64_t
+#define SETTING_TYPE_LIST struct setting_list
 
 enum setting_id {
 #define X(field, ...) SETTING_ID_##field,
