@@ -1,0 +1,43 @@
+# The front door. Each target installs what it needs (Debian packages), says so, and is quick when nothing is
+# missing. The build itself is in CMakeLists.txt; what is installed is in dev/setup.
+BUILD ?= build
+JOBS ?= $(shell nproc)
+
+.PHONY: help run build test test-asan test-tsan bench crash fuzz tidy install clean
+
+help:                ## what this can do
+	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
+
+run: build           ## build and start Nod with something to answer
+	@$(BUILD)/nod serve --demo
+
+build:               ## build build/nod and nothing else
+	@dev/setup build
+	@cmake -S . -B $(BUILD) -G Ninja -DNOD_TESTS=OFF >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@ninja -C $(BUILD) -j$(JOBS) nod | tail -1
+
+test: build          ## every test: unit, contract, conversations, crash, fuzz corpus, style
+	@dev/setup test
+	@dev/test
+
+bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
+	@dev/setup bench
+	@dev/bench
+
+crash: build         ## kill -9 under load, then an independent check of the promises
+	@dev/setup test
+	@python3 tests/crash/crash.py --rounds $(or $(ROUNDS),100) $(CRASH_ARGS)
+
+fuzz:                ## fuzz every parser, SECONDS each (60)
+	@dev/setup test
+	@dev/fuzz $(or $(SECONDS),60)
+
+tidy:                ## who may include whom, sizes, banned words
+	@python3 dev/tidy
+
+install: build       ## into DESTDIR/PREFIX (/usr/local)
+	@cmake --install $(BUILD) --prefix $(DESTDIR)$(or $(PREFIX),/usr/local)
+
+clean:               ## remove what was built
+	@rm -rf build build-*

@@ -1,0 +1,362 @@
+/* The demo: a small scripted agent that really asks and really acts, in a scratch folder.
+ *
+ * It is a client like any other: it has an agent's token, asks over the Unix socket, follows the session's
+ * events for the answers, does what was allowed, and reports what came of it.
+ */
+#include "base/id.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "cli/remote.h"
+#include "http/http.h"
+#include "io/file.h"
+#include "serve/serve.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- the process that `serve --demo` starts ---- */
+
+struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err)
+{
+    char *argv[] = {"nod", "demo", "--data", (char *)settings->data, "--socket", (char *)settings->socket, NULL};
+    int failed = posix_spawn(&child->pid, "/proc/self/exe", NULL, NULL, argv, environ);
+    if (failed) {
+        child->pid = 0;
+        return err_set(err, ERR_IO, "cannot start the demo: %s", strerror(failed));
+    }
+    return RC_OK;
+}
+
+void demo_stop(struct demo_child *child)
+{
+    if (child->pid <= 0)
+        return;
+    (void)kill(child->pid, SIGTERM);
+    (void)waitpid(child->pid, NULL, 0);
+    child->pid = 0;
+}
+
+/* ---- the script ---- */
+
+struct step {
+    const char *id;
+    const char *tool;
+    const char *input;   /* %s stands for the folder */
+    const char *say;     /* what the agent is up to */
+    const char *run;     /* the command it would really run; NULL: write `text` to `file`, or nothing */
+    const char *file;
+    const char *text;
+};
+
+/* Steps of one round are asked at once; the next round begins when all are answered. */
+static const struct step rounds[][3] = {
+    {{"demo-1", "Read", "{\"file_path\":\"%s/README.md\"}", "looks at README.md", NULL, NULL, NULL}},
+    {{"demo-2", "Bash", "{\"command\":\"make test\",\"description\":\"Run the tests\"}", "wants to run the tests",
+      "make -s test", NULL, NULL},
+     {"demo-3", "Write", "{\"file_path\":\"%s/CHANGES.md\",\"content\":\"# 1.1\\n- greets in two languages\\n\"}",
+      "wants to write CHANGES.md", NULL, "CHANGES.md", "# 1.1\n- greets in two languages\n"}},
+    {{"demo-4", "TodoWrite", "{\"todos\":[{\"content\":\"publish 1.1\",\"status\":\"pending\"}]}",
+      "notes what is left to do", NULL, NULL, NULL}},
+    {{"demo-5", "Bash", "{\"command\":\"rm -rf old && ls\",\"description\":\"Clean up\"}",
+      "wants to clean up", "rm -rf old && ls", NULL, NULL}},
+};
+
+enum { ROUNDS = sizeof rounds / sizeof *rounds, STEPS_MAX = 3 };
+
+struct player {
+    struct cli *cli;
+    struct http_client *client;
+    const char *token; /* the agent's own */
+    struct arena *arena;
+    struct str session, thread;
+    char folder[64];
+    uint64_t after;
+    const struct step *round;
+    bool answered[STEPS_MAX];
+    unsigned open;
+    bool first;
+};
+
+static void say(const char *mark, struct str text)
+{
+    BUF_SCOPE(buf, 64 << 10);
+    utf8_show(&buf, text, false);
+    (void)printf("%s %s\n", mark, buf_c(&buf));
+    (void)fflush(stdout);
+}
+
+/* A request that outlives restarts of the server. */
+static struct rc ask_server(struct player *p, const char *method, struct str target, struct str body,
+                            const struct json **ret_answer, struct err *err)
+{
+    for (;;) {
+        struct http_response response;
+        struct rc rc = http_client_call(p->client, p->arena, method, target, body, 0, &response, err);
+        if (rc.code == ERR_UNAVAILABLE || (rc_ok(rc) && response.status == 503)) {
+            (void)usleep(300000);
+            continue;
+        }
+        TRY(rc);
+        TRY(json_parse(p->arena, response.body, ret_answer, err));
+        if (response.status >= 400)
+            return err_set(err, ERR_INTERNAL, "the server answered %d: %.*s", response.status,
+                           STR_ARG(json_text(json_get(*ret_answer, "error"), "message")));
+        return RC_OK;
+    }
+}
+
+static struct str put_folder(struct player *p, const char *template)
+{
+    BUF_SCOPE(buf, 64 << 10);
+    const char *at = strstr(template, "%s");
+    if (!at)
+        return str_of(template);
+    buf_put(&buf, (struct str){template, (size_t)(at - template)});
+    buf_puts(&buf, p->folder);
+    buf_puts(&buf, at + 2);
+    return arena_str(p->arena, buf_str(&buf));
+}
+
+static struct rc write_file(struct player *p, const char *name, const char *text, struct err *err)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", p->folder, name);
+    return file_write_private(path, str_of(text), err);
+}
+
+static struct rc make_project(struct player *p, struct err *err)
+{
+    (void)snprintf(p->folder, sizeof p->folder, "/tmp/nod-demo-XXXXXX");
+    if (!mkdtemp(p->folder))
+        return err_set(err, ERR_IO, "cannot make a scratch folder: %s", strerror(errno));
+    TRY(write_file(p, "README.md", "# greet\nSays hello.\n", err));
+    return write_file(p, "Makefile", "test:\n\t@echo 'hello, world'\n\t@echo '1 passed, 0 failed'\n", err);
+}
+
+/* ---- acting ---- */
+
+static struct str run(struct player *p, const char *command)
+{
+    int ends[2];
+    pid_t pid;
+    char output[2048];
+    size_t n = 0;
+    char *argv[] = {"sh", "-c", (char *)command, NULL};
+    posix_spawn_file_actions_t actions;
+    if (pipe(ends) != 0)
+        return STR("cannot make a pipe");
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawn_file_actions_addchdir_np(&actions, p->folder);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    (void)posix_spawn_file_actions_addclose(&actions, ends[0]);
+    int failed = posix_spawnp(&pid, "sh", &actions, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)close(ends[1]);
+    while (!failed && n < sizeof output) {
+        ssize_t got = read(ends[0], output + n, sizeof output - n);
+        if (got <= 0)
+            break;
+        n += (size_t)got;
+    }
+    (void)close(ends[0]);
+    if (failed)
+        return STR("cannot start sh");
+    (void)waitpid(pid, NULL, 0);
+    return arena_str(p->arena, (struct str){output, n});
+}
+
+static struct str act(struct player *p, const struct step *step)
+{
+    struct err err;
+    if (step->run)
+        return run(p, step->run);
+    if (step->file && rc_bad(write_file(p, step->file, step->text, &err)))
+        return arena_printf(p->arena, "%s", err.text);
+    return step->file ? STR("written") : STR("done");
+}
+
+static struct rc report(struct player *p, const struct step *step, struct str content, struct err *err)
+{
+    BUF_SCOPE(buf, 64 << 10);
+    struct json_out out = json_out(&buf);
+    const struct json *answer;
+    json_open(&out, '{');
+    json_key(&out, "content");
+    json_put_str(&out, content);
+    json_close(&out, '}');
+    struct str target = arena_printf(p->arena, "/api/tool-calls/%s/result?session=%.*s", step->id,
+                                     STR_ARG(p->session));
+    return ask_server(p, "POST", target, buf_str(&buf), &answer, err);
+}
+
+static struct rc settle(struct player *p, const struct step *step, const struct json *answer, struct err *err)
+{
+    struct str status = json_text(answer, "status");
+    struct str decision = json_text(answer, "decision");
+    struct str actor = json_text(json_get(answer, "decidedBy"), "actor");
+    struct str feedback = json_text(answer, "feedback");
+    if (str_empty(actor))
+        actor = STR("policy");
+    if (!str_is(status, "allowed")) {
+        say("  ✗", arena_printf(p->arena, "%s %s: %.*s by %.*s%s%.*s", step->id, step->tool, STR_ARG(decision),
+                               STR_ARG(actor), feedback.n ? ": " : "", STR_ARG(feedback)));
+        return RC_OK;
+    }
+    struct str result = act(p, step);
+    say("  ✓", arena_printf(p->arena, "%s %s: %.*s by %.*s", step->id, step->tool, STR_ARG(decision),
+                           STR_ARG(actor)));
+    while (step->run && result.n)
+        say("    |", str_cut(result, '\n', &result));
+    return report(p, step, result, err);
+}
+
+/* ---- asking ---- */
+
+static void explain(struct player *p)
+{
+    if (!p->first)
+        return;
+    p->first = false;
+    const char *data = p->cli->settings.data;
+    (void)printf("\nThe agent waits. From a second terminal:\n"
+                 "  export NOD_DATA=%s\n"
+                 "  nod pending                     what waits\n"
+                 "  nod approve demo-2              let it run\n"
+                 "  nod deny demo-3 -m 'not yet'    refuse, with a word to the agent\n"
+                 "  nod log -f                      follow everything\n\n", data);
+    (void)fflush(stdout);
+}
+
+static struct rc ask_step(struct player *p, const struct step *step, const struct json **ret_answer,
+                          struct err *err)
+{
+    BUF_SCOPE(buf, 64 << 10);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "id", str_of(step->id));
+    json_member(&out, "name", str_of(step->tool));
+    json_member_raw(&out, "input", put_folder(p, step->input));
+    json_member(&out, "cwd", str_of(p->folder));
+    json_close(&out, '}');
+    struct str target = arena_printf(p->arena, "/api/threads/%.*s/tool-calls", STR_ARG(p->thread));
+    return ask_server(p, "POST", target, buf_str(&buf), ret_answer, err);
+}
+
+static bool heard(void *arg, struct str id, struct str type, struct str data)
+{
+    struct player *p = arg;
+    const struct json *event = NULL, *answer = NULL;
+    struct err err;
+    (void)type;
+    (void)str_to_u64(id, &p->after);
+    if (rc_bad(json_parse(p->arena, data, &event, &err)))
+        return true;
+    struct str call = json_text(json_get(event, "data"), "toolCallId");
+    for (int i = 0; i < STEPS_MAX && p->round[i].id; i++) {
+        if (p->answered[i] || !str_is(call, p->round[i].id))
+            continue;
+        struct str target = arena_printf(p->arena, "/api/tool-calls/%s?session=%.*s", p->round[i].id,
+                                         STR_ARG(p->session));
+        p->answered[i] = true;
+        p->open--;
+        if (rc_bad(ask_server(p, "GET", target, STR_NONE, &answer, &err)) ||
+            rc_bad(settle(p, &p->round[i], answer, &err)))
+            say("  !", str_of(err.text));
+    }
+    return p->open > 0;
+}
+
+static void wait_for_answers(struct player *p, struct http_client *follower)
+{
+    while (p->open) {
+        struct err err;
+        struct str target = arena_printf(p->arena, "/api/events?session=%.*s&types=TOOL_APPROVAL_RESPONSE&after=%llu",
+                                         STR_ARG(p->session), (unsigned long long)p->after);
+        if (rc_bad(http_client_stream(follower, target, heard, p, &err)) && p->open)
+            (void)usleep(300000);
+    }
+}
+
+static struct rc play_round(struct player *p, struct http_client *follower, struct err *err)
+{
+    p->open = 0;
+    for (int i = 0; i < STEPS_MAX && p->round[i].id; i++) {
+        const struct json *answer;
+        say("•", arena_printf(p->arena, "the agent %s", p->round[i].say));
+        TRY(ask_step(p, &p->round[i], &answer, err));
+        p->answered[i] = !str_is(json_text(answer, "status"), "awaiting");
+        if (p->answered[i])
+            TRY(settle(p, &p->round[i], answer, err));
+        else
+            p->open++;
+    }
+    if (p->open)
+        explain(p);
+    wait_for_answers(p, follower);
+    return RC_OK;
+}
+
+/* ---- the whole play ---- */
+
+static struct rc become_agent(struct player *p, struct err *err)
+{
+    const struct json *answer;
+    TRY(ask_server(p, "POST", STR("/api/tokens"), STR("{\"role\":\"agent\",\"name\":\"demo agent\"}"), &answer, err));
+    p->token = arena_c(p->arena, json_text(answer, "token"));
+    http_client_free(p->client);
+    p->client = NULL;
+    return http_client_new(p->cli->settings.url, p->token, &p->client, err);
+}
+
+static struct rc start_session(struct player *p, struct err *err)
+{
+    const struct json *answer;
+    struct str body = arena_printf(p->arena, "{\"title\":\"demo: a small release\",\"cwd\":\"%s\"}", p->folder);
+    TRY(ask_server(p, "POST", STR("/api/sessions"), body, &answer, err));
+    p->session = json_text(answer, "id");
+    p->thread = json_text(answer, "threadId");
+    return RC_OK;
+}
+
+static void free_client(struct http_client **client)
+{
+    if (*client)
+        http_client_free(*client);
+}
+
+static struct rc play(struct player *p, struct err *err)
+{
+    __attribute__((cleanup(free_client))) struct http_client *follower = NULL;
+    TRY(make_project(p, err));
+    TRY(become_agent(p, err));
+    TRY(start_session(p, err));
+    (void)printf("A scripted agent works in %s (session %.*s).\n", p->folder, STR_ARG(p->session));
+    /* The follower speaks for the same agent, on a connection of its own. */
+    TRY(http_client_new(p->cli->settings.url, p->token, &follower, err));
+    for (size_t i = 0; i < ROUNDS; i++) {
+        p->round = rounds[i];
+        TRY(play_round(p, follower, err));
+    }
+    (void)printf("\nThe agent is done. Everything it asked is in `nod log --session %.*s`.\n", STR_ARG(p->session));
+    return RC_OK;
+}
+
+struct rc demo_command(struct cli *cli, struct err *err)
+{
+    struct player player = {.cli = cli, .arena = &cli->arena, .first = true};
+    TRY(remote_client(cli, &player.client, err));
+    struct rc rc = play(&player, err);
+    if (player.client)
+        http_client_free(player.client);
+    return rc;
+}

@@ -1,0 +1,243 @@
+/* One process opens the house: store, gate, API and sockets on one loop.
+ *
+ * Start: folder, store, recovery, admin token, sockets; only then is anything answered. Stop (SIGTERM,
+ * SIGINT): sockets first, then the store commits what was handed over.
+ */
+#include "api/api.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "gate/gate.h"
+#include "http/http.h"
+#include "io/clock.h"
+#include "io/file.h"
+#include "io/loop.h"
+#include "serve/serve.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+struct house {
+    struct cli *cli;
+    struct loop *loop;
+    struct gate *gate;
+    struct api *api;
+    struct http_server *server;
+    struct token_change admin;
+    struct demo_child demo;
+    struct err err; /* why it had to end */
+    int64_t started_us;
+    bool stopping;
+};
+
+static void end(struct house *house) { loop_stop(house->loop); }
+
+static void fail(struct house *house, const struct err *err)
+{
+    house->err = *err;
+    end(house);
+}
+
+/* ---- the admin token ---- */
+
+static const char *token_path(const struct house *house)
+{
+    struct arena *arena = &house->cli->arena;
+    return arena_printf(arena, "%s/admin.token", house->cli->settings.data).p;
+}
+
+static void open_doors(struct house *house);
+
+static void admin_made(struct token_change *change)
+{
+    struct house *house = change->arg;
+    struct err err = change->err;
+    struct str line = arena_printf(&house->cli->arena, "%s\n", change->secret);
+    if (err.code != ERR_OK || rc_bad(file_write_private(token_path(house), line, &err)))
+        fail(house, &err);
+    else
+        open_doors(house);
+}
+
+/* The file that the command line finds by itself must hold a token that works. */
+static void ensure_admin(struct house *house)
+{
+    ARENA_SCOPE(scratch);
+    struct str text;
+    struct rc rc = file_read(&scratch, token_path(house), 4096, &text, NULL);
+    const struct token *token = rc_ok(rc) ? gate_token(house->gate, str_trim(text)) : NULL;
+    if (token && token->role == ROLE_ADMIN) {
+        open_doors(house);
+        return;
+    }
+    house->admin = (struct token_change){
+        .arena = &house->cli->arena,
+        .name = STR("admin"),
+        .role = ROLE_ADMIN,
+        .actor = STR("nod"),
+        .done = admin_made,
+        .arg = house,
+    };
+    gate_change_token(house->gate, &house->admin);
+}
+
+/* ---- the doors ---- */
+
+static bool loopback(struct str host)
+{
+    return str_is(host, "localhost") || str_is(host, "[::1]") || str_starts(host, STR("127."));
+}
+
+static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
+{
+    const struct settings *settings = &house->cli->settings;
+    struct str address = str_of(settings->listen);
+    size_t colon = address.n;
+    while (colon > 0 && address.p[colon - 1] != ':')
+        colon--;
+    if (colon == 0)
+        return err_set(err, ERR_INVALID, "--listen takes HOST:PORT, not \"%s\"", settings->listen);
+    struct str host = str_sub(address, 0, colon - 1);
+    TRY(http_listen_unix(house->server, settings->socket, err));
+    TRY(http_listen_tcp(house->server, settings->listen, ret_port, err));
+    api_add_address(house->api, arena_c(&house->cli->arena, host), *ret_port);
+    if (!loopback(host))
+        log_line(LOG_WARN, "listening beyond this machine without TLS: put a TLS proxy in front",
+                 LOG_C("listen", settings->listen));
+    return RC_OK;
+}
+
+static void open_doors(struct house *house)
+{
+    const struct settings *settings = &house->cli->settings;
+    struct err err;
+    int port = 0;
+    if (rc_bad(listen_all(house, &port, &err))) {
+        fail(house, &err);
+        return;
+    }
+    api_set_ready(house->api, true);
+    struct gate_figures figures = gate_figures(house->gate);
+    log_line(LOG_INFO, "ready", LOG_I("port", port), LOG_C("socket", settings->socket),
+             LOG_I("waiting", figures.pending), LOG_I("us", clock_steady_us() - house->started_us));
+    (void)printf("nod %s is listening on http://%.*s:%d and %s\n", NOD_VERSION,
+                 (int)(strrchr(settings->listen, ':') - settings->listen), settings->listen, port,
+                 settings->socket);
+    (void)fflush(stdout);
+    if (settings->demo && rc_bad(demo_start(&house->demo, settings, &err)))
+        fail(house, &err);
+}
+
+static void recovered(void *arg, const struct err *err)
+{
+    struct house *house = arg;
+    if (err->code != ERR_OK)
+        fail(house, err);
+    else
+        ensure_admin(house);
+}
+
+/* ---- the process ---- */
+
+static void stopped(void *arg) { end(arg); }
+
+static void stop(void *arg)
+{
+    struct house *house = arg;
+    if (house->stopping) {
+        end(house);
+        return;
+    }
+    house->stopping = true;
+    log_line(LOG_INFO, "stopping");
+    demo_stop(&house->demo);
+    api_set_ready(house->api, false);
+    http_server_stop(house->server, stopped, house);
+}
+
+static void set_up_process(const struct settings *settings)
+{
+    struct rlimit files;
+    enum log_level level = settings->demo && settings->origins[SETTING_ID_log_level].kind == ORIGIN_DEFAULT
+                               ? LOG_WARN
+                               : (enum log_level)settings->log_level;
+    log_setup(level, settings->log_format == 1);
+    (void)umask(077);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, not our end */
+    (void)prctl(PR_SET_DUMPABLE, 0); /* secrets do not belong in core files */
+    /* One allocator arena per kind of thread would only keep more memory resident. */
+    (void)mallopt(M_ARENA_MAX, 2);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
+        files.rlim_cur = files.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+static const char *join_hosts(struct house *house)
+{
+    struct arena *arena = &house->cli->arena;
+    const struct setting_list *hosts = &house->cli->settings.allowed_hosts;
+    struct str all = STR("");
+    for (size_t i = 0; i < hosts->count; i++)
+        all = arena_printf(arena, "%.*s,%s", STR_ARG(all), hosts->items[i]);
+    return arena_c(arena, all);
+}
+
+static struct rc open_house(struct house *house, struct err *err)
+{
+    const struct settings *settings = &house->cli->settings;
+    struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
+                                .timeout_seconds = settings->approval_timeout_s};
+    TRY(gate_open(house->loop, &gate, &house->gate, err));
+    struct api_options api = {.gate = house->gate, .hosts = join_hosts(house),
+                              .timeout_seconds = settings->approval_timeout_s};
+    house->api = api_new(&api);
+    struct http_options http = {.handle = api_handle, .arg = house->api,
+                                .heartbeat_ms = settings->heartbeat_s * 1000};
+    TRY(http_server_new(house->loop, &http, &house->server, err));
+    api_set_server(house->api, house->server);
+    TRY(loop_on_signal(house->loop, SIGTERM, stop, house, err));
+    TRY(loop_on_signal(house->loop, SIGINT, stop, house, err));
+    return RC_OK;
+}
+
+static void close_house(struct house *house)
+{
+    demo_stop(&house->demo);
+    if (house->server)
+        http_server_free(house->server);
+    if (house->gate)
+        gate_close(house->gate);
+    if (house->api)
+        api_free(house->api);
+    loop_free(house->loop);
+}
+
+struct rc serve_command(struct cli *cli, struct err *err)
+{
+    struct house house = {.cli = cli, .started_us = clock_steady_us()};
+    if (option_flag(cli, "routes")) {
+        api_print_routes();
+        return RC_OK;
+    }
+    set_up_process(&cli->settings);
+    TRY(file_own_folder(cli->settings.data, err));
+    TRY(loop_new(&house.loop, err));
+    struct rc rc = open_house(&house, err);
+    if (rc_ok(rc)) {
+        gate_recover(house.gate, recovered, &house);
+        loop_run(house.loop);
+    }
+    close_house(&house);
+    if (rc_ok(rc) && house.err.code != ERR_OK) {
+        *err = house.err;
+        rc = (struct rc){house.err.code};
+    }
+    log_line(LOG_INFO, "stopped");
+    return rc;
+}

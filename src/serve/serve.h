@@ -1,0 +1,18 @@
+/* The parts of one process, put together; and the commands that need no server. */
+#ifndef SERVE_SERVE_H
+#define SERVE_SERVE_H
+
+#include "base/err.h"
+#include "cli/settings.h"
+
+#include <sys/types.h>
+
+/* The scripted agent of `nod serve --demo`: the command `nod demo` as a process of its own. */
+struct demo_child {
+    pid_t pid; /* 0: none */
+};
+
+struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err);
+void demo_stop(struct demo_child *child);
+
+#endif
