@@ -81,7 +81,6 @@
       "Exit status 1 when something is bad.", )                                                            \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
-    X(bench, "bench", TALKS | KEEPS, "", "measure this machine", "", )                                     \
     X(config, "config", TALKS | SERVES | KEEPS, "", "print each setting and where it comes from", "",      \
       OPTION(0, "example", NULL, "print an example of the configuration file"))                            \
     X(completion, "completion", PRINTS, "SHELL", "print completions for bash, zsh or fish",                \

@@ -1,0 +1,304 @@
+/* nod doctor: what is wrong with this installation, and what to do about it.
+ *
+ * One function per line of the table; each looks at one thing, changes nothing and says one sentence. A new
+ * check is one line and one function.
+ */
+#include "cli/remote.h"
+#include "cli/text.h"
+#include "io/clock.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define CHECKS(X)                                 \
+    X(settings, "settings")                       \
+    X(folder, "data folder")                      \
+    X(token_file, "token file")                   \
+    X(store_file, "store")                        \
+    X(disk, "disk")                               \
+    X(server, "server")                           \
+    X(access, "access")                           \
+    X(clock, "clock")                             \
+    X(descriptors, "descriptors")                 \
+    X(locale, "locale")
+
+enum level { LEVEL_OK, LEVEL_WARN, LEVEL_BAD };
+
+static const struct {
+    const char *name;
+    enum tint tint;
+} levels[] = {
+    [LEVEL_OK] = {"ok", TINT_GREEN},
+    [LEVEL_WARN] = {"warn", TINT_YELLOW},
+    [LEVEL_BAD] = {"bad", TINT_RED},
+};
+
+enum {
+    DISK_MB_BAD = 64,
+    DISK_MB_WARN = 512,
+    DESCRIPTORS_WANTED = 4096,
+    TOKEN_BYTES = 4096,
+};
+static const int64_t clock_earliest_ms = 1735689600000; /* 2025: nod is younger than that */
+static const int64_t clock_slack_ms = 60000;
+
+struct finding {
+    enum level level;
+    struct str words;  /* what is */
+    struct str advice; /* what to do; may be empty */
+};
+
+#define FOUND(arena, level_, advice_, ...) \
+    ((struct finding){.level = (level_), .words = arena_printf((arena), __VA_ARGS__), .advice = str_of(advice_)})
+
+/* ---- files ---- */
+
+/* The first thing wrong with a file or folder that should be ours alone; false when all is well. */
+static bool not_private(struct cli *cli, const char *path, const struct stat *st, struct finding *ret_finding)
+{
+    bool folder = S_ISDIR(st->st_mode);
+    if (st->st_uid != geteuid()) {
+        *ret_finding = FOUND(&cli->arena, LEVEL_BAD, "run nod as the user who owns it, or choose another with --data",
+                             "%s belongs to user %u, not to you", path, (unsigned)st->st_uid);
+        return true;
+    }
+    if (st->st_mode & 077) {
+        const char *advice = arena_printf(&cli->arena, "chmod %s %s", folder ? "700" : "600", path).p;
+        *ret_finding = FOUND(&cli->arena, LEVEL_BAD, advice, "%s can be used by others (mode %04o)", path,
+                             (unsigned)(st->st_mode & 07777));
+        return true;
+    }
+    return false;
+}
+
+static struct finding check_settings(struct cli *cli)
+{
+    const struct settings *settings = &cli->settings;
+    struct stat st;
+    if (cli->settings_err.code != ERR_OK)
+        return FOUND(&cli->arena, LEVEL_BAD, "correct it; `nod config --example` shows every setting", "%s",
+                     cli->settings_err.text);
+    if (!settings->config[0] || stat(settings->config, &st) != 0)
+        return FOUND(&cli->arena, LEVEL_OK, "", "no configuration file, which is fine");
+    if ((st.st_mode & 022) || (st.st_uid != geteuid() && st.st_uid != 0))
+        return FOUND(&cli->arena, LEVEL_WARN, arena_printf(&cli->arena, "chmod go-w %s", settings->config).p,
+                     "%s can be changed by others", settings->config);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s", settings->config);
+}
+
+static struct finding check_folder(struct cli *cli)
+{
+    const char *data = cli->settings.data;
+    struct finding finding;
+    struct stat st;
+    if (!data[0])
+        return FOUND(&cli->arena, LEVEL_BAD, "set HOME or --data", "there is no home folder to keep data in");
+    if (stat(data, &st) != 0 && errno == ENOENT)
+        return FOUND(&cli->arena, LEVEL_WARN, "`nod serve` makes it", "%s is not there yet", data);
+    if (stat(data, &st) != 0)
+        return FOUND(&cli->arena, LEVEL_BAD, "choose another with --data", "%s: %s", data, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return FOUND(&cli->arena, LEVEL_BAD, "choose another with --data", "%s is not a folder", data);
+    if (not_private(cli, data, &st, &finding))
+        return finding;
+    if (access(data, R_OK | W_OK | X_OK) != 0)
+        return FOUND(&cli->arena, LEVEL_BAD, "the server cannot keep events there", "%s cannot be written: %s", data,
+                     strerror(errno));
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s, yours alone", data);
+}
+
+static struct finding check_token_file(struct cli *cli)
+{
+    const char *path = cli->settings.token_file;
+    struct finding finding;
+    struct stat st;
+    if (cli->settings.token[0])
+        return FOUND(&cli->arena, LEVEL_OK, "", "the token comes from NOD_TOKEN");
+    if (stat(path, &st) != 0)
+        return FOUND(&cli->arena, errno == ENOENT ? LEVEL_WARN : LEVEL_BAD,
+                     "the first `nod serve` writes it; elsewhere use NOD_TOKEN or --token-file", "%s: %s", path,
+                     strerror(errno));
+    if (not_private(cli, path, &st, &finding))
+        return finding;
+    if (st.st_size == 0 || st.st_size > TOKEN_BYTES)
+        return FOUND(&cli->arena, LEVEL_BAD, "restore it, or make a token with another admin's", "%s holds no token",
+                     path);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s, yours alone", path);
+}
+
+/* The store's file, NULL when it is elsewhere. */
+static const char *store_path(const struct cli *cli)
+{
+    struct str url = str_of(cli->settings.store);
+    return str_starts(url, STR("sqlite:")) ? url.p + 7 : NULL;
+}
+
+static struct finding check_store_file(struct cli *cli)
+{
+    const char *path = store_path(cli);
+    struct finding finding;
+    struct stat st;
+    if (!path)
+        return FOUND(&cli->arena, LEVEL_OK, "", "not a file of this machine");
+    if (stat(path, &st) != 0)
+        return FOUND(&cli->arena, errno == ENOENT ? LEVEL_WARN : LEVEL_BAD, "the first `nod serve` makes it",
+                     "%s: %s", path, strerror(errno));
+    if (not_private(cli, path, &st, &finding))
+        return finding;
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s, %.1f MB; `nod verify` checks every event", path,
+                 (double)st.st_size / 1e6);
+}
+
+static struct finding check_disk(struct cli *cli)
+{
+    struct statvfs fs;
+    if (statvfs(cli->settings.data, &fs) != 0)
+        return FOUND(&cli->arena, LEVEL_WARN, "", "%s: %s", cli->settings.data, strerror(errno));
+    uint64_t free_mb = (uint64_t)fs.f_bavail * fs.f_frsize / 1000000;
+    enum level level = free_mb < DISK_MB_BAD ? LEVEL_BAD : free_mb < DISK_MB_WARN ? LEVEL_WARN : LEVEL_OK;
+    if (fs.f_flag & ST_RDONLY)
+        return FOUND(&cli->arena, LEVEL_BAD, "choose a folder that can be written with --data",
+                     "%s is on a read-only disk", cli->settings.data);
+    return FOUND(&cli->arena, level, level == LEVEL_OK ? "" : "make room: a full disk stops every call",
+                 "%llu MB free", (unsigned long long)free_mb);
+}
+
+/* ---- the server ---- */
+
+static struct finding check_server(struct cli *cli)
+{
+    struct err err = {0};
+    struct reply reply;
+    if (rc_bad(remote_get(cli, STR("/healthz"), &reply, &err)))
+        return FOUND(&cli->arena, LEVEL_BAD, "", "%s", err.text);
+    struct str version = text_line(&cli->arena, json_text(reply.json, "version"));
+    if (rc_bad(remote_get(cli, STR("/readyz"), &reply, &err)))
+        return FOUND(&cli->arena, LEVEL_BAD, "see what it says on standard error", "%s is up but not ready: %s",
+                     remote_where(cli), err.text);
+    if (!str_is(version, NOD_VERSION))
+        return FOUND(&cli->arena, LEVEL_WARN, "restart the server with this version", "%s runs version %.*s, this is %s",
+                     remote_where(cli), STR_ARG(version), NOD_VERSION);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s, version %.*s, ready", remote_where(cli), STR_ARG(version));
+}
+
+static struct finding check_access(struct cli *cli)
+{
+    struct err err = {0};
+    struct reply reply;
+    struct rc rc = remote_get(cli, STR("/api/me"), &reply, &err);
+    if (rc.code == ERR_UNAVAILABLE)
+        return FOUND(&cli->arena, LEVEL_WARN, "", "cannot be checked without a server");
+    if (rc_bad(rc))
+        return FOUND(&cli->arena, LEVEL_BAD, "ask an admin for `nod token create`", "%s", err.text);
+    return FOUND(&cli->arena, LEVEL_OK, "", "known to the server as %.*s, role %.*s",
+                 STR_ARG(text_line(&cli->arena, json_text(reply.json, "name"))),
+                 STR_ARG(text_line(&cli->arena, json_text(reply.json, "role"))));
+}
+
+/* ---- the machine ---- */
+
+static struct finding check_clock(struct cli *cli)
+{
+    int64_t now_ms = clock_wall_ms();
+    const char *path = store_path(cli);
+    struct stat st;
+    if (now_ms < clock_earliest_ms)
+        return FOUND(&cli->arena, LEVEL_BAD, "set the clock: deadlines and records depend on it",
+                     "it is years behind");
+    if (path && stat(path, &st) == 0 && (int64_t)st.st_mtime * 1000 > now_ms + clock_slack_ms)
+        return FOUND(&cli->arena, LEVEL_WARN, "set the clock: deadlines and records depend on it",
+                     "it is behind the last change of the store");
+    return FOUND(&cli->arena, LEVEL_OK, "", "plausible");
+}
+
+static struct finding check_descriptors(struct cli *cli)
+{
+    struct rlimit limit = {0};
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return FOUND(&cli->arena, LEVEL_WARN, "", "the limit cannot be read: %s", strerror(errno));
+    if (limit.rlim_max < DESCRIPTORS_WANTED)
+        return FOUND(&cli->arena, LEVEL_WARN, "raise the hard limit: every waiting agent and open page needs one",
+                     "at most %llu", (unsigned long long)limit.rlim_max);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%llu, at most %llu", (unsigned long long)limit.rlim_cur,
+                 (unsigned long long)limit.rlim_max);
+}
+
+static struct finding check_locale(struct cli *cli)
+{
+    const char *locale = setlocale(LC_CTYPE, "");
+    const char *charset = nl_langinfo(CODESET);
+    if (!locale || strcmp(charset, "UTF-8") != 0)
+        return FOUND(&cli->arena, LEVEL_WARN, "export LC_ALL=C.UTF-8",
+                     "this terminal expects %s, nod writes UTF-8", charset);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s", locale);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+    const char *name;
+    struct finding (*check)(struct cli *cli);
+} checks[] = {
+#define X(function, name) {name, check_##function},
+    CHECKS(X)
+#undef X
+};
+
+enum { CHECK_COUNT = sizeof checks / sizeof *checks };
+
+static void print_json(struct buf *buf, const struct finding *findings, bool well)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member_bool(&out, "ok", well);
+    json_key(&out, "checks");
+    json_open(&out, '[');
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        json_open(&out, '{');
+        json_member(&out, "check", str_of(checks[i].name));
+        json_member(&out, "level", str_of(levels[findings[i].level].name));
+        json_member(&out, "words", findings[i].words);
+        json_member(&out, "advice", findings[i].advice);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    buf_putc(buf, '\n');
+}
+
+static void print_lines(struct buf *buf, struct cli *cli, const struct finding *findings)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        const struct finding *f = &findings[i];
+        struct str level = arena_printf(&cli->arena, "%-4s", levels[f->level].name);
+        buf_put(buf, text_tinted(&cli->arena, cli->color, levels[f->level].tint, level));
+        buf_printf(buf, "  %-12s  %.*s\n", checks[i].name, STR_ARG(text_line(&cli->arena, f->words)));
+        if (f->advice.n)
+            buf_printf(buf, "%20s→ %.*s\n", "", STR_ARG(text_line(&cli->arena, f->advice)));
+    }
+}
+
+struct rc doctor_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct finding findings[CHECK_COUNT];
+    bool well = true;
+    (void)err;
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        findings[i] = checks[i].check(cli);
+        well = well && findings[i].level != LEVEL_BAD;
+    }
+    if (cli->json)
+        print_json(&buf, findings, well);
+    else
+        print_lines(&buf, cli, findings);
+    cli_out(buf_str(&buf));
+    cli->status = well ? 0 : 1;
+    return RC_OK;
+}

@@ -1,0 +1,130 @@
+/* nod man: the manual page in roff, from the tables. */
+#include "cli/exits.h"
+#include "cli/text.h"
+#include "cli/words.h"
+
+/* Text of ours for roff: a backslash, a hyphen and a dot at a line's start mean something there. */
+static void put(struct buf *buf, const char *text)
+{
+    if (text[0] == '.' || text[0] == '\'')
+        buf_puts(buf, "\\&");
+    for (; *text; text++) {
+        if (*text == '\\')
+            buf_puts(buf, "\\e");
+        else if (*text == '-')
+            buf_puts(buf, "\\-");
+        else
+            buf_putc(buf, *text);
+    }
+}
+
+static void paragraph(struct buf *buf, const char *text)
+{
+    buf_puts(buf, ".PP\n");
+    put(buf, text);
+    buf_putc(buf, '\n');
+}
+
+static void put_option(struct buf *buf, const struct option *o)
+{
+    buf_puts(buf, ".TP\n");
+    if (o->letter)
+        buf_printf(buf, "\\fB\\-%c\\fR, ", o->letter);
+    buf_puts(buf, "\\fB\\-\\-");
+    put(buf, o->name);
+    buf_puts(buf, "\\fR");
+    if (o->value && o->value[0] == '[')
+        buf_printf(buf, "[=\\fI%.*s\\fR]", (int)strlen(o->value) - 2, o->value + 1);
+    else if (o->value)
+        buf_printf(buf, " \\fI%s\\fR", o->value);
+    buf_putc(buf, '\n');
+    put(buf, o->words);
+    buf_putc(buf, '\n');
+}
+
+static void put_command(struct buf *buf, const struct command *c)
+{
+    buf_puts(buf, ".SS nod ");
+    put(buf, c->name);
+    buf_printf(buf, "%s%s\n", c->operands[0] ? " " : "", c->operands);
+    put(buf, c->summary);
+    buf_puts(buf, ".\n");
+    if (c->details[0])
+        paragraph(buf, c->details);
+    for (const struct option *o = c->options; o->name; o++)
+        put_option(buf, o);
+}
+
+static void put_settings(struct buf *buf)
+{
+    buf_puts(buf, ".SH SETTINGS\n");
+    put(buf, "A value comes from a flag, else from the environment, else from the configuration file, else it is the "
+             "default. `nod config` shows each value and where it comes from.\n");
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *s = &settings_table[i];
+        buf_puts(buf, ".TP\n\\fB");
+        put(buf, s->where & IN_FLAGS ? "--" : "");
+        put(buf, s->where & IN_FLAGS ? s->name : s->environment);
+        buf_printf(buf, "\\fR%s%s%s\n", s->value ? " \\fI" : "", s->value ? s->value : "", s->value ? "\\fR" : "");
+        put(buf, s->words);
+        if (s->choices)
+            buf_printf(buf, "; %s", s->choices);
+        if (s->otherwise[0] && s->kind != SETTING_FLAG)
+            buf_printf(buf, " (%s)", s->otherwise);
+        if (s->environment && (s->where & IN_FLAGS))
+            buf_printf(buf, ". Environment: %s", s->environment);
+        buf_putc(buf, '\n');
+    }
+}
+
+static void put_exits(struct buf *buf)
+{
+    buf_puts(buf, ".SH EXIT STATUS\n");
+#define X(exit, words) buf_printf(buf, ".TP\n%d\n%s\n", exit, words);
+    EXITS(X)
+#undef X
+    buf_puts(buf, ".PP\nOf \\fBnod call\\fR also:\n");
+#define X(status, exit, words) buf_printf(buf, ".TP\n%d\n%s\n", exit, words);
+    CALL_EXITS(X)
+#undef X
+}
+
+static void put_files(struct buf *buf)
+{
+    static const char *const files[][2] = {
+        {"~/.config/nod/config", "the configuration file; `nod config --example` prints one"},
+        {"~/.local/share/nod", "the data folder, mode 0700"},
+        {"DATA/nod.db", "the events"},
+        {"DATA/nod.sock", "the server's Unix socket"},
+        {"DATA/admin.token", "the admin token that the first start makes, mode 0600"},
+    };
+    buf_puts(buf, ".SH FILES\n");
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        buf_puts(buf, ".TP\n");
+        put(buf, files[i][0]);
+        buf_putc(buf, '\n');
+        put(buf, files[i][1]);
+        buf_putc(buf, '\n');
+    }
+}
+
+struct rc man_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    (void)cli;
+    (void)err;
+    buf_puts(&buf, ".TH NOD 1 \"\" \"nod " NOD_VERSION "\" \"User Commands\"\n"
+                   ".SH NAME\nnod \\- a gate between AI agents and the world\n"
+                   ".SH SYNOPSIS\n\\fBnod\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]\n"
+                   ".SH DESCRIPTION\n");
+    put(&buf, "An agent that wants to use a tool asks nod. Rules answer, or a person does. What happened is kept, and "
+              "the agent goes on.\n");
+    buf_puts(&buf, ".SH COMMANDS\n");
+    for (const struct command *c = commands; c->name; c++)
+        put_command(&buf, c);
+    put_settings(&buf);
+    put_exits(&buf);
+    put_files(&buf);
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
