@@ -53,6 +53,7 @@ struct http_options {
     int64_t body_timeout_ms;   /* for the body; 0: 30 s */
     int64_t idle_timeout_ms;   /* a connection with nothing to do; 0: 120 s */
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
+    unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
 };
 
 struct http_figures {
@@ -89,7 +90,8 @@ void http_drop(struct http_request *request);
 struct http_stream;
 
 struct http_stream_options {
-    void (*gone)(struct http_stream *stream, void *arg);    /* the client left or was dropped: last call */
+    /* The last call, exactly one, from the loop: the client left, was dropped, or the stream was ended. */
+    void (*gone)(struct http_stream *stream, void *arg);
     void (*drained)(struct http_stream *stream, void *arg); /* all that was sent has left; may be NULL */
     void *arg;
 };
@@ -99,6 +101,7 @@ struct http_stream *http_stream_start(struct http_request *request, const struct
 /* Sends now or queues; false when the reader is too slow: it is being dropped, `gone` follows from the loop. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);
 size_t http_stream_queued(const struct http_stream *stream);
+/* What is queued still leaves; `gone` follows from the loop. */
 void http_stream_end(struct http_stream *stream);
 
 /* ---- WebSocket (framing by wslay) ---- */
@@ -106,7 +109,7 @@ struct http_socket;
 
 struct http_socket_options {
     void (*message)(struct http_socket *socket, void *arg, struct str text);
-    void (*gone)(struct http_socket *socket, void *arg);
+    void (*gone)(struct http_socket *socket, void *arg); /* as with streams */
     void (*drained)(struct http_socket *socket, void *arg);
     void *arg;
 };

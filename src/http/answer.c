@@ -1,0 +1,168 @@
+/* One request, one answer: a status line, the headers and the body in one write. */
+#include "http/answer.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "http/connection.h"
+#include "http/reader.h"
+
+#include <stdlib.h>
+
+#define STATUSES(X)                        \
+    X(101, "Switching Protocols")          \
+    X(200, "OK")                           \
+    X(201, "Created")                      \
+    X(202, "Accepted")                     \
+    X(204, "No Content")                   \
+    X(206, "Partial Content")              \
+    X(301, "Moved Permanently")            \
+    X(302, "Found")                        \
+    X(303, "See Other")                    \
+    X(304, "Not Modified")                 \
+    X(307, "Temporary Redirect")           \
+    X(308, "Permanent Redirect")           \
+    X(400, "Bad Request")                  \
+    X(401, "Unauthorized")                 \
+    X(403, "Forbidden")                    \
+    X(404, "Not Found")                    \
+    X(405, "Method Not Allowed")           \
+    X(406, "Not Acceptable")               \
+    X(408, "Request Timeout")              \
+    X(409, "Conflict")                     \
+    X(410, "Gone")                         \
+    X(411, "Length Required")              \
+    X(412, "Precondition Failed")          \
+    X(413, "Content Too Large")            \
+    X(414, "URI Too Long")                 \
+    X(415, "Unsupported Media Type")       \
+    X(416, "Range Not Satisfiable")        \
+    X(421, "Misdirected Request")          \
+    X(422, "Unprocessable Content")        \
+    X(425, "Too Early")                    \
+    X(426, "Upgrade Required")             \
+    X(428, "Precondition Required")        \
+    X(429, "Too Many Requests")            \
+    X(431, "Request Header Fields Too Large") \
+    X(500, "Internal Server Error")        \
+    X(501, "Not Implemented")              \
+    X(502, "Bad Gateway")                  \
+    X(503, "Service Unavailable")          \
+    X(504, "Gateway Timeout")              \
+    X(507, "Insufficient Storage")
+
+enum { STATUS_MIN = 100, STATUS_MAX = 599 };
+
+/* Indexed by the status: looked up once for each answer. */
+static const struct str status_lines[STATUS_MAX - STATUS_MIN + 1] = {
+#define X(status, reason) \
+    [status - STATUS_MIN] = {"HTTP/1.1 " #status " " reason "\r\n", sizeof("HTTP/1.1 " #status " " reason "\r\n") - 1},
+    STATUSES(X)
+#undef X
+};
+
+struct str http_status_line(int status)
+{
+    CHECK(status >= STATUS_MIN && status <= STATUS_MAX);
+    struct str line = status_lines[status - STATUS_MIN];
+    CHECK(line.p);
+    return line;
+}
+
+void http_request_free(struct http_request *request)
+{
+    if (request->answered) {
+        arena_done(&request->arena);
+        free(request);
+    } else {
+        http_reader_free(http_reader_of(request));
+    }
+}
+
+void http_drop(struct http_request *request)
+{
+    struct http_connection *connection = request->connection;
+    CHECK(!connection || request->answered);
+    http_request_free(request);
+}
+
+static bool has_content(int status) { return status >= 200 && status != 204 && status != 304; }
+
+struct answer {
+    int status;
+    struct str content_type;
+    struct str headers;
+    struct str body;
+};
+
+static void put_head(struct buf *head, const struct http_reader *reader, const struct answer *answer, bool keep)
+{
+    buf_clear(head);
+    buf_put(head, http_status_line(answer->status));
+    buf_put(head, STR("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"));
+    if (has_content(answer->status)) {
+        buf_put(head, STR("Content-Length: "));
+        buf_u64(head, answer->body.n);
+        buf_put(head, STR("\r\n"));
+    }
+    if (answer->content_type.n) {
+        buf_put(head, STR("Content-Type: "));
+        buf_put(head, answer->content_type);
+        buf_put(head, STR("\r\n"));
+    }
+    if (!keep)
+        buf_put(head, STR("Connection: close\r\n"));
+    else if (reader->old)
+        buf_put(head, STR("Connection: keep-alive\r\n"));
+    buf_put(head, answer->headers);
+    buf_put(head, STR("\r\n"));
+    CHECK(!head->over);
+}
+
+static void send_answer(struct http_connection *connection, const struct answer *answer)
+{
+    struct http_server *server = connection->server;
+    const struct http_reader *reader = connection->reader;
+    bool keep = reader->keep_alive && !server->stopping;
+    bool bodyless = reader->head_only || !has_content(answer->status) || answer->body.n == 0;
+    put_head(&server->head, reader, answer, keep);
+    const struct str pieces[] = {buf_str(&server->head), answer->body};
+    (void)http_output_write(connection, pieces, bodyless ? 1 : 2);
+    http_connection_answered(connection, keep);
+}
+
+void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
+                 struct str body)
+{
+    CHECK(body.n <= LIMIT_ANSWER_BYTES);
+    const struct answer answer = {status, content_type, headers, body};
+    if (request->answered)
+        request->answered(request, status, body);
+    else if (request->connection)
+        send_answer(request->connection, &answer);
+    http_request_free(request);
+}
+
+void http_answer_json(struct http_request *request, int status, struct str body)
+{
+    http_answer(request, status, STR("application/json"), STR_NONE, body);
+}
+
+void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err)
+{
+    BUF_SCOPE(body, 4096);
+    struct json_out out = json_out(&body);
+    json_open(&out, '{');
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(err_wire(err->code)));
+    json_member(&out, "message", str_of(err->text));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    CHECK(!body.over);
+    http_answer(request, status, STR("application/json"), headers, buf_str(&body));
+}
+
+void http_answer_error(struct http_request *request, const struct err *err)
+{
+    http_answer_error_as(request, err_http(err->code), STR_NONE, err);
+}

@@ -1,0 +1,294 @@
+/* The blocking client, for commands: one connection, kept between calls.
+ *
+ * A request that could not be sent because the kept connection had ended is sent once more on a new one;
+ * a request that was sent is never repeated here, since it may have been heard.
+ */
+#include "http/event_lines.h"
+#include "http/http.h"
+#include "http/wire.h"
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+#include <llhttp.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { RECEIVE_BYTES = 32 << 10, ANSWER_HEAD_BYTES_MAX = 64 << 10 };
+
+struct http_client {
+    struct wire_address address;
+    char *token;
+    int fd; /* -1: not connected */
+};
+
+/* One answer while it comes in. */
+struct incoming {
+    struct buf field; /* the header being read, */
+    struct buf value;
+    struct buf content_type;
+    struct buf body;
+    struct event_lines *events; /* takes the body of a 200 instead, when there is one */
+    struct err *err;
+    size_t head_bytes;
+    int status;
+    bool head_only;
+    bool in_body;
+    bool complete;
+    bool keep_alive;
+};
+
+/* ---- llhttp's callbacks ---- */
+
+static int on_header_field(llhttp_t *parser, const char *at, size_t n)
+{
+    struct incoming *in = parser->data;
+    buf_put(&in->field, (struct str){at, n});
+    return in->field.over ? HPE_USER : HPE_OK;
+}
+
+static int on_header_value(llhttp_t *parser, const char *at, size_t n)
+{
+    struct incoming *in = parser->data;
+    buf_put(&in->value, (struct str){at, n});
+    return in->value.over ? HPE_USER : HPE_OK;
+}
+
+static int on_header_value_complete(llhttp_t *parser)
+{
+    struct incoming *in = parser->data;
+    if (str_same_letters(buf_str(&in->field), STR("content-type"))) {
+        buf_clear(&in->content_type);
+        buf_put(&in->content_type, buf_str(&in->value));
+    }
+    buf_clear(&in->field);
+    buf_clear(&in->value);
+    return HPE_OK;
+}
+
+static int on_headers_complete(llhttp_t *parser)
+{
+    struct incoming *in = parser->data;
+    in->status = parser->status_code;
+    in->in_body = in->status >= 200;
+    return in->head_only ? 1 : 0;
+}
+
+static int on_body(llhttp_t *parser, const char *at, size_t n)
+{
+    struct incoming *in = parser->data;
+    if (in->events && in->status == 200)
+        return rc_bad(event_lines_feed(in->events, (struct str){at, n}, in->err)) ? HPE_USER : HPE_OK;
+    buf_put(&in->body, (struct str){at, n});
+    if (in->body.over) {
+        (void)err_set(in->err, ERR_TOO_LARGE, "the answer is larger than %d bytes", LIMIT_ANSWER_BYTES);
+        return HPE_USER;
+    }
+    return HPE_OK;
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    struct incoming *in = parser->data;
+    if (in->status < 200) /* 100 Continue: the answer proper follows */
+        return HPE_OK;
+    in->complete = true;
+    in->keep_alive = llhttp_should_keep_alive(parser) != 0;
+    return HPE_PAUSED;
+}
+
+static const llhttp_settings_t settings = {
+    .on_header_field = on_header_field,
+    .on_header_value = on_header_value,
+    .on_header_value_complete = on_header_value_complete,
+    .on_headers_complete = on_headers_complete,
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+/* ---- life ---- */
+
+struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client, struct err *err)
+{
+    struct wire_address address;
+    TRY(wire_parse(url, &address, err));
+    if (token && strpbrk(token, "\r\n "))
+        return err_set(err, ERR_INVALID, "the token holds a blank or a line break");
+    struct http_client *client = heap_new(sizeof *client);
+    client->address = address;
+    client->fd = -1;
+    if (token && token[0]) {
+        client->token = heap_new(strlen(token) + 1);
+        memcpy(client->token, token, strlen(token));
+    }
+    *ret_client = client;
+    return RC_OK;
+}
+
+static void disconnect(struct http_client *client)
+{
+    if (client->fd >= 0)
+        (void)close(client->fd);
+    client->fd = -1;
+}
+
+void http_client_free(struct http_client *client)
+{
+    disconnect(client);
+    free(client->token);
+    free(client);
+}
+
+/* ---- one exchange ---- */
+
+static void put_request(struct buf *out, const struct http_client *client, const char *method, struct str target,
+                        struct str body)
+{
+    const struct wire_address *to = &client->address;
+    bool brackets = strchr(to->host, ':') != NULL;
+    buf_printf(out, "%s ", method);
+    buf_put(out, target);
+    buf_puts(out, " HTTP/1.1\r\nHost: ");
+    if (to->path[0])
+        buf_puts(out, "localhost");
+    else
+        buf_printf(out, brackets ? "[%s]:%s" : "%s:%s", to->host, to->port);
+    buf_puts(out, "\r\n");
+    if (client->token)
+        buf_printf(out, "Authorization: Bearer %s\r\n", client->token);
+    if (body.n)
+        buf_puts(out, "Content-Type: application/json\r\n");
+    if (body.n || strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0)
+        buf_printf(out, "Content-Length: %zu\r\n", body.n);
+}
+
+static struct rc send_request(struct http_client *client, struct str request, int64_t deadline_us, struct err *err)
+{
+    size_t sent;
+    if (client->fd >= 0 && !wire_is_quiet(client->fd))
+        disconnect(client);
+    if (client->fd >= 0) {
+        struct rc rc = wire_send(client->fd, request, deadline_us, &sent, err);
+        if (rc_ok(rc))
+            return rc;
+        disconnect(client);
+        if (sent || rc.code != ERR_UNAVAILABLE)
+            return rc;
+    }
+    TRY(wire_connect(&client->address, deadline_us, &client->fd, err));
+    return wire_send(client->fd, request, deadline_us, &sent, err);
+}
+
+/* Feeds the parser until the answer is complete or the events' reader has had enough. */
+static struct rc receive_answer(int fd, llhttp_t *parser, struct incoming *in, int64_t deadline_us)
+{
+    char bytes[RECEIVE_BYTES];
+    while (!in->complete && !(in->events && in->events->stopped)) {
+        size_t n;
+        TRY(wire_receive(fd, bytes, sizeof bytes, deadline_us, &n, in->err));
+        in->head_bytes += in->in_body ? 0 : n;
+        if (in->head_bytes > ANSWER_HEAD_BYTES_MAX + RECEIVE_BYTES)
+            return err_set(in->err, ERR_TOO_LARGE, "the answer's headers are too large");
+        llhttp_errno_t failed = n ? llhttp_execute(parser, bytes, n) : llhttp_finish(parser);
+        if (n == 0 && !in->complete)
+            return err_set(in->err, ERR_UNAVAILABLE, "the server ended the connection before it had answered");
+        if (failed == HPE_USER && in->err->code != ERR_OK)
+            return (struct rc){in->err->code};
+        if (failed != HPE_OK && failed != HPE_PAUSED)
+            return err_set(in->err, ERR_IO, "the server's answer is no HTTP (%s)", llhttp_errno_name(failed));
+    }
+    return RC_OK;
+}
+
+static void incoming_done(struct incoming *in)
+{
+    buf_done(&in->field);
+    buf_done(&in->value);
+    buf_done(&in->content_type);
+    buf_done(&in->body);
+}
+
+/* Sends the request and reads its answer into `in`, which the caller has prepared. */
+static struct rc exchange(struct http_client *client, struct str request, int64_t timeout_ms, struct incoming *in)
+{
+    int64_t deadline_us = wire_deadline(timeout_ms);
+    llhttp_t parser;
+    llhttp_init(&parser, HTTP_RESPONSE, &settings);
+    parser.data = in;
+    in->err->code = ERR_OK;
+    in->field = buf_init(ANSWER_HEAD_BYTES_MAX);
+    in->value = buf_init(ANSWER_HEAD_BYTES_MAX);
+    in->content_type = buf_init(ANSWER_HEAD_BYTES_MAX);
+    in->body = buf_init(LIMIT_ANSWER_BYTES);
+    struct rc rc = send_request(client, request, deadline_us, in->err);
+    /* A server that refuses a large body answers before it has read it all: look for that answer. */
+    if (rc_ok(rc) || client->fd >= 0)
+        rc = receive_answer(client->fd, &parser, in, deadline_us);
+    if (rc_bad(rc) || !in->keep_alive)
+        disconnect(client);
+    return rc;
+}
+
+struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method, struct str target,
+                           struct str body, int64_t timeout_ms, struct http_response *ret_response,
+                           struct err *err)
+{
+    struct err own;
+    BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
+    __attribute__((cleanup(incoming_done))) struct incoming in = {.err = err ? err : &own};
+    in.head_only = strcmp(method, "HEAD") == 0;
+    put_request(&request, client, method, target, body);
+    buf_puts(&request, "\r\n");
+    buf_put(&request, body);
+    if (request.over)
+        return err_set(err, ERR_TOO_LARGE, "the request is too large");
+    TRY(exchange(client, buf_str(&request), timeout_ms, &in));
+    *ret_response = (struct http_response){
+        .status = in.status,
+        .body = arena_str(arena, buf_str(&in.body)),
+        .content_type = arena_str(arena, buf_str(&in.content_type)),
+    };
+    return RC_OK;
+}
+
+/* ---- streams ---- */
+
+/* The error the server named in its body. */
+static struct rc refused(const struct incoming *in)
+{
+    ARENA_SCOPE(arena);
+    const struct json *body = NULL;
+    char code[64] = "";
+    if (rc_bad(json_parse(&arena, buf_str(&in->body), &body, NULL)))
+        body = NULL;
+    const struct json *error = json_get(body, "error");
+    struct str message = json_text(error, "message");
+    (void)str_c(json_text(error, "code"), code, sizeof code);
+    if (message.n)
+        return err_set(in->err, err_from_wire(code), "%.*s", STR_ARG(message));
+    return err_set(in->err, ERR_IO, "the server answered with status %d", in->status);
+}
+
+struct rc http_client_stream(struct http_client *client, struct str target,
+                             bool (*event)(void *arg, struct str id, struct str type, struct str data), void *arg,
+                             struct err *err)
+{
+    struct err own;
+    BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
+    __attribute__((cleanup(event_lines_done))) struct event_lines lines;
+    event_lines_init(&lines);
+    lines.event = event;
+    lines.arg = arg;
+    __attribute__((cleanup(incoming_done))) struct incoming in = {.err = err ? err : &own, .events = &lines};
+    put_request(&request, client, "GET", target, STR_NONE);
+    buf_puts(&request, "Accept: text/event-stream\r\n\r\n");
+    struct rc rc = exchange(client, buf_str(&request), 0, &in);
+    if (lines.stopped)
+        rc = RC_OK;
+    else if (rc_ok(rc) && in.status != 200)
+        rc = refused(&in);
+    else if (rc_ok(rc))
+        rc = err_set(err, ERR_UNAVAILABLE, "the server ended the stream");
+    return rc;
+}

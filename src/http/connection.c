@@ -1,0 +1,459 @@
+/* The life of a connection, from the first byte to the last (see connection.h for the invariants). */
+#include "http/connection.h"
+
+#include "base/limits.h"
+#include "http/answer.h"
+#include "http/reader.h"
+#include "io/clock.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+
+static const struct str go_on = {"HTTP/1.1 100 Continue\r\n\r\n", 25};
+
+/* ---- begin and end ---- */
+
+struct http_connection *http_connection_new(struct http_server *server, bool local)
+{
+    struct http_connection *connection = heap_new(sizeof *connection);
+    CHECK((local ? uv_pipe_init(server->uv, &connection->uv.pipe, 0)
+                 : uv_tcp_init(server->uv, &connection->uv.tcp)) == 0);
+    connection->uv.handle.data = connection;
+    connection->server = server;
+    connection->local = local;
+    connection->phase = PHASE_READING;
+    http_watch_enter(connection, WATCH_IDLE);
+    server->handles++;
+    server->figures.connections++;
+    return connection;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct http_connection *connection = handle->data;
+    struct http_server *server = connection->server;
+    CHECK(connection->phase == PHASE_CLOSED && !connection->flush);
+    http_watch_leave(connection);
+    http_output_drop(connection);
+    free(connection);
+    http_server_released(server);
+}
+
+static void drop_early(struct http_connection *connection)
+{
+    if (connection->early)
+        buf_done(connection->early);
+    free(connection->early);
+    connection->early = NULL;
+}
+
+/* The request goes on without its client; it is the handler's to answer or drop. */
+static void leave_request(struct http_connection *connection)
+{
+    struct http_reader *reader = connection->reader;
+    connection->reader = NULL;
+    reader->request.connection = NULL;
+    if (reader->request.gone)
+        reader->request.gone(&reader->request);
+}
+
+/* Lets go of whatever the phase holds, telling its owner. */
+static void leave_phase(struct http_connection *connection)
+{
+    enum http_phase phase = connection->phase;
+    connection->phase = PHASE_CLOSED;
+    switch (phase) {
+    case PHASE_READING:
+        if (connection->reader)
+            http_reader_free(connection->reader);
+        connection->reader = NULL;
+        break;
+    case PHASE_BUSY:
+        leave_request(connection);
+        break;
+    case PHASE_STREAM:
+        http_stream_left(connection);
+        break;
+    case PHASE_SOCKET:
+        http_socket_left(connection);
+        break;
+    case PHASE_FLUSHING:
+    case PHASE_LINGERING:
+    case PHASE_CLOSED:
+        break;
+    }
+}
+
+void http_connection_close(struct http_connection *connection)
+{
+    if (connection->phase == PHASE_CLOSED)
+        return;
+    connection->server->figures.connections--;
+    http_watch(connection, WATCH_CLOSED);
+    uv_close(&connection->uv.handle, on_closed);
+    drop_early(connection);
+    leave_phase(connection);
+}
+
+void http_connection_end(struct http_connection *connection)
+{
+    bool open = connection->phase == PHASE_STREAM || connection->phase == PHASE_SOCKET;
+    if (!open || connection->broken || connection->ending)
+        return;
+    connection->ending = true;
+    http_watch(connection, WATCH_READY);
+}
+
+void http_connection_break(struct http_connection *connection)
+{
+    if (connection->broken || connection->phase == PHASE_CLOSED)
+        return;
+    connection->broken = true;
+    http_watch(connection, WATCH_READY);
+}
+
+/* ---- reading ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
+{
+    struct http_connection *connection = handle->data;
+    (void)suggested;
+    *ret_buf = uv_buf_init(connection->server->read_buffer, READ_BYTES);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
+
+static void read_on(struct http_connection *connection)
+{
+    if (connection->reading || connection->ended || connection->phase == PHASE_CLOSED)
+        return;
+    connection->reading = true;
+    if (uv_read_start(&connection->uv.stream, on_alloc, on_read) != 0)
+        http_connection_break(connection);
+}
+
+static void read_off(struct http_connection *connection)
+{
+    connection->reading = false;
+    (void)uv_read_stop(&connection->uv.stream);
+}
+
+void http_connection_start(struct http_connection *connection)
+{
+    connection->server->figures.connections_total++;
+    if (!connection->local)
+        (void)uv_tcp_nodelay(&connection->uv.tcp, 1);
+    http_server_sweep(connection->server);
+    read_on(connection);
+}
+
+/* Keeps what came before its turn; when that is much, the client has to wait with the rest. */
+static void keep_early(struct http_connection *connection, struct str bytes)
+{
+    if (!connection->early) {
+        connection->early = heap_new(sizeof *connection->early);
+        *connection->early = buf_init(EARLY_BYTES_MAX + READ_BYTES);
+    }
+    buf_put(connection->early, bytes);
+    CHECK(!connection->early->over);
+    if (connection->early->n >= EARLY_BYTES_MAX)
+        read_off(connection);
+}
+
+/* The server's own answer to what is no request; the connection cannot go on after it. */
+static void refuse(struct http_connection *connection, const struct err *err)
+{
+    struct http_reader *reader = connection->reader;
+    CHECK(connection->phase == PHASE_READING && reader);
+    connection->server->figures.refused_total++;
+    reader->request.connection = connection;
+    reader->keep_alive = false;
+    connection->phase = PHASE_BUSY;
+    http_answer_error(&reader->request, err);
+}
+
+void http_connection_late(struct http_connection *connection)
+{
+    struct err err;
+    (void)err_set(&err, ERR_TIMEOUT, "the request did not come in time");
+    refuse(connection, &err);
+}
+
+static void hand_over(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+    struct http_request *request = &connection->reader->request;
+    server->figures.requests_total++;
+    request->connection = connection;
+    connection->phase = PHASE_BUSY;
+    server->options.handle(server->options.arg, request);
+    if (connection->phase == PHASE_BUSY)
+        http_watch(connection, WATCH_BUSY);
+}
+
+/* A client that waits for our word before it sends the body gets it, unless the body is coming anyway. */
+static void say_continue(struct http_connection *connection)
+{
+    if (connection->reader->wants_continue && !connection->reader->body_began)
+        (void)http_output_write(connection, &go_on, 1);
+    connection->reader->wants_continue = false;
+}
+
+/* Reads one request as far as the bytes go, and has it handled when it is whole. */
+static void read_request(struct http_connection *connection, struct str *bytes)
+{
+    struct err err;
+    if (!connection->reader) {
+        connection->reader = http_reader_new();
+        connection->reader->request.started_us = clock_steady_us();
+        connection->reader->request.local = connection->local;
+    }
+    struct http_reader *reader = connection->reader;
+    enum http_progress before = reader->progress;
+    if (rc_bad(http_reader_feed(reader, bytes, &err))) {
+        refuse(connection, &err);
+        return;
+    }
+    switch (reader->progress) {
+    case HTTP_IN_HEAD:
+        if (connection->watch != WATCH_HEAD)
+            http_watch(connection, WATCH_HEAD);
+        break;
+    case HTTP_IN_BODY:
+        if (before == HTTP_IN_HEAD)
+            http_watch(connection, WATCH_BODY);
+        say_continue(connection);
+        break;
+    case HTTP_WHOLE:
+        hand_over(connection);
+        break;
+    }
+}
+
+/* Between two requests: what comes next? */
+static void settle(struct http_connection *connection)
+{
+    if (connection->phase != PHASE_READING || connection->broken)
+        return;
+    if (connection->first)
+        http_watch(connection, WATCH_FLUSH);
+    else if (connection->early)
+        http_watch(connection, WATCH_READY);
+    else if (connection->ended)
+        http_connection_close(connection);
+    else if (!connection->reader && connection->server->stopping)
+        http_connection_close(connection);
+    else if (!connection->reader)
+        http_watch(connection, WATCH_IDLE);
+    else if (connection->watch == WATCH_FLUSH)
+        http_watch(connection, WATCH_BODY);
+    if (!connection->early)
+        read_on(connection);
+}
+
+static void process(struct http_connection *connection, struct str bytes)
+{
+    CHECK(!connection->processing);
+    connection->processing = true;
+    while (bytes.n && connection->phase == PHASE_READING && !connection->first && !connection->broken)
+        read_request(connection, &bytes);
+    connection->processing = false;
+    if (bytes.n && (connection->phase == PHASE_READING || connection->phase == PHASE_BUSY))
+        keep_early(connection, bytes);
+    else if (bytes.n && connection->phase == PHASE_SOCKET)
+        http_socket_input(connection, bytes);
+    settle(connection);
+}
+
+/* Has a turn on the loop: what was put off inside somebody's call happens now. */
+void http_connection_ready(struct http_connection *connection)
+{
+    struct buf *early = connection->early;
+    if (connection->broken || connection->phase == PHASE_LINGERING) {
+        http_connection_close(connection);
+        return;
+    }
+    if (connection->ending) {
+        connection->phase == PHASE_STREAM ? http_stream_finish(connection) : http_socket_finish(connection);
+        return;
+    }
+    CHECK(connection->phase == PHASE_READING || connection->phase == PHASE_SOCKET);
+    connection->early = NULL;
+    http_watch(connection, connection->phase == PHASE_SOCKET ? WATCH_SOCKET : WATCH_IDLE);
+    process(connection, early ? buf_str(early) : STR_NONE);
+    if (early)
+        buf_done(early);
+    free(early);
+}
+
+void http_connection_answered(struct http_connection *connection, bool keep)
+{
+    CHECK(connection->phase == PHASE_BUSY);
+    connection->phase = PHASE_READING;
+    connection->reader = NULL;
+    if (connection->broken)
+        return;
+    if (!keep)
+        http_connection_finish(connection);
+    else if (!connection->processing)
+        settle(connection);
+}
+
+void http_connection_turn(struct http_connection *connection, enum http_phase phase)
+{
+    CHECK(connection->phase == PHASE_BUSY && (phase == PHASE_STREAM || phase == PHASE_SOCKET));
+    connection->phase = (uint8_t)phase;
+    connection->reader = NULL;
+    if (phase == PHASE_STREAM)
+        drop_early(connection);
+    if (connection->early)
+        http_watch(connection, WATCH_READY);
+    else
+        http_watch(connection, phase == PHASE_STREAM ? WATCH_STREAM : WATCH_SOCKET);
+    read_on(connection);
+}
+
+/* ---- the way out ---- */
+
+void http_connection_finish(struct http_connection *connection)
+{
+    CHECK(connection->phase != PHASE_CLOSED);
+    connection->phase = PHASE_FLUSHING;
+    connection->discarded = 0;
+    drop_early(connection);
+    http_watch(connection, WATCH_FLUSH);
+    read_on(connection);
+    if (!connection->first)
+        http_connection_drained(connection);
+}
+
+void http_connection_drained(struct http_connection *connection)
+{
+    uv_os_fd_t fd;
+    switch ((enum http_phase)connection->phase) {
+    case PHASE_READING:
+        settle(connection);
+        break;
+    case PHASE_STREAM:
+        if (connection->owner.drained)
+            connection->owner.drained((struct http_stream *)connection, connection->owner.arg);
+        break;
+    case PHASE_SOCKET:
+        http_socket_drained(connection);
+        break;
+    case PHASE_FLUSHING:
+        connection->phase = PHASE_LINGERING;
+        http_watch(connection, connection->ended ? WATCH_READY : WATCH_LINGER);
+        if (uv_fileno(&connection->uv.handle, &fd) == 0)
+            (void)shutdown(fd, SHUT_WR);
+        break;
+    case PHASE_BUSY:
+    case PHASE_LINGERING:
+    case PHASE_CLOSED:
+        break;
+    }
+}
+
+/* ---- a client that is silent for good ---- */
+
+/* Both directions are down. A TCP client that closed looks like one that only shut its side until it has
+ * answered something from us with a reset. */
+static bool is_gone(const struct http_connection *connection)
+{
+    struct pollfd look = {.fd = -1};
+    if (uv_fileno(&connection->uv.handle, &look.fd) != 0)
+        return true;
+    return poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+/* A client may shut its side behind its request and still wait for the answer; it does so at once. One
+ * that ends later, while we make it wait, has left. */
+static void half_closed(struct http_connection *connection)
+{
+    int64_t waited_ms = (int64_t)uv_now(connection->server->uv) - connection->since_ms;
+    if (is_gone(connection) || (!connection->local && waited_ms >= HALF_CLOSED_LOOK_MS))
+        http_connection_close(connection);
+    else
+        http_watch(connection, WATCH_HALF);
+}
+
+/* Says something that every HTTP/1.1 client ignores, to learn by the next look whether one is there. */
+void http_connection_probe(struct http_connection *connection)
+{
+    CHECK(connection->phase == PHASE_BUSY);
+    if (is_gone(connection)) {
+        http_connection_close(connection);
+        return;
+    }
+    if (!connection->probed && !connection->local && !connection->reader->old)
+        (void)http_output_write(connection, &go_on, 1);
+    connection->probed = true;
+    if (!connection->broken)
+        http_watch(connection, WATCH_HALF);
+}
+
+static void on_end(struct http_connection *connection)
+{
+    connection->ended = true;
+    connection->reading = false;
+    switch ((enum http_phase)connection->phase) {
+    case PHASE_READING:
+        if (!connection->first && !connection->early)
+            http_connection_close(connection);
+        break;
+    case PHASE_BUSY:
+        half_closed(connection);
+        break;
+    case PHASE_STREAM:
+    case PHASE_SOCKET:
+    case PHASE_LINGERING:
+        http_connection_close(connection);
+        break;
+    case PHASE_FLUSHING:
+    case PHASE_CLOSED:
+        break;
+    }
+}
+
+static void on_input(struct http_connection *connection, struct str bytes)
+{
+    switch ((enum http_phase)connection->phase) {
+    case PHASE_READING:
+        if (connection->first || connection->early)
+            keep_early(connection, bytes);
+        else
+            process(connection, bytes);
+        break;
+    case PHASE_BUSY:
+        keep_early(connection, bytes);
+        break;
+    case PHASE_SOCKET:
+        if (connection->early)
+            keep_early(connection, bytes);
+        else
+            http_socket_input(connection, bytes);
+        break;
+    case PHASE_FLUSHING:
+    case PHASE_LINGERING:
+        connection->discarded += bytes.n;
+        if (connection->discarded > LINGER_BYTES)
+            http_connection_close(connection);
+        break;
+    case PHASE_STREAM:
+    case PHASE_CLOSED:
+        break;
+    }
+}
+
+static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
+{
+    struct http_connection *connection = stream->data;
+    CHECK(connection->phase != PHASE_CLOSED);
+    if (n > 0)
+        on_input(connection, (struct str){buf->base, (size_t)n});
+    else if (n == UV_EOF)
+        on_end(connection);
+    else if (n < 0)
+        http_connection_close(connection);
+}

@@ -1,0 +1,262 @@
+#include "http/header_check.h"
+
+#include "base/limits.h"
+
+/* One bit for each byte that may occur. */
+struct byte_set {
+    uint64_t bits[4];
+};
+
+static const struct byte_set token_bytes = {{0x03ff6cfa00000000, 0x57ffffffc7fffffe, 0, 0}};
+static const struct byte_set target_bytes = {{0xfffffff600000000, 0x7fffffffffffffff, 0, 0}}; /* visible but '#' */
+static const struct byte_set host_bytes = {{0x2fff6ff200000000, 0x47fffffeaffffffe, 0, 0}};
+static const struct byte_set value_bytes = {{0xffffffff00000200, 0x7fffffffffffffff, UINT64_MAX, UINT64_MAX}};
+
+static bool within(const struct byte_set *set, char c)
+{
+    unsigned char byte = (unsigned char)c;
+    return (set->bits[byte >> 6] >> (byte & 63)) & 1;
+}
+
+/* How many bytes at the start of `s` are in the set. */
+static size_t span(struct str s, const struct byte_set *set)
+{
+    size_t n = 0;
+    while (n < s.n && within(set, s.p[n]))
+        n++;
+    return n;
+}
+
+static bool all_within(struct str s, const struct byte_set *set) { return span(s, set) == s.n; }
+
+struct rc http_head_end(struct str bytes, size_t *at, size_t *ret_end, struct err *err)
+{
+    CHECK(*at <= bytes.n);
+    *ret_end = 0;
+    for (;;) {
+        struct str rest = str_sub(bytes, *at, bytes.n);
+        size_t n = str_find(rest, '\n');
+        if (*at + n >= LIMIT_HEADER_BYTES)
+            return err_set(err, ERR_HEADERS_TOO_LARGE, "the header block is larger than %d bytes",
+                           LIMIT_HEADER_BYTES);
+        if (n == rest.n)
+            return RC_OK;
+        if (n == 0 || rest.p[n - 1] != '\r')
+            return err_set(err, ERR_INVALID, "a header line does not end in CRLF");
+        *at += n + 1;
+        if (n == 1) {
+            *ret_end = *at;
+            return RC_OK;
+        }
+    }
+}
+
+/* Cuts the next line off, without its CRLF. The caller knows that the block ends in an empty line. */
+static struct str next_line(struct str *rest)
+{
+    struct str line = str_cut(*rest, '\n', rest);
+    CHECK(line.n && line.p[line.n - 1] == '\r');
+    line.n--;
+    return line;
+}
+
+static struct rc check_request_line(struct str line, struct http_head *head, struct err *err)
+{
+    struct str version;
+    struct str rest;
+    head->method = str_cut(line, ' ', &rest);
+    head->target = str_cut(rest, ' ', &version);
+    if (head->method.n == 0 || !all_within(head->method, &token_bytes))
+        return err_set(err, ERR_INVALID, "the request line has no method");
+    if (head->target.n == 0 || head->target.p[0] != '/' || !all_within(head->target, &target_bytes))
+        return err_set(err, ERR_INVALID, "the request's target is no path");
+    head->old = str_eq(version, STR("HTTP/1.0"));
+    if (!head->old && !str_eq(version, STR("HTTP/1.1")))
+        return err_set(err, ERR_INVALID, "only HTTP/1.1 is spoken here");
+    return RC_OK;
+}
+
+static struct rc take_host(struct http_head *head, struct str value, struct err *err)
+{
+    (void)head;
+    if (!all_within(value, &host_bytes))
+        return err_set(err, ERR_INVALID, "the Host header is no host");
+    return RC_OK;
+}
+
+static struct rc take_content_length(struct http_head *head, struct str value, struct err *err)
+{
+    if (!str_to_u64(value, &head->content_length))
+        return err_set(err, ERR_INVALID, "the Content-Length is no number");
+    return RC_OK;
+}
+
+static struct rc take_transfer_encoding(struct http_head *head, struct str value, struct err *err)
+{
+    head->chunked = true;
+    if (head->old || !str_same_letters(value, STR("chunked")))
+        return err_set(err, ERR_INVALID, "the only Transfer-Encoding taken is chunked");
+    return RC_OK;
+}
+
+static struct rc take_expect(struct http_head *head, struct str value, struct err *err)
+{
+    if (!str_same_letters(value, STR("100-continue")))
+        return err_set(err, ERR_INVALID, "the only expectation met is 100-continue");
+    head->wants_continue = !head->old;
+    return RC_OK;
+}
+
+/* The fields that say where a request begins and ends; each may come once. */
+#define FRAMING_FIELDS(X)                            \
+    X(HOST, "host", take_host)                       \
+    X(LENGTH, "content-length", take_content_length) \
+    X(CODING, "transfer-encoding", take_transfer_encoding) \
+    X(EXPECT, "expect", take_expect)
+
+enum framing_field {
+#define X(id, name, take) FIELD_##id,
+    FRAMING_FIELDS(X)
+#undef X
+    FIELD_COUNT
+};
+
+static const struct {
+    struct str name;
+    struct rc (*take)(struct http_head *head, struct str value, struct err *err);
+} framing_fields[FIELD_COUNT] = {
+#define X(id, name, take) [FIELD_##id] = {{name, sizeof(name) - 1}, take},
+    FRAMING_FIELDS(X)
+#undef X
+};
+
+static struct rc take_framing(struct http_head *head, const struct http_header *field, bool seen[FIELD_COUNT],
+                              struct err *err)
+{
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        if (!str_same_letters(field->name, framing_fields[i].name))
+            continue;
+        if (seen[i])
+            return err_set(err, ERR_INVALID, "the header %s came twice", framing_fields[i].name.p);
+        seen[i] = true;
+        return framing_fields[i].take(head, field->value, err);
+    }
+    return RC_OK;
+}
+
+static struct rc check_field(struct str line, struct http_header *ret_field, struct err *err)
+{
+    size_t name = span(line, &token_bytes);
+    if (name == 0 || name == line.n || line.p[name] != ':')
+        return err_set(err, ERR_INVALID, "a header line is not name: value");
+    struct str value = str_sub(line, name + 1, line.n);
+    if (!all_within(value, &value_bytes))
+        return err_set(err, ERR_INVALID, "a header holds a control character");
+    *ret_field = (struct http_header){str_sub(line, 0, name), str_trim(value)};
+    return RC_OK;
+}
+
+static struct rc check_whole(const struct http_head *head, const bool seen[FIELD_COUNT], struct err *err)
+{
+    if (!seen[FIELD_HOST] && !head->old)
+        return err_set(err, ERR_INVALID, "the Host header is missing");
+    if (seen[FIELD_LENGTH] && seen[FIELD_CODING])
+        return err_set(err, ERR_INVALID, "Content-Length and Transfer-Encoding exclude each other");
+    return RC_OK;
+}
+
+struct rc http_head_check(struct arena *arena, struct str block, struct http_head *ret_head, struct err *err)
+{
+    CHECK(str_ends(block, STR("\r\n\r\n")));
+    struct http_header fields[LIMIT_HEADERS];
+    struct http_head head = {0};
+    bool seen[FIELD_COUNT] = {0};
+    struct str rest = block;
+    TRY(check_request_line(next_line(&rest), &head, err));
+    for (;;) {
+        struct str line = next_line(&rest);
+        if (line.n == 0)
+            break;
+        if (head.header_count == LIMIT_HEADERS)
+            return err_set(err, ERR_HEADERS_TOO_LARGE, "more than %d headers", LIMIT_HEADERS);
+        struct http_header *field = &fields[head.header_count];
+        TRY(check_field(line, field, err));
+        TRY(take_framing(&head, field, seen, err));
+        head.header_count++;
+    }
+    CHECK(rest.n == 0);
+    TRY(check_whole(&head, seen, err));
+    struct http_header *kept = arena_array(arena, struct http_header, head.header_count);
+    if (head.header_count)
+        memcpy(kept, fields, sizeof *kept * head.header_count);
+    head.headers = kept;
+    *ret_head = head;
+    return RC_OK;
+}
+
+int http_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static struct rc take_size_byte(struct http_chunks *chunks, char c, uint64_t bytes_max, struct err *err)
+{
+    int digit = http_hex_digit(c);
+    if (digit < 0 && (c != '\r' || chunks->digits == 0))
+        return err_set(err, ERR_INVALID, "a chunk has no proper size");
+    if (digit < 0) {
+        chunks->state = CHUNK_SIZE_LF;
+        return RC_OK;
+    }
+    chunks->size = chunks->size * 16 + (uint64_t)digit;
+    if (++chunks->digits > 8)
+        return err_set(err, ERR_INVALID, "a chunk's size has too many digits");
+    if (chunks->total + chunks->size > bytes_max)
+        return err_set(err, ERR_TOO_LARGE, "the body is larger than %llu bytes", (unsigned long long)bytes_max);
+    return RC_OK;
+}
+
+/* CR and LF at their places. */
+static struct rc take_line_byte(struct http_chunks *chunks, char c, struct err *err)
+{
+    bool wants_cr = chunks->state == CHUNK_CR || chunks->state == CHUNK_END_CR;
+    if (c != (wants_cr ? '\r' : '\n'))
+        return err_set(err, ERR_INVALID, "a chunk does not end in CRLF");
+    if (wants_cr)
+        chunks->state++;
+    else if (chunks->state == CHUNK_END_LF)
+        chunks->state = CHUNK_OVER;
+    else if (chunks->state == CHUNK_LF)
+        *chunks = (struct http_chunks){.total = chunks->total};
+    else
+        chunks->state = chunks->size ? CHUNK_DATA : CHUNK_END_CR;
+    return RC_OK;
+}
+
+struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max, size_t *ret_used,
+                            struct err *err)
+{
+    size_t at = 0;
+    while (at < bytes.n && chunks->state != CHUNK_OVER) {
+        if (chunks->state == CHUNK_DATA) {
+            size_t n = bytes.n - at < chunks->size ? bytes.n - at : (size_t)chunks->size;
+            at += n;
+            chunks->size -= n;
+            chunks->total += n;
+            if (chunks->size == 0)
+                chunks->state = CHUNK_CR;
+        } else if (chunks->state == CHUNK_SIZE) {
+            TRY(take_size_byte(chunks, bytes.p[at++], bytes_max, err));
+        } else {
+            TRY(take_line_byte(chunks, bytes.p[at++], err));
+        }
+    }
+    *ret_used = at;
+    return RC_OK;
+}

@@ -1,0 +1,188 @@
+/* Listening on TCP and Unix sockets; a new connection is counted, limited and started here. */
+#include "http/listen.h"
+
+#include "base/log.h"
+#include "http/connection.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct listener {
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    } uv;
+    struct listener *next;
+    struct http_server *server;
+    bool local;
+};
+
+enum { LISTEN_BACKLOG = 4096 };
+
+static void on_listener_closed(uv_handle_t *handle)
+{
+    struct listener *listener = handle->data;
+    struct http_server *server = listener->server;
+    free(listener);
+    http_server_released(server);
+}
+
+static void close_listener(struct listener *listener) { uv_close(&listener->uv.handle, on_listener_closed); }
+
+void http_listeners_close(struct http_server *server)
+{
+    struct listener *next;
+    for (struct listener *at = server->listeners; at; at = next) {
+        next = at->next;
+        close_listener(at);
+    }
+    server->listeners = NULL;
+}
+
+static struct listener *listener_new(struct http_server *server, bool local)
+{
+    struct listener *listener = heap_new(sizeof *listener);
+    CHECK((local ? uv_pipe_init(server->uv, &listener->uv.pipe, 0)
+                 : uv_tcp_init(server->uv, &listener->uv.tcp)) == 0);
+    listener->uv.handle.data = listener;
+    listener->server = server;
+    listener->local = local;
+    server->handles++;
+    return listener;
+}
+
+static void on_connection(uv_stream_t *stream, int status)
+{
+    struct listener *listener = stream->data;
+    struct http_server *server = listener->server;
+    if (status < 0) {
+        log_line(LOG_WARN, "cannot accept a connection", LOG_C("error", uv_strerror(status)));
+        return;
+    }
+    struct http_connection *connection = http_connection_new(server, listener->local);
+    if (uv_accept(stream, &connection->uv.stream) != 0) {
+        http_connection_close(connection);
+    } else if (server->figures.connections > server->options.connections_max) {
+        server->figures.refused_total++;
+        http_connection_close(connection);
+    } else {
+        http_connection_start(connection);
+    }
+}
+
+static struct rc start_listening(struct listener *listener, const char *address, struct err *err)
+{
+    int failed = uv_listen(&listener->uv.stream, LISTEN_BACKLOG, on_connection);
+    if (failed) {
+        close_listener(listener);
+        return err_set(err, failed == UV_EADDRINUSE ? ERR_CONFLICT : ERR_IO, "cannot listen on %s: %s", address,
+                       uv_strerror(failed));
+    }
+    listener->next = listener->server->listeners;
+    listener->server->listeners = listener;
+    return RC_OK;
+}
+
+/* "host:port", the host in brackets when it has colons itself. */
+static struct rc split_address(const char *address, char host[256], char port[6], struct err *err)
+{
+    struct str s = str_of(address);
+    const char *colon = strrchr(address, ':');
+    uint64_t number;
+    if (!colon || !str_to_u64(str_of(colon + 1), &number) || number > 65535 || strlen(colon + 1) > 5)
+        return err_set(err, ERR_INVALID, "\"%s\" is no address: HOST:PORT is", address);
+    struct str name = str_sub(s, 0, (size_t)(colon - address));
+    if (name.n >= 2 && name.p[0] == '[' && name.p[name.n - 1] == ']')
+        name = str_sub(name, 1, name.n - 1);
+    else if (str_find(name, ':') < name.n)
+        return err_set(err, ERR_INVALID, "\"%s\" needs brackets: [HOST]:PORT", address);
+    if (name.n == 0 || !str_c(name, host, 256) || !str_c(str_of(colon + 1), port, 6))
+        return err_set(err, ERR_INVALID, "\"%s\" is no address: HOST:PORT is", address);
+    return RC_OK;
+}
+
+static struct rc resolve(const char *address, struct sockaddr_storage *ret_where, struct err *err)
+{
+    char host[256];
+    char port[6];
+    TRY(split_address(address, host, port, err));
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+    struct addrinfo *found;
+    int failed = getaddrinfo(host, port, &hints, &found);
+    if (failed)
+        return err_set(err, ERR_INVALID, "cannot listen on %s: %s", address, gai_strerror(failed));
+    CHECK(found->ai_addrlen <= sizeof *ret_where);
+    memcpy(ret_where, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return RC_OK;
+}
+
+static int port_of(const struct listener *listener)
+{
+    struct sockaddr_storage where;
+    int n = sizeof where;
+    CHECK(uv_tcp_getsockname(&listener->uv.tcp, (struct sockaddr *)&where, &n) == 0);
+    return ntohs(where.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&where)->sin6_port
+                                             : ((struct sockaddr_in *)&where)->sin_port);
+}
+
+struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err)
+{
+    struct sockaddr_storage where;
+    TRY(resolve(address, &where, err));
+    struct listener *listener = listener_new(server, false);
+    int failed = uv_tcp_bind(&listener->uv.tcp, (struct sockaddr *)&where, 0);
+    if (failed) {
+        close_listener(listener);
+        return err_set(err, ERR_IO, "cannot listen on %s: %s", address, uv_strerror(failed));
+    }
+    TRY(start_listening(listener, address, err));
+    *ret_port = port_of(listener);
+    return RC_OK;
+}
+
+/* A socket file nobody answers at is left over from a process that was killed. */
+static struct rc remove_stale(const char *path, struct err *err)
+{
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    struct stat st;
+    if (!str_c(str_of(path), where.sun_path, sizeof where.sun_path) || path[0] == '\0')
+        return err_set(err, ERR_INVALID, "the path of the socket is longer than %zu bytes: %s",
+                       sizeof where.sun_path - 1, path);
+    if (lstat(path, &st) != 0)
+        return RC_OK;
+    if (!S_ISSOCK(st.st_mode))
+        return err_set(err, ERR_CONFLICT, "%s is in the way: it is no socket", path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot make a socket: %s", strerror(errno));
+    bool alive = connect(fd, (struct sockaddr *)&where, sizeof where) == 0 || errno != ECONNREFUSED;
+    (void)close(fd);
+    if (alive)
+        return err_set(err, ERR_CONFLICT, "another process listens on %s", path);
+    if (unlink(path) != 0)
+        return err_set(err, ERR_IO, "cannot remove %s: %s", path, strerror(errno));
+    return RC_OK;
+}
+
+struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err)
+{
+    TRY(remove_stale(path, err));
+    struct listener *listener = listener_new(server, true);
+    int failed = uv_pipe_bind(&listener->uv.pipe, path);
+    /* Nobody can connect before we listen, so that the mode is right before it matters. */
+    if (!failed && chmod(path, 0600) != 0)
+        failed = uv_translate_sys_error(errno);
+    if (failed) {
+        close_listener(listener);
+        return err_set(err, ERR_IO, "cannot listen on %s: %s", path, uv_strerror(failed));
+    }
+    return start_listening(listener, path, err);
+}

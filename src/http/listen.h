@@ -1,0 +1,9 @@
+/* Where the server listens. Private to http/. */
+#ifndef HTTP_LISTEN_H
+#define HTTP_LISTEN_H
+
+struct http_server;
+
+void http_listeners_close(struct http_server *server);
+
+#endif

@@ -1,0 +1,166 @@
+/* What leaves a connection: straight into the kernel, and only the remainder is queued.
+ *
+ * The usual answer or event costs one system call and no allocation. When the kernel takes less, the rest
+ * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it.
+ */
+#include "http/connection.h"
+
+#include <stdlib.h>
+
+struct outgoing {
+    struct outgoing *next;
+    struct shared *bytes;
+    size_t at;
+};
+
+enum { FLUSH_PIECES = 16 };
+
+struct flush {
+    uv_write_t write;
+    struct http_connection *connection;
+    size_t bytes;
+};
+
+static void take_off(struct http_connection *connection, size_t bytes)
+{
+    CHECK(bytes <= connection->queued);
+    connection->queued -= bytes;
+    while (bytes) {
+        struct outgoing *first = connection->first;
+        size_t left = first->bytes->n - first->at;
+        if (bytes < left) {
+            first->at += bytes;
+            return;
+        }
+        bytes -= left;
+        connection->first = first->next;
+        shared_unref(first->bytes);
+        free(first);
+    }
+    if (!connection->first)
+        connection->last = NULL;
+}
+
+static void offer(struct http_connection *connection);
+
+static void on_flushed(uv_write_t *write, int status)
+{
+    struct flush *flush = write->data;
+    struct http_connection *connection = flush->connection;
+    size_t bytes = flush->bytes;
+    free(flush);
+    connection->flush = NULL;
+    if (connection->phase == PHASE_CLOSED)
+        return;
+    if (status < 0) {
+        http_connection_close(connection);
+        return;
+    }
+    take_off(connection, bytes);
+    connection->stalls = 0;
+    http_watch(connection, connection->watch);
+    if (connection->first)
+        offer(connection);
+    else
+        http_connection_drained(connection);
+}
+
+/* Hands the front of the queue to libuv, which waits until the kernel takes it. */
+static void offer(struct http_connection *connection)
+{
+    CHECK(!connection->flush && connection->first);
+    uv_buf_t pieces[FLUSH_PIECES];
+    unsigned count = 0;
+    struct flush *flush = heap_new(sizeof *flush);
+    for (struct outgoing *out = connection->first; out && count < FLUSH_PIECES; out = out->next) {
+        size_t n = out->bytes->n - out->at;
+        if (n > FLUSH_BYTES - flush->bytes)
+            n = FLUSH_BYTES - flush->bytes;
+        if (n == 0)
+            break;
+        pieces[count++] = uv_buf_init(out->bytes->p + out->at, (unsigned)n);
+        flush->bytes += n;
+    }
+    flush->connection = connection;
+    flush->write.data = flush;
+    connection->flush = flush;
+    int failed = uv_write(&flush->write, &connection->uv.stream, pieces, count, on_flushed);
+    if (failed) {
+        free(flush);
+        connection->flush = NULL;
+        http_connection_break(connection);
+    }
+}
+
+/* Puts what is left of `bytes` (one reference of it, now ours) at the end of the queue. */
+static void enqueue(struct http_connection *connection, struct shared *bytes, size_t at)
+{
+    CHECK(at < bytes->n);
+    struct outgoing *out = heap_new(sizeof *out);
+    out->bytes = bytes;
+    out->at = at;
+    if (connection->last)
+        connection->last->next = out;
+    else
+        connection->first = out;
+    connection->last = out;
+    connection->queued += bytes->n - at;
+    if (!connection->flush)
+        offer(connection);
+}
+
+/* How much the kernel took; -1 when the client is gone. */
+static ssize_t write_now(struct http_connection *connection, const uv_buf_t *pieces, unsigned count)
+{
+    if (connection->broken || connection->phase == PHASE_CLOSED)
+        return -1;
+    if (connection->first)
+        return 0;
+    int written = uv_try_write(&connection->uv.stream, pieces, count);
+    if (written == UV_EAGAIN || written == UV_ENOBUFS || written == UV_EINTR)
+        return 0;
+    if (written < 0)
+        http_connection_break(connection);
+    return written < 0 ? -1 : written;
+}
+
+bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes)
+{
+    const uv_buf_t pieces[] = {uv_buf_init((char *)(uintptr_t)head.p, (unsigned)head.n),
+                               uv_buf_init(bytes->p, (unsigned)bytes->n)};
+    ssize_t written = write_now(connection, head.n ? pieces : pieces + 1, head.n ? 2 : 1);
+    if (written < 0)
+        return false;
+    size_t taken = (size_t)written;
+    if (taken < head.n)
+        enqueue(connection, shared_new(str_sub(head, taken, head.n)), 0);
+    size_t skip = taken > head.n ? taken - head.n : 0;
+    if (skip < bytes->n)
+        enqueue(connection, shared_ref(bytes), skip);
+    return true;
+}
+
+bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count)
+{
+    enum { PIECES_MAX = 4 };
+    uv_buf_t bufs[PIECES_MAX] = {0};
+    CHECK(count <= PIECES_MAX);
+    for (unsigned i = 0; i < count; i++)
+        bufs[i] = uv_buf_init((char *)(uintptr_t)pieces[i].p, (unsigned)pieces[i].n);
+    ssize_t written = write_now(connection, bufs, count);
+    if (written < 0)
+        return false;
+    size_t skip = (size_t)written;
+    for (unsigned i = 0; i < count; i++) {
+        if (skip < pieces[i].n)
+            enqueue(connection, shared_new(str_sub(pieces[i], skip, pieces[i].n)), 0);
+        skip -= skip < pieces[i].n ? skip : pieces[i].n;
+    }
+    return true;
+}
+
+void http_output_drop(struct http_connection *connection)
+{
+    take_off(connection, connection->queued);
+    CHECK(!connection->first && !connection->last);
+}

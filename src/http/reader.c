@@ -1,0 +1,149 @@
+#include "http/reader.h"
+
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+static int on_body(llhttp_t *parser, const char *at, size_t n)
+{
+    struct http_reader *reader = parser->data;
+    struct str piece = {at, n};
+    if (reader->body.n == 0 && n == reader->body_left && !reader->chunked)
+        reader->request.body = arena_str(&reader->request.arena, piece);
+    else
+        buf_put(&reader->body, piece);
+    return 0;
+}
+
+static int on_message_complete(llhttp_t *parser)
+{
+    struct http_reader *reader = parser->data;
+    reader->parser_done = true;
+    reader->keep_alive = llhttp_should_keep_alive(parser) != 0;
+    return 0;
+}
+
+static const llhttp_settings_t settings = {
+    .on_body = on_body,
+    .on_message_complete = on_message_complete,
+};
+
+struct http_reader *http_reader_new(void)
+{
+    struct http_reader *reader = heap_new(sizeof *reader);
+    llhttp_init(&reader->parser, HTTP_REQUEST, &settings);
+    reader->parser.data = reader;
+    reader->head = buf_init(LIMIT_HEADER_BYTES);
+    reader->body = buf_init(LIMIT_BODY_BYTES);
+    return reader;
+}
+
+void http_reader_free(struct http_reader *reader)
+{
+    buf_done(&reader->head);
+    buf_done(&reader->body);
+    arena_done(&reader->request.arena);
+    free(reader);
+}
+
+/* The bytes are known to belong to this message; llhttp must come to the same end as we did. */
+static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool last, struct err *err)
+{
+    llhttp_errno_t failed = llhttp_execute(&reader->parser, bytes.p, bytes.n);
+    if (failed != HPE_OK && failed != HPE_PAUSED_UPGRADE)
+        return err_set(err, ERR_INVALID, "the request is malformed (%s)", llhttp_errno_name(failed));
+    if (reader->parser_done != last)
+        return err_set(err, ERR_INVALID, "the request's length is ambiguous");
+    if (last)
+        reader->progress = HTTP_WHOLE;
+    return RC_OK;
+}
+
+/* Cuts the target at '?' and decodes the path. */
+static struct rc take_target(struct http_request *request, struct str target, struct err *err)
+{
+    struct str path = str_cut(target, '?', &request->query);
+    return http_decode(&request->arena, path, HTTP_DECODE_PATH, &request->path, err);
+}
+
+static struct rc take_head(struct http_reader *reader, struct str block, struct err *err)
+{
+    struct http_request *request = &reader->request;
+    struct http_head head;
+    block = arena_str(&request->arena, block);
+    TRY(http_head_check(&request->arena, block, &head, err));
+    TRY(take_target(request, head.target, err));
+    if (head.content_length > LIMIT_BODY_BYTES)
+        return err_set(err, ERR_TOO_LARGE, "the body is larger than %d bytes", LIMIT_BODY_BYTES);
+    request->method = head.method;
+    request->headers = head.headers;
+    request->header_count = head.header_count;
+    reader->body_left = head.content_length;
+    reader->chunked = head.chunked;
+    reader->old = head.old;
+    reader->wants_continue = head.wants_continue;
+    reader->head_only = str_eq(head.method, STR("HEAD"));
+    reader->progress = HTTP_IN_BODY;
+    return feed_parser(reader, block, !head.chunked && head.content_length == 0, err);
+}
+
+/* Finds the header block's end in what is gathered and what has come; gathers what is not enough. */
+static struct rc feed_head(struct http_reader *reader, struct str *bytes, struct err *err)
+{
+    struct str all = *bytes;
+    size_t before = reader->head.n;
+    size_t end;
+    if (before) {
+        size_t room = LIMIT_HEADER_BYTES - before;
+        buf_put(&reader->head, str_sub(*bytes, 0, bytes->n < room ? bytes->n : room));
+        CHECK(!reader->head.over);
+        all = buf_str(&reader->head);
+    }
+    TRY(http_head_end(all, &reader->head_line, &end, err));
+    if (end == 0) {
+        if (before == 0)
+            buf_put(&reader->head, all);
+        *bytes = STR_NONE;
+        return RC_OK;
+    }
+    CHECK(end > before);
+    *bytes = str_sub(*bytes, end - before, bytes->n);
+    reader->head_line = 0;
+    if (end == 2 && !reader->skipped_line) {
+        reader->skipped_line = true;
+        buf_clear(&reader->head);
+        return RC_OK;
+    }
+    if (end == 2)
+        return err_set(err, ERR_INVALID, "there is no request line");
+    TRY(take_head(reader, str_sub(all, 0, end), err));
+    buf_done(&reader->head);
+    return RC_OK;
+}
+
+static struct rc feed_body(struct http_reader *reader, struct str *bytes, struct err *err)
+{
+    reader->body_began = true;
+    size_t used = bytes->n < reader->body_left ? bytes->n : (size_t)reader->body_left;
+    if (reader->chunked)
+        TRY(http_chunks_check(&reader->chunks, *bytes, LIMIT_BODY_BYTES, &used, err));
+    bool last = reader->chunked ? reader->chunks.state == CHUNK_OVER : used == reader->body_left;
+    TRY(feed_parser(reader, str_sub(*bytes, 0, used), last, err));
+    if (!reader->chunked)
+        reader->body_left -= used;
+    if (reader->body.n)
+        reader->request.body = buf_str(&reader->body);
+    CHECK(!reader->body.over);
+    *bytes = str_sub(*bytes, used, bytes->n);
+    return RC_OK;
+}
+
+struct rc http_reader_feed(struct http_reader *reader, struct str *bytes, struct err *err)
+{
+    CHECK(reader->progress != HTTP_WHOLE);
+    while (bytes->n && reader->progress == HTTP_IN_HEAD)
+        TRY(feed_head(reader, bytes, err));
+    if (bytes->n && reader->progress == HTTP_IN_BODY)
+        TRY(feed_body(reader, bytes, err));
+    return RC_OK;
+}

@@ -1,0 +1,72 @@
+/* What a handler asks of its request. */
+#include "http/reader.h"
+
+/* The byte behind a '%' at s[at]; -1 when it is no escape or one that is refused. */
+static int decode_escape(struct str s, size_t at, enum http_decode how)
+{
+    if (s.n - at < 3)
+        return -1;
+    int high = http_hex_digit(s.p[at + 1]);
+    int low = http_hex_digit(s.p[at + 2]);
+    if (high < 0 || low < 0)
+        return -1;
+    int byte = high * 16 + low;
+    if (byte == 0 || (byte == '/' && how == HTTP_DECODE_PATH))
+        return -1;
+    return byte;
+}
+
+struct rc http_decode(struct arena *arena, struct str s, enum http_decode how, struct str *ret_text,
+                      struct err *err)
+{
+    if (str_find(s, '%') == s.n && (how == HTTP_DECODE_PATH || str_find(s, '+') == s.n)) {
+        *ret_text = s;
+        return RC_OK;
+    }
+    char *text = arena_bytes(arena, s.n + 1);
+    size_t n = 0;
+    for (size_t at = 0; at < s.n; at++) {
+        char c = s.p[at];
+        if (c == '%') {
+            int byte = decode_escape(s, at, how);
+            if (byte < 0)
+                return err_set(err, ERR_INVALID, "the address holds a bad escape");
+            c = (char)byte;
+            at += 2;
+        } else if (c == '+' && how == HTTP_DECODE_QUERY) {
+            c = ' ';
+        }
+        text[n++] = c;
+    }
+    text[n] = '\0';
+    *ret_text = (struct str){text, n};
+    return RC_OK;
+}
+
+struct str http_header(const struct http_request *request, const char *name)
+{
+    struct str wanted = str_of(name);
+    for (size_t i = 0; i < request->header_count; i++)
+        if (str_same_letters(request->headers[i].name, wanted))
+            return request->headers[i].value;
+    return STR_NONE;
+}
+
+struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
+                     struct err *err)
+{
+    struct str wanted = str_of(name);
+    struct str rest = request->query;
+    while (rest.n) {
+        struct str value;
+        struct str key = str_cut(str_cut(rest, '&', &rest), '=', &value);
+        TRY(http_decode(&request->arena, key, HTTP_DECODE_QUERY, &key, err));
+        if (!str_eq(key, wanted))
+            continue;
+        TRY(http_decode(&request->arena, value, HTTP_DECODE_QUERY, ret_value, err));
+        *ret_there = true;
+        return RC_OK;
+    }
+    *ret_there = false;
+    return RC_OK;
+}

@@ -1,0 +1,92 @@
+/* Server-Sent Events: an answer that does not end.
+ *
+ * The body has no length and is not chunked: it ends with the connection ("Connection: close"). That is
+ * the smallest that works, also through proxies: an event is the same bytes for every reader, so that one
+ * buffer serves ten thousand of them, and a stream needs no state beyond its connection.
+ */
+#include "http/connection.h"
+
+#include "base/limits.h"
+#include "http/answer.h"
+#include "http/reader.h"
+
+static const char stream_head[] = "HTTP/1.1 200 OK\r\n"
+                                  "Content-Type: text/event-stream\r\n"
+                                  "Cache-Control: no-store\r\n"
+                                  "X-Content-Type-Options: nosniff\r\n"
+                                  "X-Accel-Buffering: no\r\n"
+                                  "Connection: close\r\n\r\n";
+
+static struct http_connection *connection_of(struct http_stream *stream) { return &stream->connection; }
+
+struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options)
+{
+    CHECK(!request->answered && options->gone);
+    struct http_connection *connection = request->connection;
+    const struct str head = {stream_head, sizeof stream_head - 1};
+    if (connection && http_reader_of(request)->head_only) {
+        http_answer(request, 200, STR("text/event-stream"), STR_NONE, STR_NONE);
+        return NULL;
+    }
+    http_request_free(request);
+    if (!connection)
+        return NULL;
+    http_connection_turn(connection, PHASE_STREAM);
+    connection->owner = *options;
+    connection->server->figures.streams++;
+    (void)http_output_write(connection, &head, 1);
+    return (struct http_stream *)connection;
+}
+
+bool http_stream_send(struct http_stream *stream, struct shared *bytes)
+{
+    struct http_connection *connection = connection_of(stream);
+    if (connection->broken || connection->ending || connection->phase != PHASE_STREAM)
+        return false;
+    if (connection->queued >= LIMIT_STREAM_QUEUE_BYTES) {
+        connection->server->figures.dropped_slow_total++;
+        http_connection_break(connection);
+        return false;
+    }
+    if (!http_output_share(connection, STR_NONE, bytes))
+        return false;
+    if (!connection->first)
+        http_watch(connection, WATCH_STREAM);
+    return true;
+}
+
+size_t http_stream_queued(const struct http_stream *stream) { return stream->connection.queued; }
+
+void http_stream_left(struct http_connection *connection)
+{
+    struct http_stream_options owner = connection->owner;
+    connection->server->figures.streams--;
+    owner.gone((struct http_stream *)connection, owner.arg);
+}
+
+void http_stream_end(struct http_stream *stream) { http_connection_end(connection_of(stream)); }
+
+/* The end that was asked for: what is queued still leaves, but the owner is out of it. */
+void http_stream_finish(struct http_connection *connection)
+{
+    CHECK(connection->phase == PHASE_STREAM && connection->ending);
+    struct http_stream_options owner = connection->owner;
+    http_connection_finish(connection);
+    connection->server->figures.streams--;
+    owner.gone((struct http_stream *)connection, owner.arg);
+}
+
+/* Nothing has left for the time of a heartbeat: send one, or lose patience with a reader that stands still. */
+void http_stream_beat(struct http_connection *connection)
+{
+    const struct http_options *options = &connection->server->options;
+    if (!connection->first) {
+        (void)http_output_share(connection, STR_NONE, connection->server->beat);
+    } else if (++connection->stalls * options->heartbeat_ms >= options->idle_timeout_ms ||
+               connection->stalls == UINT8_MAX) {
+        connection->server->figures.dropped_slow_total++;
+        http_connection_break(connection);
+    }
+    if (!connection->broken)
+        http_watch(connection, WATCH_STREAM);
+}
