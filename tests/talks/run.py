@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Runs the conversations: every talk of *.talk and every test_ function of *.py in this folder.
+
+    run.py [--jobs N] [--list] [WORDS...]      only those whose name holds one of the words
+
+Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds), NOD_KEEP=1 keeps the folders.
+"""
+import argparse
+import concurrent.futures
+import glob
+import importlib
+import os
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import talk   # noqa: E402
+import world  # noqa: E402
+
+
+def python_tests():
+    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
+        name = os.path.basename(path)[:-3]
+        if name in ("run", "talk", "world"):
+            continue
+        module = importlib.import_module(name)
+        for key, value in vars(module).items():
+            if key.startswith("test_") and callable(value):
+                yield f"{name}: {key[5:].replace('_', ' ')}", value
+
+
+def talk_tests():
+    for path in sorted(glob.glob(os.path.join(HERE, "*.talk"))):
+        for one in talk.read(path):
+            yield f"{os.path.basename(path)[:-5]}: {one.title}", one.run
+
+
+def run(name, test):
+    started = time.monotonic()
+    place = world.World()
+    try:
+        test(place)
+        place.close()
+        return name, "ok", "", time.monotonic() - started
+    except world.Skip as skip:
+        place.close(quietly=True)
+        return name, "skipped", str(skip), time.monotonic() - started
+    except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
+        logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
+        place.close(quietly=True)
+        words = str(error) if isinstance(error, world.Failure) else traceback.format_exc()
+        if isinstance(error, world.Failure):
+            last = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(HERE)
+                    and not f.filename.endswith(("world.py", "run.py"))]
+            words += f"\n(at {os.path.basename(last[-1].filename)}:{last[-1].lineno})" if last else ""
+        return name, "FAILED", words + logs, time.monotonic() - started
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    tests = [t for t in [*talk_tests(), *python_tests()]
+             if not options.words or any(word in t[0] for word in options.words)]
+    if options.list:
+        print("\n".join(name for name, _ in tests))
+        return 0
+    if not os.access(world.NOD, os.X_OK):
+        sys.exit(f"there is no program at {world.NOD}; build it or set NOD")
+    counts = {"ok": 0, "skipped": 0, "FAILED": 0}
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(run, *test) for test in tests]):
+            name, result, words, took = future.result()
+            counts[result] += 1
+            print(f"{result:8}{name}  ({took:.1f} s)", flush=True)
+            if words:
+                print("        " + words.replace("\n", "\n        "), flush=True)
+    if counts["skipped"]:
+        print(f"{counts['skipped']} skipped")
+    print(f"{counts['ok']} passed, {counts['FAILED']} failed")
+    return 1 if counts["FAILED"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

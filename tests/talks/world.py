@@ -1,0 +1,571 @@
+"""What a test sees of Nod: the program, its sockets, its files. Standard library only.
+
+Nothing here knows how Nod is made. A World belongs to one test: it has its own folder, starts servers and
+commands in it, and when the test is over it stops them and looks whether any of them died or complained.
+"""
+import base64
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
+PATIENCE = float(os.environ.get("NOD_PATIENCE", "20"))  # seconds until something that must come is missing
+
+
+class Skip(Exception):
+    """This machine cannot show what the test is about; says why."""
+
+
+class Failure(AssertionError):
+    pass
+
+
+def must(condition, words):
+    if not condition:
+        raise Failure(words)
+
+
+def eventually(look, words, patience=PATIENCE):
+    """The first true value of look(); no test sleeps for a fixed time and hopes."""
+    end = time.monotonic() + patience
+    while True:
+        value = look()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure(f"did not come about in {patience:.0f} s: {words() if callable(words) else words}")
+        time.sleep(0.005)
+
+
+def matches(pattern, value, where="answer"):
+    """Whether a JSON value has at least what the pattern says; "*" is anything. Returns words when not."""
+    if pattern == "*":
+        return None
+    if isinstance(pattern, dict):
+        if not isinstance(value, dict):
+            return f"{where} is {value!r}, not an object"
+        for key, part in pattern.items():
+            if key not in value:
+                return f"{where} has no {key!r}: {json.dumps(value)[:600]}"
+            words = matches(part, value[key], f"{where}.{key}")
+            if words:
+                return words
+        return None
+    if isinstance(pattern, list):
+        if not isinstance(value, list) or len(value) != len(pattern):
+            return f"{where} is {json.dumps(value)[:600]}, not a list of {len(pattern)}"
+        return next(filter(None, (matches(p, v, f"{where}[{i}]") for i, (p, v) in enumerate(zip(pattern, value)))),
+                    None)
+    if type(pattern) is not type(value) or pattern != value:
+        return f"{where} is {json.dumps(value)[:300]}, not {json.dumps(pattern)}"
+    return None
+
+
+def must_match(pattern, value, where="answer"):
+    words = matches(pattern, value, where)
+    must(words is None, words)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Reply:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    @property
+    def json(self):
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            raise Failure(f"the body of a {self.status} is not JSON: {self.body[:300]!r}") from None
+
+    @property
+    def code(self):
+        """The error's code on the wire."""
+        value = self.json
+        must(isinstance(value, dict) and isinstance(value.get("error"), dict), f"no error object: {self.body[:300]!r}")
+        must(value["error"].get("message"), f"an error without words: {self.body[:300]!r}")
+        return value["error"].get("code")
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:400]!r}"
+
+
+class Client:
+    """Whoever holds a token. One connection per request, unless `kept` is used."""
+
+    def __init__(self, server, token, name="", tcp=False):
+        self.server, self.token, self.name, self.tcp = server, token, name, tcp
+
+    def connection(self, timeout=PATIENCE):
+        if self.tcp:
+            return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=timeout)
+        return UnixConnection(self.server.socket, timeout)
+
+    def headers(self, body, extra):
+        headers = {}
+        if self.token:
+            headers["Authorization"] = "Bearer " + self.token
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        headers.update(extra or {})
+        return {name: value for name, value in headers.items() if value is not None}
+
+    def request(self, method, path, body=None, headers=None, timeout=PATIENCE, connection=None):
+        if body is not None and not isinstance(body, (bytes, str)):
+            body = json.dumps(body)
+        if isinstance(body, str):
+            body = body.encode()
+        own = connection or self.connection(timeout)
+        try:
+            own.request(method, path, body, self.headers(body, headers))
+            answer = own.getresponse()
+            return Reply(answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read())
+        finally:
+            if connection is None:
+                own.close()
+
+    def get(self, path, **more):
+        return self.request("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.request("POST", path, {} if body is None else body, **more)
+
+    def patch(self, path, body, **more):
+        return self.request("PATCH", path, body, **more)
+
+    def ok(self, method, path, body=None, status=(200, 201), **more):
+        reply = self.request(method, path, body, **more)
+        must(reply.status in status, f"{method} {path}: {reply}")
+        return reply.json
+
+    # ---- the usual acts ----
+    def session(self, **settings):
+        return self.ok("POST", "/api/sessions", settings)
+
+    def thread(self, session, **settings):
+        return self.ok("POST", f"/api/sessions/{session}/threads", settings)
+
+    def ask(self, thread, name, given, wait=0, **more):
+        body = {"name": name, "input": given, **more}
+        return self.request("POST", f"/api/threads/{thread}/tool-calls?wait={wait}", body, timeout=wait + PATIENCE)
+
+    def call(self, thread, name, given, wait=0, **more):
+        reply = self.ask(thread, name, given, wait, **more)
+        must(reply.status == 200, f"a call of {name}: {reply}")
+        return reply.json
+
+    def status(self, call, wait=0, session=None):
+        more = f"&session={session}" if session else ""
+        return self.ok("GET", f"/api/tool-calls/{call}?wait={wait}{more}", timeout=wait + PATIENCE)
+
+    def decide(self, session, call, decision, **more):
+        return self.request("POST", f"/api/sessions/{session}/approvals/{call}", {"decision": decision, **more})
+
+    def decided(self, session, call, decision, **more):
+        reply = self.decide(session, call, decision, **more)
+        must(reply.status == 200, f"{decision} of {call}: {reply}")
+        return reply.json
+
+    def pending(self, scope=""):
+        return self.ok("GET", f"/api{scope}/approvals/pending")["pendingApprovals"]
+
+    def events(self, **query):
+        """Every event of the scope, over as many pages as it takes."""
+        after, events = query.pop("after", 0), []
+        more = "".join(f"&{key}={value}" for key, value in query.items())
+        while True:
+            page = self.ok("GET", f"/api/events?after={after}{more}")
+            events += page["events"]
+            if not page["events"] or page["next"] <= after:
+                return events
+            after = page["next"]
+
+    def token_for(self, role, name, session=None):
+        body = {"role": role, "name": name}
+        if session:
+            body["sessionId"] = session
+        made = self.ok("POST", "/api/tokens", body)
+        client = Client(self.server, made["token"], name, self.tcp)
+        client.id = made["id"]
+        return client
+
+
+class Follower(threading.Thread):
+    """An event stream, read as it comes. `events` holds (id, type, value); `ended` is why it stopped."""
+
+    def __init__(self, client, query="", headers=None):
+        super().__init__(daemon=True)
+        self.client, self.query, self.extra = client, query, headers or {}
+        self.events, self.comments, self.ended, self.status, self.headers = [], 0, None, None, {}
+        self.changed = threading.Condition()
+        self.connection = client.connection(PATIENCE * 3)
+        self.start()
+        self.wait(lambda: self.status is not None or self.ended, "an answer to the stream's request")
+
+    def run(self):
+        try:
+            headers = self.client.headers(None, {"Accept": "text/event-stream", **self.extra})
+            self.connection.request("GET", "/api/events" + self.query, None, headers)
+            answer = self.connection.getresponse()
+            with self.changed:
+                self.headers = {k.lower(): v for k, v in answer.getheaders()}
+                self.status = answer.status
+                self.changed.notify_all()
+            if answer.status != 200:
+                self.body = answer.read()
+                return self.end(f"status {answer.status}")
+            self.read(answer)
+            return self.end("closed by the server")
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
+            return self.end(f"{type(error).__name__}: {error}")
+
+    def read(self, answer):
+        fields = {}
+        while True:
+            line = answer.readline()
+            if not line or not line.endswith(b"\n"):
+                return
+            line = line.rstrip(b"\r\n")
+            if not line:
+                if fields:
+                    self.take(fields)
+                fields = {}
+            elif line.startswith(b":"):
+                self.comments += 1
+            else:
+                name, _, value = line.decode().partition(":")
+                value = value[1:] if value.startswith(" ") else value
+                fields[name] = fields[name] + "\n" + value if name in fields else value
+
+    def take(self, fields):
+        with self.changed:
+            self.events.append((int(fields["id"]), fields.get("event"), json.loads(fields["data"])))
+            self.changed.notify_all()
+
+    def end(self, why):
+        with self.changed:
+            self.ended = why
+            self.changed.notify_all()
+
+    def wait(self, look, words, patience=PATIENCE):
+        with self.changed:
+            if not self.changed.wait_for(look, patience):
+                raise Failure(f"the stream does not show {words}; it has {self.types()}, ended: {self.ended}")
+
+    def types(self):
+        return [kind for _, kind, _ in self.events]
+
+    def ids(self):
+        return [number for number, _, _ in self.events]
+
+    def close(self):
+        with contextlib.suppress(OSError, AttributeError):
+            self.connection.sock.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError, AttributeError):
+            self.connection.close()
+        self.join(PATIENCE)
+
+
+class Socket:
+    """A WebSocket client: RFC 6455 as far as a well-behaved client needs it, and a little further."""
+
+    def __init__(self, client, path="/api/ws", headers=None):
+        connection = client.connection()
+        connection.connect()
+        self.sock = connection.sock
+        key = base64.b64encode(os.urandom(16)).decode()
+        fields = {"Host": f"127.0.0.1:{client.server.port}" if client.tcp else "localhost",
+                  "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                  "Sec-WebSocket-Key": key, **client.headers(None, None), **(headers or {})}
+        lines = [f"GET {path} HTTP/1.1"] + [f"{k}: {v}" for k, v in fields.items() if v is not None]
+        self.sock.sendall("\r\n".join(lines + ["", ""]).encode())
+        self.buffer = b""
+        head = self.until(b"\r\n\r\n")
+        self.status = int(head.split(b" ")[1])
+        self.head = head.decode("latin-1")
+        self.closed = None
+        if self.status == 101:
+            accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
+            must(accept.decode() in self.head, "Sec-WebSocket-Accept is wrong")
+
+    def until(self, mark):
+        while mark not in self.buffer:
+            piece = self.sock.recv(65536)
+            if not piece:
+                raise Failure(f"the socket was closed early: {self.buffer[:200]!r}")
+            self.buffer += piece
+        head, _, self.buffer = self.buffer.partition(mark)
+        return head
+
+    def exactly(self, count):
+        while len(self.buffer) < count:
+            piece = self.sock.recv(65536)
+            if not piece:
+                raise ConnectionError("closed")
+            self.buffer += piece
+        piece, self.buffer = self.buffer[:count], self.buffer[count:]
+        return piece
+
+    def frame(self, opcode, payload, fin=True, masked=True, reserved=0):
+        size = len(payload)
+        head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
+        mark = 0x80 if masked else 0
+        if size < 126:
+            head += bytes([mark | size])
+        elif size < 65536:
+            head += bytes([mark | 126]) + struct.pack(">H", size)
+        else:
+            head += bytes([mark | 127]) + struct.pack(">Q", size)
+        if masked:
+            mask = os.urandom(4)
+            payload = bytes(b ^ mask[i & 3] for i, b in enumerate(payload)) if size < 4096 else \
+                (int.from_bytes(payload, "big") ^ int.from_bytes((mask * (size // 4 + 1))[:size], "big")).to_bytes(size, "big")
+            head += mask
+        self.sock.sendall(head + payload)
+
+    def send(self, value):
+        self.frame(1, (value if isinstance(value, str) else json.dumps(value)).encode())
+
+    def receive_frame(self):
+        first, second = self.exactly(2)
+        must(not second & 0x80, "the server masks its frames")
+        size = second & 0x7F
+        if size == 126:
+            size = struct.unpack(">H", self.exactly(2))[0]
+        elif size == 127:
+            size = struct.unpack(">Q", self.exactly(8))[0]
+        return first & 0x0F, bool(first & 0x80), self.exactly(size)
+
+    def receive(self, timeout=PATIENCE):
+        """The next message as JSON; None when the server closed (then `closed` is its code)."""
+        self.sock.settimeout(timeout)
+        whole = b""
+        while True:
+            try:
+                opcode, fin, payload = self.receive_frame()
+            except ConnectionError:
+                self.closed = self.closed or 1006
+                return None
+            if opcode == 9:
+                self.frame(10, payload)
+            elif opcode == 8:
+                self.closed = struct.unpack(">H", payload[:2])[0] if len(payload) >= 2 else 1005
+                return None
+            elif opcode in (0, 1):
+                whole += payload
+                if fin:
+                    return json.loads(whole)
+
+    def close(self):
+        with contextlib.suppress(OSError):
+            self.frame(8, struct.pack(">H", 1000))
+        self.sock.close()
+
+
+class Command:
+    """A run of the command line."""
+
+    def __init__(self, world, arguments, environment=None, given=None):
+        self.arguments = arguments
+        self.out = open(os.path.join(world.folder, f"out.{world.number()}"), "w+b")
+        self.err = open(os.path.join(world.folder, f"err.{world.number()}"), "w+b")
+        self.process = subprocess.Popen([NOD, *arguments], stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
+                                        stdout=self.out, stderr=self.err, cwd=world.folder,
+                                        env={**world.environment, **(environment or {})}, start_new_session=True)
+        if given is not None:
+            self.process.stdin.write(given if isinstance(given, bytes) else given.encode())
+            self.process.stdin.close()
+
+    def wait(self, timeout=PATIENCE):
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise Failure(f"nod {' '.join(self.arguments)} does not end; out {self.stdout!r}, err {self.stderr!r}") \
+                from None
+
+    @staticmethod
+    def text(file):
+        with open(file.name, "rb") as again:
+            return again.read().decode("utf-8", "replace")
+
+    stdout = property(lambda self: self.text(self.out))
+    stderr = property(lambda self: self.text(self.err))
+
+    def kill(self, number=signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
+
+
+class Server:
+    """One `nod serve` on one data folder, as often started as the test wants."""
+
+    def __init__(self, world, data, arguments=()):
+        self.world, self.data, self.arguments = world, data, list(arguments)
+        self.socket = os.path.join(data, "nod.sock")
+        self.process, self.port, self.log_path, self.expected = None, None, None, {0}
+
+    def start(self, *arguments, wait=True, environment=None):
+        if arguments:
+            self.arguments = list(arguments)
+        self.log_path = os.path.join(self.world.folder, f"server.{self.world.number()}.log")
+        listen = [] if "--listen" in self.arguments else ["--listen", "127.0.0.1:0"]
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen([NOD, "serve", "--data", self.data, *listen, *self.arguments],
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.world.folder,
+                                            env={**self.world.environment, **(environment or {})}, start_new_session=True)
+        if wait:
+            self.wait_ready()
+        return self
+
+    def wait_ready(self):
+        eventually(self.ready, lambda: f"/readyz says 200; the server's log:\n{self.log()}")
+        found = re.findall(r"127\.0\.0\.1:(\d+)", self.log())
+        self.port = next((int(port) for port in found if int(port)), None)
+
+    def ready(self):
+        must(self.process.poll() is None, f"the server ended with {self.process.returncode}:\n{self.log()}")
+        try:
+            return Client(self, None).get("/readyz").status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+
+    def log(self):
+        with open(self.log_path, "rb") as log:
+            return log.read().decode("utf-8", "replace")
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.complaints()
+
+    def stop(self, number=signal.SIGTERM):
+        self.process.send_signal(number)
+        try:
+            status = self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise Failure(f"the server does not stop on signal {number}:\n{self.log()[-2000:]}") from None
+        self.complaints()
+        must(status in self.expected, f"the server ended with {status}:\n{self.log()[-3000:]}")
+
+    def complaints(self):
+        """What sanitizers and failed checks say counts as a failure of whichever test provoked it."""
+        log = self.log()
+        for mark in ("AddressSanitizer", "LeakSanitizer", "ThreadSanitizer", "runtime error:", "nod: bug:"):
+            must(mark not in log, f"the server complains:\n{log[-6000:]}")
+
+    @property
+    def admin_token(self):
+        with open(os.path.join(self.data, "admin.token"), encoding="ascii") as file:
+            return file.read().strip()
+
+    def admin(self, tcp=False):
+        return Client(self, self.admin_token, "admin", tcp)
+
+    def raw(self, tcp=True):
+        """A bare connection, for bytes no HTTP client would send."""
+        if tcp:
+            return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        sock.settimeout(PATIENCE)
+        sock.connect(self.socket)
+        return sock
+
+    def memory_kb(self):
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+
+
+class World:
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="nod-talk-")
+        self.data = os.path.join(self.folder, "data")
+        home = os.path.join(self.folder, "home")
+        os.mkdir(home)
+        keep = {name: value for name, value in os.environ.items() if not name.startswith(("NOD", "XDG_"))}
+        self.environment = {**keep, "HOME": home, "NOD_DATA": self.data, "LC_ALL": "C.UTF-8",
+                            "UBSAN_OPTIONS": "print_stacktrace=1"}
+        self.servers, self.commands, self.followers, self.count = [], [], [], 0
+
+    def number(self):
+        self.count += 1
+        return self.count
+
+    def server(self, *arguments, data=None, **more):
+        server = Server(self, data or self.data, arguments)
+        self.servers.append(server)
+        return server.start(**more)
+
+    def nod(self, *arguments, exits=0, environment=None, given=None):
+        """Runs a command to its end."""
+        command = self.start(*arguments, environment=environment, given=given)
+        status = command.wait()
+        if exits is not None:
+            must(status == exits, f"nod {' '.join(arguments)} ended with {status}, not {exits}; "
+                                  f"out {command.stdout!r}, err {command.stderr!r}")
+        return command
+
+    def start(self, *arguments, environment=None, given=None):
+        command = Command(self, list(arguments), environment, given)
+        self.commands.append(command)
+        return command
+
+    def follow(self, client, query="", headers=None):
+        follower = Follower(client, query, headers)
+        self.followers.append(follower)
+        return follower
+
+    def close(self, quietly=False):
+        """Ends everything; a server that does not end well is a failure."""
+        trouble = None
+        for follower in self.followers:
+            follower.close()
+        for command in self.commands:
+            if command.process.poll() is None:
+                command.kill()
+                command.process.wait()
+        for server in self.servers:
+            if not server.process:
+                continue
+            try:
+                if server.process.poll() is None:
+                    server.stop()
+                elif server.process.returncode not in (0, -signal.SIGKILL) \
+                        and server.process.returncode not in server.expected:
+                    raise Failure(f"the server ended by itself with {server.process.returncode}:\n{server.log()[-4000:]}")
+                server.complaints()
+            except Failure as failure:
+                trouble = trouble or failure
+        for command in self.commands:
+            if "Sanitizer" in command.stderr or "nod: bug:" in command.stderr or "runtime error:" in command.stderr:
+                trouble = trouble or Failure(f"nod {' '.join(command.arguments)} complains:\n{command.stderr[-3000:]}")
+            command.out.close()
+            command.err.close()
+        if os.environ.get("NOD_KEEP"):
+            print(f"kept: {self.folder}")
+        else:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        if trouble and not quietly:
+            raise trouble
