@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/random.h>
+#include <time.h>
 
 static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -32,12 +33,18 @@ static void letters(char *out, size_t count)
     out[count] = '\0';
 }
 
+/* Time first: ids made one after the other lie side by side in an index. */
 struct id id_new(const char *prefix)
 {
     struct id id;
-    char random[27];
-    letters(random, 26);
-    (void)snprintf(id.text, sizeof id.text, "%s_%s", prefix, random);
+    struct timespec now;
+    char text[27];
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    for (int i = 0; i < 10; i++)
+        text[i] = alphabet[ms >> (45 - 5 * i) & 31];
+    letters(text + 10, 16);
+    (void)snprintf(id.text, sizeof id.text, "%s_%s", prefix, text);
     return id;
 }
 

@@ -1,4 +1,4 @@
-/* Names for things: a prefix and 128 random bits in base 32 (26 lower-case letters and digits). */
+/* Names for things: a prefix, the time in milliseconds and 80 random bits, in base 32 (26 characters). */
 #ifndef BASE_ID_H
 #define BASE_ID_H
 

@@ -4,11 +4,12 @@
 #include "base/json.h"
 #include "base/stamp.h"
 
+#include <pthread.h>
 #include <time.h>
 #include <unistd.h>
 
 /* A value is cut at its limit, and a byte becomes at most six: so every line fits and ends as a line. */
-enum { VALUE_BYTES_MAX = 8 << 10, LINE_BYTES_MAX = 1 << 20 };
+enum { VALUE_BYTES_MAX = 8 << 10, WAITING_BYTES_MAX = 16 << 10, LINE_BYTES_MAX = 1 << 20 };
 
 enum log_level log_level_now = LOG_INFO;
 static bool json_lines;
@@ -64,10 +65,16 @@ static void plain_line(struct buf *line, int64_t now_ms, enum log_level level, c
 {
     char stamp[STAMP_BYTES];
     stamp_format(now_ms, stamp);
-    buf_printf(line, "time=%s level=%s msg=", stamp, names[level]);
+    buf_put(line, STR("time="));
+    buf_puts(line, stamp);
+    buf_put(line, STR(" level="));
+    buf_puts(line, names[level]);
+    buf_put(line, STR(" msg="));
     put_text(line, str_of(what));
     for (; fields->key; fields++) {
-        buf_printf(line, " %s=", fields->key);
+        buf_putc(line, ' ');
+        buf_puts(line, fields->key);
+        buf_putc(line, '=');
         if (fields->is_number)
             buf_i64(line, fields->number);
         else
@@ -93,6 +100,61 @@ static void json_line(struct buf *line, int64_t now_ms, enum log_level level, co
     json_close(&out, '}');
 }
 
+/* What waits to be written, and whether lines wait at all. */
+static struct {
+    pthread_mutex_t lock;
+    struct buf lines;
+    bool hold;
+} waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .lines = {.max = WAITING_BYTES_MAX}};
+
+/* A lost line is not an error. */
+static void write_out(struct str text)
+{
+    ssize_t written = write(STDERR_FILENO, text.p, text.n);
+    (void)written;
+}
+
+static void flush_locked(void)
+{
+    if (waiting.lines.n)
+        write_out(buf_str(&waiting.lines));
+    buf_clear(&waiting.lines);
+}
+
+void log_flush(void)
+{
+    if (waiting.lines.n == 0)
+        return;
+    (void)pthread_mutex_lock(&waiting.lock);
+    flush_locked();
+    (void)pthread_mutex_unlock(&waiting.lock);
+}
+
+void log_hold(bool hold)
+{
+    (void)pthread_mutex_lock(&waiting.lock);
+    flush_locked();
+    if (!hold)
+        buf_done(&waiting.lines);
+    waiting.hold = hold;
+    (void)pthread_mutex_unlock(&waiting.lock);
+}
+
+/* Whole lines only, so that those of several threads never mix. */
+static void put_line(enum log_level level, struct str line)
+{
+    (void)pthread_mutex_lock(&waiting.lock);
+    if (waiting.lines.n + line.n > WAITING_BYTES_MAX)
+        flush_locked();
+    if (waiting.hold && line.n <= WAITING_BYTES_MAX)
+        buf_put(&waiting.lines, line);
+    else
+        write_out(line);
+    if (level <= LOG_WARN)
+        flush_locked();
+    (void)pthread_mutex_unlock(&waiting.lock);
+}
+
 void log_write(enum log_level level, const char *what, const struct log_field *fields)
 {
     struct timespec now;
@@ -102,7 +164,5 @@ void log_write(enum log_level level, const char *what, const struct log_field *f
     (json_lines ? json_line : plain_line)(&line, now_ms, level, what, fields);
     buf_putc(&line, '\n');
     CHECK(!line.over);
-    /* One write per line, so that lines of several threads never mix; a lost line is not an error. */
-    ssize_t written = write(STDERR_FILENO, line.p, line.n);
-    (void)written;
+    put_line(level, buf_str(&line));
 }

@@ -25,7 +25,7 @@ static void follow(void *arg, const struct event *events, size_t count)
     for (size_t i = 0; i < count; i++) {
         const struct event *event = &events[i];
         sessions_follow(gate, event);
-        journal_follow(gate, event, open_find(gate, event->session, event->call));
+        journal_follow(gate, event);
         open_follow(gate, event);
         tokens_follow(gate, event);
         waiters_follow(gate, event);
@@ -88,7 +88,7 @@ size_t gate_calls_of(struct read *read, struct call **ret_calls)
 /* The answer may have been told while the call itself was still being kept or read. */
 static void take_answer(struct call *call, const struct call *rung)
 {
-    if (rung->decision == DECISION_NONE || call->decision != DECISION_NONE)
+    if (!rung->response_seq || call->response_seq)
         return;
     call->decision = rung->decision;
     call->status = rung->status;
@@ -223,7 +223,6 @@ static void ask_again(struct ask *ask);
 static void call_kept(struct append *append)
 {
     struct ask *ask = append->arg;
-    struct call rung = ask->call;
     if (append->outcome == APPEND_REFUSED) {
         bool exists = append->refused_need == 0;
         append_free(append);
@@ -233,16 +232,31 @@ static void call_kept(struct append *append)
             ask_again(ask);
         return;
     }
-    if (append->outcome == APPEND_FAILED) {
+    ask->call.call_seq = append->events[0].seq;
+    if (append->outcome == APPEND_FAILED)
         ask->err = append->err;
-    } else {
-        ask->call = (struct call){0};
-        for (unsigned i = 0; i < append->event_count; i++)
-            call_apply(ask->arena, &ask->call, &append->events[i]);
-        take_answer(&ask->call, &rung);
-    }
     append_free(append);
     waiter_settle(ask);
+}
+
+/* The call as it will be when it is kept. An answer that is told before we are comes on top of it. */
+static void expect_call(struct ask *ask, const struct verdict *verdict, int64_t now_ms, int64_t deadline_ms)
+{
+    bool asked = verdict->effect == EFFECT_ASK;
+    ask->call = (struct call){
+        .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
+        .input = ask->input->raw, .agent_actor = ask->actor,
+        .rule = verdict->rule, .source = verdict->source, .why = verdict->why,
+        .called_ms = now_ms, .deadline_ms = deadline_ms, .requested_ms = asked ? now_ms : 0,
+        .status = CALL_AWAITING,
+    };
+    if (asked)
+        return;
+    ask->call.by_policy = true;
+    ask->call.actor = STR("policy");
+    ask->call.decided_ms = now_ms;
+    ask->call.decision = verdict->effect == EFFECT_ALLOW ? DECISION_ALLOW_ONCE : DECISION_DENY;
+    ask->call.status = verdict->effect == EFFECT_ALLOW ? CALL_ALLOWED : CALL_DENIED;
 }
 
 static void keep_call(struct ask *ask, const struct session *session, const struct verdict *verdict)
@@ -250,6 +264,10 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
     struct append *append = append_new();
     struct arena *arena = &append->arena;
     int64_t now_ms = clock_wall_ms();
+    bool asked = verdict->effect == EFFECT_ASK;
+    if (asked && session->timeout_seconds)
+        append->deadline_ms = now_ms + session->timeout_seconds * 1000;
+    expect_call(ask, verdict, now_ms, append->deadline_ms);
     struct event event = {
         .kind = EVENT_TOOL_CALL,
         .at_ms = now_ms,
@@ -264,8 +282,7 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
     append_need(append, (struct need){
         .need = NEED_CHANGED_AT, .session = event.session, .seq = session->changed_seq});
     (void)append_event(append, event);
-    if (verdict->effect == EFFECT_ASK) {
-        append->deadline_ms = session->timeout_seconds ? now_ms + session->timeout_seconds * 1000 : 0;
+    if (asked) {
         event.kind = EVENT_TOOL_APPROVAL_REQUEST;
         event.data = request_data(arena, ask, verdict, append->deadline_ms);
         (void)append_event(append, event);

@@ -60,13 +60,12 @@ void open_follow(struct gate *gate, const struct event *event);
 void tokens_follow(struct gate *gate, const struct event *event);
 void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
-void journal_follow(struct gate *gate, const struct event *event, const struct open *open);
+void journal_follow(struct gate *gate, const struct event *event);
 
 void sessions_done(struct gate *gate);
 
 /* Open approvals and their deadlines. */
 struct open *open_find(const struct gate *gate, struct str session, struct str call);
-void open_add(struct gate *gate, const struct event *request, struct str name, int64_t deadline_ms);
 void open_done(struct gate *gate);
 void deadlines_init(struct gate *gate);
 void deadlines_add(struct gate *gate, struct open *open);

@@ -17,8 +17,9 @@ static void count_response(struct gate_figures *figures, enum decision decision,
     figures->response_ms_sum += (uint64_t)(took_ms > 0 ? took_ms : 0);
 }
 
-static void responded(struct gate *gate, const struct event *event, const struct open *open)
+static void responded(struct gate *gate, const struct event *event)
 {
+    const struct open *open = open_find(gate, event->session, event->call);
     ARENA_SCOPE(scratch);
     const struct json *data = NULL;
     if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
@@ -39,7 +40,7 @@ static void called(struct gate *gate, const struct event *event)
              LOG_S("data", event->data));
 }
 
-void journal_follow(struct gate *gate, const struct event *event, const struct open *open)
+void journal_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind == EVENT_TOOL_CALL) {
         called(gate, event);
@@ -48,7 +49,7 @@ void journal_follow(struct gate *gate, const struct event *event, const struct o
         log_line(LOG_INFO, "approval requested", LOG_S("session", event->session), LOG_S("call", event->call),
                  LOG_S("agent", event->actor));
     } else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
-        responded(gate, event, open);
+        responded(gate, event);
     } else if (event->kind == EVENT_TOOL_RESULT) {
         gate->figures.results++;
     }

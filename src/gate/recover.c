@@ -25,15 +25,16 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
-void open_add(struct gate *gate, const struct event *request, struct str name, int64_t deadline_ms)
+static void open_add(struct gate *gate, const struct event *request)
 {
     ARENA_SCOPE(scratch);
     const struct json *data = NULL;
     struct call_key key = call_key(request->session, request->call);
-    if (map_get(&gate->open, call_key_str(&key)))
+    if (map_get(&gate->open, call_key_str(&key)) ||
+        rc_bad(json_parse(&scratch, request->data, &data, NULL)))
         return;
-    struct rc rc = json_parse(&scratch, request->data, &data, NULL);
-    struct str digest = rc_ok(rc) ? json_text(data, "digest") : STR_NONE;
+    struct str digest = json_text(data, "digest");
+    struct str name = json_text(data, "tool");
     struct open *open = heap_new(sizeof *open + request->session.n + request->call.n + request->thread.n +
                                  digest.n + name.n);
     char *at = open->bytes;
@@ -43,36 +44,15 @@ void open_add(struct gate *gate, const struct event *request, struct str name, i
     open->digest = pack(&at, digest);
     open->name = pack(&at, name);
     open->requested_ms = request->at_ms;
-    open->deadline_ms = deadline_ms;
+    (void)stamp_parse(json_text(data, "deadline"), &open->deadline_ms);
     (void)map_put(&gate->open, call_key_str(&key), open);
     deadlines_add(gate, open);
 }
 
-static int64_t deadline_of(const struct event *request)
-{
-    ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
-    int64_t deadline_ms = 0;
-    if (rc_ok(json_parse(&scratch, request->data, &data, NULL)))
-        (void)stamp_parse(json_text(data, "deadline"), &deadline_ms);
-    return deadline_ms;
-}
-
-static struct str tool_of(struct arena *arena, const struct event *event)
-{
-    const struct json *data = NULL;
-    if (rc_bad(json_parse(arena, event->data, &data, NULL)))
-        return STR_NONE;
-    return json_text(data, "tool");
-}
-
 void open_follow(struct gate *gate, const struct event *event)
 {
-    if (event->kind == EVENT_TOOL_APPROVAL_REQUEST) {
-        ARENA_SCOPE(scratch);
-        open_add(gate, event, tool_of(&scratch, event), deadline_of(event));
-        return;
-    }
+    if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+        open_add(gate, event);
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
         return;
     struct call_key key = call_key(event->session, event->call);
@@ -111,8 +91,7 @@ static void open_read(struct read *read)
     struct gate *gate = recovery->gate;
     for (size_t i = 0; i < read->open_count; i++) {
         const struct open_approval *open = &read->open[i];
-        ARENA_SCOPE(scratch);
-        open_add(gate, &open->request, tool_of(&scratch, &open->request), open->deadline_ms);
+        open_add(gate, &open->request);
         log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
                  LOG_S("call", open->request.call));
     }

@@ -7,6 +7,8 @@
 
 struct loop {
     uv_loop_t uv;
+    uv_prepare_t prepare;
+    void (*before_sleep)(void);
 };
 
 struct timer {
@@ -58,6 +60,22 @@ void loop_free(struct loop *loop)
 
 void loop_run(struct loop *loop) { (void)uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
+static void on_prepare(uv_prepare_t *uv)
+{
+    struct loop *loop = uv->data;
+    loop->before_sleep();
+}
+
+void loop_before_sleep(struct loop *loop, void (*before)(void))
+{
+    CHECK(!loop->before_sleep);
+    loop->before_sleep = before;
+    CHECK(uv_prepare_init(&loop->uv, &loop->prepare) == 0);
+    loop->prepare.data = loop;
+    CHECK(uv_prepare_start(&loop->prepare, on_prepare) == 0);
+    uv_unref((uv_handle_t *)&loop->prepare);
+}
+
 void *loop_uv(struct loop *loop) { return &loop->uv; }
 
 struct timer *timer_new(struct loop *loop, void (*fire)(void *arg), void *arg)

@@ -15,6 +15,8 @@ void loop_free(struct loop *loop);
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
+/* Calls `before` at the end of every turn, before the loop goes to sleep. One per loop. */
+void loop_before_sleep(struct loop *loop, void (*before)(void));
 /* The uv_loop_t, for io/ and http/ only. */
 void *loop_uv(struct loop *loop);
 

@@ -228,12 +228,15 @@ struct rc serve_command(struct cli *cli, struct err *err)
     set_up_process(&cli->settings);
     TRY(file_own_folder(cli->settings.data, err));
     TRY(loop_new(&house.loop, err));
+    loop_before_sleep(house.loop, log_flush);
     struct rc rc = open_house(&house, err);
     if (rc_ok(rc)) {
+        log_hold(true);
         gate_recover(house.gate, recovered, &house);
         loop_run(house.loop);
     }
     close_house(&house);
+    log_hold(false);
     if (rc_ok(rc) && house.err.code != ERR_OK) {
         *err = house.err;
         rc = (struct rc){house.err.code};
