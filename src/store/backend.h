@@ -39,10 +39,10 @@ struct backend {
     struct rc (*read)(struct backend_handle *reader, struct read *read, struct err *err);
 
     /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the keeper
-     * should `tidy` (on the keeper's thread and handle, while commits go on); then, when the group has been
-     * handed on, it may `settle` what only the writer can, which must be short. `idle`: nothing has come
-     * for a while. */
-    bool (*tidy_due)(const struct backend_handle *writer);
+     * should `tidy` (on the keeper's thread and handle, while commits go on). When the keeper has done so,
+     * and when nothing has come for a while (`idle`), the writer may `settle` between two groups what only
+     * it can, which must be short. */
+    bool (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
 

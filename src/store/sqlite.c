@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +24,9 @@ _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKE
                "these numbers stand in SQLITE_STATEMENTS");
 
 enum {
-    TIDY_FRAMES = 4000,          /* 16 MB of log: the keeper is asked */
-    SETTLE_FRAMES = 12000,       /* the writer finishes what the keeper left over */
-    KEPT_LOG_BYTES = 32 << 20,   /* an idle store gives back what the log is longer than this */
+    TIDY_FRAMES = 8000,          /* 32 MB of log: the keeper is asked */
+    LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
+    TIDY_PASSES = 4,
     BUSY_MS = 5000,              /* somebody looks at the database with other tools */
 };
 
@@ -121,6 +120,12 @@ void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct
                               SQLITE_UTF8) == SQLITE_OK);
 }
 
+void sqlite_bind_blob(struct backend_handle *handle, enum sql sql, int at, const struct digest *value)
+{
+    CHECK(sqlite3_bind_blob(handle->statements[sql], at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) ==
+          SQLITE_OK);
+}
+
 struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_stmt **ret_statement,
                          struct err *err)
 {
@@ -206,40 +211,52 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
     struct backend_handle *handle = arg;
     (void)db;
     (void)name;
+    if ((unsigned)frames < handle->wal_frames)
+        handle->tidy_at_frames = TIDY_FRAMES; /* begun anew */
     handle->wal_frames = (unsigned)frames;
-    if (handle->tidied_frames > handle->wal_frames)
-        handle->tidied_frames = 0;
     return SQLITE_OK;
 }
 
-static bool tidy_due(const struct backend_handle *writer)
+static bool tidy_due(struct backend_handle *writer)
 {
-    return writer->wal_frames >= TIDY_FRAMES && writer->wal_frames - writer->tidied_frames >= TIDY_FRAMES;
+    if (writer->wal_frames < writer->tidy_at_frames)
+        return false;
+    writer->tidy_at_frames = writer->wal_frames + TIDY_FRAMES;
+    return true;
 }
 
-static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_left, struct err *err)
+/* SQLITE_BUSY means that a reader still needs the log, or that another checkpoint runs: no harm. */
+static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_frames, struct err *err)
 {
-    int frames = 0, copied = 0;
-    int code = sqlite3_wal_checkpoint_v2(handle->db, "main", mode, &frames, &copied);
+    int copied;
+    int code = sqlite3_wal_checkpoint_v2(handle->db, "main", mode, ret_frames, &copied);
     if (code != SQLITE_OK && code != SQLITE_BUSY)
         return sqlite_fail(handle->db, code, handle->path, err);
-    *ret_left = frames - copied;
     return RC_OK;
 }
 
+/* While one pass copies, the writer goes on; each pass has less to do than the one before. */
 static struct rc tidy(struct backend_handle *keeper, struct err *err)
 {
-    int left;
+    int frames = 0;
     CHECK(keeper->role == BACKEND_KEEPER);
-    return checkpoint(keeper, SQLITE_CHECKPOINT_PASSIVE, &left, err);
+    for (int pass = 0, before = 0; pass < TIDY_PASSES; pass++, before = frames) {
+        TRY(checkpoint(keeper, SQLITE_CHECKPOINT_PASSIVE, &frames, err));
+        if (frames - before <= LEFT_FRAMES)
+            break;
+    }
+    return RC_OK;
 }
 
 static struct rc settle(struct backend_handle *writer, bool idle, struct err *err)
 {
-    int left;
+    int frames;
     CHECK(writer->role == BACKEND_WRITER);
-    if (writer->wal_frames >= SETTLE_FRAMES || idle)
-        return checkpoint(writer, SQLITE_CHECKPOINT_PASSIVE, &left, err);
+    if (!idle)
+        return checkpoint(writer, SQLITE_CHECKPOINT_PASSIVE, &frames, err);
+    bool large = writer->wal_frames > TIDY_FRAMES;
+    TRY(checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, err));
+    (void)sqlite3_db_release_memory(writer->db);
     return RC_OK;
 }
 
@@ -255,18 +272,11 @@ static const char other_settings[] = "PRAGMA synchronous = FULL;"
                                      "PRAGMA cache_size = -2000;"
                                      "PRAGMA temp_store = MEMORY;";
 
-static void configure_once(void)
-{
-    /* Counting every allocation takes a lock that all connections share. */
-    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-}
-
 static struct rc open_database(struct backend_handle *handle, struct err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, configure_once);
     int code = sqlite3_open_v2(handle->path, &handle->db,
-                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE,
+                               sqlite_log_layer());
     if (code != SQLITE_OK)
         return sqlite_fail(handle->db, code, handle->path, err);
     CHECK(sqlite3_busy_timeout(handle->db, BUSY_MS) == SQLITE_OK);
@@ -320,6 +330,7 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
     struct backend_handle *handle = heap_new(sizeof *handle);
     handle->role = role;
     handle->lock_fd = -1;
+    handle->tidy_at_frames = TIDY_FRAMES;
     handle->path = heap_new(bytes);
     memcpy(handle->path, place, bytes);
     struct rc rc = role == BACKEND_WRITER ? open_writer(handle, err) : open_other(handle, err);

@@ -18,6 +18,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
  * is only used for a query that names the same constant: 3 TOOL_CALL, 13 SESSION_CHANGED, 14 TOKEN_CHANGED. */
+#define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
@@ -26,28 +27,32 @@ enum { FOR_WRITER = 1, FOR_READER = 2 };
     X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
     X(LAST_SEQ, FOR_WRITER | FOR_READER, "SELECT coalesce(max(seq), 0) FROM events")                    \
     X(HEAD, FOR_WRITER, "SELECT first_seq, last_seq, changed_seq, hash FROM chains WHERE session_id = ?1") \
-    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"    \
-      " VALUES(?1, ?2, ?3, ?4, ?5)")                                                                    \
-    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?3, changed_seq = ?4, hash = ?5"           \
-      " WHERE session_id = ?1 AND first_seq = ?2")                                                      \
-    X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash)"                              \
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                                                    \
-    X(EVENT_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2"        \
-      " AND kind = ?3")                                                                                 \
-    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(session_id, call_id, thread_id, call_seq,"      \
-      " request_seq, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                      \
-    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE session_id = ?1 AND call_id = ?2")     \
+    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash)"    \
+      " VALUES(?1, ?5, ?2, ?3, ?4)")                                                                    \
+    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4"           \
+      " WHERE first_seq = ?1")                                                                          \
+    X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                                          \
+    X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
+    X(FIND_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_seq = ?1 AND kind = ?2")             \
+    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
+      " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
+    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
     X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
       " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
     X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                             \
-      " WHERE session_id = ?4 AND seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                 \
+      " WHERE chain = " CHAIN_OF("?4") " AND seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")      \
     X(EVENTS_OF_THREAD, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                              \
-      " WHERE session_id = ?4 AND thread_id = ?5 AND seq > ?1 AND (?2 >> kind) & 1"                     \
+      " WHERE chain = " CHAIN_OF("?4") " AND thread_id = ?5 AND seq > ?1 AND (?2 >> kind) & 1"          \
       " ORDER BY seq LIMIT ?3")                                                                         \
     X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
-    X(CALL, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 ORDER BY seq")         \
+    X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 AND kind = 3"         \
+      " UNION ALL SELECT " EVENT_COLUMNS " FROM events"                                                 \
+      " WHERE call_seq IN (SELECT seq FROM events WHERE call_id = ?1 AND kind = 3) ORDER BY seq")       \
     X(CALL_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
-      " WHERE call_id = ?1 AND session_id = ?2 ORDER BY seq")                                           \
+      " WHERE call_id = ?1 AND session_id = ?2 AND kind = 3"                                            \
+      " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE call_seq ="                                \
+      " (SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3) ORDER BY seq")     \
     X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
       " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
     X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
@@ -57,7 +62,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2 };
     X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM chains"                                   \
       " WHERE last_seq < ?1 AND changed_seq > 0 ORDER BY last_seq DESC LIMIT ?2")                       \
     X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
-      " WHERE session_id = ?1 AND kind = 13 ORDER BY seq")                                              \
+      " WHERE chain = " CHAIN_OF("?1") " AND kind = 13 ORDER BY seq")                                   \
     X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")
 
 enum sql {
@@ -65,6 +70,14 @@ enum sql {
     SQLITE_STATEMENTS(X)
 #undef X
     SQL_COUNT
+};
+
+/* Where the call is that an append is about. */
+struct call_found {
+    struct str session;
+    struct str call;
+    uint64_t seq; /* of its TOOL_CALL, 0: there is none */
+    bool looked;
 };
 
 struct backend_handle {
@@ -79,8 +92,9 @@ struct backend_handle {
     uint64_t next_seq;
     int64_t data_version;
     struct heads heads;
+    struct call_found call; /* of the append at hand */
     unsigned wal_frames;    /* since the log was last begun anew */
-    unsigned tidied_frames; /* of these, when the keeper was last asked */
+    unsigned tidy_at_frames;
 };
 
 /* ---- sqlite.c ---- */
@@ -94,6 +108,7 @@ void sqlite_reset(struct backend_handle *handle, enum sql sql);
 void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value);
 /* The bytes must stay until the statement is reset. */
 void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct str value);
+void sqlite_bind_blob(struct backend_handle *handle, enum sql sql, int at, const struct digest *value);
 struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err);
 /* The first column of the first row as a number, 0 when there is none. */
 struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err);
@@ -101,6 +116,10 @@ struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_st
                          struct err *err);
 void sqlite_finalize(struct sqlite3_stmt **statement);
 #define STATEMENT_SCOPE(name) __attribute__((cleanup(sqlite_finalize))) struct sqlite3_stmt *name = NULL
+
+/* ---- sqlite_log.c ---- */
+/* The name of our layer over the log, registered with SQLite. */
+const char *sqlite_log_layer(void);
 
 /* ---- sqlite_row.c: one row of EVENT_COLUMNS ---- */
 /* A view that lives until the next step. */

@@ -99,7 +99,7 @@ static struct rc read_events(struct answer *answer, struct err *err)
 static struct rc read_call(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    enum sql sql = str_empty(read->session) ? SQL_CALL : SQL_CALL_OF_SESSION;
+    enum sql sql = str_empty(read->session) ? SQL_CALLS : SQL_CALL_OF_SESSION;
     sqlite_bind_str(answer->handle, sql, 1, read->call);
     if (sql == SQL_CALL_OF_SESSION)
         sqlite_bind_str(answer->handle, sql, 2, read->session);

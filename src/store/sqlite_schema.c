@@ -16,6 +16,8 @@ static const char *const steps[] = {
 
     "CREATE TABLE events("
     "  seq INTEGER PRIMARY KEY,"
+    "  chain INTEGER NOT NULL,"   /* the first seq of its session */
+    "  call_seq INTEGER,"         /* of the TOOL_CALL that this is about; NULL in that one itself */
     "  session_id TEXT NOT NULL," /* '': the installation */
     "  thread_id TEXT NOT NULL,"  /* '': the session as such */
     "  kind INTEGER NOT NULL,"
@@ -25,28 +27,28 @@ static const char *const steps[] = {
     "  data TEXT NOT NULL,"
     "  hash BLOB NOT NULL"
     ") STRICT;"
-    "CREATE UNIQUE INDEX events_by_call ON events(call_id, session_id, kind) WHERE call_id IS NOT NULL;"
-    "CREATE INDEX events_by_session ON events(session_id);" /* an index ends with the seq by itself */
-    "CREATE INDEX session_changes ON events(session_id) WHERE kind = 13;"
+    "CREATE INDEX events_by_chain ON events(chain);" /* an index ends with the seq by itself */
+    "CREATE UNIQUE INDEX calls ON events(call_id, session_id) WHERE kind = 3;"
+    "CREATE UNIQUE INDEX events_by_call ON events(call_seq, kind) WHERE call_seq IS NOT NULL;"
+    "CREATE INDEX session_changes ON events(chain) WHERE kind = 13;"
     "CREATE INDEX token_changes ON events(kind) WHERE kind = 14;"
 
     "CREATE TABLE chains("
-    "  session_id TEXT PRIMARY KEY,"
-    "  first_seq INTEGER NOT NULL,"
+    "  first_seq INTEGER PRIMARY KEY,"
+    "  session_id TEXT NOT NULL UNIQUE,"
     "  last_seq INTEGER NOT NULL,"
-    "  changed_seq INTEGER NOT NULL,"
+    "  changed_seq INTEGER NOT NULL," /* of its last SESSION_CHANGED, 0: none */
     "  hash BLOB NOT NULL"
-    ") STRICT, WITHOUT ROWID;"
+    ") STRICT;"
 
     "CREATE TABLE open_approvals("
-    "  session_id TEXT NOT NULL,"
-    "  call_id TEXT NOT NULL,"
-    "  thread_id TEXT NOT NULL,"
+    "  request_seq INTEGER PRIMARY KEY,"
     "  call_seq INTEGER NOT NULL,"
-    "  request_seq INTEGER NOT NULL,"
-    "  deadline_ms INTEGER NOT NULL,"
-    "  PRIMARY KEY(session_id, call_id)"
-    ") STRICT, WITHOUT ROWID;",
+    "  session_id TEXT NOT NULL,"
+    "  thread_id TEXT NOT NULL,"
+    "  call_id TEXT NOT NULL,"
+    "  deadline_ms INTEGER NOT NULL"
+    ") STRICT;",
 };
 
 enum { VERSION = sizeof steps / sizeof steps[0] };

@@ -56,12 +56,12 @@ static struct rc write_heads(struct backend_handle *handle, struct err *err)
 {
     for (struct head *head = handle->heads.dirty; head; head = head->next_dirty) {
         enum sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
-        sqlite_bind_str(handle, sql, 1, head_session(head));
-        sqlite_bind_int(handle, sql, 2, (int64_t)head->first_seq);
-        sqlite_bind_int(handle, sql, 3, (int64_t)head->last_seq);
-        sqlite_bind_int(handle, sql, 4, (int64_t)head->changed_seq);
-        CHECK(sqlite3_bind_blob(handle->statements[sql], 5, head->hash.bytes, DIGEST_BYTES,
-                                SQLITE_STATIC) == SQLITE_OK);
+        sqlite_bind_int(handle, sql, 1, (int64_t)head->first_seq);
+        sqlite_bind_int(handle, sql, 2, (int64_t)head->last_seq);
+        sqlite_bind_int(handle, sql, 3, (int64_t)head->changed_seq);
+        sqlite_bind_blob(handle, sql, 4, &head->hash);
+        if (sql == SQL_HEAD_ADD)
+            sqlite_bind_str(handle, sql, 5, head_session(head));
         TRY(sqlite_run(handle, sql, err));
         if (sqlite3_changes(handle->db) != 1)
             return err_set(err, ERR_CORRUPT, "the chain of session %.*s has lost its head",
@@ -70,24 +70,55 @@ static struct rc write_heads(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
-/* ---- needs ---- */
+/* ---- calls ---- */
 
-/* 0 when there is none. */
+static void remember_call(struct backend_handle *handle, struct str session, struct str call, uint64_t seq)
+{
+    handle->call = (struct call_found){.session = session, .call = call, .seq = seq, .looked = true};
+}
+
+/* The seq of a statement's only row, 0 when it has none. */
+static struct rc find_seq(struct backend_handle *handle, enum sql sql, uint64_t *ret_seq, struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, sql, &row, err));
+    *ret_seq = row ? (uint64_t)sqlite3_column_int64(handle->statements[sql], 0) : 0;
+    if (row)
+        sqlite_reset(handle, sql);
+    return RC_OK;
+}
+
+/* The TOOL_CALL itself. An append is about one call as a rule, so what was found is kept in mind. */
+static struct rc find_call(struct backend_handle *handle, struct str session, struct str call,
+                           uint64_t *ret_seq, struct err *err)
+{
+    const struct call_found *found = &handle->call;
+    if (!found->looked || !str_eq(found->call, call) || !str_eq(found->session, session)) {
+        uint64_t seq;
+        sqlite_bind_str(handle, SQL_FIND_CALL, 1, call);
+        sqlite_bind_str(handle, SQL_FIND_CALL, 2, session);
+        TRY(find_seq(handle, SQL_FIND_CALL, &seq, err));
+        remember_call(handle, session, call, seq);
+    }
+    *ret_seq = found->seq;
+    return RC_OK;
+}
+
+/* The event of that kind. */
 static struct rc find_of_call(struct backend_handle *handle, struct str session, struct str call,
                               enum event_kind kind, uint64_t *ret_seq, struct err *err)
 {
-    bool row;
-    sqlite_bind_str(handle, SQL_EVENT_OF_CALL, 1, call);
-    sqlite_bind_str(handle, SQL_EVENT_OF_CALL, 2, session);
-    sqlite_bind_int(handle, SQL_EVENT_OF_CALL, 3, kind);
-    TRY(sqlite_step(handle, SQL_EVENT_OF_CALL, &row, err));
-    *ret_seq = 0;
-    if (row) {
-        *ret_seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_EVENT_OF_CALL], 0);
-        sqlite_reset(handle, SQL_EVENT_OF_CALL);
-    }
-    return RC_OK;
+    uint64_t call_seq;
+    TRY(find_call(handle, session, call, &call_seq, err));
+    *ret_seq = call_seq;
+    if (call_seq == 0 || kind == EVENT_TOOL_CALL)
+        return RC_OK;
+    sqlite_bind_int(handle, SQL_FIND_OF_CALL, 1, (int64_t)call_seq);
+    sqlite_bind_int(handle, SQL_FIND_OF_CALL, 2, kind);
+    return find_seq(handle, SQL_FIND_OF_CALL, ret_seq, err);
 }
+
+/* ---- needs ---- */
 
 static struct rc need_holds(struct backend_handle *handle, const struct need *need, bool *ret_holds,
                             struct err *err)
@@ -111,12 +142,90 @@ static struct rc need_holds(struct backend_handle *handle, const struct need *ne
     err_die(__FILE__, __LINE__, "a need of no kind");
 }
 
+/* The need that inserting the first event checks by itself: that the call was not made before. The unique
+ * index finds out, and nothing of the append has been written by then. Saves a look-up of a random page
+ * for each new call. `need_count` when there is none. */
+static unsigned need_met_by_insert(const struct append *append)
+{
+    const struct event *first = &append->events[0];
+    unsigned i = 0;
+    if (first->kind != EVENT_TOOL_CALL)
+        return append->need_count;
+    while (i < append->need_count) {
+        const struct need *need = &append->needs[i];
+        if (need->need == NEED_ABSENT && need->kind == EVENT_TOOL_CALL && str_eq(need->call, first->call) &&
+            str_eq(need->session, first->session))
+            break;
+        i++;
+    }
+    return i;
+}
+
+/* The first need that does not hold, `need_count` when all do; the one that the insert checks is only
+ * looked up when another does not hold. */
+static struct rc find_broken_need(struct backend_handle *handle, const struct append *append,
+                                  unsigned by_insert, unsigned *ret_broken, struct err *err)
+{
+    bool holds;
+    *ret_broken = append->need_count;
+    for (unsigned i = 0; i < append->need_count; i++) {
+        if (i == by_insert)
+            continue;
+        TRY(need_holds(handle, &append->needs[i], &holds, err));
+        if (holds)
+            continue;
+        *ret_broken = i;
+        if (by_insert < i) {
+            TRY(need_holds(handle, &append->needs[by_insert], &holds, err));
+            if (!holds)
+                *ret_broken = by_insert;
+        }
+        return RC_OK;
+    }
+    return RC_OK;
+}
+
 /* ---- events ---- */
+
+static struct rc bind_call(struct backend_handle *handle, const struct event *event, struct err *err)
+{
+    sqlite3_stmt *statement = handle->statements[SQL_EVENT_ADD];
+    uint64_t call_seq = 0;
+    if (event_kind_of_call(event->kind) && event->kind != EVENT_TOOL_CALL) {
+        TRY(find_call(handle, event->session, event->call, &call_seq, err));
+        if (call_seq == 0)
+            return err_set(err, ERR_CONFLICT, "%s of call %.*s, which was never made",
+                           event_kind_name(event->kind), STR_ARG(event->call));
+    }
+    if (str_empty(event->call))
+        CHECK(sqlite3_bind_null(statement, 7) == SQLITE_OK);
+    else
+        sqlite_bind_str(handle, SQL_EVENT_ADD, 7, event->call);
+    if (call_seq == 0)
+        CHECK(sqlite3_bind_null(statement, 11) == SQLITE_OK);
+    else
+        sqlite_bind_int(handle, SQL_EVENT_ADD, 11, (int64_t)call_seq);
+    return RC_OK;
+}
+
+static void advance_head(struct backend_handle *handle, struct head *head, const struct event *event,
+                         const struct digest *hash)
+{
+    heads_touch(&handle->heads, head);
+    if (head->first_seq == 0)
+        head->first_seq = event->seq;
+    CHECK(head->last_seq < event->seq);
+    head->last_seq = event->seq;
+    if (event->kind == EVENT_SESSION_CHANGED)
+        head->changed_seq = event->seq;
+    head->hash = *hash;
+}
 
 static struct rc insert_event(struct backend_handle *handle, struct event *event, struct err *err)
 {
     struct head *head;
     TRY(find_head(handle, event->session, &head, err));
+    TRY(bind_call(handle, event, err));
     event->seq = handle->next_seq;
     struct digest hash = chain_next(&head->hash, event);
     sqlite_bind_int(handle, SQL_EVENT_ADD, 1, (int64_t)event->seq);
@@ -125,42 +234,14 @@ static struct rc insert_event(struct backend_handle *handle, struct event *event
     sqlite_bind_int(handle, SQL_EVENT_ADD, 4, event->kind);
     sqlite_bind_int(handle, SQL_EVENT_ADD, 5, event->at_ms);
     sqlite_bind_str(handle, SQL_EVENT_ADD, 6, event->actor);
-    if (str_empty(event->call))
-        CHECK(sqlite3_bind_null(handle->statements[SQL_EVENT_ADD], 7) == SQLITE_OK);
-    else
-        sqlite_bind_str(handle, SQL_EVENT_ADD, 7, event->call);
     sqlite_bind_str(handle, SQL_EVENT_ADD, 8, event->data);
-    CHECK(sqlite3_bind_blob(handle->statements[SQL_EVENT_ADD], 9, hash.bytes, DIGEST_BYTES,
-                            SQLITE_STATIC) == SQLITE_OK);
+    sqlite_bind_blob(handle, SQL_EVENT_ADD, 9, &hash);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 10, (int64_t)(head->first_seq ? head->first_seq : event->seq));
     TRY(sqlite_run(handle, SQL_EVENT_ADD, err));
-
     handle->next_seq++;
-    heads_touch(&handle->heads, head);
-    if (head->first_seq == 0)
-        head->first_seq = event->seq;
-    head->last_seq = event->seq;
-    if (event->kind == EVENT_SESSION_CHANGED)
-        head->changed_seq = event->seq;
-    head->hash = hash;
-    return RC_OK;
-}
-
-/* The call that is asked about usually comes in the same append. */
-static struct rc find_call_seq(struct backend_handle *handle, const struct append *append,
-                               const struct event *request, uint64_t *ret_seq, struct err *err)
-{
-    for (unsigned i = 0; i < append->event_count && &append->events[i] != request; i++) {
-        const struct event *event = &append->events[i];
-        if (event->kind == EVENT_TOOL_CALL && str_eq(event->call, request->call) &&
-            str_eq(event->session, request->session)) {
-            *ret_seq = event->seq;
-            return RC_OK;
-        }
-    }
-    TRY(find_of_call(handle, request->session, request->call, EVENT_TOOL_CALL, ret_seq, err));
-    if (*ret_seq == 0)
-        return err_set(err, ERR_CONFLICT, "call %.*s is asked about before it was made",
-                       STR_ARG(request->call));
+    advance_head(handle, head, event, &hash);
+    if (event->kind == EVENT_TOOL_CALL)
+        remember_call(handle, event->session, event->call, event->seq);
     return RC_OK;
 }
 
@@ -168,46 +249,59 @@ static struct rc open_approval(struct backend_handle *handle, const struct appen
                                const struct event *request, struct err *err)
 {
     uint64_t call_seq;
-    TRY(find_call_seq(handle, append, request, &call_seq, err));
-    sqlite_bind_str(handle, SQL_OPEN_ADD, 1, request->session);
-    sqlite_bind_str(handle, SQL_OPEN_ADD, 2, request->call);
-    sqlite_bind_str(handle, SQL_OPEN_ADD, 3, request->thread);
-    sqlite_bind_int(handle, SQL_OPEN_ADD, 4, (int64_t)call_seq);
-    sqlite_bind_int(handle, SQL_OPEN_ADD, 5, (int64_t)request->seq);
+    TRY(find_call(handle, request->session, request->call, &call_seq, err));
+    CHECK(call_seq != 0);
+    sqlite_bind_int(handle, SQL_OPEN_ADD, 1, (int64_t)request->seq);
+    sqlite_bind_int(handle, SQL_OPEN_ADD, 2, (int64_t)call_seq);
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 3, request->session);
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 4, request->thread);
+    sqlite_bind_str(handle, SQL_OPEN_ADD, 5, request->call);
     sqlite_bind_int(handle, SQL_OPEN_ADD, 6, append->deadline_ms);
     return sqlite_run(handle, SQL_OPEN_ADD, err);
 }
 
 static struct rc close_approval(struct backend_handle *handle, const struct event *response, struct err *err)
 {
-    sqlite_bind_str(handle, SQL_OPEN_REMOVE, 1, response->session);
-    sqlite_bind_str(handle, SQL_OPEN_REMOVE, 2, response->call);
+    uint64_t request_seq;
+    TRY(find_of_call(handle, response->session, response->call, EVENT_TOOL_APPROVAL_REQUEST, &request_seq,
+                     err));
+    sqlite_bind_int(handle, SQL_OPEN_REMOVE, 1, (int64_t)request_seq);
     TRY(sqlite_run(handle, SQL_OPEN_REMOVE, err));
     if (sqlite3_changes(handle->db) != 1)
-        return err_set(err, ERR_CONFLICT, "call %.*s is answered but nobody has asked about it",
+        return err_set(err, ERR_CONFLICT, "call %.*s is answered but not on the list of open approvals",
                        STR_ARG(response->call));
+    return RC_OK;
+}
+
+static struct rc add_event(struct backend_handle *handle, const struct append *append, struct event *event,
+                           struct err *err)
+{
+    TRY(insert_event(handle, event, err));
+    if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+        return open_approval(handle, append, event, err);
+    if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
+        return close_approval(handle, event, err);
     return RC_OK;
 }
 
 /* ERR_CONFLICT: this append is at fault, not the store. */
 static struct rc apply_append(struct backend_handle *handle, struct append *append, struct err *err)
 {
-    for (unsigned i = 0; i < append->need_count; i++) {
-        bool holds = false;
-        TRY(need_holds(handle, &append->needs[i], &holds, err));
-        if (!holds) {
-            append->outcome = APPEND_REFUSED;
-            append->refused_need = i;
+    unsigned by_insert = need_met_by_insert(append);
+    handle->call = (struct call_found){0};
+    append->outcome = APPEND_REFUSED;
+    TRY(find_broken_need(handle, append, by_insert, &append->refused_need, err));
+    if (append->refused_need < append->need_count)
+        return RC_OK;
+    for (unsigned i = 0; i < append->event_count; i++) {
+        struct rc rc = add_event(handle, append, &append->events[i], err);
+        if (i == 0 && by_insert < append->need_count && rc.code == ERR_CONFLICT &&
+            sqlite3_extended_errcode(handle->db) == SQLITE_CONSTRAINT_UNIQUE) {
+            append->refused_need = by_insert;
+            append->events[0].seq = 0;
             return RC_OK;
         }
-    }
-    for (unsigned i = 0; i < append->event_count; i++) {
-        struct event *event = &append->events[i];
-        TRY(insert_event(handle, event, err));
-        if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-            TRY(open_approval(handle, append, event, err));
-        if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
-            TRY(close_approval(handle, event, err));
+        TRY(rc);
     }
     append->outcome = APPEND_KEPT;
     return RC_OK;
@@ -275,6 +369,8 @@ static struct rc commit_each(struct backend_handle *handle, struct append *group
         if (rc_bad(rc)) {
             append->outcome = APPEND_FAILED;
             append->err = err;
+            for (unsigned i = 0; i < append->event_count; i++)
+                append->events[i].seq = 0;
         }
     }
     return RC_OK;

@@ -73,6 +73,7 @@ struct store {
     struct read_list questions;
     struct door chores;
     bool tidy_wanted;
+    _Atomic bool tidied; /* by the keeper; the writer has not settled since */
 
     pthread_mutex_t outbox;
     struct append_list committed;
@@ -352,7 +353,8 @@ static void commit_group(struct store *store, struct append *group, struct appen
     hand_back_group(store, group, end);
     if (store->backend->tidy_due && store->backend->tidy_due(store->writer))
         want_tidy(store);
-    settle(store, false);
+    if (atomic_exchange_explicit(&store->tidied, false, memory_order_relaxed))
+        settle(store, false);
 }
 
 /* Everything that has come, or NULL when the store closes. After a second without anything the keeper is
@@ -446,6 +448,8 @@ static void *keeper_main(void *arg)
         struct err err = {0};
         if (store->backend->tidy && rc_bad(store->backend->tidy(store->keeper, &err)))
             log_line(LOG_WARN, "store tidying failed", LOG_C("why", err.text));
+        else
+            atomic_store_explicit(&store->tidied, true, memory_order_relaxed);
     }
     return NULL;
 }

@@ -1,0 +1,161 @@
+/* The log's writes, gathered.
+ *
+ * SQLite writes each page of a commit to its log with two system calls; for a group of appends that is some
+ * hundred of them, and more time than all the rest. This layer between SQLite and its own file layer keeps
+ * the bytes of consecutive writes to the log and writes them as one piece: when a sync is asked for (with
+ * synchronous=FULL every commit asks before anyone may see it), when something is read from the log, or
+ * when the buffer is full. All other files are SQLite's own affair.
+ *
+ * A write that fails when it is at last done fails the sync, and with it the commit. What was gathered is
+ * dropped then: SQLite writes those pages again, or never.
+ */
+#include "store/sqlite.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+
+/* SQLite's own layer takes no more than 128 KiB at once. */
+enum { GATHERED_BYTES = 64 << 10 };
+
+/* Followed in memory by the file of the layer below. */
+struct log_file {
+    sqlite3_file sqlite;
+    char *bytes;
+    size_t n;
+    sqlite3_int64 at; /* where bytes[0] belongs */
+};
+
+static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((struct log_file *)file + 1); }
+
+static int flush(sqlite3_file *file)
+{
+    struct log_file *log = (struct log_file *)file;
+    size_t n = log->n;
+    log->n = 0;
+    return n ? below(file)->pMethods->xWrite(below(file), log->bytes, (int)n, log->at) : SQLITE_OK;
+}
+
+static int log_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
+{
+    struct log_file *log = (struct log_file *)file;
+    size_t n = (size_t)count;
+    if (log->n + n > GATHERED_BYTES || at != log->at + (sqlite3_int64)log->n) {
+        int code = flush(file);
+        if (code != SQLITE_OK)
+            return code;
+    }
+    if (n > GATHERED_BYTES)
+        return below(file)->pMethods->xWrite(below(file), bytes, count, at);
+    if (!log->bytes && !(log->bytes = malloc(GATHERED_BYTES)))
+        return SQLITE_IOERR_NOMEM;
+    if (log->n == 0)
+        log->at = at;
+    memcpy(log->bytes + log->n, bytes, n);
+    log->n += n;
+    return SQLITE_OK;
+}
+
+static int log_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
+{
+    int code = flush(file);
+    return code == SQLITE_OK ? below(file)->pMethods->xRead(below(file), bytes, count, at) : code;
+}
+
+static int log_sync(sqlite3_file *file, int flags)
+{
+    int code = flush(file);
+    return code == SQLITE_OK ? below(file)->pMethods->xSync(below(file), flags) : code;
+}
+
+static int log_truncate(sqlite3_file *file, sqlite3_int64 bytes)
+{
+    int code = flush(file);
+    return code == SQLITE_OK ? below(file)->pMethods->xTruncate(below(file), bytes) : code;
+}
+
+static int log_size(sqlite3_file *file, sqlite3_int64 *ret_bytes)
+{
+    int code = flush(file);
+    return code == SQLITE_OK ? below(file)->pMethods->xFileSize(below(file), ret_bytes) : code;
+}
+
+static int log_close(sqlite3_file *file)
+{
+    struct log_file *log = (struct log_file *)file;
+    int flushed = flush(file);
+    int closed = below(file)->pMethods->xClose(below(file));
+    free(log->bytes);
+    log->bytes = NULL;
+    return flushed == SQLITE_OK ? closed : flushed;
+}
+
+static int log_lock(sqlite3_file *file, int level) { return below(file)->pMethods->xLock(below(file), level); }
+static int log_unlock(sqlite3_file *file, int level) { return below(file)->pMethods->xUnlock(below(file), level); }
+
+static int log_reserved(sqlite3_file *file, int *ret_reserved)
+{
+    return below(file)->pMethods->xCheckReservedLock(below(file), ret_reserved);
+}
+
+static int log_control(sqlite3_file *file, int what, void *arg)
+{
+    return below(file)->pMethods->xFileControl(below(file), what, arg);
+}
+
+static int log_sector(sqlite3_file *file) { return below(file)->pMethods->xSectorSize(below(file)); }
+static int log_device(sqlite3_file *file) { return below(file)->pMethods->xDeviceCharacteristics(below(file)); }
+
+static const sqlite3_io_methods log_methods = {
+    .iVersion = 1,
+    .xClose = log_close,
+    .xRead = log_read,
+    .xWrite = log_write,
+    .xTruncate = log_truncate,
+    .xSync = log_sync,
+    .xFileSize = log_size,
+    .xLock = log_lock,
+    .xUnlock = log_unlock,
+    .xCheckReservedLock = log_reserved,
+    .xFileControl = log_control,
+    .xSectorSize = log_sector,
+    .xDeviceCharacteristics = log_device,
+};
+
+static sqlite3_vfs *usual;
+static sqlite3_vfs gathering;
+
+static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+{
+    (void)vfs;
+    if (!(flags & SQLITE_OPEN_WAL))
+        return usual->xOpen(usual, name, file, flags, ret_flags);
+    struct log_file *log = (struct log_file *)file;
+    *log = (struct log_file){0};
+    int code = usual->xOpen(usual, name, below(file), flags, ret_flags);
+    if (code == SQLITE_OK)
+        log->sqlite.pMethods = &log_methods;
+    return code;
+}
+
+static void prepare(void)
+{
+    /* Counting every allocation takes a lock that all connections share. Refused when SQLite is in use
+     * already, which does no harm. */
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+    usual = sqlite3_vfs_find(NULL);
+    CHECK(usual);
+    gathering = *usual;
+    gathering.zName = "nod";
+    gathering.szOsFile = usual->szOsFile + (int)sizeof(struct log_file);
+    gathering.xOpen = open_file;
+    gathering.pNext = NULL;
+    CHECK(sqlite3_vfs_register(&gathering, 0) == SQLITE_OK);
+}
+
+const char *sqlite_log_layer(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    CHECK(pthread_once(&once, prepare) == 0);
+    return gathering.zName;
+}
