@@ -231,6 +231,8 @@ static void tell(struct cli *cli, const struct json *json)
     if (edited && edited->type == JSON_OBJECT)
         buf_printf(&buf, "the input was edited, run this instead: %.*s\n", STR_ARG(text_line(arena, edited->raw)));
     cli_out(buf_str(&buf));
+    if (str_is(json_text(json, "status"), "awaiting"))
+        cli_note("still waiting for an answer: nod approve %s", text_line(arena, json_text(json, "toolCallId")).p);
 }
 
 static struct rc prepare(struct calling *calling, const char **ret_cwd, struct err *err)
@@ -263,8 +265,8 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
 
 struct rc call_command(struct cli *cli, struct err *err)
 {
-    /* Outlives this function: the thread may look at it until the process ends. */
-    struct calling *calling = heap_new(sizeof *calling);
+    static struct calling the_calling; /* the thread may look at it until the process ends */
+    struct calling *calling = &the_calling;
     struct reply reply;
     const char *cwd;
     calling->cli = cli;

@@ -255,10 +255,8 @@ struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
         return line;
     bool needs_settings = cli->command && cli->command->audience != PRINTS && !cli->help &&
                           cli->command->run != doctor_command;
-    if (rc_bad(loaded) && needs_settings) {
-        *err = cli->settings_err;
-        return loaded;
-    }
+    if (rc_bad(loaded) && needs_settings)
+        return err_set(err, loaded.code, "%s", cli->settings_err.text);
     return RC_OK;
 }
 

@@ -67,22 +67,29 @@ static unsigned near_enough(struct str word)
     return most / 2 + 1;
 }
 
+/* What `word` is compared with: the whole name, the name of its group, the second word alone. */
+static struct str name_part(const struct command *command, int part)
+{
+    struct str second;
+    struct str first = str_cut(str_of(command->name), ' ', &second);
+    if (part == 0)
+        return str_of(command->name);
+    return part == 1 ? first : second;
+}
+
 struct str command_nearest(struct arena *arena, struct str word)
 {
     unsigned best = near_enough(word);
     struct str found = STR_NONE;
-    for (const struct command *c = commands; c->name; c++) {
-        struct str second;
-        struct str first = str_cut(str_of(c->name), ' ', &second);
-        const struct str names[] = {str_of(c->name), first, second};
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-            unsigned distance = str_empty(names[i]) ? best : word_distance(word, names[i]);
+    for (int part = 0; part < 3; part++)
+        for (const struct command *c = commands; c->name; c++) {
+            struct str name = name_part(c, part);
+            unsigned distance = str_empty(name) ? best : word_distance(word, name);
             if (distance >= best)
                 continue;
             best = distance;
-            found = i == 1 ? first : str_of(c->name);
+            found = part == 1 ? name : str_of(c->name);
         }
-    }
     return str_empty(found) ? found : arena_str(arena, found);
 }
 

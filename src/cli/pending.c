@@ -1,7 +1,10 @@
 /* nod pending, nod show. */
 #include "base/stamp.h"
+#include "cli/follow.h"
 #include "cli/view.h"
 #include "io/clock.h"
+
+#include <stdio.h>
 
 static struct str age_of(struct arena *arena, const struct json *call)
 {
@@ -55,7 +58,7 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     } else if (calls->count == 1) {
         struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
         view_call(&buf, cli, calls->first, title);
-        buf_printf(&buf, "\nnod approve, or nod deny -m WORDS\n");
+        buf_puts(&buf, "\nnod approve, or nod deny -m WORDS\n");
     } else {
         list(&buf, cli, &arena, calls, sessions);
     }
@@ -63,9 +66,38 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* ---- watching ---- */
+
+static enum follow_on redraw(void *arg, const struct json *event)
+{
+    struct cli *cli = arg;
+    struct err err = {0};
+    (void)event;
+    if (cli->width && !cli->json)
+        cli_out(STR("\033[H\033[2J"));
+    struct rc rc = pending_print(cli, &err);
+    if (rc_bad(rc))
+        return FOLLOW_AGAIN; /* the stream will tell what is the matter */
+    return fflush(stdout) == 0 ? FOLLOW_MORE : FOLLOW_END;
+}
+
+/* The position is taken before the list is read, so that no change falls between. */
+static struct rc watch(struct cli *cli, struct err *err)
+{
+    const char *session = option_text(cli, "session");
+    struct follow follow = {.cli = cli, .event = redraw, .arg = cli};
+    follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE%s%s",
+                                session ? "&session=" : "",
+                                session ? remote_escape(&cli->arena, str_of(session)).p : "");
+    TRY(follow_last(&follow, &follow.after, err));
+    if (redraw(cli, NULL) == FOLLOW_END)
+        return RC_OK;
+    return follow_live(&follow, err);
+}
+
 struct rc pending_command(struct cli *cli, struct err *err)
 {
-    return pending_print(cli, err);
+    return option_flag(cli, "watch") ? watch(cli, err) : pending_print(cli, err);
 }
 
 /* ---- one call ---- */

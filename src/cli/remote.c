@@ -97,13 +97,17 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
     return err_set(err, code, "%.*s", STR_ARG(message));
 }
 
+/* The reason is the last part of the client's words; the others repeat what is said here. */
 static struct rc unreachable(const struct cli *cli, struct rc rc, struct err *err)
 {
-    struct err why = err ? *err : (struct err){0};
-    if (rc.code != ERR_UNAVAILABLE)
+    if (rc.code != ERR_UNAVAILABLE || !err)
         return rc;
+    struct err whole = *err;
+    const char *why = whole.text;
+    for (const char *colon; (colon = strstr(why, ": "));)
+        why = colon + 2;
     return err_set(err, ERR_UNAVAILABLE, "no nod server at %s: start it with `nod serve` (%.200s)",
-                   remote_where(cli), why.text);
+                   remote_where(cli), why);
 }
 
 struct rc remote_ask(struct cli *cli, struct arena *arena, const struct query *query,

@@ -249,11 +249,12 @@ static struct rc file_load(struct settings *settings, struct err *err)
     bool named = settings->origins[SETTING_ID_config].kind != ORIGIN_DEFAULT;
     if (settings->config[0] == '\0')
         return RC_OK;
-    struct rc rc = file_read(settings->arena, settings->config, CONFIG_BYTES_MAX, &text, err);
+    struct err why = {0};
+    struct rc rc = file_read(settings->arena, settings->config, CONFIG_BYTES_MAX, &text, &why);
     if (rc.code == ERR_NOT_FOUND && !named)
         return RC_OK;
     if (rc_bad(rc))
-        return err_wrap(err, rc, "the configuration file");
+        return err_set(err, rc.code, "the configuration file: %s", why.text);
     return file_take(settings, settings->config, text, err);
 }
 

@@ -47,24 +47,12 @@ static void json_lines(struct buf *buf, struct str s, unsigned indent)
         buf->n--;
 }
 
-static void json_value(struct buf *buf, const struct json *value, unsigned indent);
-
-static void json_children(struct buf *buf, const struct json *value, unsigned indent)
+static bool json_nested(const struct json *value)
 {
-    for (const struct json *child = value->first; child; child = child->next) {
-        buf_putc(buf, '\n');
-        blanks(buf, indent);
-        if (value->type == JSON_OBJECT) {
-            utf8_show(buf, child->key, false);
-            buf_puts(buf, ": ");
-        } else {
-            buf_puts(buf, "- ");
-        }
-        json_value(buf, child, indent);
-    }
+    return (value->type == JSON_OBJECT || value->type == JSON_ARRAY) && value->first;
 }
 
-static void json_value(struct buf *buf, const struct json *value, unsigned indent)
+static void json_leaf(struct buf *buf, const struct json *value, unsigned indent)
 {
     switch (value->type) {
     case JSON_NULL:
@@ -77,31 +65,41 @@ static void json_value(struct buf *buf, const struct json *value, unsigned inden
         else
             utf8_show(buf, value->text, false);
         return;
-    case JSON_ARRAY:
-    case JSON_OBJECT:
-        if (!value->first)
-            buf_puts(buf, value->type == JSON_ARRAY ? "[]" : "{}");
-        else
-            json_children(buf, value, indent + 2);
-        return;
+    case JSON_ARRAY: buf_puts(buf, "[]"); return;
+    case JSON_OBJECT: buf_puts(buf, "{}"); return;
     }
     CHECK(false);
 }
 
+/* Every child on lines of its own; the first one where the buffer stands when `inline_first`. */
+static void json_children(struct buf *buf, const struct json *value, unsigned indent, bool inline_first)
+{
+    for (const struct json *child = value->first; child; child = child->next) {
+        if (child != value->first || !inline_first)
+            blanks(buf, indent);
+        bool member = value->type == JSON_OBJECT;
+        if (member)
+            utf8_show(buf, child->key, false);
+        buf_puts(buf, member ? ":" : "-");
+        if (!json_nested(child)) {
+            buf_putc(buf, ' ');
+            json_leaf(buf, child, indent);
+            buf_putc(buf, '\n');
+            continue;
+        }
+        buf_putc(buf, member ? '\n' : ' ');
+        json_children(buf, child, indent + 2, !member);
+    }
+}
+
 void text_json(struct buf *buf, const struct json *value, unsigned indent)
 {
-    bool nested = value->type == JSON_OBJECT || value->type == JSON_ARRAY;
-    if (!nested || !value->first) {
-        blanks(buf, indent);
-        json_value(buf, value, indent);
-    } else {
-        size_t start = buf->n;
-        json_children(buf, value, indent);
-        if (buf->n > start) { /* the line break before the first child */
-            memmove(buf->p + start, buf->p + start + 1, buf->n - start - 1);
-            buf->n--;
-        }
+    if (json_nested(value)) {
+        json_children(buf, value, indent, false);
+        return;
     }
+    blanks(buf, indent);
+    json_leaf(buf, value, indent);
     buf_putc(buf, '\n');
 }
 

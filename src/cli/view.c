@@ -118,12 +118,12 @@ static void field(struct buf *buf, const struct cli *cli, const char *name, stru
     buf_putc(buf, '\n');
 }
 
-static void block(struct buf *buf, const struct cli *cli, const char *name, const struct json *value)
+static void block(struct buf *buf, const struct cli *cli, struct str name, const struct json *value)
 {
     ARENA_SCOPE(arena);
     if (!value || value->type == JSON_NULL)
         return;
-    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, str_of(name)));
+    buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, text_line(&arena, name)));
     buf_putc(buf, '\n');
     text_json(buf, value, 2);
 }
@@ -136,11 +136,22 @@ static void asked(struct buf *buf, const struct cli *cli, const struct json *cal
     if (!stamp_parse(at, &at_ms))
         return;
     struct str age = text_age(&arena, now_ms - at_ms);
-    field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s ago)", STR_ARG(text_time(&arena, at, now_ms)),
+    field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s)", STR_ARG(text_time(&arena, at, now_ms)),
                                           STR_ARG(age)));
     struct str deadline = json_text(call, "deadline");
     if (!str_empty(deadline))
         field(buf, cli, "until", text_time(&arena, deadline, now_ms));
+}
+
+/* What the preview says beyond the input. */
+static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview, const struct json *input)
+{
+    for (const struct json *part = preview ? preview->first : NULL; part; part = part->next) {
+        const struct json *same = json_get_str(input, part->key);
+        bool known = str_is(part->key, "type") || (same && str_eq(same->raw, part->raw));
+        if (!known && !str_is(part->key, "input"))
+            block(buf, cli, part->key, part);
+    }
 }
 
 void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title)
@@ -148,7 +159,6 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     ARENA_SCOPE(arena);
     const struct json *tool = json_get(call, "toolCall");
     const struct json *reason = json_get(call, "reason");
-    const struct json *preview = json_get(call, "preview");
     struct str session = text_line(&arena, json_text(call, "sessionId"));
     if (!str_empty(title))
         session = arena_printf(&arena, "%.*s (%.*s)", STR_ARG(session), STR_ARG(title));
@@ -164,8 +174,8 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     else
         field(buf, cli, "reason", json_text(call, "reason"));
     field(buf, cli, "tool", json_text(tool, "name"));
-    block(buf, cli, "input", json_get(tool, "input"));
-    block(buf, cli, "edited input", json_get(call, "updatedInput"));
-    if (!str_is(json_text(preview, "type"), "generic"))
-        block(buf, cli, "preview", preview);
+    block(buf, cli, STR("input"), json_get(tool, "input"));
+    block(buf, cli, STR("edited input"), json_get(call, "updatedInput"));
+    previewed(buf, cli, json_get(call, "preview"), json_get(tool, "input"));
+    block(buf, cli, STR("result"), json_get(call, "result"));
 }
