@@ -68,6 +68,8 @@ static struct rc check_request_line(struct str line, struct http_head *head, str
     head->target = str_cut(rest, ' ', &version);
     if (head->method.n == 0 || !all_within(head->method, &token_bytes))
         return err_set(err, ERR_INVALID, "the request line has no method");
+    if (str_eq(head->method, STR("CONNECT")))
+        return err_set(err, ERR_INVALID, "there are no tunnels here");
     if (head->target.n == 0 || head->target.p[0] != '/' || !all_within(head->target, &target_bytes))
         return err_set(err, ERR_INVALID, "the request's target is no path");
     head->old = str_eq(version, STR("HTTP/1.0"));
