@@ -1,0 +1,120 @@
+"""SIGTERM: what was accepted is kept, what waits is let go cleanly, and the process ends with 0."""
+import http.client
+import os
+import signal
+import socket
+import threading
+import time
+
+from world import PATIENCE, Socket, eventually, must
+
+
+def stop_with_everything_open(world, number):
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    admin.call(made["threadId"], "Bash", {"command": "x"}, id="c1")
+    waiter = admin.connection()
+    waiter.request("GET", "/api/tool-calls/c1?wait=60", None, admin.headers(None, None))
+    stream = world.follow(admin, "?after=0")
+    stream.wait(lambda: len(stream.events) >= 3, "the beginning")
+    opened = Socket(admin)
+    idle = server.raw()
+    half = server.raw()
+    half.sendall(b"GET /api/sess")
+    kept = admin.connection()
+    admin.request("GET", "/healthz", connection=kept)
+    begun = time.monotonic()
+    server.stop(number)
+    took = time.monotonic() - begun
+    must(took < 10, f"stopping took {took:.1f} s")
+    stream.wait(lambda: stream.ended, "its end")
+    must(stream.ended == "closed by the server" or "IncompleteRead" not in stream.ended, f"the stream was torn: {stream.ended}")
+    must(opened.receive() is None, "the socket is closed")
+    must(opened.closed in (1001, 1000, 1012), f"the socket was closed with {opened.closed}")
+    try:
+        answer = waiter.getresponse()
+        must(answer.status in (200, 503), f"the waiter got {answer.status}")
+    except (OSError, http.client.HTTPException):
+        pass  # cut off: it asks again
+    for sock in (idle, half):
+        sock.settimeout(1)
+        try:
+            while sock.recv(4096):
+                pass
+        except ConnectionError:
+            pass
+    try:
+        socket.create_connection(("127.0.0.1", server.port), 1).close()
+        must(False, "still listening")
+    except OSError:
+        pass
+    must(not os.path.exists(server.socket), "the Unix socket is left behind")
+    server.start()
+    must([p["toolCallId"] for p in admin.pending()] == ["c1"], "the call waits again")
+
+
+def test_SIGTERM(world):
+    stop_with_everything_open(world, signal.SIGTERM)
+
+
+def test_SIGINT(world):
+    stop_with_everything_open(world, signal.SIGINT)
+
+
+def test_what_was_answered_under_load_is_kept(world):
+    for _ in range(3):
+        server = world.servers[0].start() if world.servers else world.server()
+        admin = server.admin()
+        made = admin.session()
+        answered, stop = [], threading.Event()
+
+        def work(name, admin=admin, made=made, answered=answered, stop=stop):
+            number = 0
+            connection = admin.connection()
+            while not stop.is_set():
+                call = f"{name}-{number}"
+                try:
+                    reply = admin.request("POST", f"/api/threads/{made['threadId']}/tool-calls",
+                                          {"id": call, "name": "Bash", "input": {"n": number}}, connection=connection)
+                except (OSError, http.client.HTTPException):
+                    return
+                if reply.status == 200:
+                    answered.append(call)
+                number += 1
+        threads = [threading.Thread(target=work, args=(f"t{i}",)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(answered) > 200, "some load")  # noqa: B023
+        server.stop()
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+        server.start()
+        known = {p["toolCallId"] for p in admin.ok("GET", f"/api/sessions/{made['id']}/approvals/pending?limit=100000")["pendingApprovals"]}
+        missing = set(answered) - known
+        must(not missing, f"{len(missing)} of {len(answered)} answered calls are gone, e.g. {sorted(missing)[:3]}")
+        server.stop()
+    world.nod("verify")
+
+
+def test_a_second_signal_does_no_harm(world):
+    server = world.server()
+    server.admin().session()
+    server.process.send_signal(signal.SIGTERM)
+    server.process.send_signal(signal.SIGTERM)
+    must(server.process.wait(PATIENCE) == 0, "ends with 0")
+
+
+def test_a_client_that_reads_nothing_does_not_hold_it_up(world):
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    for number in range(20):
+        admin.call(made["threadId"], "Read", {"file_path": "x" * 200_000}, id=f"c{number}")
+    with server.raw() as sock:
+        sock.sendall(f"GET /api/events?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {admin.token}\r\n\r\n".encode())
+        time.sleep(0.2)
+        begun = time.monotonic()
+        server.stop()
+        must(time.monotonic() - begun < 10, "stopping took too long")

@@ -1,0 +1,144 @@
+"""A subscriber that does not read is dropped, the memory stays bounded, and it resumes without a gap."""
+import re
+import socket
+import time
+
+from world import PATIENCE, Socket, eventually, must
+
+BIG = "x" * 200_000
+CALLS = 120  # 24 MB of events
+
+
+def unread_stream(server, client, query):
+    sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    sock.settimeout(PATIENCE)
+    sock.connect(("127.0.0.1", server.port))
+    sock.sendall((f"GET /api/events{query} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {client.token}\r\n"
+                  "Accept: text/event-stream\r\n\r\n").encode())
+    return sock
+
+
+def whole_events(text):
+    """The ids of the events that arrived completely."""
+    text = text.replace(b"\r\n", b"\n")
+    return [int(n) for n in re.findall(rb"(?:^|\n)id: ?(\d+)\n(?:event: [A-Z_]+\n)?data: [^\n]*\n\n", text)]
+
+
+def make_noise(admin, thread, name="n"):
+    for number in range(CALLS):
+        admin.call(thread, "Read", {"file_path": BIG}, id=f"{name}{number}")
+
+
+def dechunked(data):
+    head, _, rest = data.partition(b"\r\n\r\n")
+    if b"transfer-encoding: chunked" not in head.lower():
+        return rest
+    out = b""
+    while b"\r\n" in rest:
+        size, _, rest = rest.partition(b"\r\n")
+        size = int(size or b"0", 16)
+        out, rest = out + rest[:size], rest[size + 2:]
+    return out
+
+
+def test_a_live_stream_that_is_not_read(world):
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    first = admin.events(session=made["id"])[-1]["seq"]
+    slow = [unread_stream(server, admin, f"?after={first}&session={made['id']}") for _ in range(5)]
+    reader = world.follow(admin, f"?after={first}&session={made['id']}")
+    time.sleep(0.1)
+    before = server.memory_kb()
+    make_noise(admin, made["threadId"])
+    after = server.memory_kb()
+    must(after - before < 5 * 2048 + 40_000, f"memory grew from {before} to {after} KB")
+    reader.wait(lambda: len(reader.events) == CALLS, "every event for whoever reads", 3 * PATIENCE)
+    for sock in slow:
+        came = b""
+        sock.settimeout(PATIENCE)
+        try:
+            while piece := sock.recv(1 << 20):
+                came += piece
+        except ConnectionResetError:
+            pass
+        ids = whole_events(dechunked(came))
+        must(len(ids) < CALLS, "a reader that did not read was not dropped")
+        must(ids == reader.ids()[:len(ids)], f"not the first events: {ids}")
+        resumed = world.follow(admin, f"?after={first}&session={made['id']}", {"Last-Event-ID": str(ids[-1])} if ids else {})
+        resumed.wait(lambda: len(resumed.events) == CALLS - len(ids), "the rest", 3 * PATIENCE)  # noqa: B023
+        must(ids + resumed.ids() == reader.ids(), "a gap or a repeat")
+        resumed.close()
+
+
+def test_history_that_is_not_read(world):
+    """Catching up on much that was: pages are read as the reader takes them, not all at once into memory."""
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    make_noise(admin, made["threadId"])
+    before = server.memory_kb()
+    slow = [unread_stream(server, admin, f"?after=0&session={made['id']}") for _ in range(10)]
+    time.sleep(1)
+    after = server.memory_kb()
+    must(after - before < 10 * 8192 + 30_000, f"memory grew from {before} to {after} KB for ten that do not read")
+    for sock in slow:
+        sock.close()
+    reader = world.follow(admin, f"?after=0&session={made['id']}")
+    reader.wait(lambda: len(reader.events) == CALLS + 1, "all of it for whoever reads", 3 * PATIENCE)
+    must(reader.ids() == [e["seq"] for e in admin.events(session=made["id"])], "a gap or a repeat")
+
+
+def test_a_slow_but_steady_reader_gets_everything(world):
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    make_noise(admin, made["threadId"])
+    with unread_stream(server, admin, f"?after=0&session={made['id']}") as sock:
+        came = b""
+        while len(whole_events(came[-1_500_000:])) == 0 or came.count(b"\nid:") + came.count(b"\r\nid:") < CALLS:
+            piece = sock.recv(150_000)
+            must(piece, f"dropped after {len(came)} bytes")
+            came += piece
+            time.sleep(0.002)
+            if came.count(b'"TOOL_CALL"') >= CALLS:
+                break
+    must(came.count(b'"TOOL_CALL"') >= CALLS - 1, f"{came.count(b'TOOL_CALL')} events")
+
+
+def test_a_socket_that_is_not_read(world):
+    server = world.server()
+    admin = server.admin(tcp=True)
+    made = admin.session()
+    opened = Socket(admin)
+    opened.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    opened.send({"type": "subscribe", "id": 1, "after": 0, "session": made["id"]})
+    must(opened.receive()["type"] == "subscribed", "subscribed")
+    before = server.memory_kb()
+    make_noise(admin, made["threadId"])
+    after = server.memory_kb()
+    must(after - before < 2048 + 40_000, f"memory grew from {before} to {after} KB")
+    seen = []
+    while (message := opened.receive()) is not None:
+        seen.append(message["event"]["seq"])
+    must(opened.closed and len(seen) < CALLS, f"not dropped; {len(seen)} events, closed {opened.closed}")
+    again = Socket(admin)
+    again.send({"type": "subscribe", "id": 1, "after": seen[-1] if seen else 0, "session": made["id"]})
+    must(again.receive()["type"] == "subscribed", "subscribed again")
+    want = [e["seq"] for e in admin.events(session=made["id"])]
+    while len(seen) < len(want):
+        seen.append(again.receive()["event"]["seq"])
+    must(seen == want, "a gap or a repeat")
+
+
+def test_heartbeats_on_idle_streams(world):
+    server = world.server("--heartbeat", "1")
+    admin = server.admin(tcp=True)
+    stream = world.follow(admin, "?after=0")
+    eventually(lambda: stream.comments >= 2, "two heartbeats")
+    must(not stream.ended, "the stream is open")
+    opened = Socket(admin)
+    opened.sock.settimeout(PATIENCE)
+    opcode, _, _ = opened.receive_frame()
+    must(opcode == 9, f"a ping on an idle socket, not {opcode}")

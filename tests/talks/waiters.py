@@ -1,0 +1,88 @@
+"""kill -9 with fifty waiting commands: after the restart each is answered once its call is decided."""
+import concurrent.futures
+import time
+
+from world import PATIENCE, eventually, must
+
+EXITS = {"allow_once": 0, "deny": 10, "abort": 12}
+
+
+def test_fifty_commands_survive_a_kill(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    commands = {}
+    for number in range(50):
+        call = f"w{number:02}"
+        commands[call] = world.start("call", "Bash", '{"command":"sleep %d"}' % number, "--wait", "--session", made["id"], "--id", call)
+    eventually(lambda: len(admin.pending()) == 50, lambda: f"fifty pending: {len(admin.pending())}", 3 * PATIENCE)
+    server.kill()
+    time.sleep(0.2)
+    must(all(c.process.poll() is None for c in commands.values()), "a command gave up when the server died")
+    server.start()
+    must(len(admin.pending()) == 50, "every wait is re-established")
+    must(all(c.process.poll() is None for c in commands.values()), "a command gave up after the restart")
+    decisions = list(EXITS)
+    for number, call in enumerate(commands):
+        admin.decided(made["id"], call, decisions[number % 3], feedback=f"words for {call}")
+        if number == 25:
+            server.kill()
+            server.start()
+    for number, (call, command) in enumerate(commands.items()):
+        decision = decisions[number % 3]
+        status = command.wait(3 * PATIENCE)
+        must(status == EXITS[decision], f"{call}: {decision} gave {status}: {command.stdout!r} {command.stderr!r}")
+        must(f"words for {call}" in command.stdout + command.stderr, f"{call}: the words are missing: {command.stdout!r}")
+    kinds = [e["type"] for e in admin.events(session=made["id"])]
+    must(kinds.count("TOOL_CALL") == 50 and kinds.count("TOOL_APPROVAL_REQUEST") == 50 and kinds.count("TOOL_APPROVAL_RESPONSE") == 50,
+         f"asked or answered twice: {len(kinds)} events")
+
+
+def test_many_wait_for_the_same_call(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    admin.call(made["threadId"], "Bash", {"command": "x"}, id="c")
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        waits = [pool.submit(admin.status, "c", 60) for _ in range(30)]
+        eventually(lambda: waiting(admin) >= 30, "thirty waiters")
+        admin.decided(made["id"], "c", "allow_once")
+        for wait in waits:
+            must(wait.result(PATIENCE)["status"] == "allowed", "each waiter is answered")
+    eventually(lambda: waiting(admin) == 0, "no waiter is left")
+
+
+def waiting(admin):
+    """How many requests wait, from the metrics; the name is ours to find."""
+    for line in admin.get("/metrics").body.decode().splitlines():
+        if not line.startswith("#") and "wait" in line.split(" ")[0]:
+            return float(line.split()[-1])
+    return 99
+
+
+def test_the_answer_comes_at_once(world):
+    """No polling anywhere: a waiter hears of the decision much sooner than any polling interval."""
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    times = []
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        for number in range(20):
+            admin.call(made["threadId"], "Bash", {"command": "x"}, id=f"c{number}")
+            wait = pool.submit(admin.status, f"c{number}", 30)
+            time.sleep(0.02)
+            begun = time.monotonic()
+            admin.decided(made["id"], f"c{number}", "allow_once")
+            wait.result(PATIENCE)
+            times.append(time.monotonic() - begun)
+    must(sorted(times)[10] < 0.5, f"the median answer took {sorted(times)[10]:.3f} s")
+
+
+def test_waiting_ends_when_its_time_is_over(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    begun = time.monotonic()
+    answer = admin.call(made["threadId"], "Bash", {"command": "x"}, wait=2, id="c")
+    took = time.monotonic() - begun
+    must(answer["status"] == "awaiting" and 1.9 < took < 2 + PATIENCE, f"{answer['status']} after {took:.1f} s")
