@@ -51,12 +51,13 @@ static void *cancel_on_signal(void *arg)
     if (sigwait(&signals, &signal) != 0)
         return NULL;
     (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* a second one ends us at once */
-    struct str target = arena_printf(&arena, "/api/tool-calls/%s/cancel", remote_escape(&arena, calling->id).p);
+    struct str target =
+        arena_printf(&arena, "/api/tool-calls/%s/cancel", remote_escape(&arena, calling->id).p);
     if (calling->session)
         target = arena_printf(&arena, "%s?session=%s", target.p,
                               remote_escape(&arena, str_of(calling->session)).p);
-    struct rc rc = http_client_call(calling->canceller, &arena, "POST", target, STR("{}"), CANCEL_MS_MAX, &response,
-                                    NULL);
+    struct rc rc = http_client_call(calling->canceller, &arena, "POST", target, STR("{}"), CANCEL_MS_MAX,
+                                    &response, NULL);
     if (rc_ok(rc) && response.status < 400)
         return NULL; /* the waiting thread now gets its answer, whichever came first */
     cli_note("nod: the call %.*s could not be taken back; it may still be waiting", STR_ARG(calling->id));
@@ -97,12 +98,12 @@ static int64_t piece_seconds(const struct calling *calling)
 }
 
 /* The server is away: waits a little longer each time, never all at the same moment. */
-static void back_off(struct calling *calling, int64_t *backoff_ms, const struct err *err)
+static void back_off(struct calling *calling, int64_t *backoff_ms)
 {
     uint32_t chance;
     id_random(&chance, sizeof chance);
     if (!calling->told_away)
-        cli_note("nod: %s; trying again until it is back", err->text);
+        cli_note("nod: the server at %s is away; trying again until it is back", remote_where(calling->cli));
     calling->told_away = true;
     (void)usleep((useconds_t)(*backoff_ms * 500 + (int64_t)(chance % 1000) * *backoff_ms / 2));
     *backoff_ms = *backoff_ms * 2 < BACKOFF_MS_MAX ? *backoff_ms * 2 : BACKOFF_MS_MAX;
@@ -117,7 +118,7 @@ static struct rc insist(struct calling *calling, struct arena *arena, const stru
         struct rc rc = remote_ask(calling->cli, arena, query, ret_reply, err);
         if (rc_ok(rc) || !remote_passing(rc) || time_is_up(calling))
             return rc;
-        back_off(calling, &backoff_ms, err);
+        back_off(calling, &backoff_ms);
     }
 }
 
@@ -151,7 +152,8 @@ static struct rc thread_of_session(struct calling *calling, const char *session,
     struct cli *cli = calling->cli;
     struct query query = {.method = "GET"};
     struct reply reply;
-    query.target = arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, str_of(session)).p);
+    query.target =
+        arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, str_of(session)).p);
     TRY(insist(calling, &cli->arena, &query, &reply, err));
     calling->session = session;
     calling->thread = json_text(reply.json, "threadId");
@@ -229,10 +231,12 @@ static void tell(struct cli *cli, const struct json *json)
     if (!str_empty(feedback))
         buf_printf(&buf, "feedback: %.*s\n", STR_ARG(text_line(arena, feedback)));
     if (edited && edited->type == JSON_OBJECT)
-        buf_printf(&buf, "the input was edited, run this instead: %.*s\n", STR_ARG(text_line(arena, edited->raw)));
+        buf_printf(&buf, "the input was edited, run this instead: %.*s\n",
+                   STR_ARG(text_line(arena, edited->raw)));
     cli_out(buf_str(&buf));
     if (str_is(json_text(json, "status"), "awaiting"))
-        cli_note("still waiting for an answer: nod approve %s", text_line(arena, json_text(json, "toolCallId")).p);
+        cli_note("still waiting for an answer: nod approve %s",
+                 text_line(arena, json_text(json, "toolCallId")).p);
 }
 
 static struct rc prepare(struct calling *calling, const char **ret_cwd, struct err *err)

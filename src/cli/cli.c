@@ -33,8 +33,8 @@ static const char *see(const struct reader *reader)
 }
 
 /* The value after `=`, or the next word. */
-static struct rc value_of(struct reader *reader, const char *shown, const char *attached, const char **ret_value,
-                          struct err *err)
+static struct rc value_of(struct reader *reader, const char *shown, const char *attached,
+                          const char **ret_value, struct err *err)
 {
     if (attached) {
         *ret_value = attached;
@@ -46,7 +46,8 @@ static struct rc value_of(struct reader *reader, const char *shown, const char *
     return RC_OK;
 }
 
-static struct rc take_setting(struct reader *reader, enum setting_id id, const char *attached, struct err *err)
+static struct rc take_setting(struct reader *reader, enum setting_id id, const char *attached,
+                              struct err *err)
 {
     const struct setting *setting = &settings_table[id];
     const struct command *command = reader->cli->command;
@@ -58,7 +59,8 @@ static struct rc take_setting(struct reader *reader, enum setting_id id, const c
         return err_set(err, ERR_INVALID, "%s takes no value; %s", shown, see(reader));
     if (setting->kind != SETTING_FLAG)
         TRY(value_of(reader, shown, attached, &value, err));
-    return settings_take(&reader->cli->settings, id, str_of(value), (struct origin){.kind = ORIGIN_FLAG}, err);
+    return settings_take(&reader->cli->settings, id, str_of(value), (struct origin){.kind = ORIGIN_FLAG},
+                         err);
 }
 
 static struct rc take_option(struct reader *reader, const struct option *option, const char *attached,
@@ -75,12 +77,14 @@ static struct rc take_option(struct reader *reader, const struct option *option,
     return RC_OK;
 }
 
-static struct rc unknown_option(const struct reader *reader, const char *shown, struct str name, struct err *err)
+static struct rc unknown_option(const struct reader *reader, const char *shown, struct str name,
+                                struct err *err)
 {
     const struct command *command = reader->cli->command;
     const char *near = command ? option_nearest(command, name) : NULL;
     if (near)
-        return err_set(err, ERR_INVALID, "unknown option %s (did you mean --%s?); %s", shown, near, see(reader));
+        return err_set(err, ERR_INVALID, "unknown option %s (did you mean --%s?); %s", shown, near,
+                       see(reader));
     return err_set(err, ERR_INVALID, "unknown option %s; %s", shown, see(reader));
 }
 
@@ -158,8 +162,8 @@ static struct rc unknown_command(struct cli *cli, const char *name, struct err *
 {
     struct str near = command_nearest(&cli->arena, str_of(name));
     if (!str_empty(near))
-        return err_set(err, ERR_INVALID, "there is no command '%s' (did you mean nod %.*s?); see nod help", name,
-                       STR_ARG(near));
+        return err_set(err, ERR_INVALID, "there is no command '%s' (did you mean nod %.*s?); see nod help",
+                       name, STR_ARG(near));
     return err_set(err, ERR_INVALID, "there is no command '%s'; see nod help", name);
 }
 
@@ -353,8 +357,8 @@ struct rc option_time(const struct cli *cli, const char *name, int64_t max, int6
     if (!text)
         return RC_OK;
     if (!duration_parse(str_of(text), &seconds) || seconds > max)
-        return err_set(err, ERR_INVALID, "--%s must be seconds, or a time such as 90s, 5m, 2h or 7d, not '%s'",
-                       name, text);
+        return err_set(err, ERR_INVALID,
+                       "--%s must be seconds, or a time such as 90s, 5m, 2h or 7d, not '%s'", name, text);
     *ret_seconds = seconds;
     return RC_OK;
 }

@@ -75,7 +75,7 @@
       OPTION('s', "session", "ID", "good for this session only"))                                          \
     X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
     X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \
-    X(verify, "verify", KEEPS, "", "check that no kept event was changed",                                 \
+    X(verify, "verify", KEEPS | PRINTS, "", "check that no kept event was changed",                        \
       "Recomputes every hash chain. Exit status 1, and the first bad event, when something is wrong.", )   \
     X(doctor, "doctor", TALKS | SERVES | KEEPS, "", "say what is wrong with this installation",            \
       "Exit status 1 when something is bad.", )                                                            \

@@ -19,6 +19,20 @@ static void put_words(struct buf *buf, struct str group)
     }
 }
 
+/* The first words of commands of two words, as a pattern of `case`. */
+static void put_groups(struct buf *buf)
+{
+    struct str last = STR_NONE;
+    for (const struct command *c = commands; c->name; c++) {
+        struct str second;
+        struct str first = str_cut(str_of(c->name), ' ', &second);
+        if (str_empty(second) || str_eq(first, last))
+            continue;
+        buf_printf(buf, "%s%.*s", last.n ? "|" : "", STR_ARG(first));
+        last = first;
+    }
+}
+
 static void put_flags(struct buf *buf, const struct command *command)
 {
     for (const struct option *o = command->options; o->name; o++)
@@ -34,14 +48,14 @@ static void put_cases(struct buf *buf)
 {
     struct str last = STR_NONE;
     for (const struct command *c = commands; c->name; c++) {
-        buf_printf(buf, "        '%s') words='", c->name);
+        buf_printf(buf, "        '%s') offers='", c->name);
         put_flags(buf, c);
         buf_puts(buf, "' ;;\n");
         struct str second;
         struct str first = str_cut(str_of(c->name), ' ', &second);
         if (str_empty(second) || str_eq(first, last))
             continue;
-        buf_printf(buf, "        '%.*s') words='", STR_ARG(first));
+        buf_printf(buf, "        '%.*s') offers='", STR_ARG(first));
         put_words(buf, first);
         buf_puts(buf, "' ;;\n");
         last = first;
@@ -52,18 +66,19 @@ static void bash(struct buf *buf)
 {
     buf_puts(buf, "# Completions of nod for bash: source <(nod completion bash)\n"
                   "_nod() {\n"
-                  "    local command=\"${COMP_WORDS[1]}\" words=''\n"
-                  "    case \"$command\" in\n"
-                  "        session|token) (( COMP_CWORD > 2 )) && command+=\" ${COMP_WORDS[2]}\" ;;\n"
+                  "    local command=\"${COMP_WORDS[1]}\" offers=''\n"
+                  "    case \"$command\" in\n        ");
+    put_groups(buf);
+    buf_puts(buf, ") (( COMP_CWORD > 2 )) && command+=\" ${COMP_WORDS[2]}\" ;;\n"
                   "    esac\n"
                   "    (( COMP_CWORD == 1 )) && command=''\n"
                   "    case \"$command\" in\n"
-                  "        '') words='");
+                  "        '') offers='");
     put_words(buf, STR_NONE);
     buf_puts(buf, "' ;;\n");
     put_cases(buf);
     buf_puts(buf, "    esac\n"
-                  "    COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
+                  "    COMPREPLY=($(compgen -W \"$offers\" -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
                   "    [[ ${COMPREPLY[*]} ]] || COMPREPLY=($(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\"))\n"
                   "}\n"
                   "complete -F _nod nod\n");
@@ -74,19 +89,19 @@ static void zsh(struct buf *buf)
     buf_puts(buf, "#compdef nod\n"
                   "# Completions of nod for zsh: put this as _nod into a folder of $fpath.\n"
                   "_nod() {\n"
-                  "    local command=\"${words[2]}\" line\n"
-                  "    case \"$command\" in\n"
-                  "        session|token) (( CURRENT > 3 )) && command+=\" ${words[3]}\" ;;\n"
+                  "    local command=\"${words[2]}\" offers=''\n"
+                  "    case \"$command\" in\n        ");
+    put_groups(buf);
+    buf_puts(buf, ") (( CURRENT > 3 )) && command+=\" ${words[3]}\" ;;\n"
                   "    esac\n"
                   "    (( CURRENT == 2 )) && command=''\n"
-                  "    local line=(\"${words[@]}\") words=''\n"
                   "    case \"$command\" in\n"
-                  "        '') words='");
+                  "        '') offers='");
     put_words(buf, STR_NONE);
     buf_puts(buf, "' ;;\n");
     put_cases(buf);
     buf_puts(buf, "    esac\n"
-                  "    compadd -- ${=words} || _files\n"
+                  "    compadd -- ${=offers} || _files\n"
                   "}\n"
                   "compdef _nod nod\n");
 }

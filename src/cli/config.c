@@ -42,9 +42,10 @@ static void print_table(struct buf *buf, struct cli *cli)
     struct table table = {.arena = &cli->arena, .columns = 3, .width = 0, .color = cli->color};
     table_row(&table, (struct str[]){STR("SETTING"), STR("VALUE"), STR("FROM")});
     for (int i = 0; i < SETTING_COUNT; i++)
-        table_row(&table, (struct str[]){str_of(settings_table[i].name),
-                                         text_line(&cli->arena, settings_show(&cli->settings, (enum setting_id)i)),
-                                         text_line(&cli->arena, settings_origin(&cli->settings, (enum setting_id)i))});
+        table_row(&table, (struct str[]){
+                              str_of(settings_table[i].name),
+                              text_line(&cli->arena, settings_show(&cli->settings, (enum setting_id)i)),
+                              text_line(&cli->arena, settings_origin(&cli->settings, (enum setting_id)i))});
     table_write(buf, &table);
 }
 

@@ -26,14 +26,15 @@ static struct target target_of(struct arena *arena, const struct json *call)
                            .line = view_line(arena, call)};
 }
 
-static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply, struct err *err)
+static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply,
+                      struct err *err)
 {
     const struct json *winner = json_get(reply->json, "winner");
     if (cli->json)
         remote_print(reply);
     if (!winner)
-        return (struct rc){err->code};
-    return err_set(err, err->code, "%.*s is already decided: %.*s", STR_ARG(target->call),
+        return err_set(err, ERR_ALREADY_DECIDED, "%.*s is already decided", STR_ARG(target->call));
+    return err_set(err, ERR_ALREADY_DECIDED, "%.*s is already decided: %.*s", STR_ARG(target->call),
                    STR_ARG(view_decision(&cli->arena, winner)));
 }
 
@@ -51,8 +52,9 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
     json_member(&out, "digest", target->digest);
     json_close(&out, '}');
-    struct str where = arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, target->session).p,
-                                    remote_escape(arena, target->call).p);
+    struct str where =
+        arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, target->session).p,
+                     remote_escape(arena, target->call).p);
     struct rc rc = remote_post(cli, where, buf_str(&body), &reply, err);
     if (rc.code == ERR_ALREADY_DECIDED)
         return lost(cli, target, &reply, err);
@@ -60,16 +62,16 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     if (cli->json)
         remote_print(&reply);
     else
-        cli_out(arena_printf(arena, "%s %.*s: %.*s\n", deciding->decision, STR_ARG(text_line(arena, target->call)),
-                             STR_ARG(target->line)));
+        cli_out(arena_printf(arena, "%s %.*s: %.*s\n", deciding->decision,
+                             STR_ARG(text_line(arena, target->call)), STR_ARG(target->line)));
     return RC_OK;
 }
 
 /* ---- which calls ---- */
 
 /* A call that does not wait may still be known. */
-static struct rc find_target(struct cli *cli, const struct json *pending, const char *id, struct target *ret_target,
-                             struct err *err)
+static struct rc find_target(struct cli *cli, const struct json *pending, const char *id,
+                             struct target *ret_target, struct err *err)
 {
     const struct json *call = NULL;
     struct reply reply;
@@ -95,7 +97,8 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
     if (calls->count == 0)
         return err_set(err, ERR_NOT_FOUND, "nothing is waiting");
     if (calls->count > 1)
-        return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: say which one, see nod pending", calls->count);
+        return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: say which one, see nod pending",
+                       calls->count);
     struct target target = target_of(&cli->arena, calls->first);
     return send(cli, &target, deciding, err);
 }
@@ -148,7 +151,8 @@ struct rc approve_command(struct cli *cli, struct err *err)
     if (option_flag(cli, "always"))
         deciding.decision = "allow_always";
     if (option_flag(cli, "all") && !option_flag(cli, "yes"))
-        return err_set(err, ERR_INVALID, "approve --all lets everything go ahead unseen: add --yes if you mean it");
+        return err_set(err, ERR_INVALID,
+                       "approve --all lets everything go ahead unseen: add --yes if you mean it");
     if (input && (option_flag(cli, "all") || cli->argc > 1))
         return err_set(err, ERR_INVALID, "--input is for one call");
     if (input)

@@ -54,8 +54,9 @@ struct finding {
     struct str advice; /* what to do; may be empty */
 };
 
-#define FOUND(arena, level_, advice_, ...) \
-    ((struct finding){.level = (level_), .words = arena_printf((arena), __VA_ARGS__), .advice = str_of(advice_)})
+#define FOUND(arena, level_, advice_, ...)                                                                   \
+    ((struct finding){                                                                                       \
+        .level = (level_), .words = arena_printf((arena), __VA_ARGS__), .advice = str_of(advice_)})
 
 /* ---- files ---- */
 
@@ -64,8 +65,9 @@ static bool not_private(struct cli *cli, const char *path, const struct stat *st
 {
     bool folder = S_ISDIR(st->st_mode);
     if (st->st_uid != geteuid()) {
-        *ret_finding = FOUND(&cli->arena, LEVEL_BAD, "run nod as the user who owns it, or choose another with --data",
-                             "%s belongs to user %u, not to you", path, (unsigned)st->st_uid);
+        *ret_finding =
+            FOUND(&cli->arena, LEVEL_BAD, "run nod as the user who owns it, or choose another with --data",
+                  "%s belongs to user %u, not to you", path, (unsigned)st->st_uid);
         return true;
     }
     if (st->st_mode & 077) {
@@ -108,8 +110,8 @@ static struct finding check_folder(struct cli *cli)
     if (not_private(cli, data, &st, &finding))
         return finding;
     if (access(data, R_OK | W_OK | X_OK) != 0)
-        return FOUND(&cli->arena, LEVEL_BAD, "the server cannot keep events there", "%s cannot be written: %s", data,
-                     strerror(errno));
+        return FOUND(&cli->arena, LEVEL_BAD, "the server cannot keep events there",
+                     "%s cannot be written: %s", data, strerror(errno));
     return FOUND(&cli->arena, LEVEL_OK, "", "%s, yours alone", data);
 }
 
@@ -122,13 +124,13 @@ static struct finding check_token_file(struct cli *cli)
         return FOUND(&cli->arena, LEVEL_OK, "", "the token comes from NOD_TOKEN");
     if (stat(path, &st) != 0)
         return FOUND(&cli->arena, errno == ENOENT ? LEVEL_WARN : LEVEL_BAD,
-                     "the first `nod serve` writes it; elsewhere use NOD_TOKEN or --token-file", "%s: %s", path,
-                     strerror(errno));
+                     "the first `nod serve` writes it; elsewhere use NOD_TOKEN or --token-file", "%s: %s",
+                     path, strerror(errno));
     if (not_private(cli, path, &st, &finding))
         return finding;
     if (st.st_size == 0 || st.st_size > TOKEN_BYTES)
-        return FOUND(&cli->arena, LEVEL_BAD, "restore it, or make a token with another admin's", "%s holds no token",
-                     path);
+        return FOUND(&cli->arena, LEVEL_BAD, "restore it, or make a token with another admin's",
+                     "%s holds no token", path);
     return FOUND(&cli->arena, LEVEL_OK, "", "%s, yours alone", path);
 }
 
@@ -179,11 +181,11 @@ static struct finding check_server(struct cli *cli)
         return FOUND(&cli->arena, LEVEL_BAD, "", "%s", err.text);
     struct str version = text_line(&cli->arena, json_text(reply.json, "version"));
     if (rc_bad(remote_get(cli, STR("/readyz"), &reply, &err)))
-        return FOUND(&cli->arena, LEVEL_BAD, "see what it says on standard error", "%s is up but not ready: %s",
-                     remote_where(cli), err.text);
+        return FOUND(&cli->arena, LEVEL_BAD, "see what it says on standard error",
+                     "%s is up but not ready: %s", remote_where(cli), err.text);
     if (!str_is(version, NOD_VERSION))
-        return FOUND(&cli->arena, LEVEL_WARN, "restart the server with this version", "%s runs version %.*s, this is %s",
-                     remote_where(cli), STR_ARG(version), NOD_VERSION);
+        return FOUND(&cli->arena, LEVEL_WARN, "restart the server with this version",
+                     "%s runs version %.*s, this is %s", remote_where(cli), STR_ARG(version), NOD_VERSION);
     return FOUND(&cli->arena, LEVEL_OK, "", "%s, version %.*s, ready", remote_where(cli), STR_ARG(version));
 }
 
@@ -223,8 +225,9 @@ static struct finding check_descriptors(struct cli *cli)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return FOUND(&cli->arena, LEVEL_WARN, "", "the limit cannot be read: %s", strerror(errno));
     if (limit.rlim_max < DESCRIPTORS_WANTED)
-        return FOUND(&cli->arena, LEVEL_WARN, "raise the hard limit: every waiting agent and open page needs one",
-                     "at most %llu", (unsigned long long)limit.rlim_max);
+        return FOUND(&cli->arena, LEVEL_WARN,
+                     "raise the hard limit: every waiting agent and open page needs one", "at most %llu",
+                     (unsigned long long)limit.rlim_max);
     return FOUND(&cli->arena, LEVEL_OK, "", "%llu, at most %llu", (unsigned long long)limit.rlim_cur,
                  (unsigned long long)limit.rlim_max);
 }

@@ -16,8 +16,8 @@ static struct rc read_page(const struct follow *follow, struct arena *arena, uin
 {
     struct query query = {.method = "GET"};
     struct reply reply;
-    query.target = arena_printf(arena, "/api/events?after=%llu&limit=%u%.*s", (unsigned long long)after, limit,
-                                STR_ARG(follow->scope));
+    query.target = arena_printf(arena, "/api/events?after=%llu&limit=%u%.*s", (unsigned long long)after,
+                                limit, STR_ARG(follow->scope));
     TRY(remote_ask(follow->cli, arena, &query, &reply, err));
     *ret_events = json_get(reply.json, "events");
     if (!*ret_events || (*ret_events)->type != JSON_ARRAY)
@@ -102,8 +102,8 @@ static struct rc stream(struct follow *follow, struct http_client *client, struc
     bool told = false;
     for (;;) {
         ARENA_SCOPE(arena);
-        struct str target = arena_printf(&arena, "/api/events?after=%llu%.*s", (unsigned long long)follow->after,
-                                         STR_ARG(follow->scope));
+        struct str target = arena_printf(&arena, "/api/events?after=%llu%.*s",
+                                         (unsigned long long)follow->after, STR_ARG(follow->scope));
         streaming.came = false;
         struct rc rc = http_client_stream(client, target, on_event, &streaming, err);
         if (streaming.ended)
@@ -112,7 +112,8 @@ static struct rc stream(struct follow *follow, struct http_client *client, struc
             return rc;
         told = told && !streaming.came;
         if (rc_bad(rc) && !told)
-            cli_note("nod: the server at %s is away; trying again until it is back", remote_where(follow->cli));
+            cli_note("nod: the server at %s is away; trying again until it is back",
+                     remote_where(follow->cli));
         told = told || rc_bad(rc);
         (void)usleep(AWAY_US);
     }

@@ -60,8 +60,10 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
         TRY(read_stdin(cli, &text, err));
     struct rc rc = json_parse(&cli->arena, text, &input, err);
     if (rc_bad(rc) || input->type != JSON_OBJECT)
-        return err_set(err, ERR_INVALID, "the input must be a JSON object, such as '{\"command\":\"make test\"}'%s%.200s",
-                       rc_bad(rc) ? ": " : "", rc_bad(rc) && err ? arena_printf(&cli->arena, "%s", err->text).p : "");
+        return err_set(err, ERR_INVALID,
+                       "the input must be a JSON object, such as '{\"command\":\"make test\"}'%s%.200s",
+                       rc_bad(rc) ? ": " : "",
+                       rc_bad(rc) && err ? arena_printf(&cli->arena, "%s", err->text).p : "");
     *ret_input = input;
     return RC_OK;
 }

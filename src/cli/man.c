@@ -1,21 +1,37 @@
 /* nod man: the manual page in roff, from the tables. */
+#include "base/utf8.h"
 #include "cli/exits.h"
 #include "cli/text.h"
 #include "cli/words.h"
 
-/* Text of ours for roff: a backslash, a hyphen and a dot at a line's start mean something there. */
+/* Text of ours for roff: a backslash, a hyphen and a dot at a line's start mean something there, and what is
+ * not ASCII has to be named. */
 static void put(struct buf *buf, const char *text)
 {
+    struct str rest = str_of(text);
     if (text[0] == '.' || text[0] == '\'')
         buf_puts(buf, "\\&");
-    for (; *text; text++) {
-        if (*text == '\\')
+    while (rest.n) {
+        uint32_t code = 0;
+        size_t n = utf8_decode(rest, &code);
+        CHECK(n > 0);
+        if (code == '\\')
             buf_puts(buf, "\\e");
-        else if (*text == '-')
+        else if (code == '-')
             buf_puts(buf, "\\-");
+        else if (code < 0x80)
+            buf_putc(buf, (char)code);
         else
-            buf_putc(buf, *text);
+            buf_printf(buf, "\\[u%04X]", code);
+        rest = str_sub(rest, n, rest.n);
     }
+}
+
+static void put_value(struct buf *buf, const char *value)
+{
+    buf_puts(buf, "\\fI");
+    put(buf, value);
+    buf_puts(buf, "\\fR");
 }
 
 static void paragraph(struct buf *buf, const char *text)
@@ -33,10 +49,12 @@ static void put_option(struct buf *buf, const struct option *o)
     buf_puts(buf, "\\fB\\-\\-");
     put(buf, o->name);
     buf_puts(buf, "\\fR");
-    if (o->value && o->value[0] == '[')
+    if (o->value && o->value[0] == '[') {
         buf_printf(buf, "[=\\fI%.*s\\fR]", (int)strlen(o->value) - 2, o->value + 1);
-    else if (o->value)
-        buf_printf(buf, " \\fI%s\\fR", o->value);
+    } else if (o->value) {
+        buf_putc(buf, ' ');
+        put_value(buf, o->value);
+    }
     buf_putc(buf, '\n');
     put(buf, o->words);
     buf_putc(buf, '\n');
@@ -58,14 +76,18 @@ static void put_command(struct buf *buf, const struct command *c)
 static void put_settings(struct buf *buf)
 {
     buf_puts(buf, ".SH SETTINGS\n");
-    put(buf, "A value comes from a flag, else from the environment, else from the configuration file, else it is the "
+    put(buf, "A value comes from a flag, else from the environment, else from the configuration file, else "
+             "it is the "
              "default. `nod config` shows each value and where it comes from.\n");
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting *s = &settings_table[i];
         buf_puts(buf, ".TP\n\\fB");
         put(buf, s->where & IN_FLAGS ? "--" : "");
         put(buf, s->where & IN_FLAGS ? s->name : s->environment);
-        buf_printf(buf, "\\fR%s%s%s\n", s->value ? " \\fI" : "", s->value ? s->value : "", s->value ? "\\fR" : "");
+        buf_puts(buf, s->value ? "\\fR " : "\\fR");
+        if (s->value)
+            put_value(buf, s->value);
+        buf_putc(buf, '\n');
         put(buf, s->words);
         if (s->choices)
             buf_printf(buf, "; %s", s->choices);
@@ -117,7 +139,8 @@ struct rc man_command(struct cli *cli, struct err *err)
                    ".SH NAME\nnod \\- a gate between AI agents and the world\n"
                    ".SH SYNOPSIS\n\\fBnod\\fR \\fICOMMAND\\fR [\\fIOPTION\\fR...] [\\fIOPERAND\\fR...]\n"
                    ".SH DESCRIPTION\n");
-    put(&buf, "An agent that wants to use a tool asks nod. Rules answer, or a person does. What happened is kept, and "
+    put(&buf, "An agent that wants to use a tool asks nod. Rules answer, or a person does. What happened is "
+              "kept, and "
               "the agent goes on.\n");
     buf_puts(&buf, ".SH COMMANDS\n");
     for (const struct command *c = commands; c->name; c++)

@@ -71,12 +71,9 @@ static struct rc pending_print(struct cli *cli, struct err *err)
 static enum follow_on redraw(void *arg, const struct json *event)
 {
     struct cli *cli = arg;
-    struct err err = {0};
-    (void)event;
-    if (cli->width && !cli->json)
-        cli_out(STR("\033[H\033[2J"));
-    struct rc rc = pending_print(cli, &err);
-    if (rc_bad(rc))
+    if (!cli->json)
+        cli_out(cli->width ? STR("\033[H\033[2J") : event ? STR("\n") : STR(""));
+    if (rc_bad(pending_print(cli, NULL)))
         return FOLLOW_AGAIN; /* the stream will tell what is the matter */
     return fflush(stdout) == 0 ? FOLLOW_MORE : FOLLOW_END;
 }

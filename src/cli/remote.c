@@ -92,8 +92,8 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
                        "the server at %s answered with status %d and no reason", remote_where(cli),
                        reply->status);
     if (code == ERR_UNAUTHENTICATED && !cli->settings.token[0])
-        return err_set(err, code, "%.*s; the token comes from NOD_TOKEN, --token-file or %s", STR_ARG(message),
-                       cli->settings.token_file);
+        return err_set(err, code, "%.*s; the token comes from NOD_TOKEN, --token-file or %s",
+                       STR_ARG(message), cli->settings.token_file);
     return err_set(err, code, "%.*s", STR_ARG(message));
 }
 

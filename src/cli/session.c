@@ -17,7 +17,8 @@ static struct rc put_policies(const struct cli *cli, struct json_out *out, struc
         struct str effect;
         struct str tool = str_cut(str_of(value), '=', &effect);
         if (str_empty(tool) || str_empty(effect))
-            return err_set(err, ERR_INVALID, "--policy must be TOOL=allow, TOOL=deny or TOOL=ask, not '%s'", value);
+            return err_set(err, ERR_INVALID, "--policy must be TOOL=allow, TOOL=deny or TOOL=ask, not '%s'",
+                           value);
         json_key_str(out, tool);
         if (str_is(effect, "none"))
             json_put_null(out);
@@ -71,7 +72,8 @@ struct rc session_create_command(struct cli *cli, struct err *err)
     if (cli->json)
         remote_print(&reply);
     else
-        cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, json_text(reply.json, "id")))));
+        cli_out(arena_printf(&cli->arena, "%.*s\n",
+                             STR_ARG(text_line(&cli->arena, json_text(reply.json, "id")))));
     return RC_OK;
 }
 
@@ -86,7 +88,8 @@ struct rc session_list_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
-    table_row(&table, (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
+    table_row(&table,
+              (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
     const struct json *sessions = json_get(reply.json, "sessions");
     for (const struct json *s = sessions ? sessions->first : NULL; s; s = s->next)
         table_row(&table, (struct str[]){text_line(arena, json_text(s, "id")),

@@ -156,9 +156,10 @@ static struct rc value_parse(const struct settings *settings, const struct setti
         if (duration_parse(text, &ret_value->duration) && ret_value->duration >= setting->min &&
             ret_value->duration <= setting->max)
             return RC_OK;
-        return err_set(err, ERR_INVALID,
-                       "%s must be a time from %lld to %lld seconds, such as 90, 90s, 5m, 2h or 7d, not '%.*s'",
-                       setting->name, (long long)setting->min, (long long)setting->max, STR_ARG(text));
+        return err_set(
+            err, ERR_INVALID,
+            "%s must be a time from %lld to %lld seconds, such as 90, 90s, 5m, 2h or 7d, not '%.*s'",
+            setting->name, (long long)setting->min, (long long)setting->max, STR_ARG(text));
     }
     CHECK(false);
     return RC_OK;

@@ -23,7 +23,7 @@ enum audience {
     TALKS = 1,  /* to a server */
     SERVES = 2, /* is one */
     KEEPS = 4,  /* opens the store itself */
-    PRINTS = 8, /* words only */
+    PRINTS = 8, /* something to read */
 };
 
 /* Where else than in the environment a setting may stand. */
@@ -64,9 +64,9 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "how it says it", .choices = "text|json")                                                            \
     X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
       "play a small scripted agent through the gate")                                                      \
-    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | KEEPS | PRINTS, "no", NULL,                              \
+    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL,                                      \
       "print JSON, for programs")                                                                          \
-    X(color, CHOICE, "color", "NOD_COLOR", IN_FLAGS | IN_FILE, TALKS | KEEPS | PRINTS, "auto", "WHEN",     \
+    X(color, CHOICE, "color", "NOD_COLOR", IN_FLAGS | IN_FILE, TALKS | PRINTS, "auto", "WHEN",             \
       "colours; auto: on a terminal, unless NO_COLOR is set", .choices = "auto|always|never")
 
 enum color_when { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };

@@ -26,8 +26,8 @@ struct rc token_create_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
-    cli_note("token %.*s for %s, role %s; it is shown only now:", STR_ARG(text_line(arena, json_text(reply.json, "id"))),
-             text_line(arena, str_of(name)).p, role);
+    cli_note("token %.*s for %s, role %s; it is shown only now:",
+             STR_ARG(text_line(arena, json_text(reply.json, "id"))), text_line(arena, str_of(name)).p, role);
     cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "token")))));
     return RC_OK;
 }
@@ -47,11 +47,12 @@ struct rc token_list_command(struct cli *cli, struct err *err)
                                      STR("SESSION")});
     const struct json *tokens = json_get(reply.json, "tokens");
     for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
-        table_row(&table, (struct str[]){text_line(arena, json_text(t, "id")), text_line(arena, json_text(t, "role")),
-                                         text_fit(arena, text_line(arena, json_text(t, "name")), 32),
-                                         text_time(arena, json_text(t, "createdAt"), clock_wall_ms()),
-                                         text_time(arena, json_text(t, "revokedAt"), clock_wall_ms()),
-                                         text_line(arena, json_text(t, "sessionId"))});
+        table_row(&table,
+                  (struct str[]){text_line(arena, json_text(t, "id")), text_line(arena, json_text(t, "role")),
+                                 text_fit(arena, text_line(arena, json_text(t, "name")), 32),
+                                 text_time(arena, json_text(t, "createdAt"), clock_wall_ms()),
+                                 text_time(arena, json_text(t, "revokedAt"), clock_wall_ms()),
+                                 text_line(arena, json_text(t, "sessionId"))});
     table_write(&buf, &table);
     cli_out(buf_str(&buf));
     return RC_OK;
@@ -61,7 +62,8 @@ struct rc token_revoke_command(struct cli *cli, struct err *err)
 {
     struct query query = {.method = "DELETE"};
     struct reply reply;
-    query.target = arena_printf(&cli->arena, "/api/tokens/%s", remote_escape(&cli->arena, str_of(cli->argv[0])).p);
+    query.target =
+        arena_printf(&cli->arena, "/api/tokens/%s", remote_escape(&cli->arena, str_of(cli->argv[0])).p);
     TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
     if (cli->json)
         remote_print(&reply);

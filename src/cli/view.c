@@ -19,7 +19,8 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
     return RC_OK;
 }
 
-struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call, struct err *err)
+struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,
+                     struct err *err)
 {
     const struct json *list = json_get(pending, "pendingApprovals");
     const struct json *found = NULL;
@@ -39,8 +40,9 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
                        STR_ARG(json_text(call, "sessionId")));
     }
     if (exact > 1 || (exact == 0 && hits > 1))
-        return err_set(err, ERR_AMBIGUOUS, "'%s' may be any of %u waiting calls (%s%s); use --session or more letters",
-                       id, hits, buf_c(&names), hits > NAMED_MAX ? ", …" : "");
+        return err_set(err, ERR_AMBIGUOUS,
+                       "'%s' may be any of %u waiting calls (%s%s); use --session or more letters", id, hits,
+                       buf_c(&names), hits > NAMED_MAX ? ", …" : "");
     *ret_call = found;
     return RC_OK;
 }
@@ -118,33 +120,44 @@ static void field(struct buf *buf, const struct cli *cli, const char *name, stru
     buf_putc(buf, '\n');
 }
 
+/* A short text stands beside its name, everything else below it. */
 static void block(struct buf *buf, const struct cli *cli, struct str name, const struct json *value)
 {
     ARENA_SCOPE(arena);
     if (!value || value->type == JSON_NULL)
         return;
+    if (value->type == JSON_STRING && str_find(value->text, '\n') == value->text.n) {
+        field(buf, cli, text_line(&arena, name).p, value->text);
+        return;
+    }
     buf_put(buf, text_tinted(&arena, cli->color, TINT_DIM, text_line(&arena, name)));
     buf_putc(buf, '\n');
     text_json(buf, value, 2);
 }
 
-static void asked(struct buf *buf, const struct cli *cli, const struct json *call)
+static void times(struct buf *buf, const struct cli *cli, const struct json *call)
 {
     ARENA_SCOPE(arena);
     int64_t at_ms, now_ms = clock_wall_ms();
     struct str at = json_text(call, "requestedAt");
+    if (str_empty(at))
+        at = json_text(call, "calledAt"); /* a rule answered: nobody was asked */
     if (!stamp_parse(at, &at_ms))
         return;
     struct str age = text_age(&arena, now_ms - at_ms);
-    field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s)", STR_ARG(text_time(&arena, at, now_ms)),
-                                          STR_ARG(age)));
+    field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s%s)", STR_ARG(text_time(&arena, at, now_ms)),
+                                          STR_ARG(age), str_is(age, "now") ? "" : " ago"));
     struct str deadline = json_text(call, "deadline");
     if (!str_empty(deadline))
         field(buf, cli, "until", text_time(&arena, deadline, now_ms));
+    struct str decided = json_text(call, "decidedAt");
+    if (!str_empty(decided))
+        field(buf, cli, "decided", text_time(&arena, decided, now_ms));
 }
 
 /* What the preview says beyond the input. */
-static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview, const struct json *input)
+static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview,
+                      const struct json *input)
 {
     for (const struct json *part = preview ? preview->first : NULL; part; part = part->next) {
         const struct json *same = json_get_str(input, part->key);
@@ -165,7 +178,8 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     field(buf, cli, "call", json_text(call, "toolCallId"));
     field(buf, cli, "session", session);
     field(buf, cli, "thread", json_text(call, "threadId"));
-    asked(buf, cli, call);
+    field(buf, cli, "agent", json_text(call, "agent"));
+    times(buf, cli, call);
     field(buf, cli, "status", json_text(call, "status"));
     field(buf, cli, "decision", view_decision(&arena, call));
     field(buf, cli, "feedback", json_text(call, "feedback"));

@@ -10,7 +10,8 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
                         struct err *err);
 /* The only waiting call whose id is or begins with `id`; NULL when there is none. Several are
  * ERR_AMBIGUOUS, with words that list them. */
-struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call, struct err *err);
+struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,
+                     struct err *err);
 /* One call by its id, or the beginning of the id of a waiting one, as GET /api/tool-calls shows it. */
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* What it would do, in one line; with its tool. */

@@ -96,8 +96,8 @@ static void exit_entries(struct buf *buf, const struct command *command)
 void words_command(struct buf *buf, const struct command *command, unsigned width)
 {
     width = usable(width);
-    buf_printf(buf, "nod %s: %s\n\nUsage: nod %s [OPTION...]%s%s\n", command->name, command->summary, command->name,
-               command->operands[0] ? " " : "", command->operands);
+    buf_printf(buf, "nod %s: %s\n\nUsage: nod %s [OPTION...]%s%s\n", command->name, command->summary,
+               command->name, command->operands[0] ? " " : "", command->operands);
     if (command->details[0]) {
         buf_putc(buf, '\n');
         text_wrap(buf, str_of(command->details), 0, width);

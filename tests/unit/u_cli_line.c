@@ -100,7 +100,8 @@ static void repeated_options_keep_their_order(void **state)
     (void)state;
     CLI_SCOPE(cli);
     size_t at = 0;
-    assert_true(rc_ok(read_line(&cli, "nod session create --policy A=allow --title t --policy B=deny", NULL)));
+    assert_true(
+        rc_ok(read_line(&cli, "nod session create --policy A=allow --title t --policy B=deny", NULL)));
     assert_string_equal(option_each(&cli, "policy", &at), "A=allow");
     assert_string_equal(option_each(&cli, "policy", &at), "B=deny");
     assert_null(option_each(&cli, "policy", &at));
@@ -144,8 +145,12 @@ static void mistakes_say_what_to_do(void **state)
 
 static void help_is_always_there(void **state)
 {
-    static const char *const lines[] = {"nod call --help", "nod call -h", "nod --help", "nod session --help",
-                                        "nod pending --session x --help", "nod --config /nonexistent pending --help"};
+    static const char *const lines[] = {"nod call --help",
+                                        "nod call -h",
+                                        "nod --help",
+                                        "nod session --help",
+                                        "nod pending --session x --help",
+                                        "nod --config /nonexistent pending --help"};
     (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         CLI_SCOPE(cli);

@@ -84,7 +84,8 @@ static void the_stronger_place_wins(void **state)
     FILE_SCOPE(file, "# a comment\n\nlisten = 127.0.0.1:1 # another\n  log-level=debug\nheartbeat = 2m\n"
                      "allowed-hosts = a.example, b.example:80\n");
     struct settings s = settings_init(&arena, test_environment);
-    ENVIRONMENT("HOME", "/home/ann", "NOD_CONFIG", file, "NOD_LISTEN", "127.0.0.1:2", "NOD_LOG_LEVEL", "warn");
+    ENVIRONMENT("HOME", "/home/ann", "NOD_CONFIG", file, "NOD_LISTEN", "127.0.0.1:2", "NOD_LOG_LEVEL",
+                "warn");
     assert_true(rc_ok(settings_take(&s, SETTING_ID_listen, STR("127.0.0.1:3"), flag, NULL)));
     assert_true(rc_ok(settings_load(&s, NULL)));
     assert_string_equal(s.listen, "127.0.0.1:3");

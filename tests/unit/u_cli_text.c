@@ -89,10 +89,14 @@ static void json_for_people(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     BUF_SCOPE(buf, 1000);
-    text_json(&buf, parse(&arena, "{\"a\":1.50,\"b\":\"x\\u001b\",\"c\":[],\"d\":{},\"e\":[1,{\"f\":true,\"g\":null}],"
-                                  "\"h\":{\"i\":\"l1\\nl2\"},\"k\\n:\":0}"), 2);
-    equal(buf_str(&buf), "  a: 1.50\n  b: x<U+001B>\n  c: []\n  d: {}\n  e:\n    - 1\n    - f: true\n      g: null\n"
-                         "  h:\n    i: |\n      l1\n      l2\n  k<U+000A>:: 0\n");
+    text_json(&buf,
+              parse(&arena,
+                    "{\"a\":1.50,\"b\":\"x\\u001b\",\"c\":[],\"d\":{},\"e\":[1,{\"f\":true,\"g\":null}],"
+                    "\"h\":{\"i\":\"l1\\nl2\"},\"k\\n:\":0}"),
+              2);
+    equal(buf_str(&buf),
+          "  a: 1.50\n  b: x<U+001B>\n  c: []\n  d: {}\n  e:\n    - 1\n    - f: true\n      g: null\n"
+          "  h:\n    i: |\n      l1\n      l2\n  k<U+000A>:: 0\n");
     buf_clear(&buf);
     text_json(&buf, parse(&arena, "\"plain\""), 1);
     equal(buf_str(&buf), " plain\n");
@@ -102,7 +106,8 @@ static void summaries(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    equal(text_summary(&arena, parse(&arena, "{\"description\":\"d\",\"command\":\"make\\ntest\"}")), "make⏎test");
+    equal(text_summary(&arena, parse(&arena, "{\"description\":\"d\",\"command\":\"make\\ntest\"}")),
+          "make⏎test");
     equal(text_summary(&arena, parse(&arena, "{\"file_path\":\"/a\",\"content\":\"x\"}")), "/a");
     equal(text_summary(&arena, parse(&arena, "{\"command\":7}")), "{\"command\":7}");
     equal(text_summary(&arena, NULL), "");
@@ -139,10 +144,14 @@ static void decisions_in_words(void **state)
     ARENA_SCOPE(arena);
     equal(view_decision(&arena, parse(&arena, "{\"decision\":\"deny\",\"actor\":\"al\\u001bice\"}")),
           "deny by al<U+001B>ice");
-    equal(view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"person\","
-                                              "\"actor\":\"bob\"}}")), "allow_once by bob");
-    equal(view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"policy\","
-                                              "\"rule\":\"Read\"}}")), "allow_once by policy: Read");
+    equal(
+        view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"person\","
+                                            "\"actor\":\"bob\"}}")),
+        "allow_once by bob");
+    equal(
+        view_decision(&arena, parse(&arena, "{\"decision\":\"allow_once\",\"decidedBy\":{\"kind\":\"policy\","
+                                            "\"rule\":\"Read\"}}")),
+        "allow_once by policy: Read");
     equal(view_decision(&arena, parse(&arena, "{\"decision\":null,\"decidedBy\":null}")), "");
 }
 
@@ -153,13 +162,14 @@ static void beginnings_of_ids(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    const struct json *pending =
-        parse(&arena, PENDING(WAITING("call_a1", "s1") "," WAITING("call_a12", "s1") "," WAITING("call_b", "s2")));
+    const struct json *pending = parse(
+        &arena, PENDING(WAITING("call_a1", "s1") "," WAITING("call_a12", "s1") "," WAITING("call_b", "s2")));
     const struct json *found;
     struct err err = {0};
     assert_true(rc_ok(view_match(pending, "call_b", &found, &err)));
     equal(json_text(found, "toolCallId"), "call_b");
-    assert_true(rc_ok(view_match(pending, "call_a1", &found, &err))); /* a whole id comes before a beginning */
+    assert_true(
+        rc_ok(view_match(pending, "call_a1", &found, &err))); /* a whole id comes before a beginning */
     equal(json_text(found, "toolCallId"), "call_a1");
     assert_true(rc_ok(view_match(pending, "call_a12", &found, &err)));
     equal(json_text(found, "toolCallId"), "call_a12");
