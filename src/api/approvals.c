@@ -147,7 +147,8 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
         d->mode = str_of(mode_name(mode));
     bool denies = d->decision == DECISION_DENY || d->decision == DECISION_ABORT;
     if (denies && d->updated_input)
-        return err_set(err, ERR_INVALID, "\"updatedInput\" goes with an allow, not with %s", decision_name(d->decision));
+        return err_set(err, ERR_INVALID, "\"updatedInput\" goes with an allow, not with %s",
+                       decision_name(d->decision));
     return RC_OK;
 }
 

@@ -184,7 +184,8 @@ static void look_at_next(struct exchange *x)
 {
     struct call_search *search = x->state;
     if (search->at < search->count) {
-        x->want = (struct session_want){.id = search->sessions[search->at], .done = candidate_found, .arg = x};
+        struct str id = search->sessions[search->at];
+        x->want = (struct session_want){.id = id, .done = candidate_found, .arg = x};
         gate_session(x->gate, &x->want);
     } else if (search->seen == 0) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such call");

@@ -48,9 +48,10 @@ static void answered(struct buf *buf, const struct gate_figures *f)
 {
     head(buf, "nod_approvals_answered_total", "counter", "Answers by decision.");
     for (int d = DECISION_NONE + 1; d < DECISION_COUNT; d++)
-        buf_printf(buf, "nod_approvals_answered_total{decision=\"%s\"} %llu\n", decision_name((enum decision)d),
-                   (unsigned long long)f->answered[d]);
-    one(buf, "nod_approvals_abandoned_total", "counter", "Requests that nobody answered: timed out or cancelled.",
+        buf_printf(buf, "nod_approvals_answered_total{decision=\"%s\"} %llu\n",
+                   decision_name((enum decision)d), (unsigned long long)f->answered[d]);
+    one(buf, "nod_approvals_abandoned_total", "counter",
+        "Requests that nobody answered: timed out or cancelled.",
         f->answered[DECISION_TIMEOUT] + f->answered[DECISION_CANCELLED]);
 }
 
@@ -65,8 +66,9 @@ static void response_times(struct buf *buf, const struct gate_figures *f)
                    (unsigned long long)sum);
     }
     sum += f->response_buckets[GATE_BUCKETS];
-    buf_printf(buf, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name, (unsigned long long)sum,
-               name, (double)f->response_ms_sum / 1000, name, (unsigned long long)sum);
+    buf_printf(buf, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.3f\n%s_count %llu\n", name,
+               (unsigned long long)sum, name, (double)f->response_ms_sum / 1000, name,
+               (unsigned long long)sum);
 }
 
 static void store_figures_text(struct buf *buf, const struct store_figures *s)
@@ -79,9 +81,10 @@ static void store_figures_text(struct buf *buf, const struct store_figures *s)
             buf_printf(buf, "nod_store_group_appends_bucket{le=\"%u\"} %llu\n", (2u << i) - 1,
                        (unsigned long long)sum);
     }
-    buf_printf(buf, "nod_store_group_appends_bucket{le=\"+Inf\"} %llu\nnod_store_group_appends_sum %llu\n"
-               "nod_store_group_appends_count %llu\n", (unsigned long long)sum, (unsigned long long)s->appends,
-               (unsigned long long)s->groups);
+    buf_printf(buf,
+               "nod_store_group_appends_bucket{le=\"+Inf\"} %llu\nnod_store_group_appends_sum %llu\n"
+               "nod_store_group_appends_count %llu\n",
+               (unsigned long long)sum, (unsigned long long)s->appends, (unsigned long long)s->groups);
     one(buf, "nod_store_events_total", "counter", "Events kept since start.", s->events);
     one(buf, "nod_store_refused_total", "counter", "Appends whose needs did not hold.", s->refused);
     one(buf, "nod_store_failed_total", "counter", "Appends the store could not keep.", s->failed);
@@ -109,10 +112,12 @@ void metrics_show(struct exchange *x)
     struct gate_figures f = gate_figures(x->gate);
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     one(&buf, "nod_calls_total", "counter", "Tool calls asked for.", f.calls);
-    one(&buf, "nod_approvals_requested_total", "counter", "Calls that a person was asked about.", f.requested);
+    one(&buf, "nod_approvals_requested_total", "counter", "Calls that a person was asked about.",
+        f.requested);
     answered(&buf, &f);
     one(&buf, "nod_approvals_pending", "gauge", "Calls that wait for an answer.", f.pending);
-    one(&buf, "nod_approvals_recovered_total", "counter", "Waiting calls found at the last start.", f.recovered);
+    one(&buf, "nod_approvals_recovered_total", "counter", "Waiting calls found at the last start.",
+        f.recovered);
     one(&buf, "nod_waiting_clients", "gauge", "Clients held until an answer comes.", f.waiting);
     one(&buf, "nod_watchers", "gauge", "Followers of events.", f.watchers);
     response_times(&buf, &f);

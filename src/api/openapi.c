@@ -47,7 +47,8 @@ static void put_path(struct buf *buf, const char *path)
 
 static void put_parameter(struct json_out *out, struct str name, const char *in)
 {
-    bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") || str_is(name, "before");
+    bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") ||
+                  str_is(name, "before");
     json_open(out, '{');
     json_member(out, "name", name);
     json_member(out, "in", str_of(in));

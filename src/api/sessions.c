@@ -43,7 +43,8 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     if (s.mode.p && !mode_parse(s.mode, &mode))
         return err_set(err, ERR_INVALID,
-                       "\"permissionMode\" must be default, acceptEdits, plan, read-only or bypassPermissions");
+                       "\"permissionMode\" must be default, acceptEdits, plan, read-only or "
+                       "bypassPermissions");
     if (s.mode.p)
         s.mode = str_of(mode_name(mode));
     s.loosens = mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;

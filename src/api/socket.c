@@ -241,7 +241,8 @@ static void inner_answered(struct http_request *request, int status, struct str 
     free_if_over(channel);
 }
 
-static void dispatch(struct channel *channel, struct str id, struct str path, struct str query, struct str body)
+static void dispatch(struct channel *channel, struct str id, struct str path, struct str query,
+                     struct str body)
 {
     struct http_request *request = heap_new(sizeof *request);
     struct inner_request *inner = arena_new(&request->arena, struct inner_request);
@@ -270,8 +271,8 @@ static void on_decide(struct channel *channel, const struct json *message, struc
     }
     ARENA_SCOPE(scratch);
     struct str scope = by_thread ? thread : session;
-    struct str path = arena_printf(&scratch, "/api/%s/%.*s/approvals/%.*s", by_thread ? "threads" : "sessions",
-                                   STR_ARG(scope), STR_ARG(call));
+    struct str path = arena_printf(&scratch, "/api/%s/%.*s/approvals/%.*s",
+                                   by_thread ? "threads" : "sessions", STR_ARG(scope), STR_ARG(call));
     dispatch(channel, id, path, STR_NONE, message->raw);
 }
 

@@ -54,7 +54,8 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
         return err_set(err, ERR_INVALID, "\"input\" is missing; it must be an object");
     if (ask->id.p && !id_acceptable(ask->id))
         return err_set(err, ERR_INVALID,
-                       "\"id\" must be 1 to %d visible ASCII characters without / \\ \" ? # %%", LIMIT_ID_BYTES);
+                       "\"id\" must be 1 to %d visible ASCII characters without / \\ \" ? # %%",
+                       LIMIT_ID_BYTES);
     if (ask->cwd.n && ask->cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     if (!ask->id.p)

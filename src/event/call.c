@@ -136,6 +136,13 @@ struct str call_effective_input(const struct call *call)
     return str_empty(call->updated_input) ? call->input : call->updated_input;
 }
 
+static struct str decider(enum decision decision)
+{
+    if (decision_by_person(decision))
+        return STR("person");
+    return decision == DECISION_TIMEOUT ? STR("timeout") : STR("agent");
+}
+
 static void write_decided_by(struct json_out *out, const struct call *call)
 {
     json_key(out, "decidedBy");
@@ -153,8 +160,7 @@ static void write_decided_by(struct json_out *out, const struct call *call)
             json_put_str(out, call->rule);
         json_member(out, "source", call->source);
     } else {
-        bool person = decision_by_person(call->decision);
-        json_member(out, "kind", person ? STR("person") : call->decision == DECISION_TIMEOUT ? STR("timeout") : STR("agent"));
+        json_member(out, "kind", decider(call->decision));
         json_member(out, "actor", call->actor);
     }
     json_close(out, '}');

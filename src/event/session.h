@@ -1,7 +1,8 @@
 /* What a session is: the sum of its SESSION_CHANGED events.
  *
  * Their data:
- *   {"change":"created","title","cwd","permissionMode","toolPolicies":{…},"approvalTimeoutSeconds","owner","threadId"}
+ *   {"change":"created","title","cwd","permissionMode","toolPolicies":{…},"approvalTimeoutSeconds","owner",
+ *    "threadId"}
  *   {"change":"settings", any of the settings above; "toolPolicies" are merged, null takes one away}
  *   {"change":"thread","thread":{"id","parentId","title"}}
  * A thread's id begins with its session's id and a dot, so that a thread alone names its session.

@@ -283,7 +283,8 @@ static void report_known(struct read *read)
     else if (!call_allowed(call))
         (void)err_set(&r->err, ERR_NOT_ALLOWED, "the call was not allowed (%s): it has no result",
                       call_status_name(call->status));
-    else if (call->result_seq && (!json_same_tokens(call->result, r->content) || call->result_is_error != r->is_error))
+    else if (call->result_seq &&
+             (!json_same_tokens(call->result, r->content) || call->result_is_error != r->is_error))
         (void)err_set(&r->err, ERR_CONFLICT, "the call has another result already");
     else if (!call->result_seq) {
         keep_result(r);

@@ -74,11 +74,11 @@ struct ask {
     bool registered, parked;
     int64_t wait_until_us;
 };
-/* The gate itself: judge, keep, wait. Same id again is the same call; another input is ERR_CALL_DIFFERS. */
+/* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);
 /* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. */
 void gate_status(struct gate *gate, struct ask *ask);
-/* The client has left: true when the ask only waited and is forgotten (no `done`), false when `done` follows. */
+/* The client has left: true when the ask only waited and is forgotten (no `done`); else `done` follows. */
 bool gate_forget(struct ask *ask);
 
 struct decide {

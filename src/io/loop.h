@@ -32,6 +32,7 @@ void bell_ring(struct bell *bell);
 void bell_free(struct bell *bell);
 
 /* Calls `caught` on the loop when the signal comes. Lives as long as the loop. */
-struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg, struct err *err);
+struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg,
+                         struct err *err);
 
 #endif

@@ -27,7 +27,8 @@ extern char **environ;
 
 struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err)
 {
-    char *argv[] = {"nod", "demo", "--data", (char *)settings->data, "--socket", (char *)settings->socket, NULL};
+    char *argv[] = {"nod", "demo", "--data", (char *)settings->data, "--socket", (char *)settings->socket,
+                    NULL};
     int failed = posix_spawn(&child->pid, "/proc/self/exe", NULL, NULL, argv, environ);
     if (failed) {
         child->pid = 0;
@@ -60,9 +61,10 @@ struct step {
 /* Steps of one round are asked at once; the next round begins when all are answered. */
 static const struct step rounds[][3] = {
     {{"demo-1", "Read", "{\"file_path\":\"%s/README.md\"}", "looks at README.md", NULL, NULL, NULL}},
-    {{"demo-2", "Bash", "{\"command\":\"make test\",\"description\":\"Run the tests\"}", "wants to run the tests",
-      "make -s test", NULL, NULL},
-     {"demo-3", "Write", "{\"file_path\":\"%s/CHANGES.md\",\"content\":\"# 1.1\\n- greets in two languages\\n\"}",
+    {{"demo-2", "Bash", "{\"command\":\"make test\",\"description\":\"Run the tests\"}",
+      "wants to run the tests", "make -s test", NULL, NULL},
+     {"demo-3", "Write",
+      "{\"file_path\":\"%s/CHANGES.md\",\"content\":\"# 1.1\\n- greets in two languages\\n\"}",
       "wants to write CHANGES.md", NULL, "CHANGES.md", "# 1.1\n- greets in two languages\n"}},
     {{"demo-4", "TodoWrite", "{\"todos\":[{\"content\":\"publish 1.1\",\"status\":\"pending\"}]}",
       "notes what is left to do", NULL, NULL, NULL}},
@@ -208,8 +210,8 @@ static struct rc settle(struct player *p, const struct step *step, const struct 
     if (str_empty(actor))
         actor = STR("policy");
     if (!str_is(status, "allowed")) {
-        say("  ✗", arena_printf(p->arena, "%s %s: %.*s by %.*s%s%.*s", step->id, step->tool, STR_ARG(decision),
-                               STR_ARG(actor), feedback.n ? ": " : "", STR_ARG(feedback)));
+        say("  ✗", arena_printf(p->arena, "%s %s: %.*s by %.*s%s%.*s", step->id, step->tool,
+                               STR_ARG(decision), STR_ARG(actor), feedback.n ? ": " : "", STR_ARG(feedback)));
         return RC_OK;
     }
     struct str result = act(p, step);
@@ -280,7 +282,8 @@ static void wait_for_answers(struct player *p, struct http_client *follower)
 {
     while (p->open) {
         struct err err;
-        struct str target = arena_printf(p->arena, "/api/events?session=%.*s&types=TOOL_APPROVAL_RESPONSE&after=%llu",
+        struct str target = arena_printf(p->arena,
+                                         "/api/events?session=%.*s&types=TOOL_APPROVAL_RESPONSE&after=%llu",
                                          STR_ARG(p->session), (unsigned long long)p->after);
         if (rc_bad(http_client_stream(follower, target, heard, p, &err)) && p->open)
             (void)usleep(300000);
@@ -311,7 +314,8 @@ static struct rc play_round(struct player *p, struct http_client *follower, stru
 static struct rc become_agent(struct player *p, struct err *err)
 {
     const struct json *answer;
-    TRY(ask_server(p, "POST", STR("/api/tokens"), STR("{\"role\":\"agent\",\"name\":\"demo agent\"}"), &answer, err));
+    struct str body = STR("{\"role\":\"agent\",\"name\":\"demo agent\"}");
+    TRY(ask_server(p, "POST", STR("/api/tokens"), body, &answer, err));
     p->token = arena_c(p->arena, json_text(answer, "token"));
     http_client_free(p->client);
     p->client = NULL;
@@ -321,7 +325,8 @@ static struct rc become_agent(struct player *p, struct err *err)
 static struct rc start_session(struct player *p, struct err *err)
 {
     const struct json *answer;
-    struct str body = arena_printf(p->arena, "{\"title\":\"demo: a small release\",\"cwd\":\"%s\"}", p->folder);
+    struct str body = arena_printf(p->arena, "{\"title\":\"demo: a small release\",\"cwd\":\"%s\"}",
+                                   p->folder);
     TRY(ask_server(p, "POST", STR("/api/sessions"), body, &answer, err));
     p->session = json_text(answer, "id");
     p->thread = json_text(answer, "threadId");
@@ -347,7 +352,8 @@ static struct rc play(struct player *p, struct err *err)
         p->round = rounds[i];
         TRY(play_round(p, follower, err));
     }
-    (void)printf("\nThe agent is done. Everything it asked is in `nod log --session %.*s`.\n", STR_ARG(p->session));
+    (void)printf("\nThe agent is done. Everything it asked is in `nod log --session %.*s`.\n",
+                 STR_ARG(p->session));
     return RC_OK;
 }
 
