@@ -42,9 +42,9 @@
       OPTION('s', "session", "ID", "only of this session")                                                 \
       OPTION(0, "watch", NULL, "go on and show every change"))                                             \
     X(show, "show", TALKS, "CALL", "show everything about one call",                                       \
-      "CALL is an id, or the beginning of the id of a waiting call.", )                                    \
+      "CALL is an id, or the beginning or end of the id of a waiting call.", )                             \
     X(approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                                \
-      "CALL is an id or its beginning; without one, the only waiting call is meant.",                      \
+      "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on")                                                    \
       OPTION('m', "message", "WORDS", "tell the agent something")                                          \
@@ -54,7 +54,7 @@
       OPTION(0, "all", NULL, "every waiting call; needs --yes")                                            \
       OPTION('y', "yes", NULL, "really all"))                                                              \
     X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
-      "CALL is an id or its beginning; without one, the only waiting call is meant.",                      \
+      "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \

@@ -119,23 +119,37 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
     return RC_OK;
 }
 
+/* One that fails does not keep the others from being decided; the first failure is the command's. */
+static struct rc decide_named(struct cli *cli, const struct json *pending, const struct deciding *deciding,
+                              struct err *err)
+{
+    struct rc first = RC_OK;
+    for (int i = 0; i < cli->argc; i++) {
+        struct target target;
+        struct err own = {0};
+        struct rc rc = find_target(cli, pending, cli->argv[i], &target, &own);
+        if (rc_ok(rc))
+            rc = send(cli, &target, deciding, &own);
+        if (rc_bad(rc) && rc_bad(first))
+            cli_note("nod: %s", text_line(&cli->arena, str_of(own.text)).p);
+        else if (rc_bad(rc))
+            first = err_set(err, rc.code, "%s", own.text);
+    }
+    return first;
+}
+
 static struct rc decide(struct cli *cli, const struct deciding *deciding, struct err *err)
 {
     struct reply pending;
-    TRY(view_pending(cli, &cli->arena, option_text(cli, "session"), &pending, err));
-    const struct json *calls = json_get(pending.json, "pendingApprovals");
     if (option_flag(cli, "all") && cli->argc > 0)
         return err_set(err, ERR_INVALID, "say --all or which calls, not both");
+    TRY(view_pending(cli, &cli->arena, option_text(cli, "session"), &pending, err));
+    const struct json *calls = json_get(pending.json, "pendingApprovals");
     if (option_flag(cli, "all"))
         return decide_all(cli, calls, deciding, err);
     if (cli->argc == 0)
         return decide_only(cli, calls, deciding, err);
-    for (int i = 0; i < cli->argc; i++) {
-        struct target target;
-        TRY(find_target(cli, pending.json, cli->argv[i], &target, err));
-        TRY(send(cli, &target, deciding, err));
-    }
-    return RC_OK;
+    return decide_named(cli, pending.json, deciding, err);
 }
 
 /* ---- the commands ---- */

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 12, TYPE_COLUMNS = 22, KEYS_MAX = 4 };
+enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 8, TYPE_COLUMNS = 22, WORDS_COLUMNS_MIN = 10, KEYS_MAX = 4 };
 
 struct logging {
     struct cli *cli;
@@ -69,6 +69,12 @@ static enum tint tint_of(enum event_kind kind)
     return kind == EVENT_TOOL_APPROVAL_RESPONSE ? TINT_GREEN : TINT_NONE;
 }
 
+/* Ids begin with the time they were made at; their ends tell them apart. */
+static struct str short_session(struct str id)
+{
+    return id.n > SESSION_COLUMNS ? str_sub(id, id.n - SESSION_COLUMNS, id.n) : id;
+}
+
 static void put_line(struct buf *buf, const struct cli *cli, const struct json *event)
 {
     ARENA_SCOPE(arena);
@@ -77,17 +83,18 @@ static void put_line(struct buf *buf, const struct cli *cli, const struct json *
     struct str actor = json_text(event, "actor");
     enum event_kind kind = event_kind_parse(type);
     struct str when = text_time(&arena, json_text(event, "at"), clock_wall_ms());
-    struct str session = text_fit(&arena, text_line(&arena, json_text(event, "sessionId")), SESSION_COLUMNS);
+    struct str session = text_line(&arena, short_session(json_text(event, "sessionId")));
     struct str name = arena_printf(&arena, "%-*.*s", TYPE_COLUMNS, STR_ARG(text_line(&arena, type)));
     buf_printf(&words, "%.*s  %.*s%*s  ", STR_ARG(when), STR_ARG(session),
-               (int)(SESSION_COLUMNS - text_width(session)), "");
+               session.n < SESSION_COLUMNS ? (int)(SESSION_COLUMNS - session.n) : 0, "");
     unsigned used = text_width(buf_str(&words)) + TYPE_COLUMNS;
     buf_put(&words, text_tinted(&arena, cli->color, tint_of(kind), name));
     BUF_SCOPE(rest, TEXT_BYTES_MAX);
     put_data(&rest, &arena, kind, json_get(event, "data"));
     if (!str_empty(actor))
         buf_printf(&rest, "  (%.*s)", STR_ARG(text_line(&arena, actor)));
-    buf_put(&words, text_fit(&arena, buf_str(&rest), cli->width > used + 20 ? cli->width - used : 0));
+    buf_put(&words,
+            text_fit(&arena, buf_str(&rest), cli->width > used + WORDS_COLUMNS_MIN ? cli->width - used : 0));
     buf_put(buf, buf_str(&words));
     buf_putc(buf, '\n');
 }

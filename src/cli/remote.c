@@ -72,6 +72,10 @@ static struct rc find_token(struct cli *cli, const char **ret_token, struct err 
 struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct err *err)
 {
     const char *token;
+    struct str url = str_of(cli->settings.url);
+    if (!str_starts(url, STR("unix:")) && !str_starts(url, STR("http://")))
+        return err_set(err, ERR_INVALID, "the server's url must be http://HOST:PORT or unix:PATH, not '%s'",
+                       url.p);
     TRY(find_token(cli, &token, err));
     return http_client_new(cli->settings.url, token, ret_client, err);
 }

@@ -268,6 +268,8 @@ static void row_write(struct buf *buf, const struct table *table, const struct t
             blanks(buf, widths[i] - wide + 2);
         column += widths[i] + 2;
     }
+    while (buf->n > 0 && buf->p[buf->n - 1] == ' ')
+        buf->n--;
     buf_putc(buf, '\n');
 }
 

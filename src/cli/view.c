@@ -3,7 +3,7 @@
 #include "base/stamp.h"
 #include "io/clock.h"
 
-enum { NAMED_MAX = 4 };
+enum { NAMED_MAX = 4, ID_END_BYTES_MIN = 4 };
 
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
                         struct err *err)
@@ -19,6 +19,12 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
     return RC_OK;
 }
 
+/* Ids of ours begin alike, so their ends count too, when they are long enough to be meant. */
+static bool part_of_id(struct str id, struct str part)
+{
+    return str_starts(id, part) || (part.n >= ID_END_BYTES_MIN && str_ends(id, part));
+}
+
 struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,
                      struct err *err)
 {
@@ -28,7 +34,7 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
     BUF_SCOPE(names, 300);
     for (const struct json *call = list ? list->first : NULL; call; call = call->next) {
         struct str name = json_text(call, "toolCallId");
-        if (!str_starts(name, str_of(id)))
+        if (!part_of_id(name, str_of(id)))
             continue;
         bool whole = str_is(name, id);
         exact += whole;

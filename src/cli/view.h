@@ -8,11 +8,11 @@
 /* The waiting calls (of a session, when one is given), oldest first: {"pendingApprovals":[…]}. */
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
                         struct err *err);
-/* The only waiting call whose id is or begins with `id`; NULL when there is none. Several are
+/* The only waiting call whose id is `id`, or begins or ends with it; NULL when there is none. Several are
  * ERR_AMBIGUOUS, with words that list them. */
 struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,
                      struct err *err);
-/* One call by its id, or the beginning of the id of a waiting one, as GET /api/tool-calls shows it. */
+/* One call by its id, or by a part of it as above, as GET /api/tool-calls shows it. */
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* What it would do, in one line; with its tool. */
 struct str view_summary(struct arena *arena, const struct json *call);

@@ -175,6 +175,10 @@ static void beginnings_of_ids(void **state)
     equal(json_text(found, "toolCallId"), "call_a12");
     assert_int_equal(view_match(pending, "call_a", &found, &err).code, ERR_AMBIGUOUS);
     assert_non_null(strstr(err.text, "call_a12 of session s1"));
+    assert_true(rc_ok(view_match(pending, "ll_b", &found, &err))); /* its end */
+    equal(json_text(found, "toolCallId"), "call_b");
+    assert_true(rc_ok(view_match(pending, "l_b", &found, &err))); /* too short to be meant */
+    assert_null(found);
     assert_true(rc_ok(view_match(pending, "x", &found, &err)));
     assert_null(found);
     const struct json *twice = parse(&arena, PENDING(WAITING("c", "s1") "," WAITING("c", "s2")));
