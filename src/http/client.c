@@ -29,11 +29,12 @@ struct incoming {
     struct buf value;
     struct buf content_type;
     struct buf body;
-    struct event_lines *events; /* takes the body of a 200 instead, when there is one */
+    struct event_lines *events; /* takes the body, when it is an event stream */
     struct err *err;
     size_t head_bytes;
     int status;
     bool head_only;
+    bool streams;
     bool in_body;
     bool complete;
     bool keep_alive;
@@ -71,6 +72,8 @@ static int on_headers_complete(llhttp_t *parser)
 {
     struct incoming *in = parser->data;
     in->status = parser->status_code;
+    in->streams = in->events && in->status == 200 &&
+                  str_starts(buf_str(&in->content_type), STR("text/event-stream"));
     in->in_body = in->status >= 200;
     return in->head_only ? 1 : 0;
 }
@@ -78,7 +81,7 @@ static int on_headers_complete(llhttp_t *parser)
 static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct incoming *in = parser->data;
-    if (in->events && in->status == 200)
+    if (in->streams)
         return rc_bad(event_lines_feed(in->events, (struct str){at, n}, in->err)) ? HPE_USER : HPE_OK;
     buf_put(&in->body, (struct str){at, n});
     if (in->body.over) {
@@ -267,7 +270,7 @@ static struct rc refused(const struct incoming *in)
     (void)str_c(json_text(error, "code"), code, sizeof code);
     if (message.n)
         return err_set(in->err, err_from_wire(code), "%.*s", STR_ARG(message));
-    return err_set(in->err, ERR_IO, "the server answered with status %d", in->status);
+    return err_set(in->err, ERR_IO, "the server answered with status %d and no events", in->status);
 }
 
 struct rc http_client_stream(struct http_client *client, struct str target,
@@ -286,7 +289,7 @@ struct rc http_client_stream(struct http_client *client, struct str target,
     struct rc rc = exchange(client, buf_str(&request), 0, &in);
     if (lines.stopped)
         rc = RC_OK;
-    else if (rc_ok(rc) && in.status != 200)
+    else if (rc_ok(rc) && !in.streams)
         rc = refused(&in);
     else if (rc_ok(rc))
         rc = err_set(err, ERR_UNAVAILABLE, "the server ended the stream");

@@ -61,7 +61,6 @@ enum {
     LINGER_MS = 5000,
     LINGER_BYTES = 16 << 20,
     HALF_CLOSED_LOOK_MS = 1000,
-    STOP_MS = 5000,
     ANSWER_HEAD_BYTES_MAX = 64 << 10,
 };
 

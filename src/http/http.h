@@ -53,6 +53,7 @@ struct http_options {
     int64_t body_timeout_ms;   /* for the body; 0: 30 s */
     int64_t idle_timeout_ms;   /* a connection with nothing to do; 0: 120 s */
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
+    int64_t stop_timeout_ms;   /* for answers under way when the server stops; 0: 5 s */
     unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
 };
 

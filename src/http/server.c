@@ -139,6 +139,7 @@ struct rc http_server_new(struct loop *loop, const struct http_options *options,
     server->options.body_timeout_ms = or_else(options->body_timeout_ms, 30000);
     server->options.idle_timeout_ms = or_else(options->idle_timeout_ms, 120000);
     server->options.heartbeat_ms = or_else(options->heartbeat_ms, 15000);
+    server->options.stop_timeout_ms = or_else(options->stop_timeout_ms, 5000);
     if (options->connections_max == 0)
         server->options.connections_max = LIMIT_CONNECTIONS;
     set_periods(server);
@@ -220,7 +221,7 @@ void http_server_stop(struct http_server *server, void (*ended)(void *arg), void
     each(server, WATCH_HEAD, http_connection_close);
     each(server, WATCH_STREAM, http_connection_end);
     each(server, WATCH_SOCKET, http_socket_stop);
-    timer_start(server->patience, server->handles ? STOP_MS : 0);
+    timer_start(server->patience, server->handles ? server->options.stop_timeout_ms : 0);
 }
 
 void http_server_free(struct http_server *server)

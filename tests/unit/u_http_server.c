@@ -390,7 +390,7 @@ static void test_client_leaves_in_the_middle(void **state)
 
 static void test_stop_lets_answers_finish(void **state)
 {
-    struct rig *rig = rig_start((struct http_options){0});
+    struct rig *rig = rig_start((struct http_options){.stop_timeout_ms = 700});
     (void)state;
     HEARD(heard);
     HEARD(events);
