@@ -40,6 +40,7 @@ struct calling {
 static void *cancel_on_signal(void *arg)
 {
     const struct calling *calling = arg;
+    CHECK(calling->canceller && calling->id.n > 0);
     ARENA_SCOPE(arena);
     struct http_response response = {0};
     sigset_t signals;
@@ -101,6 +102,7 @@ static int64_t piece_seconds(const struct calling *calling)
 static void back_off(struct calling *calling, int64_t *backoff_ms)
 {
     uint32_t chance;
+    CHECK(*backoff_ms >= BACKOFF_MS_MIN && *backoff_ms <= BACKOFF_MS_MAX);
     id_random(&chance, sizeof chance);
     if (!calling->told_away)
         cli_note("nod: the server at %s is away; trying again until it is back", remote_where(calling->cli));
@@ -126,6 +128,7 @@ static struct rc insist(struct calling *calling, struct arena *arena, const stru
 static struct rc ask_until_answered(struct calling *calling, struct reply *ret_reply, struct err *err)
 {
     struct cli *cli = calling->cli;
+    CHECK(calling->id.n > 0 && calling->body.n > 0);
     for (;;) {
         ARENA_SCOPE(arena);
         struct query query = {.method = "POST", .body = calling->body};
@@ -246,6 +249,7 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
     const char *cwd = option_text(cli, "cwd");
     const struct json *input;
     int64_t wait_seconds = 0;
+    CHECK(cli->argc == 2);
     TRY(local_input(cli, cli->argv[1], &input, err));
     TRY(local_folder(cli, cwd ? cwd : ".", ret_cwd, err));
     TRY(option_time(cli, "wait", LIMIT_TIMEOUT_SECONDS, &wait_seconds, err));
@@ -273,6 +277,7 @@ struct rc call_command(struct cli *cli, struct err *err)
     struct calling *calling = &the_calling;
     struct reply reply;
     const char *cwd;
+    CHECK(!calling->cli); /* one call per process */
     calling->cli = cli;
     TRY(prepare(calling, &cwd, err));
     if (calling->waits) {
@@ -281,6 +286,8 @@ struct rc call_command(struct cli *cli, struct err *err)
         TRY(watch_signals(calling, err));
     }
     TRY(find_thread(calling, cwd, err));
+    if (str_empty(calling->thread))
+        return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
     TRY(ask_until_answered(calling, &reply, err));
     if (cli->json)
         remote_print(&reply);

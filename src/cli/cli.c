@@ -73,6 +73,7 @@ static struct rc take_option(struct reader *reader, const struct option *option,
         return err_set(err, ERR_INVALID, "%s takes no value; %s", shown, see(reader));
     if (option->value && option->value[0] != '[')
         TRY(value_of(reader, shown, attached, &use.value, err));
+    CHECK(cli->uses && cli->command);
     cli->uses[cli->use_count++] = use;
     return RC_OK;
 }
@@ -199,13 +200,27 @@ static struct rc find_command(struct reader *reader, struct err *err)
     return cli->command ? RC_OK : unknown_command(cli, name, err);
 }
 
+/* An option whose value must be attached, given without one: the word too many may have been meant for it. */
+static const char *unattached(const struct cli *cli)
+{
+    for (size_t i = 0; i < cli->use_count; i++)
+        if (cli->uses[i].option->value && !cli->uses[i].value)
+            return cli->uses[i].option->name;
+    return NULL;
+}
+
 static struct rc check_operands(const struct cli *cli, struct err *err)
 {
     int min, max;
+    CHECK(cli->command);
     command_operands(cli->command, &min, &max);
+    const char *unvalued = unattached(cli);
     if (cli->argc < min)
         return err_set(err, ERR_INVALID, "nod %s needs %s; see nod %s --help", cli->command->name,
                        cli->command->operands, cli->command->name);
+    if (cli->argc > max && unvalued)
+        return err_set(err, ERR_INVALID, "one operand too many: did you mean --%s=%s? See nod %s --help",
+                       unvalued, cli->argv[max], cli->command->name);
     if (cli->argc > max)
         return err_set(err, ERR_INVALID, "nod %s does not know what to do with '%s'; see nod %s --help",
                        cli->command->name, cli->argv[max], cli->command->name);
@@ -251,6 +266,7 @@ static void look_at_terminal(struct cli *cli)
 
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
 {
+    CHECK(argv && !cli->command && !cli->uses);
     cli->settings = settings_init(&cli->arena, getenv);
     struct rc line = read_line(cli, argc, argv, err);
     struct rc loaded = settings_load(&cli->settings, rc_ok(line) ? &cli->settings_err : NULL);
@@ -299,6 +315,7 @@ void cli_note(const char *format, ...)
 
 static const struct option *option_of(const struct cli *cli, const char *name)
 {
+    CHECK(cli->command && name);
     const struct option *option = cli->command->options;
     while (option->name && strcmp(option->name, name) != 0)
         option++;

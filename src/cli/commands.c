@@ -95,6 +95,7 @@ struct str command_nearest(struct arena *arena, struct str word)
 
 const char *option_nearest(const struct command *command, struct str word)
 {
+    CHECK(command && command->options);
     unsigned best = near_enough(word);
     const char *found = NULL;
     for (const struct option *o = command->options; o->name; o++) {
@@ -118,6 +119,7 @@ const char *option_nearest(const struct command *command, struct str word)
 void command_operands(const struct command *command, int *ret_min, int *ret_max)
 {
     struct str rest = str_of(command->operands);
+    CHECK(command->operands);
     *ret_min = 0;
     *ret_max = 0;
     while (!str_empty(rest)) {

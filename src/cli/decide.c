@@ -45,6 +45,7 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     struct arena *arena = &cli->arena;
     struct json_out out = json_out(&body);
     struct reply reply = {0};
+    CHECK(deciding->decision && target->call.n > 0 && target->session.n > 0);
     json_open(&out, '{');
     json_member(&out, "decision", str_of(deciding->decision));
     json_member(&out, "feedback", str_of(deciding->feedback));
@@ -94,6 +95,7 @@ static struct rc find_target(struct cli *cli, const struct json *pending, const 
 static struct rc decide_only(struct cli *cli, const struct json *calls, const struct deciding *deciding,
                              struct err *err)
 {
+    CHECK(calls->type == JSON_ARRAY && cli->argc == 0);
     if (calls->count == 0)
         return err_set(err, ERR_NOT_FOUND, "nothing is waiting");
     if (calls->count > 1)
@@ -106,6 +108,7 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
 static struct rc decide_all(struct cli *cli, const struct json *calls, const struct deciding *deciding,
                             struct err *err)
 {
+    CHECK(calls->type == JSON_ARRAY && cli->argc == 0);
     if (calls->count == 0)
         cli_note("nothing is waiting");
     for (const struct json *call = calls->first; call; call = call->next) {
@@ -124,6 +127,7 @@ static struct rc decide_named(struct cli *cli, const struct json *pending, const
                               struct err *err)
 {
     struct rc first = RC_OK;
+    CHECK(cli->argc > 0);
     for (int i = 0; i < cli->argc; i++) {
         struct target target;
         struct err own = {0};

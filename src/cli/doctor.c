@@ -64,6 +64,7 @@ struct finding {
 static bool not_private(struct cli *cli, const char *path, const struct stat *st, struct finding *ret_finding)
 {
     bool folder = S_ISDIR(st->st_mode);
+    CHECK(path[0]);
     if (st->st_uid != geteuid()) {
         *ret_finding =
             FOUND(&cli->arena, LEVEL_BAD, "run nod as the user who owns it, or choose another with --data",
@@ -279,6 +280,7 @@ static void print_lines(struct buf *buf, struct cli *cli, const struct finding *
 {
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         const struct finding *f = &findings[i];
+        CHECK(f->level <= LEVEL_BAD && f->words.n > 0);
         struct str level = arena_printf(&cli->arena, "%-4s", levels[f->level].name);
         buf_put(buf, text_tinted(&cli->arena, cli->color, levels[f->level].tint, level));
         buf_printf(buf, "  %-12s  %.*s\n", checks[i].name, STR_ARG(text_line(&cli->arena, f->words)));

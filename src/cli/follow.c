@@ -16,6 +16,7 @@ static struct rc read_page(const struct follow *follow, struct arena *arena, uin
 {
     struct query query = {.method = "GET"};
     struct reply reply;
+    CHECK(follow->cli && limit > 0 && (follow->scope.n == 0 || follow->scope.p[0] == '&'));
     query.target = arena_printf(arena, "/api/events?after=%llu&limit=%u%.*s", (unsigned long long)after,
                                 limit, STR_ARG(follow->scope));
     TRY(remote_ask(follow->cli, arena, &query, &reply, err));
@@ -35,6 +36,7 @@ static uint64_t seq_of(const struct json *event)
 static enum follow_on take(struct follow *follow, const struct json *event)
 {
     uint64_t seq = seq_of(event);
+    CHECK(follow->event);
     if (seq <= follow->after)
         return FOLLOW_MORE;
     enum follow_on next = follow->event(follow->arg, event);
@@ -77,6 +79,7 @@ struct rc follow_last(const struct follow *follow, uint64_t *ret_last, struct er
             high = middle;
         }
     }
+    CHECK(low >= high); /* or more has come meanwhile */
     *ret_last = low;
     return RC_OK;
 }
@@ -86,6 +89,7 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     ARENA_SCOPE(arena);
     struct streaming *streaming = arg;
     const struct json *event;
+    CHECK(!streaming->ended);
     (void)id;
     (void)type;
     streaming->came = true;

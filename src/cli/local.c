@@ -10,6 +10,7 @@
 
 struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err)
 {
+    CHECK(path);
     char *real = realpath(path, NULL);
     struct stat st;
     if (!real)
@@ -56,6 +57,7 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
 {
     struct str text = str_of(operand);
     const struct json *input;
+    CHECK(operand);
     if (strcmp(operand, "-") == 0)
         TRY(read_stdin(cli, &text, err));
     struct rc rc = json_parse(&cli->arena, text, &input, err);

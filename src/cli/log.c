@@ -33,6 +33,7 @@ static const struct {
 static void put_value(struct buf *buf, struct arena *arena, const struct json *data, const char *path)
 {
     struct str inner;
+    CHECK(path && path[0]);
     struct str outer = str_cut(str_of(path), '.', &inner);
     const struct json *value = json_get_str(data, outer);
     if (value && !str_empty(inner))
@@ -110,6 +111,7 @@ static void put_json(struct buf *buf, const struct json *event)
 static enum follow_on print_event(void *arg, const struct json *event)
 {
     struct logging *logging = arg;
+    CHECK(logging->left > 0);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     if (logging->cli->json)
         put_json(&buf, event);

@@ -25,6 +25,7 @@ static const struct json *titles(struct cli *cli, struct arena *arena)
 static void list(struct buf *buf, struct cli *cli, struct arena *arena, const struct json *calls,
                  const struct json *sessions)
 {
+    CHECK(calls->type == JSON_ARRAY);
     struct table table = {.arena = arena, .columns = 5, .width = cli->width, .color = cli->color};
     table_row(&table, (struct str[]){STR("CALL"), STR("AGE"), STR("SESSION"), STR("TOOL"), STR("WHAT")});
     for (const struct json *call = calls->first; call; call = call->next) {

@@ -11,6 +11,7 @@ enum { TOKEN_BYTES_MAX = 4096, ANSWER_MS_MAX = 30000 };
 const char *remote_where(const struct cli *cli)
 {
     const char *url = cli->settings.url;
+    CHECK(url);
     return str_starts(str_of(url), STR("unix:")) ? url + 5 : url;
 }
 
@@ -73,6 +74,7 @@ struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct
 {
     const char *token;
     struct str url = str_of(cli->settings.url);
+    CHECK(url.p); /* settings are loaded */
     if (!str_starts(url, STR("unix:")) && !str_starts(url, STR("http://")))
         return err_set(err, ERR_INVALID, "the server's url must be http://HOST:PORT or unix:PATH, not '%s'",
                        url.p);
@@ -172,6 +174,7 @@ struct str remote_escape(struct arena *arena, struct str text)
             out[n++] = "0123456789ABCDEF"[c & 15];
         }
     }
+    CHECK(n <= text.n * 3);
     out[n] = '\0';
     return (struct str){out, n};
 }

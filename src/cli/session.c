@@ -116,6 +116,7 @@ static struct rc session_print(struct cli *cli, const struct reply *reply)
 
 static struct str session_target(struct cli *cli)
 {
+    CHECK(cli->argc == 1);
     struct str id = remote_escape(&cli->arena, str_of(cli->argv[0]));
     return arena_printf(&cli->arena, "/api/sessions/%.*s", STR_ARG(id));
 }

@@ -54,6 +54,7 @@ static bool json_nested(const struct json *value)
 
 static void json_leaf(struct buf *buf, const struct json *value, unsigned indent)
 {
+    CHECK(!json_nested(value));
     switch (value->type) {
     case JSON_NULL:
     case JSON_FALSE:
@@ -74,6 +75,7 @@ static void json_leaf(struct buf *buf, const struct json *value, unsigned indent
 /* Every child on lines of its own; the first one where the buffer stands when `inline_first`. */
 static void json_children(struct buf *buf, const struct json *value, unsigned indent, bool inline_first)
 {
+    CHECK(json_nested(value));
     for (const struct json *child = value->first; child; child = child->next) {
         if (child != value->first || !inline_first)
             blanks(buf, indent);
@@ -157,6 +159,7 @@ struct str text_fit(struct arena *arena, struct str s, unsigned width)
 
 void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width)
 {
+    CHECK(indent < width);
     unsigned column = indent;
     bool first = true;
     while (!str_empty(s)) {
@@ -257,6 +260,7 @@ static void row_write(struct buf *buf, const struct table *table, const struct t
                       const unsigned *widths)
 {
     bool heading = row == table->first;
+    CHECK(table->columns <= TABLE_COLUMNS_MAX);
     unsigned column = 0;
     for (unsigned i = 0; i < table->columns; i++) {
         bool last = i + 1 == table->columns;

@@ -62,6 +62,7 @@ struct rc token_revoke_command(struct cli *cli, struct err *err)
 {
     struct query query = {.method = "DELETE"};
     struct reply reply;
+    CHECK(cli->argc == 1);
     query.target =
         arena_printf(&cli->arena, "/api/tokens/%s", remote_escape(&cli->arena, str_of(cli->argv[0])).p);
     TRY(remote_ask(cli, &cli->arena, &query, &reply, err));

@@ -30,9 +30,10 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
 {
     const struct json *list = json_get(pending, "pendingApprovals");
     const struct json *found = NULL;
+    CHECK(list && list->type == JSON_ARRAY);
     unsigned exact = 0, hits = 0;
     BUF_SCOPE(names, 300);
-    for (const struct json *call = list ? list->first : NULL; call; call = call->next) {
+    for (const struct json *call = list->first; call; call = call->next) {
         struct str name = json_text(call, "toolCallId");
         if (!part_of_id(name, str_of(id)))
             continue;

@@ -17,6 +17,7 @@ static unsigned usable(unsigned width)
 static void entry(struct buf *buf, struct str term, const char *words, unsigned column, unsigned width)
 {
     unsigned used = text_width(term) + 2;
+    CHECK(column < width);
     buf_puts(buf, "  ");
     buf_put(buf, term);
     if (used + 2 > column) {
@@ -95,6 +96,7 @@ static void exit_entries(struct buf *buf, const struct command *command)
 
 void words_command(struct buf *buf, const struct command *command, unsigned width)
 {
+    CHECK(command->name && command->options);
     width = usable(width);
     buf_printf(buf, "nod %s: %s\n\nUsage: nod %s [OPTION...]%s%s\n", command->name, command->summary,
                command->name, command->operands[0] ? " " : "", command->operands);

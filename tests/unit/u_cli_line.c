@@ -119,6 +119,7 @@ static void mistakes_say_what_to_do(void **state)
         {"nod list", "did you mean nod session list?"},
         {"nod call Bash", "nod call needs TOOL INPUT; see nod call --help"},
         {"nod call Bash {} 30", "does not know what to do with '30'; see nod call --help"},
+        {"nod call Bash {} --wait 30", "did you mean --wait=30? See nod call --help"},
         {"nod call --foo", "unknown option --foo; see nod call --help"},
         {"nod call --foo=1", "unknown option --foo; see nod call --help"},
         {"nod call --thred x", "did you mean --thread?"},
