@@ -3,9 +3,12 @@
 
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/stamp.h"
 #include "http/connection.h"
 #include "http/reader.h"
+#include "io/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define STATUSES(X)                        \
@@ -87,6 +90,25 @@ void http_drop(struct http_request *request)
 
 static bool has_content(int status) { return status >= 200 && status != 204 && status != 304; }
 
+/* "Date: Sun, 06 Nov 1994 08:49:37 GMT\r\n", made anew once in a second at most. */
+static struct str date_line(struct http_server *server)
+{
+    static const char days[] = "ThuFriSatSunMonTueWed"; /* 1970 began on a Thursday */
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t now_ms = (int64_t)uv_now(server->uv);
+    if (server->date[0] && now_ms - server->date_ms < 1000)
+        return str_of(server->date);
+    char stamp[STAMP_BYTES]; /* 1994-11-06T08:49:37.123Z */
+    int64_t wall_ms = clock_wall_ms();
+    stamp_format(wall_ms, stamp);
+    int month = (stamp[5] - '0') * 10 + stamp[6] - '0';
+    CHECK(wall_ms >= 0 && month >= 1 && month <= 12);
+    (void)snprintf(server->date, sizeof server->date, "Date: %.3s, %.2s %.3s %.4s %.8s GMT\r\n",
+                   days + wall_ms / 86400000 % 7 * 3, stamp + 8, months + (month - 1) * 3, stamp, stamp + 11);
+    server->date_ms = now_ms;
+    return str_of(server->date);
+}
+
 struct answer {
     int status;
     struct str content_type;
@@ -94,10 +116,12 @@ struct answer {
     struct str body;
 };
 
-static void put_head(struct buf *head, const struct http_reader *reader, const struct answer *answer, bool keep)
+static void put_head(struct http_server *server, const struct answer *answer, bool old, bool keep)
 {
+    struct buf *head = &server->head;
     buf_clear(head);
     buf_put(head, http_status_line(answer->status));
+    buf_put(head, date_line(server));
     buf_put(head, STR("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"));
     if (has_content(answer->status)) {
         buf_put(head, STR("Content-Length: "));
@@ -111,7 +135,7 @@ static void put_head(struct buf *head, const struct http_reader *reader, const s
     }
     if (!keep)
         buf_put(head, STR("Connection: close\r\n"));
-    else if (reader->old)
+    else if (old)
         buf_put(head, STR("Connection: keep-alive\r\n"));
     buf_put(head, answer->headers);
     buf_put(head, STR("\r\n"));
@@ -124,7 +148,7 @@ static void send_answer(struct http_connection *connection, const struct answer 
     const struct http_reader *reader = connection->reader;
     bool keep = reader->keep_alive && !server->stopping;
     bool bodyless = reader->head_only || !has_content(answer->status) || answer->body.n == 0;
-    put_head(&server->head, reader, answer, keep);
+    put_head(server, answer, reader->old, keep);
     const struct str pieces[] = {buf_str(&server->head), answer->body};
     (void)http_output_write(connection, pieces, bodyless ? 1 : 2);
     http_connection_answered(connection, keep);

@@ -187,9 +187,8 @@ static void hand_over(struct http_connection *connection)
     server->figures.requests_total++;
     request->connection = connection;
     connection->phase = PHASE_BUSY;
+    http_watch(connection, connection->ended ? WATCH_HALF : WATCH_BUSY);
     server->options.handle(server->options.arg, request);
-    if (connection->phase == PHASE_BUSY)
-        http_watch(connection, WATCH_BUSY);
 }
 
 /* A client that waits for our word before it sends the body gets it, unless the body is coming anyway. */
@@ -311,6 +310,8 @@ void http_connection_turn(struct http_connection *connection, enum http_phase ph
         http_watch(connection, WATCH_READY);
     else
         http_watch(connection, phase == PHASE_STREAM ? WATCH_STREAM : WATCH_SOCKET);
+    if (connection->ended)
+        http_connection_break(connection);
     read_on(connection);
 }
 

@@ -117,6 +117,8 @@ struct http_server {
     struct timer *patience;   /* of a stop */
     uv_idle_t *ready;         /* runs while the ready list is not empty */
     struct buf head;          /* where response headers are put together */
+    char date[40];            /* the Date header as it was at date_ms of the loop's clock */
+    int64_t date_ms;
     struct shared *beat;      /* the heartbeats of streams and sockets */
     struct shared *ping;
     struct http_figures figures;

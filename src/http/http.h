@@ -57,6 +57,7 @@ struct http_options {
     unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
 };
 
+/* refused_total: connections beyond the limit, and requests answered by the server itself. */
 struct http_figures {
     uint64_t connections, connections_total, requests_total, streams, sockets, dropped_slow_total,
         refused_total;

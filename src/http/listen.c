@@ -160,7 +160,7 @@ static struct rc remove_stale(const char *path, struct err *err)
         return RC_OK;
     if (!S_ISSOCK(st.st_mode))
         return err_set(err, ERR_CONFLICT, "%s is in the way: it is no socket", path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_set(err, ERR_IO, "cannot make a socket: %s", strerror(errno));
     bool alive = connect(fd, (struct sockaddr *)&where, sizeof where) == 0 || errno != ECONNREFUSED;

@@ -150,9 +150,12 @@ static inline void rig_counters(struct rig *rig, struct http_request *request)
 
 static inline void rig_wait(struct rig *rig, struct http_request *request)
 {
+    if (rig->waiter_count == RIG_WAITERS_MAX) {
+        http_answer_json(request, 503, STR("{}"));
+        return;
+    }
     request->arg = rig;
     request->gone = rig_request_gone;
-    assert_true(rig->waiter_count < RIG_WAITERS_MAX);
     rig->waiters[rig->waiter_count++] = request;
 }
 
@@ -168,8 +171,11 @@ static inline void rig_release(struct rig *rig, struct http_request *request)
 static inline void rig_stream(struct rig *rig, struct http_request *request)
 {
     const struct http_stream_options options = {rig_stream_gone, rig_stream_drained, rig};
+    if (rig->stream_count == RIG_STREAMS_MAX) {
+        http_answer_json(request, 503, STR("{}"));
+        return;
+    }
     struct http_stream *stream = http_stream_start(request, &options);
-    assert_true(rig->stream_count < RIG_STREAMS_MAX);
     if (stream)
         rig->streams[rig->stream_count++] = stream;
 }

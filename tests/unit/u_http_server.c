@@ -3,6 +3,8 @@
 
 #include "base/limits.h"
 
+#include <time.h>
+
 #define HOST "Host: x\r\n"
 
 /* ---- plain requests ---- */
@@ -19,6 +21,12 @@ static void test_an_answer(void **state)
     assert_heard(heard, "\r\nContent-Length: 29\r\n");
     assert_heard(heard, "\r\nContent-Type: text/plain\r\n");
     assert_heard(heard, "\r\nCache-Control: no-store\r\n");
+    char date[64];
+    time_t now = time(NULL); /* to the day: the rest moves */
+    struct tm tm;
+    (void)strftime(date, sizeof date, "\r\nDate: %a, %d %b %Y ", gmtime_r(&now, &tm));
+    assert_heard(heard, date);
+    assert_heard(heard, " GMT\r\n");
     assert_heard(heard, "\r\nX-Content-Type-Options: nosniff\r\n");
     assert_heard(heard, "\r\n\r\nPOST /a b?c=d local=0 [hello]");
     assert_false(heard_has(&heard, "Connection:"));
@@ -386,6 +394,75 @@ static void test_client_leaves_in_the_middle(void **state)
     rig_stop(rig);
 }
 
+/* ---- noise ---- */
+
+static uint32_t chance(uint32_t below)
+{
+    static uint64_t state = 20240607;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 33) % below;
+}
+
+static void put_noise(struct buf *out)
+{
+    static const char *const scraps[] = {
+        "GET /x HTTP/1.1\r\n" HOST "\r\n",
+        "GET /wait HTTP/1.1\r\n" HOST "\r\n",
+        "GET /release HTTP/1.1\r\n" HOST "\r\n",
+        "GET /events HTTP/1.1\r\n" HOST "\r\n",
+        "GET /emit?bytes=5000 HTTP/1.1\r\n" HOST "\r\n",
+        "GET /end HTTP/1.1\r\n" HOST "\r\n",
+        "GET /big?bytes=300000 HTTP/1.1\r\n" HOST "\r\n",
+        "POST /x HTTP/1.1\r\n" HOST "Content-Length: 3\r\n\r\nabc",
+        "POST /x HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+        "GET /ws HTTP/1.1\r\n" HOST "Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n\x81\x83\x01\x01\x01\x01" "dof",
+        "\x81\x82\x02\x02\x02\x02" "abc",
+        "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+    };
+    for (uint32_t i = chance(6) + 1; i; i--)
+        buf_puts(out, scraps[chance(sizeof scraps / sizeof *scraps)]);
+    if (chance(4) == 0)
+        out->p[chance((uint32_t)out->n)] = (char)chance(256);
+}
+
+/* Clients that do anything at any time; the server must be there at the end, with nothing left over. */
+static void test_noise(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.heartbeat_ms = 40, .header_timeout_ms = 80});
+    (void)state;
+    enum { CLIENTS = 24, ROUNDS = 1500 };
+    int fds[CLIENTS];
+    const struct linger reset = {.l_onoff = 1};
+    memset(fds, -1, sizeof fds);
+    for (int round = 0; round < ROUNDS; round++) {
+        int *fd = &fds[chance(CLIENTS)];
+        char bytes[4096];
+        if (*fd < 0)
+            *fd = chance(2) ? dial(rig) : dial_unix(rig);
+        BUF_SCOPE(noise, 1 << 20);
+        put_noise(&noise);
+        size_t cut = chance((uint32_t)noise.n) + 1;
+        (void)!send(*fd, noise.p, cut, MSG_NOSIGNAL | MSG_DONTWAIT);
+        (void)!send(*fd, noise.p + cut, noise.n - cut, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (chance(2))
+            (void)!recv(*fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (chance(8) == 0)
+            (void)shutdown(*fd, SHUT_WR);
+        if (chance(6) == 0) {
+            if (chance(2))
+                (void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+            (void)close(*fd);
+            *fd = -1;
+        }
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        if (fds[i] >= 0)
+            (void)close(fds[i]);
+    await_counter(rig, "waiters=0 connections=1 streams=0 sockets=0 ");
+    rig_stop(rig);
+}
+
 /* ---- stopping ---- */
 
 static void test_stop_lets_answers_finish(void **state)
@@ -530,6 +607,7 @@ int main(void)
         cmocka_unit_test(test_half_closed_clients_are_answered),
         cmocka_unit_test(test_waiting_clients_that_leave),
         cmocka_unit_test(test_client_leaves_in_the_middle),
+        cmocka_unit_test(test_noise),
         cmocka_unit_test(test_stop_lets_answers_finish),
         cmocka_unit_test(test_free_without_stop),
         cmocka_unit_test(test_addresses),
