@@ -5,7 +5,7 @@
  * bulk: the keeper copies pages back on a connection of its own while commits go on. But a passive
  * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
  * little is left the writer does that rest itself, between two groups, and its next commit begins the log
- * anew. The file is not truncated then: overwriting blocks that exist syncs faster than growing a file.
+ * anew. The file is not truncated then, because overwriting blocks that exist syncs faster (sqlite_log.c).
  */
 #include "store/sqlite.h"
 
@@ -24,9 +24,10 @@ _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKE
                "these numbers stand in SQLITE_STATEMENTS");
 
 enum {
-    TIDY_FRAMES = 8000,          /* 32 MB of log: the keeper is asked */
+    TIDY_FRAMES = 4000,          /* 16 MB of log: the keeper is asked */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
+    LARGE_FRAMES = 16000,        /* an idle store gives a log that has become so long back to the disk */
     BUSY_MS = 5000,              /* somebody looks at the database with other tools */
 };
 
@@ -129,8 +130,12 @@ void sqlite_bind_blob(struct backend_handle *handle, enum sql sql, int at, const
 struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_stmt **ret_statement,
                          struct err *err)
 {
+    const char *path = sqlite3_db_filename(db, "main");
     int code = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL);
-    return code == SQLITE_OK ? RC_OK : sqlite_fail(db, code, sqlite3_db_filename(db, "main"), err);
+    if (code == SQLITE_ERROR) /* our text is right, so the database is not */
+        return err_set(err, ERR_CORRUPT, "%s does not have the tables it should have (%s): restore a backup",
+                       path, sqlite3_errmsg(db));
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(db, code, path, err);
 }
 
 void sqlite_finalize(struct sqlite3_stmt **statement) { (void)sqlite3_finalize(*statement); }
@@ -154,9 +159,11 @@ struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value
 
 static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 {
-    unsigned role = handle->role == BACKEND_WRITER ? FOR_WRITER : handle->role == BACKEND_READER ? FOR_READER : 0;
+    static const unsigned roles[] = {
+        [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_KEEPER] = 0,
+    };
     for (int i = 0; i < SQL_COUNT; i++)
-        if (statements[i].roles & role)
+        if (statements[i].roles & roles[handle->role])
             TRY(sqlite_prepare(handle->db, statements[i].text, &handle->statements[i], err));
     return RC_OK;
 }
@@ -252,11 +259,12 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
 {
     int frames;
     CHECK(writer->role == BACKEND_WRITER);
-    if (!idle)
-        return checkpoint(writer, SQLITE_CHECKPOINT_PASSIVE, &frames, err);
-    bool large = writer->wal_frames > TIDY_FRAMES;
+    if (!idle && writer->wal_frames < TIDY_FRAMES)
+        return RC_OK;
+    bool large = idle && writer->wal_frames > LARGE_FRAMES;
     TRY(checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, err));
-    (void)sqlite3_db_release_memory(writer->db);
+    if (idle)
+        (void)sqlite3_db_release_memory(writer->db);
     return RC_OK;
 }
 
@@ -285,6 +293,20 @@ static struct rc open_database(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
+static struct rc use_wal(struct backend_handle *handle, struct err *err)
+{
+    STATEMENT_SCOPE(statement);
+    TRY(sqlite_prepare(handle->db, "PRAGMA journal_mode = WAL", &statement, err));
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW)
+        return sqlite_fail(handle->db, code, handle->path, err);
+    const char *mode = (const char *)sqlite3_column_text(statement, 0);
+    if (!mode || strcmp(mode, "wal") != 0)
+        return err_set(err, ERR_IO, "%s lies where SQLite cannot share memory: choose a folder on a local disk",
+                       handle->path);
+    return RC_OK;
+}
+
 static struct rc open_writer(struct backend_handle *handle, struct err *err)
 {
     TRY(lock_folder(handle, err));
@@ -294,9 +316,10 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
         return err_set(err, ERR_IO, "%s cannot be written to: check the owner and mode of the file",
                        handle->path);
     TRY(sqlite_schema_recognise(handle->db, handle->path, err));
-    TRY(sqlite_exec(handle->db, "PRAGMA journal_mode = WAL", err));
+    TRY(use_wal(handle, err));
     TRY(sqlite_exec(handle->db, writer_settings, err));
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
+    TRY(sqlite_schema_compare(handle->db, handle->path, err));
     TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     (void)sqlite3_wal_hook(handle->db, count_frames, handle);
     return prepare_all(handle, err);

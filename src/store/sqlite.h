@@ -13,8 +13,9 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 #define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+enum { EVENT_COLUMN_COUNT = 8 };
 
-enum { FOR_WRITER = 1, FOR_READER = 2 };
+enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
  * is only used for a query that names the same constant: 3 TOOL_CALL, 13 SESSION_CHANGED, 14 TOKEN_CHANGED. */
@@ -22,10 +23,10 @@ enum { FOR_WRITER = 1, FOR_READER = 2 };
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
     X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
-    X(COMMIT, FOR_WRITER | FOR_READER, "COMMIT")                                                        \
-    X(ROLLBACK, FOR_WRITER | FOR_READER, "ROLLBACK")                                                    \
+    X(COMMIT, FOR_BOTH, "COMMIT")                                                                       \
+    X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
     X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
-    X(LAST_SEQ, FOR_WRITER | FOR_READER, "SELECT coalesce(max(seq), 0) FROM events")                    \
+    X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
     X(HEAD, FOR_WRITER, "SELECT first_seq, last_seq, changed_seq, hash FROM chains WHERE session_id = ?1") \
     X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash)"    \
       " VALUES(?1, ?5, ?2, ?3, ?4)")                                                                    \
@@ -124,13 +125,20 @@ const char *sqlite_log_layer(void);
 /* ---- sqlite_row.c: one row of EVENT_COLUMNS ---- */
 /* A view that lives until the next step. */
 struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, struct err *err);
+/* False when the column holds no hash. */
+bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *ret_digest);
 
 /* ---- sqlite_schema.c ---- */
 /* Refuses what is not a nod database. */
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err);
+/* 0 when it is empty; refuses one that is newer than this program. */
+struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
+bool sqlite_schema_is_current(int version);
 /* Creates the tables or brings them up to this version. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
-/* Cheap enough for every start: the last links of the chain. */
+/* Every table and index is there, as this version makes it. */
+struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err *err);
+/* Cheap enough for every start: the last links of the chains. */
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 
 /* ---- sqlite_write.c, sqlite_read.c, sqlite_verify.c ---- */

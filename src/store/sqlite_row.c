@@ -1,3 +1,4 @@
+/* One row of EVENT_COLUMNS, and hashes. */
 #include "store/sqlite.h"
 
 #include <sqlite3.h>
@@ -27,4 +28,13 @@ struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, 
         .data = column_str(statement, 7),
     };
     return RC_OK;
+}
+
+bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *ret_digest)
+{
+    const void *bytes = sqlite3_column_blob(statement, column);
+    if (!bytes || sqlite3_column_bytes(statement, column) != DIGEST_BYTES)
+        return false;
+    memcpy(ret_digest->bytes, bytes, DIGEST_BYTES);
+    return true;
 }

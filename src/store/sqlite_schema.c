@@ -60,50 +60,158 @@ struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct e
     TRY(sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
     if (id == APPLICATION_ID || (id == 0 && tables == 0))
         return RC_OK;
-    return err_set(err, ERR_CORRUPT, "%s is a database of another program: move it away or choose another folder",
-                   path);
+    return err_set(err, ERR_CORRUPT,
+                   "%s is a database of another program: move it away or choose another folder", path);
 }
 
-static struct rc read_version(struct sqlite3 *db, int64_t *ret_version, struct err *err)
+struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err)
 {
-    int64_t tables;
-    *ret_version = 0;
+    int64_t tables, version = 0;
     TRY(sqlite_number(db, "SELECT count(*) FROM sqlite_schema", &tables, err));
-    if (tables == 0)
-        return RC_OK;
-    return sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema_version'", ret_version, err);
-}
-
-static struct rc apply_steps(struct sqlite3 *db, int64_t version, struct err *err)
-{
-    char text[160];
-    for (int64_t i = version; i < VERSION; i++)
-        TRY(sqlite_exec(db, steps[i], err));
-    (void)snprintf(text, sizeof text,
-                   "PRAGMA application_id = %d; INSERT OR REPLACE INTO meta VALUES('schema_version', %d);"
-                   " COMMIT", APPLICATION_ID, (int)VERSION);
-    return sqlite_exec(db, text, err);
-}
-
-struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err)
-{
-    int64_t version;
-    TRY(read_version(db, &version, err));
+    if (tables > 0)
+        TRY(sqlite_number(db, "SELECT value FROM meta WHERE name = 'schema_version'", &version, err));
+    if (version < 0 || (version == 0 && tables > 0))
+        return err_set(err, ERR_CORRUPT, "%s does not say which version it has: restore a backup", path);
     if (version > VERSION)
         return err_set(err, ERR_CORRUPT,
                        "%s has version %lld, this nod knows versions up to %d: use a newer nod", path,
                        (long long)version, (int)VERSION);
+    *ret_version = (int)version;
+    return RC_OK;
+}
+
+bool sqlite_schema_is_current(int version) { return version == VERSION; }
+
+static struct rc apply_steps(struct sqlite3 *db, int version, struct err *err)
+{
+    char text[160];
+    for (int i = version; i < VERSION; i++)
+        TRY(sqlite_exec(db, steps[i], err));
+    (void)snprintf(text, sizeof text,
+                   "PRAGMA application_id = %d;"
+                   "INSERT OR REPLACE INTO meta VALUES('schema_version', %d)", APPLICATION_ID, (int)VERSION);
+    TRY(sqlite_exec(db, text, err));
+    return sqlite_exec(db, "COMMIT", err);
+}
+
+struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err)
+{
+    int version;
+    TRY(sqlite_schema_version(db, path, &version, err));
     if (version == VERSION)
         return RC_OK;
     TRY(sqlite_exec(db, "BEGIN IMMEDIATE", err));
     struct rc rc = apply_steps(db, version, err);
-    if (rc_bad(rc) && !sqlite3_get_autocommit(db))
-        (void)sqlite_exec(db, "ROLLBACK", NULL).code;
+    if (rc_bad(rc) && !sqlite3_get_autocommit(db)) {
+        struct rc undone = sqlite_exec(db, "ROLLBACK", NULL);
+        (void)undone;
+    }
     return rc;
+}
+
+/* All that defines tables and indexes, as one text. */
+static struct rc describe(struct sqlite3 *db, struct arena *arena, struct str *ret_text, struct err *err)
+{
+    STATEMENT_SCOPE(statement);
+    TRY(sqlite_prepare(db,
+                       "SELECT group_concat(type || ' ' || name || ' ' || coalesce(sql, ''), char(10)) FROM"
+                       " (SELECT * FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' ORDER BY name)",
+                       &statement, err));
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW)
+        return sqlite_fail(db, code, sqlite3_db_filename(db, "main"), err);
+    *ret_text = arena_str(arena, str_of((const char *)sqlite3_column_text(statement, 0)));
+    return RC_OK;
+}
+
+static void close_database(struct sqlite3 **db) { (void)sqlite3_close(*db); }
+
+struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct str is, should;
+    __attribute__((cleanup(close_database))) struct sqlite3 *model = NULL;
+    int code = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    if (code != SQLITE_OK)
+        return sqlite_fail(model, code, "a database in memory", err);
+    for (int i = 0; i < VERSION; i++)
+        TRY(sqlite_exec(model, steps[i], err));
+    TRY(describe(model, &arena, &should, err));
+    TRY(describe(db, &arena, &is, err));
+    if (!str_eq(is, should))
+        return err_set(err, ERR_CORRUPT, "%s has other tables or indexes than it should have: restore a backup",
+                       path);
+    return RC_OK;
+}
+
+/* ---- the end of the log ---- */
+
+struct tail {
+    struct sqlite3 *db;
+    const char *path;
+    struct sqlite3_stmt *before; /* the link before, by chain and seq */
+    struct sqlite3_stmt *head;
+};
+
+static void tail_done(struct tail *tail)
+{
+    sqlite_finalize(&tail->before);
+    sqlite_finalize(&tail->head);
+}
+
+/* A hash of a statement's first row; `*ret_there` says whether there was one. */
+static struct rc find_hash(struct tail *tail, struct sqlite3_stmt *statement, int column,
+                           struct digest *ret_hash, bool *ret_there, struct err *err)
+{
+    int code = sqlite3_step(statement);
+    *ret_there = code == SQLITE_ROW && sqlite_digest(statement, column, ret_hash);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? RC_OK : sqlite_fail(tail->db, code, tail->path, err);
+}
+
+static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct err *err)
+{
+    struct event event;
+    struct digest hash, before = {0}, head_hash;
+    bool there, headed;
+    int64_t chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1);
+    TRY(sqlite_event(row, &event, err));
+    bool whole = sqlite_digest(row, EVENT_COLUMN_COUNT, &hash);
+
+    (void)sqlite3_reset(tail->before);
+    CHECK(sqlite3_bind_int64(tail->before, 1, chain) == SQLITE_OK);
+    CHECK(sqlite3_bind_int64(tail->before, 2, (int64_t)event.seq) == SQLITE_OK);
+    TRY(find_hash(tail, tail->before, 0, &before, &there, err));
+
+    (void)sqlite3_reset(tail->head);
+    CHECK(sqlite3_bind_int64(tail->head, 1, chain) == SQLITE_OK);
+    TRY(find_hash(tail, tail->head, 1, &head_hash, &headed, err));
+    uint64_t last = headed ? (uint64_t)sqlite3_column_int64(tail->head, 0) : 0;
+
+    struct digest link = chain_next(&before, &event);
+    if (whole && digest_eq(&link, &hash) && last >= event.seq &&
+        (last > event.seq || digest_eq(&head_hash, &hash)))
+        return RC_OK;
+    return err_set(err, ERR_CORRUPT,
+                   "%s: event %llu is not what was written: see `nod verify`, restore a backup", tail->path,
+                   (unsigned long long)event.seq);
 }
 
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err)
 {
-    (void)db; (void)path; (void)err;
-    return RC_OK;
+    __attribute__((cleanup(tail_done))) struct tail tail = {.db = db, .path = path};
+    STATEMENT_SCOPE(rows);
+    TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1", &rows,
+                       err));
+    TRY(sqlite_prepare(db, "SELECT hash FROM events WHERE chain = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1",
+                       &tail.before, err));
+    TRY(sqlite_prepare(db, "SELECT last_seq, hash FROM chains WHERE first_seq = ?1", &tail.head, err));
+    CHECK(sqlite3_bind_int(rows, 1, LINKS_CHECKED) == SQLITE_OK);
+    for (;;) {
+        int code = sqlite3_step(rows);
+        if (code == SQLITE_DONE)
+            return RC_OK;
+        if (code != SQLITE_ROW)
+            return sqlite_fail(db, code, path, err);
+        TRY(check_link(&tail, rows, err));
+    }
 }

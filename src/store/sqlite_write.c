@@ -25,14 +25,11 @@ static struct rc load_head(struct backend_handle *handle, struct head *head, str
     if (!row)
         return RC_OK;
     sqlite3_stmt *statement = handle->statements[SQL_HEAD];
-    const void *hash = sqlite3_column_blob(statement, 3);
-    bool whole = sqlite3_column_bytes(statement, 3) == DIGEST_BYTES;
+    bool whole = sqlite_digest(statement, 3, &head->hash);
     head->first_seq = (uint64_t)sqlite3_column_int64(statement, 0);
     head->last_seq = (uint64_t)sqlite3_column_int64(statement, 1);
     head->changed_seq = (uint64_t)sqlite3_column_int64(statement, 2);
     head->stored = true;
-    if (whole)
-        memcpy(head->hash.bytes, hash, DIGEST_BYTES);
     sqlite_reset(handle, SQL_HEAD);
     if (!whole)
         return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head",

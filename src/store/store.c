@@ -145,14 +145,16 @@ static void door_done(struct door *door)
     CHECK(pthread_mutex_destroy(&door->lock) == 0);
 }
 
-/* Both are called with the door locked. */
+/* Unlocks the door and wakes somebody. In this order: who is woken needs the lock first of all. */
 static void door_knock(struct door *door)
 {
-    if (door->asleep)
+    bool asleep = door->asleep > 0;
+    unlock(&door->lock);
+    if (asleep)
         CHECK(pthread_cond_signal(&door->knock) == 0);
 }
 
-/* False when `wait_ms` (0: for ever) went by without a knock. */
+/* With the door locked. False when `wait_ms` (0: for ever) went by without a knock. */
 static bool door_wait(struct door *door, int64_t wait_ms)
 {
     int failed;
@@ -331,12 +333,12 @@ static void want_tidy(struct store *store)
     lock(&store->chores.lock);
     store->tidy_wanted = true;
     door_knock(&store->chores);
-    unlock(&store->chores.lock);
 }
 
 static void settle(struct store *store, bool idle)
 {
     struct err err = {0};
+    atomic_store_explicit(&store->tidied, false, memory_order_relaxed);
     if (store->backend->settle && rc_bad(store->backend->settle(store->writer, idle, &err)))
         log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
 }
@@ -353,7 +355,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
     hand_back_group(store, group, end);
     if (store->backend->tidy_due && store->backend->tidy_due(store->writer))
         want_tidy(store);
-    if (atomic_exchange_explicit(&store->tidied, false, memory_order_relaxed))
+    if (atomic_load_explicit(&store->tidied, memory_order_relaxed))
         settle(store, false);
 }
 
@@ -570,7 +572,6 @@ void store_append(struct store *store, struct append *append)
     lock(&store->inbox.lock);
     append_list_add(&store->appends, append, &append->next);
     door_knock(&store->inbox);
-    unlock(&store->inbox.lock);
 }
 
 void store_read(struct store *store, struct read *read)
@@ -585,7 +586,6 @@ void store_read(struct store *store, struct read *read)
     lock(&store->desk.lock);
     read_list_add(&store->questions, read);
     door_knock(&store->desk);
-    unlock(&store->desk.lock);
 }
 
 uint64_t store_last_seq(const struct store *store) { return store->last_seq; }
