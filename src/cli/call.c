@@ -19,6 +19,7 @@
 
 enum {
     WAIT_PIECE_S = 60,       /* of one request; a proxy may cut longer ones */
+    EARLY_US = 100000,
     BACKOFF_MS_MIN = 100,
     BACKOFF_MS_MAX = 5000,
     CANCEL_MS_MAX = 5000,
@@ -32,50 +33,61 @@ struct calling {
     bool waits;
     int64_t until_us;        /* 0: for ever */
     bool told_waiting, told_away;
-    struct http_client *canceller;
 };
 
 /* ---- taking it back ---- */
 
-static void *cancel_on_signal(void *arg)
+/* What the thread needs: its own, since it may outlive everything else of the command. */
+struct canceller {
+    struct http_client *client;
+    char *target;
+};
+
+static sigset_t ending_signals(void)
 {
-    const struct calling *calling = arg;
-    CHECK(calling->canceller && calling->id.n > 0);
-    ARENA_SCOPE(arena);
-    struct http_response response = {0};
     sigset_t signals;
-    int signal;
     (void)sigemptyset(&signals);
     (void)sigaddset(&signals, SIGINT);
     (void)sigaddset(&signals, SIGTERM);
     (void)sigaddset(&signals, SIGHUP);
+    return signals;
+}
+
+static void *cancel_on_signal(void *arg)
+{
+    const struct canceller *canceller = arg;
+    ARENA_SCOPE(arena);
+    struct http_response response = {0};
+    sigset_t signals = ending_signals();
+    int signal;
     if (sigwait(&signals, &signal) != 0)
         return NULL;
     (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* a second one ends us at once */
-    struct str target =
-        arena_printf(&arena, "/api/tool-calls/%s/cancel", remote_escape(&arena, calling->id).p);
-    if (calling->session)
-        target = arena_printf(&arena, "%s?session=%s", target.p,
-                              remote_escape(&arena, str_of(calling->session)).p);
-    struct rc rc = http_client_call(calling->canceller, &arena, "POST", target, STR("{}"), CANCEL_MS_MAX,
-                                    &response, NULL);
+    struct rc rc = http_client_call(canceller->client, &arena, "POST", str_of(canceller->target), STR("{}"),
+                                    CANCEL_MS_MAX, &response, NULL);
     if (rc_ok(rc) && response.status < 400)
         return NULL; /* the waiting thread now gets its answer, whichever came first */
-    cli_note("nod: the call %.*s could not be taken back; it may still be waiting", STR_ARG(calling->id));
+    cli_note("nod: the call could not be taken back; it may still be waiting");
     _exit(INTERRUPTED_STATUS);
 }
 
-static struct rc watch_signals(struct calling *calling, struct err *err)
+/* From here on the signals are the thread's. */
+static struct rc watch_signals(const struct calling *calling, struct err *err)
 {
+    static struct canceller canceller;
+    struct arena *arena = &calling->cli->arena;
     pthread_t thread;
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    TRY(remote_client(calling->cli, &calling->canceller, err));
+    sigset_t signals = ending_signals();
+    CHECK(!canceller.client && calling->id.n > 0);
+    struct str target =
+        arena_printf(arena, "/api/tool-calls/%s/cancel%s%s", remote_escape(arena, calling->id).p,
+                     calling->session ? "?session=" : "",
+                     calling->session ? remote_escape(arena, str_of(calling->session)).p : "");
+    canceller.target = heap_new(target.n + 1);
+    memcpy(canceller.target, target.p, target.n);
+    TRY(remote_client(calling->cli, &canceller.client, err));
     if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
-        pthread_create(&thread, NULL, cancel_on_signal, calling) != 0)
+        pthread_create(&thread, NULL, cancel_on_signal, &canceller) != 0)
         return err_set(err, ERR_INTERNAL, "no thread could be started");
     (void)pthread_detach(thread);
     return RC_OK;
@@ -136,6 +148,7 @@ static struct rc ask_until_answered(struct calling *calling, struct reply *ret_r
         query.wait_seconds = calling->told_waiting ? piece_seconds(calling) : 0;
         query.target = arena_printf(&arena, "/api/threads/%s/tool-calls?wait=%lld",
                                     remote_escape(&arena, calling->thread).p, (long long)query.wait_seconds);
+        int64_t from_us = clock_steady_us();
         TRY(insist(calling, &arena, &query, ret_reply, err));
         bool awaiting = str_is(json_text(ret_reply->json, "status"), "awaiting");
         if (!awaiting || time_is_up(calling)) {
@@ -145,6 +158,9 @@ static struct rc ask_until_answered(struct calling *calling, struct reply *ret_r
         if (!calling->told_waiting)
             cli_note("waiting for an answer: nod approve %.*s", STR_ARG(calling->id));
         calling->told_waiting = true;
+        /* A server on its way out answers early: do not press it. */
+        if (query.wait_seconds && clock_steady_us() - from_us < EARLY_US)
+            (void)usleep(EARLY_US);
     }
 }
 
@@ -273,22 +289,18 @@ static struct rc prepare(struct calling *calling, const char **ret_cwd, struct e
 
 struct rc call_command(struct cli *cli, struct err *err)
 {
-    static struct calling the_calling; /* the thread may look at it until the process ends */
-    struct calling *calling = &the_calling;
+    struct calling calling = {.cli = cli};
     struct reply reply;
     const char *cwd;
-    CHECK(!calling->cli); /* one call per process */
-    calling->cli = cli;
-    TRY(prepare(calling, &cwd, err));
-    if (calling->waits) {
-        /* A server that is not there at all is a mistake; one that goes away later is waited for. */
+    TRY(prepare(&calling, &cwd, err));
+    if (calling.waits) /* a server that is not there at all is a mistake; one that goes away is waited for */
         TRY(remote_get(cli, STR("/healthz"), &reply, err));
-        TRY(watch_signals(calling, err));
-    }
-    TRY(find_thread(calling, cwd, err));
-    if (str_empty(calling->thread))
+    TRY(find_thread(&calling, cwd, err));
+    if (str_empty(calling.thread))
         return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
-    TRY(ask_until_answered(calling, &reply, err));
+    if (calling.waits)
+        TRY(watch_signals(&calling, err));
+    TRY(ask_until_answered(&calling, &reply, err));
     if (cli->json)
         remote_print(&reply);
     else

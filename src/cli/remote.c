@@ -59,11 +59,12 @@ static struct rc find_token(struct cli *cli, const char **ret_token, struct err 
         return err_set(err, ERR_UNAUTHENTICATED,
                        "no token for %s: set NOD_TOKEN or --token-file (the one in %s is for this machine)",
                        settings->url, settings->data);
-    struct rc rc = file_read(&cli->arena, settings->token_file, TOKEN_BYTES_MAX, &text, err);
+    struct err why = {0};
+    struct rc rc = file_read(&cli->arena, settings->token_file, TOKEN_BYTES_MAX, &text, &why);
     if (rc.code == ERR_NOT_FOUND && file_from == ORIGIN_DEFAULT)
         return RC_OK;
     if (rc_bad(rc))
-        return err_wrap(err, rc, "the token");
+        return err_set(err, ERR_UNAUTHENTICATED, "the token: %s", why.text);
     text = str_trim(text);
     TRY(check_token(settings->token_file, text, err));
     *ret_token = arena_c(&cli->arena, text);

@@ -255,7 +255,7 @@ static struct rc file_load(struct settings *settings, struct err *err)
     if (rc.code == ERR_NOT_FOUND && !named)
         return RC_OK;
     if (rc_bad(rc))
-        return err_set(err, rc.code, "the configuration file: %s", why.text);
+        return err_set(err, ERR_INVALID, "the configuration file: %s", why.text);
     return file_take(settings, settings->config, text, err);
 }
 

@@ -29,7 +29,8 @@ static void entry(struct buf *buf, struct str term, const char *words, unsigned 
     text_wrap(buf, str_of(words), column, width);
 }
 
-void words_group(struct buf *buf, struct str word, unsigned width)
+/* The commands that begin with `word`; all when it is empty. */
+static void command_entries(struct buf *buf, struct str word, unsigned width)
 {
     for (const struct command *c = commands; c->name; c++) {
         struct str rest;
@@ -38,11 +39,19 @@ void words_group(struct buf *buf, struct str word, unsigned width)
     }
 }
 
+void words_group(struct buf *buf, struct str word, unsigned width)
+{
+    CHECK(command_group(word));
+    buf_printf(buf, "Usage: nod %.*s COMMAND [OPTION...] [OPERAND...]\n\n", STR_ARG(word));
+    command_entries(buf, word, width);
+    buf_printf(buf, "\nnod %.*s COMMAND --help explains one.\n", STR_ARG(word));
+}
+
 void words_all(struct buf *buf, unsigned width)
 {
     buf_puts(buf, "nod stands between AI agents and the world: an agent asks before it uses a tool,\n"
                   "rules answer, or a person nods.\n\nUsage: nod COMMAND [OPTION...] [OPERAND...]\n\n");
-    words_group(buf, STR_NONE, width);
+    command_entries(buf, STR_NONE, width);
     buf_puts(buf, "\nnod COMMAND --help explains one command, nod config shows every setting.\n");
 }
 
