@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct api;
+struct arena;
 struct gate;
 struct http_request;
 struct http_server;
@@ -27,6 +28,8 @@ struct api *api_new(const struct api_options *options);
 void api_free(struct api *api);
 /* The address we listen on: its Host values are ours. */
 void api_add_address(struct api *api, const char *host, int port);
+/* A link that logs one browser in as an admin of this name, once, within minutes. After api_add_address. */
+struct str api_login_link(struct api *api, struct arena *arena, const char *name);
 /* For connection figures; may be NULL. */
 void api_set_server(struct api *api, const struct http_server *server);
 void api_set_ready(struct api *api, bool ready);

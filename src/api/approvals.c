@@ -23,6 +23,7 @@ static void pending_read(struct read *read)
     for (size_t i = 0; i < read->open_count; i++)
         gate_write_pending(&out, &read->arena, &read->open[i]);
     json_close(&out, ']');
+    json_member_u64(&out, "seq", *(const uint64_t *)x->state);
     json_close(&out, '}');
     int64_t took_us = read->took_us + clock_steady_us() - from_us;
     x->api->queries++;
@@ -39,6 +40,10 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
         exchange_fail(x, &err);
         return;
     }
+    /* Taken before the list is read: who follows from here misses nothing that the list does not show. */
+    uint64_t *seq = arena_new(x->arena, uint64_t);
+    *seq = gate_figures(x->gate).last_seq;
+    x->state = seq;
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, session);
     read->thread = arena_str(&read->arena, thread);
@@ -55,6 +60,47 @@ void pending_all(struct exchange *x)
     else
         read_pending(x, x->token->session, STR_NONE);
 }
+
+/* One call, as the list shows it. */
+static void waiting_call_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct open_approval open = {0};
+    bool answered = false;
+    for (size_t i = 0; i < read->event_count; i++) {
+        const struct event *event = &read->events[i];
+        if (event->kind == EVENT_TOOL_CALL)
+            open.call = *event;
+        else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+            open.request = *event;
+        answered = answered || event->kind == EVENT_TOOL_APPROVAL_RESPONSE;
+    }
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct call *calls;
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+    } else if (!open.request.seq || answered || gate_calls_of(read, &calls) == 0) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
+    } else {
+        open.deadline_ms = calls[0].deadline_ms;
+        gate_write_pending(&out, &read->arena, &open);
+        exchange_answer(x, 200, &buf);
+    }
+    read_free(read);
+}
+
+static void pending_show_found(struct exchange *x, const struct session *session)
+{
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, session->id);
+    read->call = arena_str(&read->arena, x->params[1]);
+    read->done = waiting_call_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+void pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
 
 static void pending_session_found(struct exchange *x, const struct session *session)
 {

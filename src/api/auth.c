@@ -51,6 +51,8 @@ void api_add_address(struct api *api, const char *host, int port)
     if (!listed)
         add_host(api, host, port);
 }
+    bool anywhere = str_is(str_of(host), "0.0.0.0") || str_is(str_of(host), "[::]");
+    api->origin = arena_printf(&api->arena, "http://%s:%d", anywhere ? "127.0.0.1" : host, port);
 
 static bool our_host(const struct api *api, struct str host)
 {
@@ -94,6 +96,8 @@ struct rc auth_identify(struct exchange *x, struct err *err)
         return err_set(err, ERR_UNAUTHENTICATED, header.p ? "this token is not known or was revoked"
                                                           : "send Authorization: Bearer TOKEN");
     return RC_OK;
+    if (!header.p && http_header(x->http, "cookie").p)
+        return login_identify(x, err);
 }
 
 bool auth_may_see(const struct token *token, const struct session *session)

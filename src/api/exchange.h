@@ -3,12 +3,23 @@
 #define API_EXCHANGE_H
 
 #include "api/api.h"
+#include "base/digest.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "gate/gate.h"
 #include "http/http.h"
 
 enum { PARAMS_MAX = 2, HOSTS_MAX = 32 };
+enum { LOGIN_CODES_MAX = 16, LOGIN_NAME_BYTES = 64, LOGIN_MINUTES = 10, LOGIN_DAYS = 30 };
+
+/* A link that lets one browser in; see login.c. */
+struct login_code {
+    struct digest digest;
+    enum role role;
+    char name[LOGIN_NAME_BYTES];
+    int64_t expires_ms; /* 0: none */
+};
 
 struct api {
     struct gate *gate;
@@ -18,6 +29,9 @@ struct api {
     struct arena arena;
     struct str hosts[HOSTS_MAX];
     size_t host_count;
+    struct str origin;   /* where a browser on this machine finds us */
+    struct login_code codes[LOGIN_CODES_MAX];
+    size_t named_host_count; /* the first of them, which the configuration names: a proxy may speak TLS there */
     uint64_t answers[6]; /* by hundreds of the status */
     uint64_t query_us, queries;
 };
@@ -49,6 +63,7 @@ struct exchange {
     const struct route *route;
     const struct token *token;    /* NULL on open routes */
     struct str actor, token_id;   /* copies that outlive a revocation */
+    bool by_page;                 /* identified by cookie and key, not by a bearer token */
     struct str params[PARAMS_MAX];
     const struct json *body;      /* an object, or NULL */
     struct session_want want;
@@ -60,6 +75,8 @@ struct exchange {
 /* Who is it, may it speak to us at all. The token goes into x. */
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err);
 struct rc auth_identify(struct exchange *x, struct err *err);
+/* The same for a browser that logged in with a link. */
+struct rc login_identify(struct exchange *x, struct err *err);
 /* Whether this token may see this session. */
 bool auth_may_see(const struct token *token, const struct session *session);
 
@@ -87,6 +104,10 @@ void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct
 struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
 struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);
 
+/* The files of the page are outside the table: they are no part of the API. */
+bool page_has(const struct http_request *http);
+void page_answer(struct exchange *x);
+
 /* The way of a request; `token` is given when whoever asks was identified before (a WebSocket). */
 void api_dispatch(struct api *api, struct http_request *http, const struct token *token);
 
@@ -96,7 +117,8 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
     X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \
     X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \
     X(tokens_create) X(tokens_list) X(tokens_revoke) X(tokens_self) X(openapi_show) X(metrics_show)       \
-    X(health_show) X(ready_show) X(ping)
+    X(health_show) X(ready_show) X(ping) X(login) X(logout) X(logins_create) X(audit_read)   \
+    X(pending_show)
 #define X(name) void name(struct exchange *x);
 HANDLERS(X)
 #undef X

@@ -42,6 +42,8 @@ static const struct route routes[] = {
      "What waits in one session", "limit", NULL, 200, "PendingList"},
     {"GET", "/api/threads/:thread/approvals/pending", SEERS, BODY_NONE, pending_thread,
      "What waits in one thread", "limit", NULL, 200, "PendingList"},
+    {"GET", "/api/sessions/:session/approvals/:call", SEERS, BODY_NONE, pending_show,
+     "One call that waits", "", NULL, 200, "Pending"},
     {"POST", "/api/sessions/:session/approvals/:call", PEOPLE, BODY_OBJECT, decide_session,
      "Answer a call", "", "Decision", 200, "DecisionAnswer"},
     {"POST", "/api/threads/:thread/approvals/:call", PEOPLE, BODY_OBJECT, decide_thread,
@@ -56,6 +58,15 @@ static const struct route routes[] = {
     {"GET", "/api/tokens", ADMINS, BODY_NONE, tokens_list, "All tokens", "", NULL, 200, "TokenList"},
     {"DELETE", "/api/tokens/:token", ADMINS, BODY_NONE, tokens_revoke,
      "Revoke a token at once", "", NULL, 200, "Token"},
+    {"POST", "/api/logins", ADMINS, BODY_OPTIONAL, logins_create,
+     "Make a link that logs one browser in, once", "", "LoginSettings", 201, "LoginLink"},
+    {"POST", "/api/login", ANYONE, BODY_OBJECT, login,
+     "Trade a link's code for a device's token: a cookie and a key", "", "Login", 200, "LoginAnswer"},
+    {"POST", "/api/logout", SEERS, BODY_OPTIONAL, logout,
+     "Revoke the device's own token", "", NULL, 200, "Nothing"},
+    {"GET", "/api/audit", ROLE_ADMIN | ROLE_APPROVER | ROLE_VIEWER, BODY_NONE, audit_read,
+     "Every decision, newest first; format=json, csv or jsonl",
+     "limit before since until session tool actor decision by text format", NULL, 200, "AuditPage"},
     {"GET", "/api/me", SEERS, BODY_NONE, tokens_self, "Who this token is", "", NULL, 200, "Token"},
     {"POST", "/api/ping", SEERS, BODY_OPTIONAL, ping,
      "Answer at once; a yardstick for load tests", "", NULL, 200, "Pong"},
@@ -225,6 +236,10 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
     x->gate = api->gate;
     x->http = http;
     x->arena = &http->arena;
+    if (page_has(http) && rc_ok(auth_check_origin(api, http, &err))) {
+        page_answer(x);
+        return;
+    }
     if (rc_bad(prepare(x, token, &err)))
         exchange_fail(x, &err);
     else if (!api->ready && x->route->roles != ANYONE)

@@ -176,6 +176,7 @@ struct gate_figures {
     uint64_t response_ms_sum;
     struct store_figures store;
 };
+    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
 extern const int64_t gate_bucket_ms[GATE_BUCKETS];
 struct gate_figures gate_figures(const struct gate *gate);
 /* Whether calls can be kept right now. */

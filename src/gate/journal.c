@@ -62,6 +62,7 @@ struct gate_figures gate_figures(const struct gate *gate)
     figures.watchers = gate->watcher_count;
     figures.sessions_cached = gate->sessions.count;
     figures.tokens = gate->tokens_by_hash.count;
+    figures.last_seq = store_last_seq(gate->store);
     figures.store = store_figures(gate->store);
     return figures;
 }

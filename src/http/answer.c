@@ -122,7 +122,9 @@ static void put_head(struct http_server *server, const struct answer *answer, bo
     buf_clear(head);
     buf_put(head, http_status_line(answer->status));
     buf_put(head, date_line(server));
-    buf_put(head, STR("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"));
+    buf_put(head, STR("X-Content-Type-Options: nosniff\r\n"));
+    if (!str_starts(answer->headers, STR("Cache-Control:")))
+        buf_put(head, STR("Cache-Control: no-store\r\n"));
     if (has_content(answer->status)) {
         buf_put(head, STR("Content-Length: "));
         buf_u64(head, answer->body.n);

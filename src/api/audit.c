@@ -1,0 +1,492 @@
+/* Every decision that was ever made, newest first: who, when, what, by which rule or hand.
+ *
+ * 1. A record stands where its call was made. The log is read backwards in windows of seq, which has no gaps;
+ *    what a window says of an answer is kept until the call it belongs to comes by.
+ * 2. A page that does not begin at the end of the log may have passed an answer by: those calls are read
+ *    one by one.
+ * 3. One request looks at a bounded stretch of the log and says where the next begins.
+ */
+#include "api/exchange.h"
+
+#include "base/map.h"
+#include "base/stamp.h"
+#include "io/clock.h"
+
+#include <stdlib.h>
+
+enum {
+    WINDOW_EVENTS = LIMIT_PAGE_EVENTS,
+    SCAN_EVENTS = 100000,  /* of the log, in one request */
+    RECORDS_MAX = 10000,
+    ABOUT_BYTES = 240,
+};
+
+struct record {
+    uint64_t seq;
+    int64_t called_ms, decided_ms;
+    struct str session, thread, call, tool, about, agent;
+    struct str actor, rule, source, why, feedback;
+    const char *outcome, *decision, *by;
+    bool edited, asked;
+    struct record *next;
+};
+
+enum audit_format { FORMAT_JSON, FORMAT_CSV, FORMAT_LINES };
+
+struct audit {
+    struct exchange *x;
+    struct arena *arena;
+    struct str session, tool, actor, decision, by, text;
+    int64_t since_ms, until_ms;
+    uint64_t limit, before;
+    enum audit_format format;
+    uint64_t high, scanned;       /* what is to be looked at next ends here */
+    struct read **pieces;         /* of the window, ascending */
+    size_t piece_count;
+    struct map answers;           /* "session\ncall" → struct event */
+    struct record *first, *last;
+    struct record *unsure;        /* the next one whose answer may lie behind `before` */
+    size_t count;
+    bool ended;                   /* nothing older is wanted */
+};
+
+/* ---- one call as a record ---- */
+
+static struct str key_of(struct arena *arena, const struct event *event)
+{
+    return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
+}
+
+/* What the call is about: the telling part of its input. */
+static struct str about(struct arena *arena, struct str input)
+{
+    static const char *const fields[] = {"command", "file_path", "notebook_path", "path", "url", "pattern", "description"};
+    ARENA_SCOPE(scratch);
+    const struct json *object = NULL;
+    struct str text = input;
+    if (rc_ok(json_parse(&scratch, input, &object, NULL)))
+        for (size_t i = sizeof fields / sizeof *fields; i-- > 0;)
+            if (!str_empty(json_text(object, fields[i])))
+                text = json_text(object, fields[i]);
+    size_t n = text.n < ABOUT_BYTES ? text.n : ABOUT_BYTES;
+    while (n < text.n && n > 0 && ((unsigned char)text.p[n] & 0xc0) == 0x80)
+        n--;
+    return n < text.n ? arena_printf(arena, "%.*s…", (int)n, text.p) : arena_str(arena, text);
+}
+
+static const char *by_whom(const struct call *call)
+{
+    if (call->status == CALL_AWAITING)
+        return NULL;
+    if (call->by_policy)
+        return "rule";
+    if (call->decision == DECISION_TIMEOUT)
+        return "timeout";
+    return call->decision == DECISION_CANCELLED ? "agent" : "person";
+}
+
+static const char *outcome_of(const struct call *call)
+{
+    if (call->status == CALL_AWAITING)
+        return "awaiting";
+    if (call_allowed(call))
+        return "allowed";
+    return call->decision == DECISION_NONE ? call_status_name(call->status)
+           : call->decision == DECISION_DENY ? "denied"
+           : call->decision == DECISION_ABORT ? "aborted"
+           : call->decision == DECISION_TIMEOUT ? "timed_out" : "cancelled";
+}
+
+static void fill_decision(struct arena *arena, struct record *record, const struct call *call)
+{
+    record->outcome = outcome_of(call);
+    record->by = by_whom(call);
+    record->asked = !call->by_policy;
+    record->decision = call->decision == DECISION_NONE ? NULL : decision_name(call->decision);
+    record->decided_ms = call->status == CALL_AWAITING ? 0 : call->by_policy ? call->called_ms : call->decided_ms;
+    record->actor = arena_str(arena, call->by_policy ? STR("policy") : call->actor);
+    record->feedback = arena_str(arena, call->feedback);
+    record->edited = !str_empty(call->updated_input);
+}
+
+static struct record *make_record(struct audit *audit, const struct event *event, const struct event *answer)
+{
+    ARENA_SCOPE(scratch);
+    struct call call = {0};
+    struct record *record = arena_new(audit->arena, struct record);
+    call_apply(&scratch, &call, event);
+    if (answer)
+        call_apply(&scratch, &call, answer);
+    *record = (struct record){
+        .seq = event->seq,
+        .called_ms = event->at_ms,
+        .session = arena_str(audit->arena, event->session),
+        .thread = arena_str(audit->arena, event->thread),
+        .call = arena_str(audit->arena, event->call),
+        .tool = arena_str(audit->arena, call.name),
+        .about = about(audit->arena, call.input),
+        .agent = arena_str(audit->arena, event->actor),
+        .rule = arena_str(audit->arena, call.rule),
+        .source = arena_str(audit->arena, call.source),
+        .why = arena_str(audit->arena, call.why),
+    };
+    fill_decision(audit->arena, record, &call);
+    return record;
+}
+
+/* ---- what is wanted ---- */
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool holds(struct str text, struct str part)
+{
+    for (size_t at = 0; at + part.n <= text.n; at++) {
+        size_t i = 0;
+        while (i < part.n && lower(text.p[at + i]) == lower(part.p[i]))
+            i++;
+        if (i == part.n)
+            return true;
+    }
+    return false;
+}
+
+static bool call_wanted(const struct audit *audit, const struct event *event)
+{
+    return event->at_ms >= audit->since_ms && event->at_ms <= audit->until_ms &&
+           (str_empty(audit->text) || holds(event->data, audit->text) || holds(event->actor, audit->text));
+}
+
+static bool record_wanted(const struct audit *audit, const struct record *record)
+{
+    struct str decision = str_of(record->decision), outcome = str_of(record->outcome);
+    return (str_empty(audit->tool) || str_eq(audit->tool, record->tool)) &&
+           (str_empty(audit->actor) || holds(record->actor, audit->actor)) &&
+           (str_empty(audit->by) || str_is(audit->by, record->by)) &&
+           (str_empty(audit->decision) || str_eq(audit->decision, decision) || str_eq(audit->decision, outcome));
+}
+
+static void add_record(struct audit *audit, struct record *record)
+{
+    if (audit->last)
+        audit->last->next = record;
+    else
+        audit->first = record;
+    audit->last = record;
+    audit->count++;
+}
+
+/* ---- writing ---- */
+
+static void put_record(struct json_out *out, const struct record *r)
+{
+    json_open(out, '{');
+    json_member_u64(out, "seq", r->seq);
+    json_member_time(out, "at", r->called_ms);
+    json_member(out, "sessionId", r->session);
+    json_member(out, "threadId", r->thread);
+    json_member(out, "toolCallId", r->call);
+    json_member(out, "tool", r->tool);
+    json_member(out, "about", r->about);
+    json_member(out, "agent", r->agent);
+    json_member(out, "outcome", str_of(r->outcome));
+    json_member(out, "decision", str_of(r->decision));
+    json_member(out, "by", str_of(r->by));
+    json_member_bool(out, "asked", r->asked);
+    json_member(out, "actor", r->actor);
+    json_member(out, "rule", r->rule);
+    json_member(out, "source", r->source);
+    json_member(out, "why", r->why);
+    json_member(out, "feedback", r->feedback);
+    json_member_bool(out, "edited", r->edited);
+    if (r->decided_ms) {
+        json_member_time(out, "decidedAt", r->decided_ms);
+        json_member_i64(out, "answerMs", r->decided_ms - r->called_ms);
+    }
+    json_close(out, '}');
+}
+
+/* A cell that a spreadsheet would take for a formula is marked as text. */
+static void put_cell(struct buf *buf, struct str text, char end)
+{
+    buf_putc(buf, '"');
+    if (text.n && memchr("=+-@\t\r", text.p[0], 6))
+        buf_putc(buf, '\'');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"')
+            buf_putc(buf, '"');
+        buf_putc(buf, text.p[i]);
+    }
+    buf_putc(buf, '"');
+    buf_puts(buf, end == '\n' ? "\r\n" : ",");
+}
+
+static void put_row(struct buf *buf, const struct record *r)
+{
+    char called[STAMP_BYTES], decided[STAMP_BYTES] = "";
+    stamp_format(r->called_ms, called);
+    if (r->decided_ms)
+        stamp_format(r->decided_ms, decided);
+    buf_u64(buf, r->seq);
+    buf_putc(buf, ',');
+    const struct str cells[] = {str_of(called), r->session, r->call, r->tool, r->about, r->agent,
+                                str_of(r->outcome), str_of(r->decision), str_of(r->by), r->actor, r->rule,
+                                r->why, r->feedback};
+    for (size_t i = 0; i < sizeof cells / sizeof *cells; i++)
+        put_cell(buf, cells[i], ',');
+    put_cell(buf, str_of(decided), ',');
+    if (r->decided_ms)
+        buf_i64(buf, r->decided_ms - r->called_ms);
+    buf_puts(buf, "\r\n");
+}
+
+static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
+{
+    struct json_out out = json_out(buf);
+    if (audit->format == FORMAT_CSV)
+        buf_puts(buf, "seq,at,session,call,tool,about,agent,outcome,decision,by,actor,rule,why,feedback,"
+                      "decided_at,answer_ms\r\n");
+    if (audit->format == FORMAT_JSON) {
+        json_open(&out, '{');
+        json_key(&out, "records");
+        json_open(&out, '[');
+    }
+    for (const struct record *r = audit->first; r; r = r->next) {
+        if (!record_wanted(audit, r))
+            continue;
+        if (audit->format == FORMAT_CSV) {
+            put_row(buf, r);
+        } else {
+            put_record(&out, r);
+            if (audit->format == FORMAT_LINES) {
+                buf_putc(buf, '\n');
+                out.comma = false;
+            }
+        }
+    }
+    if (audit->format == FORMAT_JSON) {
+        json_close(&out, ']');
+        if (next)
+            json_member_u64(&out, "next", next);
+        json_close(&out, '}');
+    }
+}
+
+static void finish(struct audit *audit)
+{
+    static const struct str types[] = {STR("application/json"), STR("text/csv; charset=utf-8; header=present"),
+                                       STR("application/x-ndjson")};
+    struct exchange *x = audit->x;
+    bool full = audit->count >= audit->limit && audit->last;
+    uint64_t next = full ? audit->last->seq : audit->ended || audit->high == 0 ? 0 : audit->high + 1;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    put_page(&buf, audit, next);
+    map_done(&audit->answers);
+    if (audit->format == FORMAT_JSON || buf.over) {
+        exchange_answer(x, 200, &buf);
+        return;
+    }
+    struct str headers = arena_printf(x->arena, "Nod-Next: %llu\r\nContent-Disposition: attachment; "
+                                      "filename=\"nod-log.%s\"\r\n", (unsigned long long)next,
+                                      audit->format == FORMAT_CSV ? "csv" : "jsonl");
+    x->api->answers[2]++;
+    http_answer(x->http, 200, types[audit->format], headers, buf_str(&buf));
+}
+
+/* ---- answers that may lie behind the page ---- */
+
+static void settle_next(struct audit *audit);
+
+static void call_settled(struct read *read)
+{
+    struct audit *audit = read->arg;
+    struct record *record = audit->unsure;
+    struct call *calls;
+    if (read->err.code == ERR_OK && gate_calls_of(read, &calls) == 1)
+        fill_decision(audit->arena, record, &calls[0]);
+    read_free(read);
+    audit->unsure = record->next;
+    settle_next(audit);
+}
+
+static void settle_next(struct audit *audit)
+{
+    while (audit->unsure && (!audit->before || audit->unsure->by))
+        audit->unsure = audit->unsure->next;
+    if (!audit->unsure) {
+        finish(audit);
+        return;
+    }
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, audit->unsure->session);
+    read->call = arena_str(&read->arena, audit->unsure->call);
+    read->done = call_settled;
+    read->arg = audit;
+    gate_read(audit->x->gate, read);
+}
+
+/* ---- windows ---- */
+
+static void next_window(struct audit *audit);
+
+static void take_event(struct audit *audit, const struct event *event)
+{
+    struct event *answer;
+    if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
+        answer = arena_new(audit->arena, struct event);
+        *answer = event_copy(audit->arena, event);
+        (void)map_put(&audit->answers, key_of(audit->arena, event), answer);
+        return;
+    }
+    answer = map_take(&audit->answers, key_of(audit->arena, event));
+    if (event->at_ms < audit->since_ms)
+        audit->ended = true;
+    if (!call_wanted(audit, event))
+        return;
+    struct record *record = make_record(audit, event, answer);
+    /* What may still turn out to be answered is looked at again when that is known. */
+    if ((audit->before && !record->by) || record_wanted(audit, record))
+        add_record(audit, record);
+}
+
+static void take_window(struct audit *audit)
+{
+    for (size_t p = audit->piece_count; p-- > 0;) {
+        const struct read *read = audit->pieces[p];
+        for (size_t i = read->event_count; i-- > 0;)
+            if (read->events[i].seq <= audit->high && audit->count < audit->limit)
+                take_event(audit, &read->events[i]);
+    }
+}
+
+static void drop_window(struct audit *audit)
+{
+    for (size_t p = 0; p < audit->piece_count; p++)
+        read_free(audit->pieces[p]);
+    free(audit->pieces);
+    audit->pieces = NULL;
+    audit->piece_count = 0;
+}
+
+static uint64_t window_low(const struct audit *audit)
+{
+    return audit->high > WINDOW_EVENTS ? audit->high - WINDOW_EVENTS : 0;
+}
+
+static void read_piece(struct audit *audit, uint64_t after);
+
+static void piece_read(struct read *read)
+{
+    struct audit *audit = read->arg;
+    uint64_t low = window_low(audit);
+    audit->pieces = heap_grow(audit->pieces, (audit->piece_count + 1) * sizeof *audit->pieces);
+    audit->pieces[audit->piece_count++] = read;
+    if (read->err.code != ERR_OK) {
+        struct err err = read->err;
+        drop_window(audit);
+        map_done(&audit->answers);
+        exchange_fail(audit->x, &err);
+        return;
+    }
+    /* Large events come in several pieces. */
+    if (read->covered < audit->high && read->event_count) {
+        read_piece(audit, read->covered);
+        return;
+    }
+    take_window(audit);
+    drop_window(audit);
+    audit->scanned += audit->high - low;
+    audit->high = low;
+    next_window(audit);
+}
+
+static void read_piece(struct audit *audit, uint64_t after)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, audit->session);
+    read->kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE;
+    read->after = after;
+    read->limit = WINDOW_EVENTS;
+    read->done = piece_read;
+    read->arg = audit;
+    gate_read(audit->x->gate, read);
+}
+
+static void next_window(struct audit *audit)
+{
+    bool enough = audit->ended || audit->count >= audit->limit || audit->scanned >= SCAN_EVENTS;
+    if (audit->high > 0 && !enough) {
+        read_piece(audit, window_low(audit));
+        return;
+    }
+    audit->unsure = audit->first;
+    settle_next(audit);
+}
+
+/* ---- the route ---- */
+
+static struct rc read_time(struct exchange *x, const char *name, int64_t *ret_ms, struct err *err)
+{
+    struct str text = STR_NONE;
+    TRY(query_text(x, name, &text, err));
+    if (text.p && !stamp_parse(text, ret_ms))
+        return err_set(err, ERR_INVALID, "%s= must be a time like 2026-01-31T12:00:00.000Z", name);
+    return RC_OK;
+}
+
+static struct rc read_audit(struct exchange *x, struct audit *audit, struct err *err)
+{
+    struct str format = STR("json");
+    TRY(query_u64(x, "limit", RECORDS_MAX, &audit->limit, err));
+    TRY(query_u64(x, "before", INT64_MAX, &audit->before, err));
+    TRY(read_time(x, "since", &audit->since_ms, err));
+    TRY(read_time(x, "until", &audit->until_ms, err));
+    TRY(query_text(x, "session", &audit->session, err));
+    TRY(query_text(x, "tool", &audit->tool, err));
+    TRY(query_text(x, "actor", &audit->actor, err));
+    TRY(query_text(x, "decision", &audit->decision, err));
+    TRY(query_text(x, "by", &audit->by, err));
+    TRY(query_text(x, "text", &audit->text, err));
+    TRY(query_text(x, "format", &format, err));
+    if (str_is(format, "csv"))
+        audit->format = FORMAT_CSV;
+    else if (str_is(format, "jsonl"))
+        audit->format = FORMAT_LINES;
+    else if (!str_is(format, "json"))
+        return err_set(err, ERR_INVALID, "format= must be json, csv or jsonl");
+    return RC_OK;
+}
+
+static void start(struct audit *audit)
+{
+    uint64_t last = gate_figures(audit->x->gate).last_seq;
+    audit->high = last;
+    if (audit->before && audit->before <= last)
+        audit->high = audit->before - 1;
+    else
+        audit->before = 0;
+    next_window(audit);
+}
+
+static void audit_session_found(struct exchange *x, const struct session *session)
+{
+    (void)session;
+    start(x->state);
+}
+
+void audit_read(struct exchange *x)
+{
+    struct audit *audit = arena_new(x->arena, struct audit);
+    struct err err;
+    *audit = (struct audit){.x = x, .arena = x->arena, .limit = 100, .until_ms = INT64_MAX};
+    x->state = audit;
+    if (rc_bad(read_audit(x, audit, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (str_empty(audit->session))
+        audit->session = x->token->session;
+    if (!str_empty(audit->session))
+        exchange_with_session(x, audit->session, audit_session_found);
+    else
+        start(audit);
+}

@@ -1,0 +1,236 @@
+/* How a person's browser gets in, and out.
+ *
+ *  1. An admin (the start of the server, or `nod login`) makes a link. It holds a code that is good once and
+ *     for minutes, behind a '#', so that no proxy, log or preview of the link ever sees it.
+ *  2. The page trades the code for a token of its own: a device that is listed and can be revoked.
+ *  3. The token's secret is cut in two. One half is a cookie that no script can read; the other is the
+ *     page's, kept by its origin and sent as the header Nod-Key. A cookie goes to every port of a host, so a
+ *     program an agent started there may see it: alone it opens nothing. Neither does what a script could
+ *     take from the page. And a form or an image of another site cannot send the header.
+ *  4. Codes live in memory: a restart forgets them.
+ */
+#include "api/exchange.h"
+
+#include "io/clock.h"
+
+#include <stdio.h>
+
+enum { COOKIE_CHARS = 30, DEVICE_BYTES_MAX = 60, DAY_S = 86400 };
+
+/* ---- codes ---- */
+
+static struct login_code *code_slot(struct api *api)
+{
+    struct login_code *oldest = &api->codes[0];
+    for (size_t i = 0; i < LOGIN_CODES_MAX; i++)
+        if (api->codes[i].expires_ms < oldest->expires_ms)
+            oldest = &api->codes[i];
+    return oldest;
+}
+
+static void make_code(struct api *api, struct str name, enum role role, char secret[ID_SECRET_BYTES])
+{
+    struct login_code *code = code_slot(api);
+    CHECK(name.n < sizeof code->name);
+    id_secret(secret);
+    *code = (struct login_code){
+        .digest = digest_of(str_of(secret)),
+        .role = role,
+        .expires_ms = clock_wall_ms() + (int64_t)LOGIN_MINUTES * 60 * 1000,
+    };
+    if (name.n)
+        memcpy(code->name, name.p, name.n);
+}
+
+/* A code that is taken is gone, whatever comes of it. */
+static bool take_code(struct api *api, struct str secret, struct login_code *ret_code)
+{
+    struct digest digest = digest_of(secret);
+    for (size_t i = 0; i < LOGIN_CODES_MAX; i++) {
+        struct login_code *code = &api->codes[i];
+        if (code->expires_ms <= clock_wall_ms() || !digest_eq(&code->digest, &digest))
+            continue;
+        *ret_code = *code;
+        *code = (struct login_code){0};
+        return true;
+    }
+    return false;
+}
+
+struct str api_login_link(struct api *api, struct arena *arena, const char *name)
+{
+    char secret[ID_SECRET_BYTES];
+    struct str who = str_of(name);
+    make_code(api, who.n && who.n < LOGIN_NAME_BYTES ? who : STR("admin"), ROLE_ADMIN, secret);
+    return arena_printf(arena, "%.*s/#login=%s", STR_ARG(api->origin), secret);
+}
+
+void logins_create(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct str name = STR_NONE, role_text = STR("admin");
+    char secret[ID_SECRET_BYTES];
+    struct err err;
+    if (rc_bad(json_want_str(x->body, "name", LOGIN_NAME_BYTES - 1, &name, &err)) ||
+        rc_bad(json_want_str(x->body, "role", LIMIT_NAME_BYTES, &role_text, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    enum role role = role_parse(role_text);
+    if (role == ROLE_NONE || role == ROLE_AGENT) {
+        exchange_error(x, ERR_INVALID, "\"role\" must be admin, approver or viewer");
+        return;
+    }
+    if (str_empty(name))
+        name = str_sub(x->actor, 0, x->actor.n < LOGIN_NAME_BYTES ? x->actor.n : 0);
+    make_code(x->api, name, role, secret);
+    json_open(&out, '{');
+    json_member(&out, "url", arena_printf(x->arena, "%.*s/#login=%s", STR_ARG(x->api->origin), secret));
+    json_member(&out, "path", arena_printf(x->arena, "/#login=%s", secret));
+    json_member(&out, "role", str_of(role_name(role)));
+    json_member_time(&out, "expiresAt", clock_wall_ms() + (int64_t)LOGIN_MINUTES * 60 * 1000);
+    json_close(&out, '}');
+    exchange_answer(x, 201, &buf);
+}
+
+/* ---- the cookie ---- */
+
+/* Cookies know no ports: two servers of one host need two names. */
+static struct str cookie_name(const struct exchange *x)
+{
+    struct str host = http_header(x->http, "host");
+    size_t at = host.n;
+    while (at > 0 && host.p[at - 1] >= '0' && host.p[at - 1] <= '9')
+        at--;
+    bool port = at > 0 && at < host.n && host.p[at - 1] == ':';
+    return port ? arena_printf(x->arena, "nod_%.*s", (int)(host.n - at), host.p + at) : STR("nod");
+}
+
+static struct str cookie_value(const struct exchange *x)
+{
+    struct str left = http_header(x->http, "cookie");
+    struct str wanted = cookie_name(x);
+    while (left.n) {
+        struct str value;
+        struct str name = str_cut(str_trim(str_cut(left, ';', &left)), '=', &value);
+        if (str_eq(name, wanted))
+            return value;
+    }
+    return STR_NONE;
+}
+
+static struct str cookie_line(const struct exchange *x, struct str value, int max_age_s)
+{
+    /* Behind a proxy that speaks TLS the cookie stays there. */
+    bool secure = str_starts(http_header(x->http, "origin"), STR("https://"));
+    struct str name = cookie_name(x);
+    return arena_printf(x->arena, "Set-Cookie: %.*s=%.*s; Path=/; Max-Age=%d; HttpOnly; SameSite=Strict%s\r\n",
+                        STR_ARG(name), STR_ARG(value), max_age_s, secure ? "; Secure" : "");
+}
+
+struct rc login_identify(struct exchange *x, struct err *err)
+{
+    struct str half = cookie_value(x), key = http_header(x->http, "nod-key");
+    bool changes = !str_is(x->http->method, "GET") && !str_is(x->http->method, "HEAD");
+    if (half.n != COOKIE_CHARS || str_empty(key) || key.n >= ID_SECRET_BYTES)
+        return err_set(err, ERR_UNAUTHENTICATED, "send Authorization: Bearer TOKEN, or log in with a link");
+    /* Whose they are was checked before; here one of them must be there. */
+    if (changes && !http_header(x->http, "origin").p && !http_header(x->http, "sec-fetch-site").p)
+        return err_set(err, ERR_FORBIDDEN, "a browser that changes something says where it comes from");
+    struct str secret = arena_printf(x->arena, "%.*s%.*s", STR_ARG(half), STR_ARG(key));
+    const struct token *token = gate_token(x->gate, secret);
+    if (!token || clock_wall_ms() - token->created_ms > (int64_t)LOGIN_DAYS * DAY_S * 1000)
+        return err_set(err, ERR_UNAUTHENTICATED, "this device is logged out; `nod login` makes a new link");
+    x->token = token;
+    x->by_page = true;
+    return RC_OK;
+}
+
+/* ---- in ---- */
+
+/* It will stand beside what this device decides. */
+static bool plain(struct str words)
+{
+    for (size_t i = 0; i < words.n; i++)
+        if (words.p[i] < ' ' || words.p[i] > '~')
+            return false;
+    return words.n > 0;
+}
+
+static void logged_in(struct token_change *change)
+{
+    struct exchange *x = change->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (change->err.code != ERR_OK) {
+        exchange_fail(x, &change->err);
+        return;
+    }
+    struct str secret = str_of(change->secret);
+    CHECK(secret.n > COOKIE_CHARS);
+    json_open(&out, '{');
+    json_member(&out, "key", str_sub(secret, COOKIE_CHARS, secret.n));
+    json_member(&out, "id", change->id);
+    json_member(&out, "name", change->name);
+    json_member(&out, "role", str_of(role_name(change->role)));
+    json_close(&out, '}');
+    x->api->answers[2]++;
+    http_answer(x->http, 200, STR("application/json"),
+                cookie_line(x, str_sub(secret, 0, COOKIE_CHARS), LOGIN_DAYS * DAY_S), buf_str(&buf));
+}
+
+void login(struct exchange *x)
+{
+    struct str once = STR_NONE, device = STR("a browser");
+    struct login_code code;
+    struct err err;
+    if (rc_bad(json_want_str(x->body, "once", ID_SECRET_BYTES, &once, &err)) ||
+        rc_bad(json_want_str(x->body, "device", DEVICE_BYTES_MAX, &device, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!plain(device)) {
+        exchange_error(x, ERR_INVALID, "\"device\" must be plain words");
+        return;
+    }
+    if (!take_code(x->api, once, &code)) {
+        exchange_error(x, ERR_UNAUTHENTICATED, "this link was used or is too old; `nod login` makes a new one");
+        return;
+    }
+    struct token_change *change = arena_new(x->arena, struct token_change);
+    *change = (struct token_change){
+        .arena = x->arena,
+        .name = arena_printf(x->arena, "%s, %.*s", code.name, STR_ARG(device)),
+        .role = code.role,
+        .actor = arena_str(x->arena, str_of(code.name)),
+        .done = logged_in,
+        .arg = x,
+    };
+    gate_change_token(x->gate, change);
+}
+
+/* ---- out ---- */
+
+static void logged_out(struct token_change *change)
+{
+    struct exchange *x = change->arg;
+    if (change->err.code != ERR_OK) {
+        exchange_fail(x, &change->err);
+        return;
+    }
+    x->api->answers[2]++;
+    http_answer(x->http, 200, STR("application/json"), cookie_line(x, STR(""), 0), STR("{}"));
+}
+
+void logout(struct exchange *x)
+{
+    if (!x->by_page) {
+        exchange_error(x, ERR_INVALID, "this token did not log in with a link; revoke it instead");
+        return;
+    }
+    struct token_change *change = arena_new(x->arena, struct token_change);
+    *change = (struct token_change){.arena = x->arena, .id = x->token_id, .actor = x->actor,
+                                    .done = logged_out, .arg = x};
+    gate_change_token(x->gate, change);
+}

@@ -1,0 +1,2 @@
+import { render } from "preact";
+render(<p>Nod</p>, document.getElementById("app")!);
