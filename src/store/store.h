@@ -75,10 +75,12 @@ struct event *append_event(struct append *append, struct event event);
 
 /* ---- reads ---- */
 enum read_kind {
-    READ_EVENTS,   /* by scope, `after` a seq, ascending, at most `limit` */
+    READ_EVENTS,   /* by scope, `after` a seq, ascending; a page: at most `limit`, at most some MiB */
     READ_CALL,     /* the events of call `call`: in `session`, or in all sessions when that is empty */
-    READ_OPEN,     /* calls that were asked and not answered, oldest first, by scope */
-    READ_SESSIONS, /* sessions by last event, newest first: their SESSION_CHANGED events; `before` a seq (0: all) */
+    READ_OPEN,     /* calls that were asked and not answered, oldest first, by scope; all, or `limit` of
+                      those asked `after` a seq */
+    READ_SESSIONS, /* sessions by last event, newest first: their SESSION_CHANGED events; a page of `limit`
+                      sessions whose last event is `before` a seq (0: all) */
     READ_SESSION,  /* the SESSION_CHANGED events of `session` */
     READ_TOKENS,   /* the TOKEN_CHANGED events */
 };
@@ -105,7 +107,8 @@ struct read {
     size_t event_count;
     struct open_approval *open;
     size_t open_count;
-    uint64_t covered;      /* READ_EVENTS: everything of the scope up to this seq has been returned */
+    uint64_t covered;      /* READ_EVENTS, READ_OPEN: everything of the scope up to this seq has been
+                              returned. READ_SESSIONS: `before` of the next page, 0: this was the last */
     int64_t took_us;       /* in the backend */
 
     void (*done)(struct read *read);
@@ -120,6 +123,7 @@ void read_free(struct read *read);
 struct store_options {
     const char *url;       /* "sqlite:/path/to/nod.db" */
     unsigned readers;      /* threads; 0 means 2 */
+    /* The events live as long as the call. A read may have answered with some of them before. */
     void (*follow)(void *arg, const struct event *events, size_t count);
     void *arg;
 };
@@ -136,7 +140,8 @@ struct store_figures {
 /* Opens (or creates) what `url` names, checks version and integrity, and starts the threads. */
 struct rc store_open(struct loop *loop, const struct store_options *options, struct store **ret_store,
                      struct err *err);
-/* Commits what was handed over, stops the threads; every append and read has been given back. */
+/* Commits what was handed over, stops the threads; every append and read has been given back. Runs the
+ * callbacks itself; what they hand over in turn fails. */
 void store_close(struct store *store);
 
 void store_append(struct store *store, struct append *append);
