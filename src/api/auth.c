@@ -22,6 +22,7 @@ struct api *api_new(const struct api_options *options)
             api->hosts[api->host_count++] = arena_str(&api->arena, str_sub(left, 0, end));
         left = str_sub(left, end < left.n ? end + 1 : end, left.n);
     }
+    api->named_host_count = api->host_count;
     return api;
 }
 
@@ -50,25 +51,30 @@ void api_add_address(struct api *api, const char *host, int port)
     }
     if (!listed)
         add_host(api, host, port);
-}
     bool anywhere = str_is(str_of(host), "0.0.0.0") || str_is(str_of(host), "[::]");
     api->origin = arena_printf(&api->arena, "http://%s:%d", anywhere ? "127.0.0.1" : host, port);
+}
+
+static bool among(const struct str *hosts, size_t count, struct str host)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_same_letters(host, hosts[i]))
+            return true;
+    return false;
+}
 
 static bool our_host(const struct api *api, struct str host)
 {
-    for (size_t i = 0; i < api->host_count; i++)
-        if (str_same_letters(host, api->hosts[i]))
-            return true;
-    return false;
+    return among(api->hosts, api->host_count, host);
 }
 
 static bool our_origin(const struct api *api, struct str origin)
 {
-    struct str schemes[] = {STR("http://"), STR("https://")};
-    for (size_t i = 0; i < 2; i++)
-        if (str_starts(origin, schemes[i]) && our_host(api, str_sub(origin, schemes[i].n, origin.n)))
-            return true;
-    return false;
+    struct str plain = STR("http://"), secure = STR("https://");
+    if (str_starts(origin, plain))
+        return our_host(api, str_sub(origin, plain.n, origin.n));
+    return str_starts(origin, secure) &&
+           among(api->hosts, api->named_host_count, str_sub(origin, secure.n, origin.n));
 }
 
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err)
@@ -90,14 +96,14 @@ struct rc auth_identify(struct exchange *x, struct err *err)
     struct str header = http_header(x->http, "authorization");
     struct str secret;
     struct str scheme = str_cut(header, ' ', &secret);
+    if (!header.p && http_header(x->http, "cookie").p)
+        return login_identify(x, err);
     if (header.p && str_same_letters(scheme, STR("bearer")))
         x->token = gate_token(x->gate, str_trim(secret));
     if (!x->token)
         return err_set(err, ERR_UNAUTHENTICATED, header.p ? "this token is not known or was revoked"
                                                           : "send Authorization: Bearer TOKEN");
     return RC_OK;
-    if (!header.p && http_header(x->http, "cookie").p)
-        return login_identify(x, err);
 }
 
 bool auth_may_see(const struct token *token, const struct session *session)

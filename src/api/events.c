@@ -38,8 +38,12 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
 
 struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err)
 {
-    if (str_empty(scope->session) && !str_empty(scope->thread))
-        scope->session = session_of_thread(scope->thread);
+    if (!str_empty(scope->thread)) {
+        struct str session = session_of_thread(scope->thread);
+        if (str_empty(session) || (!str_empty(scope->session) && !str_eq(session, scope->session)))
+            return err_set(err, ERR_NOT_FOUND, "there is no such thread");
+        scope->session = session;
+    }
     if (str_empty(scope->session))
         scope->session = token->session;
     if (str_empty(scope->session) && token->role == ROLE_AGENT)

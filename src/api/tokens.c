@@ -1,6 +1,8 @@
 /* Tokens: made, listed, revoked. */
 #include "api/exchange.h"
 
+#include "base/utf8.h"
+
 static void token_made(struct token_change *change)
 {
     struct exchange *x = change->arg;
@@ -24,6 +26,16 @@ static void token_made(struct token_change *change)
     exchange_answer(x, 201, &buf);
 }
 
+/* A name is shown wherever someone did something: it must not be able to look like another. */
+static bool plain_name(struct str name)
+{
+    uint32_t code;
+    for (size_t n; name.n && (n = utf8_decode(name, &code)) > 0; name = str_sub(name, n, name.n))
+        if (utf8_hidden(code) || code == '\n' || code == '\t')
+            return false;
+    return name.n == 0;
+}
+
 static struct rc read_token(struct exchange *x, struct token_change *change, struct err *err)
 {
     struct str role = STR_NONE;
@@ -33,6 +45,8 @@ static struct rc read_token(struct exchange *x, struct token_change *change, str
     change->role = role_parse(role);
     if (str_empty(change->name))
         return err_set(err, ERR_INVALID, "\"name\" is missing: it says in the log who did something");
+    if (!plain_name(change->name))
+        return err_set(err, ERR_INVALID, "\"name\" holds characters that cannot be seen");
     if (change->role == ROLE_NONE)
         return err_set(err, ERR_INVALID, "\"role\" must be admin, approver, agent or viewer");
     if (change->role == ROLE_ADMIN && !str_empty(change->session))

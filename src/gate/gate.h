@@ -78,6 +78,8 @@ struct ask {
 void gate_ask(struct gate *gate, struct ask *ask);
 /* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. */
 void gate_status(struct gate *gate, struct ask *ask);
+/* Gives back whoever waits, with the call as it is, and lets nobody wait from now on: the process ends. */
+void gate_release(struct gate *gate);
 /* The client has left: true when the ask only waited and is forgotten (no `done`); else `done` follows. */
 bool gate_forget(struct ask *ask);
 
@@ -174,9 +176,9 @@ struct gate_figures {
     uint64_t pending, waiting, watchers, sessions_cached, tokens;
     uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
     uint64_t response_ms_sum;
+    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
     struct store_figures store;
 };
-    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
 extern const int64_t gate_bucket_ms[GATE_BUCKETS];
 struct gate_figures gate_figures(const struct gate *gate);
 /* Whether calls can be kept right now. */

@@ -43,6 +43,7 @@ struct gate {
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
     uint64_t delivered;   /* the last seq that was told */
+    bool released;        /* nobody waits any more */
     struct gate_figures figures;
 };
 

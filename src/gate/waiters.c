@@ -71,7 +71,7 @@ void waiter_settle(struct ask *ask)
 {
     int64_t left_us = ask->wait_until_us - clock_steady_us();
     bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
-    if (!open || !ask->registered || left_us <= 0) {
+    if (!open || !ask->registered || left_us <= 0 || ask->gate->released) {
         give_back(ask);
         return;
     }
@@ -92,6 +92,23 @@ void waiters_follow(struct gate *gate, const struct event *event)
         if (ask->parked)
             give_back(ask);
     }
+}
+
+void gate_release(struct gate *gate)
+{
+    ARENA_SCOPE(scratch);
+    struct ask **asks = arena_array(&scratch, struct ask *, gate->figures.waiting);
+    size_t count = 0, at = 0;
+    struct str key;
+    void *first;
+    gate->released = true;
+    while (map_next(&gate->waiters, &at, &key, &first))
+        for (struct ask *ask = first; ask; ask = ask->next_waiter)
+            asks[count++] = ask;
+    CHECK(count == gate->figures.waiting);
+    for (size_t i = 0; i < count; i++)
+        if (asks[i]->parked)
+            give_back(asks[i]);
 }
 
 bool gate_forget(struct ask *ask)

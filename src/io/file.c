@@ -45,6 +45,9 @@ struct rc file_own_folder(const char *path, struct err *err)
         return err_set(err, ERR_IO, "%s is not a folder", path);
     if (st.st_uid != geteuid())
         return err_set(err, ERR_FORBIDDEN, "the folder %s belongs to another user", path);
+    if ((st.st_mode & S_IWOTH) != 0)
+        return err_set(err, ERR_FORBIDDEN, "anyone may write to the folder %s: what lies there is not ours alone",
+                       path);
     if ((st.st_mode & 077) != 0 && chmod(path, 0700) != 0)
         return err_set(err, ERR_IO, "cannot make the folder %s private: %s", path, strerror(errno));
     return RC_OK;

@@ -6,7 +6,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Makes the folder (and its parents) with mode 0700; refuses one that others may write to. */
+/* Makes the folder (and its parents) with mode 0700, and gives one that is there that mode; refuses one that
+ * anyone may write to. */
 struct rc file_own_folder(const char *path, struct err *err);
 /* The whole file, at most bytes_max. ERR_NOT_FOUND when it is not there. */
 struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,

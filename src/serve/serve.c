@@ -158,6 +158,7 @@ static void stop(void *arg)
     log_line(LOG_INFO, "stopping");
     demo_stop(&house->demo);
     api_set_ready(house->api, false);
+    gate_release(house->gate);
     http_server_stop(house->server, stopped, house);
 }
 
