@@ -126,8 +126,10 @@ def test_every_route_is_served_and_no_other_method(world):
                 opened.close()
                 continue
             reply = admin.request(method.upper(), target, None if method in ("get", "delete") else {})
-            if method not in item:
+            others = [p for p, i in document["paths"].items() if method in i and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", p), target)]
+            if method not in item and not others:
                 must(reply.status == 405 and reply.code == "method_not_allowed", f"{method} {path}: {reply}")
+            if method not in item:
                 continue
             must(reply.status != 405, f"{method} {path} is described and not taken: {reply}")
             if reply.status == 404:

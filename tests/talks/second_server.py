@@ -102,15 +102,13 @@ def test_a_newer_version(world):
     path = kept(world)
     with sqlite3.connect(path) as database:
         version = database.execute("PRAGMA user_version").fetchone()[0]
-        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = [row[1] for row in database.execute("PRAGMA table_info(meta)")]
         if version:
             database.execute("PRAGMA user_version = 999")
-        if "meta" in tables:
-            columns = [row[1] for row in database.execute("PRAGMA table_info(meta)")]
-            if "value" in columns:
-                database.execute("UPDATE meta SET value = 999 WHERE key LIKE '%version%'")
-            elif "version" in columns:
-                database.execute("UPDATE meta SET version = 999")
+        elif "version" in columns:
+            database.execute("UPDATE meta SET version = 999")
+        else:
+            database.execute(f"UPDATE meta SET {columns[1]} = 999 WHERE {columns[0]} LIKE '%version%'")
     database.close()
     refused(world, "--data", world.data, words=["version", "999"])
 

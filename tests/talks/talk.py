@@ -24,7 +24,7 @@ session s, `$s.thread` its main thread, `$t` the id of thread t, and whatever `k
     w opens a socket                              w sends MESSAGE      w receives PATTERN
     nod ARGUMENTS                                 runs a command; exits 0 unless the next line is `exits N`
     k runs nod ARGUMENTS                          in the background;   k exits N
-    prints "TEXT" | k prints "TEXT"               on standard output   says: on standard error
+    prints "TEXT" | k prints "TEXT"               on standard output;  says: on standard error;  tells: either
     event N is changed: COLUMN = SQL              behind the server's back
 """
 import http.client
@@ -345,7 +345,7 @@ def _(self, role, name, query, header):
     headers = dict([header.split(": ", 1)]) if header else {}
     query = "" if query == "everything" else query
     self.followers[name] = self.world.follow(self.who(name, role), query, headers)
-    self.followers[name].asked, self.followers[name].before = query, []
+    self.followers[name].asked, self.followers[name].before, self.followers[name].last = query, [], None
 
 
 @sentence(r"(?P<name>\w+) has seen (?P<types>[A-Z_ ]+|nothing)")
@@ -368,9 +368,9 @@ def _(self, name):
 def _(self, name):
     old = self.followers[name]
     old.close()
-    headers = {"Last-Event-ID": str(old.ids()[-1])} if old.ids() else {}
-    new = self.world.follow(self.who(name), old.asked, headers)
-    new.asked, new.before = old.asked, old.before + old.types()
+    last = old.ids()[-1] if old.ids() else old.last
+    new = self.world.follow(self.who(name), old.asked, {"Last-Event-ID": str(last)} if last else {})
+    new.asked, new.before, new.last = old.asked, old.before + old.types(), last
     self.followers[name] = new
 
 
@@ -420,10 +420,11 @@ def _(self, name, status):
     must(have == int(status), f"it ended with {have}; out {command.stdout!r}, err {command.stderr!r}")
 
 
-@sentence(r"(?:(?P<name>\w+) )?(?P<verb>prints|says|does not print) (?P<text>\".*\")")
+@sentence(r"(?:(?P<name>\w+) )?(?P<verb>prints|says|tells|does not print) (?P<text>\".*\")")
 def _(self, name, verb, text):
     command, text = self.programs[name] if name else self.command, json.loads(text)
-    look = lambda: command.stderr if verb == "says" else command.stdout  # noqa: E731
+    looks = {"says": lambda: command.stderr, "tells": lambda: command.stdout + command.stderr}
+    look = looks.get(verb, lambda: command.stdout)
     if verb == "does not print":
         must(text not in look(), f"it prints {look()!r}")
     else:

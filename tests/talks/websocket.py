@@ -66,7 +66,7 @@ def test_bad_frames_close_the_socket(world):
         ("binary", 1003, lambda s: s.frame(2, b"{}")),
         ("too large", 1009, lambda s: s.frame(1, b'{"x":"' + b"x" * (1 << 20) + b'"}')),
         ("too large in fragments", 1009, lambda s: [s.frame(1 if i == 0 else 0, b"x" * 65536, fin=False) for i in range(18)]),
-        ("length beyond reason", 1009, lambda s: s.sock.sendall(b"\x81\xff" + struct.pack(">Q", 1 << 62) + os.urandom(4))),
+        ("length beyond reason", 1009, lambda s: s.sock.sendall(b"\x81\xff" + struct.pack(">Q", 1 << 62) + os.urandom(100))),
         ("length with the high bit", 1002, lambda s: s.sock.sendall(b"\x81\xff" + struct.pack(">Q", 1 << 63) + os.urandom(4))),
     ]
     for name, code, send in rows:

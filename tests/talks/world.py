@@ -221,6 +221,8 @@ class Follower(threading.Thread):
         self.events, self.comments, self.ended, self.status, self.headers = [], 0, None, None, {}
         self.changed = threading.Condition()
         self.connection = client.connection(PATIENCE * 3)
+        self.connection.connect()
+        self.sock = self.connection.sock  # http.client forgets it once the answer says close
         self.start()
         self.wait(lambda: self.status is not None or self.ended, "an answer to the stream's request")
 
@@ -271,7 +273,8 @@ class Follower(threading.Thread):
 
     def wait(self, look, words, patience=PATIENCE):
         with self.changed:
-            if not self.changed.wait_for(look, patience):
+            self.changed.wait_for(lambda: look() or self.ended, patience)
+            if not look():
                 raise Failure(f"the stream does not show {words}; it has {self.types()}, ended: {self.ended}")
 
     def types(self):
@@ -281,11 +284,10 @@ class Follower(threading.Thread):
         return [number for number, _, _ in self.events]
 
     def close(self):
-        with contextlib.suppress(OSError, AttributeError):
-            self.connection.sock.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError, AttributeError):
-            self.connection.close()
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
         self.join(PATIENCE)
+        self.connection.close()
 
 
 class Socket:
@@ -305,7 +307,7 @@ class Socket:
         head = self.until(b"\r\n\r\n")
         self.status = int(head.split(b" ")[1])
         self.head = head.decode("latin-1")
-        self.closed = None
+        self.closed, self.closing = None, False
         if self.status == 101:
             accept = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
             must(accept.decode() in self.head, "Sec-WebSocket-Accept is wrong")
@@ -329,6 +331,7 @@ class Socket:
         return piece
 
     def frame(self, opcode, payload, fin=True, masked=True, reserved=0):
+        self.closing = self.closing or opcode == 8
         size = len(payload)
         head = bytes([(0x80 if fin else 0) | reserved << 4 | opcode])
         mark = 0x80 if masked else 0
@@ -371,6 +374,9 @@ class Socket:
             if opcode == 9:
                 self.frame(10, payload)
             elif opcode == 8:
+                if not self.closing:
+                    with contextlib.suppress(OSError):
+                        self.frame(8, payload[:2])
                 self.closed = struct.unpack(">H", payload[:2])[0] if len(payload) >= 2 else 1005
                 return None
             elif opcode in (0, 1):
