@@ -2,19 +2,60 @@
  *
  * The catalog knows the tools of the agents people use by name: what kind of act each one is and which
  * fields of its input matter. A tool it does not know is TOOL_OTHER, which rules and people see as it is.
+ * Some of them Nod can do itself: those have hands (tool.h). Nothing here knows of approvals; gate/execute.c
+ * is the only caller of tool_do.
  * To add one, add a line to catalog.c.
  */
 #ifndef TOOLS_TOOLS_H
 #define TOOLS_TOOLS_H
 
+#include "base/digest.h"
 #include "event/tool.h"
+
+#include <stdatomic.h>
 
 /* `input` must be an object and outlive the facts. */
 struct tool_facts tool_facts(struct str name, const struct json *input);
 
-/* What a person is shown, as JSON: {"type":"command","command","cwd"} or {"type":"generic","input"}. */
+/* What a person is shown, as JSON: {"type":"command","command","cwd"} or {"type":"generic","input"}. Made
+ * from the input alone. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
 /* One line that names the act: "Run `make test`", "Write notes.md". For lists and notifications. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts);
+
+/* ---- tools that Nod can do itself; everything below may block and runs in a worker thread ---- */
+
+/* A use of a tool: what, and where. */
+struct tool_use {
+    struct arena *arena;
+    struct str name;
+    const struct json *input; /* an object */
+    struct str root;          /* the session's folder: nothing outside is touched by file tools */
+    const atomic_bool *cancelled; /* may be NULL */
+    bool sandbox;             /* commands see the network not at all and may write in `root` only */
+};
+
+/* What a use would change, from the real input and the real files. */
+struct tool_look {
+    struct str preview; /* JSON object */
+    struct str files;   /* hex digest of the contents of the files it shows; empty: it shows none */
+};
+
+struct tool_result {
+    struct str text;
+    bool is_error;
+};
+
+bool tool_has_hands(struct str name);
+/* A use that only looks: may be done beside others. */
+bool tool_only_looks(struct str name);
+/* Whether the input fits the tool's schema; words that a model can act on when not. */
+struct rc tool_check(struct str name, const struct json *input, struct err *err);
+/* Never fails: what is wrong is said in the preview. */
+struct tool_look tool_look(const struct tool_use *use);
+/* Does it. `files` is the digest of a look (empty: none was shown): when the files differ nothing is changed. */
+struct tool_result tool_do(const struct tool_use *use, struct str files);
+/* The definitions as a model wants them: [{"name","description","input_schema"}]. */
+void tool_definitions(struct json_out *out);
 
 #endif

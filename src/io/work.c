@@ -1,0 +1,213 @@
+/* Three lists under one lock: jobs that wait for a thread, jobs that are over, errands for the loop. The bell
+ * brings the loop to the last two. */
+#include "io/work.h"
+
+#include "base/arena.h"
+#include "io/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { IDLE_SECONDS = 10, STACK_BYTES = 512 << 10 };
+
+struct job_list {
+    struct job *first, *last;
+    unsigned count;
+};
+
+struct work_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;     /* a job came, or the pool ends */
+    pthread_cond_t finished; /* an errand is finished, or a thread has ended */
+    struct bell *bell;
+    struct job_list waiting, over;
+    struct errand *errands, *last_errand;
+    unsigned threads, threads_max, idle;
+    unsigned open;           /* the loop's */
+    bool ending;
+};
+
+static void lock(struct work_pool *pool) { CHECK(pthread_mutex_lock(&pool->lock) == 0); }
+static void unlock(struct work_pool *pool) { CHECK(pthread_mutex_unlock(&pool->lock) == 0); }
+
+static void list_add(struct job_list *list, struct job *job)
+{
+    job->next = NULL;
+    if (list->last)
+        list->last->next = job;
+    else
+        list->first = job;
+    list->last = job;
+    list->count++;
+}
+
+static struct job *list_take(struct job_list *list)
+{
+    struct job *job = list->first;
+    if (!job)
+        return NULL;
+    list->first = job->next;
+    if (!list->first)
+        list->last = NULL;
+    list->count--;
+    return job;
+}
+
+/* The next job; NULL when there was none for a while. The lock is held. */
+static struct job *wait_for_job(struct work_pool *pool)
+{
+    struct timespec until;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+    until.tv_sec += IDLE_SECONDS;
+    for (;;) {
+        struct job *job = list_take(&pool->waiting);
+        if (job || pool->ending)
+            return job;
+        pool->idle++;
+        int failed = pthread_cond_timedwait(&pool->work, &pool->lock, &until);
+        pool->idle--;
+        CHECK(failed == 0 || failed == ETIMEDOUT);
+        if (failed && !pool->waiting.first)
+            return NULL;
+    }
+}
+
+static void *work(void *arg)
+{
+    struct work_pool *pool = arg;
+    struct job *job;
+    lock(pool);
+    while ((job = wait_for_job(pool))) {
+        unlock(pool);
+        job->run(job);
+        lock(pool);
+        list_add(&pool->over, job);
+        bell_ring(pool->bell);
+    }
+    pool->threads--;
+    CHECK(pthread_cond_broadcast(&pool->finished) == 0);
+    unlock(pool);
+    return NULL;
+}
+
+/* The lock is held. */
+static void add_thread(struct work_pool *pool)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0);
+    CHECK(pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0);
+    int failed = pthread_create(&thread, &attributes, work, pool);
+    CHECK(pthread_attr_destroy(&attributes) == 0);
+    /* Without a new thread the job waits for an old one. */
+    CHECK(failed == 0 || pool->threads > 0);
+    if (!failed)
+        pool->threads++;
+}
+
+static struct errand *take_errands(struct work_pool *pool)
+{
+    struct errand *errands = pool->errands;
+    pool->errands = pool->last_errand = NULL;
+    return errands;
+}
+
+static void rung(void *arg)
+{
+    struct work_pool *pool = arg;
+    lock(pool);
+    struct errand *errand = take_errands(pool);
+    struct job *over = pool->over.first;
+    pool->over = (struct job_list){0};
+    unlock(pool);
+    while (errand) {
+        struct errand *next = errand->next;
+        errand->start(errand);
+        errand = next;
+    }
+    while (over) {
+        struct job *next = over->next;
+        CHECK(pool->open > 0);
+        pool->open--;
+        over->done(over);
+        over = next;
+    }
+}
+
+struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max)
+{
+    struct work_pool *pool = heap_new(sizeof *pool);
+    pthread_condattr_t steady;
+    CHECK(threads_max > 0);
+    CHECK(pthread_condattr_init(&steady) == 0);
+    CHECK(pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) == 0);
+    CHECK(pthread_mutex_init(&pool->lock, NULL) == 0);
+    CHECK(pthread_cond_init(&pool->work, &steady) == 0);
+    CHECK(pthread_cond_init(&pool->finished, NULL) == 0);
+    CHECK(pthread_condattr_destroy(&steady) == 0);
+    pool->bell = bell_new(loop, rung, pool);
+    pool->threads_max = threads_max;
+    return pool;
+}
+
+void work_submit(struct work_pool *pool, struct job *job)
+{
+    CHECK(job->run && job->done);
+    lock(pool);
+    CHECK(!pool->ending);
+    pool->open++;
+    list_add(&pool->waiting, job);
+    if (pool->waiting.count > pool->idle && pool->threads < pool->threads_max)
+        add_thread(pool);
+    CHECK(pthread_cond_signal(&pool->work) == 0);
+    unlock(pool);
+}
+
+unsigned work_open(const struct work_pool *pool) { return pool->open; }
+
+void work_pool_free(struct work_pool *pool)
+{
+    CHECK(pool->open == 0);
+    lock(pool);
+    pool->ending = true;
+    CHECK(pthread_cond_broadcast(&pool->work) == 0);
+    while (pool->threads > 0)
+        CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
+    unlock(pool);
+    bell_free(pool->bell);
+    CHECK(pthread_cond_destroy(&pool->work) == 0);
+    CHECK(pthread_cond_destroy(&pool->finished) == 0);
+    CHECK(pthread_mutex_destroy(&pool->lock) == 0);
+    free(pool);
+}
+
+void work_errand(struct work_pool *pool, struct errand *errand)
+{
+    CHECK(errand->start);
+    errand->next = NULL;
+    errand->pool = pool;
+    errand->finished = false;
+    lock(pool);
+    if (pool->last_errand)
+        pool->last_errand->next = errand;
+    else
+        pool->errands = errand;
+    pool->last_errand = errand;
+    bell_ring(pool->bell);
+    while (!errand->finished)
+        CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
+    unlock(pool);
+}
+
+void errand_finish(struct errand *errand)
+{
+    struct work_pool *pool = errand->pool;
+    lock(pool);
+    CHECK(!errand->finished);
+    errand->finished = true;
+    CHECK(pthread_cond_broadcast(&pool->finished) == 0);
+    unlock(pool);
+}

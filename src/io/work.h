@@ -1,0 +1,45 @@
+/* Blocking work away from the loop, and the way back to it.
+ *
+ * A pool runs jobs in threads of its own, as many at a time as it may have threads; an idle thread ends after
+ * a while. A job touches nothing that the loop owns. When its `run` has returned, `done` is called on the loop.
+ *
+ * A job that needs something of the loop sends an errand: `start` is called on the loop, and the job's thread
+ * sleeps until someone calls errand_finish on the loop. So a job reads like plain sequential code.
+ */
+#ifndef IO_WORK_H
+#define IO_WORK_H
+
+#include <stdbool.h>
+
+struct loop;
+struct work_pool;
+
+struct job {
+    void (*run)(struct job *job);  /* in a thread of the pool */
+    void (*done)(struct job *job); /* on the loop; the job is the receiver's again */
+    void *arg;
+    struct job *next;              /* the pool's */
+};
+
+struct errand {
+    void (*start)(struct errand *errand); /* on the loop */
+    void *arg;
+    struct errand *next;           /* the pool's */
+    struct work_pool *pool;
+    bool finished;
+};
+
+struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max);
+/* On the loop. */
+void work_submit(struct work_pool *pool, struct job *job);
+/* Jobs that were submitted and whose `done` has not been called. On the loop. */
+unsigned work_open(const struct work_pool *pool);
+/* All jobs must be over: work_open is 0. */
+void work_pool_free(struct work_pool *pool);
+
+/* From a job: returns when the errand is finished. */
+void work_errand(struct work_pool *pool, struct errand *errand);
+/* On the loop, exactly once per errand; it belongs to the job again at once. */
+void errand_finish(struct errand *errand);
+
+#endif

@@ -1,0 +1,173 @@
+/* Tools that Nod can do itself: looked at before, and done. */
+#include "tools/tool.h"
+
+enum { CONTENT_SHOWN_MAX = 32 << 10, PREVIEW_BYTES_MAX = 900 << 10 };
+
+static const struct hands *const all[] = {
+#define X(name) &hands_##name,
+    HANDS(X)
+#undef X
+};
+
+const struct hands *hands_find(struct str name)
+{
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (str_is(name, all[i]->name))
+            return all[i];
+    return NULL;
+}
+
+bool tool_has_hands(struct str name) { return hands_find(name) != NULL; }
+
+bool tool_only_looks(struct str name)
+{
+    const struct hands *hands = hands_find(name);
+    return hands && hands->looks;
+}
+
+struct rc tool_check(struct str name, const struct json *input, struct err *err)
+{
+    const struct hands *hands = hands_find(name);
+    if (!hands)
+        return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(name));
+    return schema_check(hands->schema, input, err);
+}
+
+void tool_definitions(struct json_out *out)
+{
+    json_open(out, '[');
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        json_open(out, '{');
+        json_member(out, "name", str_of(all[i]->name));
+        json_member(out, "description", str_of(all[i]->description));
+        json_member_raw(out, "input_schema", str_of(all[i]->schema));
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+/* ---- looking ---- */
+
+static struct str files_digest(struct arena *arena, const struct plan *plan)
+{
+    char hex[DIGEST_HEX_BYTES];
+    const struct str pieces[] = {plan->path, plan->is_new ? STR("none") : STR("file"), plan->before};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    digest_hex(&digest, hex);
+    return arena_str(arena, str_of(hex));
+}
+
+static bool binary(struct str text) { return text.n && memchr(text.p, '\0', text.n); }
+
+static int64_t lines_of(struct str text)
+{
+    int64_t count = text.n && text.p[text.n - 1] != '\n';
+    for (size_t i = 0; i < text.n; i++)
+        count += text.p[i] == '\n';
+    return count;
+}
+
+static void write_contents(struct json_out *out, const struct plan *plan)
+{
+    if (plan->before.n <= CONTENT_SHOWN_MAX && plan->after.n <= CONTENT_SHOWN_MAX) {
+        json_key(out, "original_content");
+        json_put_str(out, plan->before);
+        json_key(out, "new_content");
+        json_put_str(out, plan->after);
+    }
+}
+
+static void write_diff(struct json_out *out, const struct tool_use *use, const struct plan *plan)
+{
+    const struct json *edits = json_get(use->input, "edits");
+    struct str path = json_text(use->input, "file_path");
+    json_member(out, "type", edits ? STR("multi_diff") : STR("diff"));
+    json_member(out, "file_path", path.n ? path : plan->path);
+    json_member_bool(out, "is_new_file", plan->is_new);
+    json_member_i64(out, "original_lines", lines_of(plan->before));
+    json_member_i64(out, "new_lines", lines_of(plan->after));
+    if (edits)
+        json_member_i64(out, "edits", edits->count);
+    if (binary(plan->before) || binary(plan->after)) {
+        json_member_bool(out, "binary", true);
+        json_member_u64(out, "original_bytes", plan->before.n);
+        json_member_u64(out, "new_bytes", plan->after.n);
+        return;
+    }
+    write_contents(out, plan);
+    diff_write(out, path.n ? path : plan->path, plan->before, plan->after);
+}
+
+static void write_command(struct json_out *out, const struct tool_use *use)
+{
+    struct str command = json_text(use->input, "command");
+    json_member(out, "type", STR("command"));
+    json_member(out, "command", command);
+    json_member(out, "description", json_text(use->input, "description"));
+    warnings_write(out, use->arena, command, use->root);
+    json_member_bool(out, "sandbox", use->sandbox);
+}
+
+static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
+{
+    json_member(out, "type", STR("generic"));
+    json_member_raw(out, "input", use->input->raw);
+    if (problem->code != ERR_OK)
+        json_member(out, "problem", str_of(problem->text));
+}
+
+struct tool_look tool_look(const struct tool_use *use)
+{
+    const struct hands *hands = hands_find(use->name);
+    struct tool_look look = {0};
+    struct err err = {.code = ERR_OK};
+    struct plan plan;
+    BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    bool fits = hands && rc_ok(schema_check(hands->schema, use->input, &err));
+    json_open(&out, '{');
+    if (fits && hands->plan && rc_ok(hands->plan(use, &plan, &err))) {
+        write_diff(&out, use, &plan);
+        look.files = files_digest(use->arena, &plan);
+    } else if (fits && hands == &hands_bash) {
+        write_command(&out, use);
+    } else {
+        write_generic(&out, use, &err);
+    }
+    json_member(&out, "cwd", use->root);
+    json_close(&out, '}');
+    look.preview = buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
+                            : arena_str(use->arena, buf_str(&buf));
+    return look;
+}
+
+/* ---- doing ---- */
+
+/* The files are as they were shown. place_write looks once more when it is about to change them. */
+static struct rc check_files(const struct hands *hands, const struct tool_use *use, struct str files,
+                             struct err *err)
+{
+    struct plan plan;
+    if (str_empty(files) || !hands->plan)
+        return RC_OK;
+    TRY(hands->plan(use, &plan, err));
+    if (!str_eq(files_digest(use->arena, &plan), files))
+        return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was changed", STR_ARG(plan.path));
+    return RC_OK;
+}
+
+struct tool_result tool_do(const struct tool_use *use, struct str files)
+{
+    const struct hands *hands = hands_find(use->name);
+    struct tool_result result = {0};
+    struct err err = {.code = ERR_OK};
+    struct rc rc = tool_check(use->name, use->input, &err);
+    if (rc_ok(rc))
+        rc = check_files(hands, use, files, &err);
+    if (rc_ok(rc))
+        rc = hands->run(use, &result.text, &err);
+    result.is_error = rc_bad(rc);
+    if (rc_bad(rc) && str_empty(result.text))
+        result.text = arena_str(use->arena, str_of(err.text));
+    return result;
+}

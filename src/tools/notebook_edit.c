@@ -1,0 +1,155 @@
+/* NotebookEdit: the source of one cell of a Jupyter notebook is replaced, inserted or deleted. Everything else in
+ * the file keeps its bytes: the new cell is put where the old one stood. */
+#include "tools/tool.h"
+
+static struct str source_of(struct arena *arena, struct str text)
+{
+    BUF_SCOPE(buf, FILE_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '[');
+    while (text.n) {
+        size_t end = str_find(text, '\n');
+        end += end < text.n;
+        json_put_str(&out, str_sub(text, 0, end));
+        text = str_sub(text, end, text.n);
+    }
+    json_close(&out, ']');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str new_cell(struct arena *arena, struct str type, struct str id, struct str source)
+{
+    BUF_SCOPE(buf, FILE_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "cell_type", type);
+    if (str_is(type, "code")) {
+        json_key(&out, "execution_count");
+        json_put_null(&out);
+    }
+    json_member(&out, "id", id);
+    json_member_raw(&out, "metadata", STR("{}"));
+    if (str_is(type, "code"))
+        json_member_raw(&out, "outputs", STR("[]"));
+    json_member_raw(&out, "source", source);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* The cell by its id, or by its number from 0. */
+static const struct json *find_cell(const struct json *cells, struct str id)
+{
+    uint64_t number, at = 0;
+    for (const struct json *cell = cells->first; cell; cell = cell->next)
+        if (id.n && str_eq(json_text(cell, "id"), id))
+            return cell;
+    if (!str_to_u64(id, &number))
+        return NULL;
+    for (const struct json *cell = cells->first; cell; cell = cell->next)
+        if (at++ == number)
+            return cell;
+    return NULL;
+}
+
+/* The text with the bytes from `from` to `to` replaced. */
+static struct str splice(struct arena *arena, struct str text, size_t from, size_t to, struct str with)
+{
+    BUF_SCOPE(buf, (size_t)FILE_BYTES_MAX * 2);
+    buf_put(&buf, str_sub(text, 0, from));
+    buf_put(&buf, with);
+    buf_put(&buf, str_sub(text, to, text.n));
+    return arena_str(arena, buf_str(&buf));
+}
+
+static size_t offset(struct str text, const char *p) { return (size_t)(p - text.p); }
+
+static struct str insert(const struct tool_use *use, struct str text, const struct json *cells,
+                         const struct json *after)
+{
+    struct str type = json_text(use->input, "cell_type");
+    struct str source = source_of(use->arena, json_text(use->input, "new_source"));
+    struct str cell = new_cell(use->arena, type.n ? type : STR("code"), STR_NONE, source);
+    if (after) {
+        size_t at = offset(text, after->raw.p) + after->raw.n;
+        return splice(use->arena, text, at, at, arena_printf(use->arena, ",\n  %.*s", STR_ARG(cell)));
+    }
+    size_t at = offset(text, cells->raw.p) + 1;
+    return splice(use->arena, text, at, at,
+                  arena_printf(use->arena, "\n  %.*s%s", STR_ARG(cell), cells->count ? "," : "\n "));
+}
+
+static struct str delete(const struct tool_use *use, struct str text, const struct json *cells,
+                         const struct json *cell)
+{
+    size_t from = offset(text, cell->raw.p), to = from + cell->raw.n;
+    if (cell->next)
+        to = offset(text, cell->next->raw.p);
+    else
+        for (const struct json *before = cells->first; before && before != cell; before = before->next)
+            from = offset(text, before->raw.p) + before->raw.n;
+    return splice(use->arena, text, from, to, STR_NONE);
+}
+
+static struct rc change(const struct tool_use *use, const struct json *notebook, struct str *text, struct err *err)
+{
+    const struct json *cells = json_get(notebook, "cells");
+    struct str id = json_text(use->input, "cell_id"), mode = json_text(use->input, "edit_mode");
+    if (!cells || cells->type != JSON_ARRAY)
+        return err_set(err, ERR_INVALID, "the file is not a notebook: it has no \"cells\"");
+    const struct json *cell = find_cell(cells, id);
+    if (!cell && (id.n || !str_is(mode, "insert")))
+        return err_set(err, ERR_INVALID, "there is no cell \"%.*s\"; cells are named by id or number from 0",
+                       STR_ARG(id));
+    if (str_is(mode, "insert")) {
+        *text = insert(use, *text, cells, cell);
+    } else if (str_is(mode, "delete")) {
+        *text = delete(use, *text, cells, cell);
+    } else {
+        const struct json *source = json_get(cell, "source");
+        if (!source)
+            return err_set(err, ERR_INVALID, "the cell has no \"source\"");
+        size_t from = offset(*text, source->raw.p);
+        *text = splice(use->arena, *text, from, from + source->raw.n,
+                       source_of(use->arena, json_text(use->input, "new_source")));
+    }
+    return RC_OK;
+}
+
+static struct rc plan(const struct tool_use *use, struct plan *ret_plan, struct err *err)
+{
+    struct plan plan = {0};
+    const struct json *notebook;
+    TRY(place_within(use->arena, use->root, json_text(use->input, "notebook_path"), &plan.path, err));
+    TRY(place_read(use, plan.path, &plan.before, err));
+    struct rc rc = json_parse(use->arena, plan.before, &notebook, err);
+    if (rc_bad(rc))
+        return err_wrap(err, rc, "the file is not a notebook");
+    plan.after = plan.before;
+    TRY(change(use, notebook, &plan.after, err));
+    *ret_plan = plan;
+    return RC_OK;
+}
+
+static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
+{
+    struct plan planned;
+    TRY(plan(use, &planned, err));
+    TRY(place_write(use, &planned, err));
+    *ret_text = arena_printf(use->arena, "Edited %.*s", STR_ARG(planned.path));
+    return RC_OK;
+}
+
+const struct hands hands_notebook_edit = {
+    .name = "NotebookEdit",
+    .description = "Replaces, inserts or deletes one cell of a Jupyter notebook.",
+    .schema = "{\"type\":\"object\",\"properties\":{"
+              "\"notebook_path\":{\"type\":\"string\"},"
+              "\"cell_id\":{\"type\":\"string\",\"description\":\"The cell's id, or its number from 0; with insert: "
+              "the cell after which the new one comes\"},"
+              "\"new_source\":{\"type\":\"string\"},"
+              "\"cell_type\":{\"type\":\"string\",\"enum\":[\"code\",\"markdown\"]},"
+              "\"edit_mode\":{\"type\":\"string\",\"enum\":[\"replace\",\"insert\",\"delete\"]}},"
+              "\"required\":[\"notebook_path\",\"new_source\"]}",
+    .plan = plan,
+    .run = run,
+};

@@ -1,0 +1,98 @@
+/* What the files of tools/ share; nobody else includes this.
+ *
+ * To give a tool hands: one file with a `const struct hands`, one line in hands.c. `run` does it; `plan` (only
+ * for tools that change one file) says what the file would become, and both the preview and the change are
+ * made from that. Input has been checked against the schema before either is called.
+ */
+#ifndef TOOLS_TOOL_H
+#define TOOLS_TOOL_H
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "tools/tools.h"
+
+#include <sys/stat.h>
+
+enum {
+    FILE_BYTES_MAX = 8 << 20,    /* that is edited or shown */
+    RESULT_BYTES_MAX = 30000,    /* of a result that a model reads */
+    RESULT_FILES_MAX = 200,
+};
+
+/* A file before and after. */
+struct plan {
+    struct str path;      /* beneath the root */
+    struct str before, after;
+    bool is_new;          /* there is none yet */
+};
+
+struct hands {
+    const char *name;
+    const char *description;
+    const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
+    bool looks;           /* changes nothing */
+    struct rc (*plan)(const struct tool_use *use, struct plan *ret_plan, struct err *err);
+    struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
+};
+
+#define HANDS(X)                                                                                         \
+    X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write)
+#define X(name) extern const struct hands hands_##name;
+HANDS(X)
+#undef X
+
+const struct hands *hands_find(struct str name);
+
+/* ---- place.c: files beneath the root, opened without following links out of it ---- */
+
+/* The path as it is beneath the root ("." is the root itself). An absolute path must lie in it. */
+struct rc place_within(struct arena *arena, struct str root, struct str path, struct str *ret_within,
+                       struct err *err);
+/* A descriptor of the root or of something beneath it. */
+struct rc place_open(struct str root, struct str within, int flags, int *ret_fd, struct err *err);
+/* The whole file. ERR_NOT_FOUND when there is none; folders, devices and larger files are refused. */
+struct rc place_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err);
+/* Replaces or creates it, whole or not at all; the mode of an old one is kept, folders are made. The file is
+ * changed only if it still holds `plan->before`. */
+struct rc place_write(const struct tool_use *use, const struct plan *plan, struct err *err);
+
+/* Every file beneath a folder, by folder and name; hidden ones, and those `.gitignore` would hide, too, but
+ * never .git itself. `take` returns false to end it. Links are not followed. */
+struct place_walk {
+    const struct tool_use *use;
+    struct str from;                      /* within the root */
+    bool (*take)(struct place_walk *walk, struct str within, const struct stat *st);
+    void *arg;
+    unsigned seen;
+};
+struct rc place_walk(struct place_walk *walk, struct err *err);
+
+/* ---- pattern.c ---- */
+/* Whether a path matches a pattern: *, ?, [a-z], ** over folders, {a,b}. */
+bool pattern_matches(struct str pattern, struct str path);
+
+/* ---- schema.c ---- */
+struct rc schema_check(const char *schema, const struct json *input, struct err *err);
+
+/* ---- warnings.c ---- */
+/* "parts" and "warnings" of a command. */
+void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root);
+
+/* ---- diff.c ---- */
+/* {"hunks":[…],"added","removed"} members of a diff between two texts; see diff.c. */
+void diff_write(struct json_out *out, struct str path, struct str before, struct str after);
+
+static inline bool use_cancelled(const struct tool_use *use)
+{
+    return use->cancelled && atomic_load_explicit(use->cancelled, memory_order_relaxed);
+}
+
+static inline void close_descriptor(const int *fd)
+{
+    extern int close(int);
+    if (*fd >= 0)
+        (void)close(*fd);
+}
+#define DESCRIPTOR_SCOPE(name) __attribute__((cleanup(close_descriptor))) int name = -1
+
+#endif
