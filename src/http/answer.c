@@ -57,10 +57,11 @@ enum { STATUS_MIN = 100, STATUS_MAX = 599 };
 
 /* Indexed by the status: looked up once for each answer. */
 static const struct str status_lines[STATUS_MAX - STATUS_MIN + 1] = {
-#define X(status, reason) \
-    [status - STATUS_MIN] = {"HTTP/1.1 " #status " " reason "\r\n", sizeof("HTTP/1.1 " #status " " reason "\r\n") - 1},
+#define LINE(status, reason) "HTTP/1.1 " #status " " reason "\r\n"
+#define X(status, reason) [status - STATUS_MIN] = {LINE(status, reason), sizeof(LINE(status, reason)) - 1},
     STATUSES(X)
 #undef X
+#undef LINE
 };
 
 struct str http_status_line(int status)
@@ -173,7 +174,8 @@ void http_answer_json(struct http_request *request, int status, struct str body)
     http_answer(request, status, STR("application/json"), STR_NONE, body);
 }
 
-void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err)
+void http_answer_error_as(struct http_request *request, int status, struct str headers,
+                          const struct err *err)
 {
     BUF_SCOPE(body, 4096);
     struct json_out out = json_out(&body);

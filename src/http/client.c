@@ -13,14 +13,13 @@
 
 #include <llhttp.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { RECEIVE_BYTES = 32 << 10, ANSWER_HEAD_BYTES_MAX = 64 << 10 };
 
 struct http_client {
     struct wire_address address;
     char *token;
-    int fd; /* -1: not connected */
+    struct wire wire;
 };
 
 /* One answer while it comes in. */
@@ -112,7 +111,8 @@ static const llhttp_settings_t settings = {
 
 /* ---- life ---- */
 
-struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client, struct err *err)
+struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
+                          struct err *err)
 {
     struct wire_address address;
     TRY(wire_parse(url, &address, err));
@@ -120,7 +120,7 @@ struct rc http_client_new(const char *url, const char *token, struct http_client
         return err_set(err, ERR_INVALID, "the token holds a blank or a line break");
     struct http_client *client = heap_new(sizeof *client);
     client->address = address;
-    client->fd = -1;
+    client->wire.fd = -1;
     if (token && token[0]) {
         client->token = heap_new(strlen(token) + 1);
         memcpy(client->token, token, strlen(token));
@@ -129,24 +129,26 @@ struct rc http_client_new(const char *url, const char *token, struct http_client
     return RC_OK;
 }
 
-static void disconnect(struct http_client *client)
-{
-    if (client->fd >= 0)
-        (void)close(client->fd);
-    client->fd = -1;
-}
-
 void http_client_free(struct http_client *client)
 {
-    disconnect(client);
+    wire_close(&client->wire);
     free(client->token);
     free(client);
 }
 
 /* ---- one exchange ---- */
 
-static void put_request(struct buf *out, const struct http_client *client, const char *method, struct str target,
-                        struct str body)
+/* What comes from outside must be escaped by now; a blank or line break would change the request. */
+static struct rc check_target(struct str target, struct err *err)
+{
+    for (size_t i = 0; i < target.n; i++)
+        if ((unsigned char)target.p[i] <= ' ' || (unsigned char)target.p[i] >= 127)
+            return err_set(err, ERR_INVALID, "the address holds a character that is not escaped");
+    return RC_OK;
+}
+
+static void put_request(struct buf *out, const struct http_client *client, const char *method,
+                        struct str target, struct str body)
 {
     const struct wire_address *to = &client->address;
     bool brackets = strchr(to->host, ':') != NULL;
@@ -166,36 +168,35 @@ static void put_request(struct buf *out, const struct http_client *client, const
         buf_printf(out, "Content-Length: %zu\r\n", body.n);
 }
 
-static struct rc send_request(struct http_client *client, struct str request, int64_t deadline_us, struct err *err)
+static struct rc send_request(struct http_client *client, struct str request, struct err *err)
 {
+    struct wire *wire = &client->wire;
     size_t sent;
-    if (client->fd >= 0 && !wire_is_quiet(client->fd))
-        disconnect(client);
-    if (client->fd >= 0) {
-        struct rc rc = wire_send(client->fd, request, deadline_us, &sent, err);
-        if (rc_ok(rc))
+    if (wire->fd >= 0 && !wire_is_quiet(wire))
+        wire_close(wire);
+    if (wire->fd >= 0) {
+        struct rc rc = wire_send(wire, request, &sent, err);
+        if (rc_ok(rc) || sent || rc.code != ERR_UNAVAILABLE)
             return rc;
-        disconnect(client);
-        if (sent || rc.code != ERR_UNAVAILABLE)
-            return rc;
+        wire_close(wire);
     }
-    TRY(wire_connect(&client->address, deadline_us, &client->fd, err));
-    return wire_send(client->fd, request, deadline_us, &sent, err);
+    TRY(wire_connect(wire, &client->address, err));
+    return wire_send(wire, request, &sent, err);
 }
 
 /* Feeds the parser until the answer is complete or the events' reader has had enough. */
-static struct rc receive_answer(int fd, llhttp_t *parser, struct incoming *in, int64_t deadline_us)
+static struct rc receive_answer(const struct wire *wire, llhttp_t *parser, struct incoming *in)
 {
     char bytes[RECEIVE_BYTES];
     while (!in->complete && !(in->events && in->events->stopped)) {
         size_t n;
-        TRY(wire_receive(fd, bytes, sizeof bytes, deadline_us, &n, in->err));
+        TRY(wire_receive(wire, bytes, sizeof bytes, &n, in->err));
         in->head_bytes += in->in_body ? 0 : n;
         if (in->head_bytes > ANSWER_HEAD_BYTES_MAX + RECEIVE_BYTES)
             return err_set(in->err, ERR_TOO_LARGE, "the answer's headers are too large");
         llhttp_errno_t failed = n ? llhttp_execute(parser, bytes, n) : llhttp_finish(parser);
         if (n == 0 && !in->complete)
-            return err_set(in->err, ERR_UNAVAILABLE, "the server ended the connection before it had answered");
+            return err_set(in->err, ERR_UNAVAILABLE, "the server ended the connection without an answer");
         if (failed == HPE_USER && in->err->code != ERR_OK)
             return (struct rc){in->err->code};
         if (failed != HPE_OK && failed != HPE_PAUSED)
@@ -213,40 +214,42 @@ static void incoming_done(struct incoming *in)
 }
 
 /* Sends the request and reads its answer into `in`, which the caller has prepared. */
-static struct rc exchange(struct http_client *client, struct str request, int64_t timeout_ms, struct incoming *in)
+static struct rc exchange(struct http_client *client, struct str request, struct incoming *in)
 {
-    int64_t deadline_us = wire_deadline(timeout_ms);
     llhttp_t parser;
     llhttp_init(&parser, HTTP_RESPONSE, &settings);
     parser.data = in;
-    in->err->code = ERR_OK;
     in->field = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->value = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->content_type = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->body = buf_init(LIMIT_ANSWER_BYTES);
-    struct rc rc = send_request(client, request, deadline_us, in->err);
+    struct rc rc = send_request(client, request, in->err);
     /* A server that refuses a large body answers before it has read it all: look for that answer. */
-    if (rc_ok(rc) || client->fd >= 0)
-        rc = receive_answer(client->fd, &parser, in, deadline_us);
+    if (rc_ok(rc) || client->wire.fd >= 0) {
+        in->err->code = ERR_OK;
+        rc = receive_answer(&client->wire, &parser, in);
+    }
     if (rc_bad(rc) || !in->keep_alive)
-        disconnect(client);
+        wire_close(&client->wire);
     return rc;
 }
 
-struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method, struct str target,
-                           struct str body, int64_t timeout_ms, struct http_response *ret_response,
-                           struct err *err)
+struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,
+                           struct str target, struct str body, int64_t timeout_ms,
+                           struct http_response *ret_response, struct err *err)
 {
     struct err own;
     BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
     __attribute__((cleanup(incoming_done))) struct incoming in = {.err = err ? err : &own};
+    TRY(check_target(target, err));
     in.head_only = strcmp(method, "HEAD") == 0;
     put_request(&request, client, method, target, body);
     buf_puts(&request, "\r\n");
     buf_put(&request, body);
     if (request.over)
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
-    TRY(exchange(client, buf_str(&request), timeout_ms, &in));
+    wire_hurry(&client->wire, timeout_ms);
+    TRY(exchange(client, buf_str(&request), &in));
     *ret_response = (struct http_response){
         .status = in.status,
         .body = arena_str(arena, buf_str(&in.body)),
@@ -274,8 +277,8 @@ static struct rc refused(const struct incoming *in)
 }
 
 struct rc http_client_stream(struct http_client *client, struct str target,
-                             bool (*event)(void *arg, struct str id, struct str type, struct str data), void *arg,
-                             struct err *err)
+                             bool (*event)(void *arg, struct str id, struct str type, struct str data),
+                             void *arg, struct err *err)
 {
     struct err own;
     BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
@@ -284,9 +287,11 @@ struct rc http_client_stream(struct http_client *client, struct str target,
     lines.event = event;
     lines.arg = arg;
     __attribute__((cleanup(incoming_done))) struct incoming in = {.err = err ? err : &own, .events = &lines};
+    TRY(check_target(target, err));
     put_request(&request, client, "GET", target, STR_NONE);
     buf_puts(&request, "Accept: text/event-stream\r\n\r\n");
-    struct rc rc = exchange(client, buf_str(&request), 0, &in);
+    wire_hurry(&client->wire, 0);
+    struct rc rc = exchange(client, buf_str(&request), &in);
     if (lines.stopped)
         rc = RC_OK;
     else if (rc_ok(rc) && !in.streams)

@@ -60,16 +60,16 @@ bool http_handshake(struct http_request *request, char accept[HANDSHAKE_ACCEPT_B
         return false;
     }
     if (rc_bad(check(request, &other_version, &err))) {
+        struct str headers = STR("Upgrade: websocket\r\nConnection: Upgrade\r\n"
+                                 "Sec-WebSocket-Version: 13\r\n");
         if (other_version)
-            http_answer_error_as(request, 426,
-                                 STR("Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"),
-                                 &err);
+            http_answer_error_as(request, 426, headers, &err);
         else
             http_answer_error(request, &err);
         return false;
     }
     struct str key = http_header(request, "sec-websocket-key");
-    digest_sha1_base64(arena_printf(&request->arena, "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", STR_ARG(key)),
-                       accept);
+    struct str text = arena_printf(&request->arena, "%.*s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", STR_ARG(key));
+    digest_sha1_base64(text, accept);
     return true;
 }

@@ -8,7 +8,8 @@ struct byte_set {
 };
 
 static const struct byte_set token_bytes = {{0x03ff6cfa00000000, 0x57ffffffc7fffffe, 0, 0}};
-static const struct byte_set target_bytes = {{0xfffffff600000000, 0x7fffffffffffffff, 0, 0}}; /* visible but '#' */
+/* Visible, but no '#'. */
+static const struct byte_set target_bytes = {{0xfffffff600000000, 0x7fffffffffffffff, 0, 0}};
 static const struct byte_set host_bytes = {{0x2fff6ff200000000, 0x47fffffeaffffffe, 0, 0}};
 static const struct byte_set value_bytes = {{0xffffffff00000200, 0x7fffffffffffffff, UINT64_MAX, UINT64_MAX}};
 
@@ -220,7 +221,8 @@ static struct rc take_size_byte(struct http_chunks *chunks, char c, uint64_t byt
     if (++chunks->digits > 8)
         return err_set(err, ERR_INVALID, "a chunk's size has too many digits");
     if (chunks->total + chunks->size > bytes_max)
-        return err_set(err, ERR_TOO_LARGE, "the body is larger than %llu bytes", (unsigned long long)bytes_max);
+        return err_set(err, ERR_TOO_LARGE, "the body is larger than %llu bytes",
+                       (unsigned long long)bytes_max);
     return RC_OK;
 }
 
@@ -241,8 +243,8 @@ static struct rc take_line_byte(struct http_chunks *chunks, char c, struct err *
     return RC_OK;
 }
 
-struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max, size_t *ret_used,
-                            struct err *err)
+struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max,
+                            size_t *ret_used, struct err *err)
 {
     size_t at = 0;
     while (at < bytes.n && chunks->state != CHUNK_OVER) {

@@ -35,7 +35,16 @@ struct rc http_head_check(struct arena *arena, struct str block, struct http_hea
 
 /* Where we are in a chunked body. Zeroed at its start. */
 struct http_chunks {
-    enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_END_CR, CHUNK_END_LF, CHUNK_OVER } state;
+    enum {
+        CHUNK_SIZE,
+        CHUNK_SIZE_LF,
+        CHUNK_DATA,
+        CHUNK_CR,
+        CHUNK_LF,
+        CHUNK_END_CR,
+        CHUNK_END_LF,
+        CHUNK_OVER,
+    } state;
     unsigned digits;
     uint64_t size;  /* of this chunk: as read so far, then what is left of it */
     uint64_t total; /* bytes of content that have passed */
@@ -43,8 +52,8 @@ struct http_chunks {
 
 /* Walks over the bytes; *ret_used is how many belong to the body (all of them unless it is over).
  * ERR_TOO_LARGE as soon as the sizes announced exceed bytes_max. */
-struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max, size_t *ret_used,
-                            struct err *err);
+struct rc http_chunks_check(struct http_chunks *chunks, struct str bytes, uint64_t bytes_max,
+                            size_t *ret_used, struct err *err);
 /* -1 when it is none. */
 int http_hex_digit(char c);
 

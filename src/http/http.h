@@ -37,7 +37,7 @@ struct http_request {
     size_t header_count;
     bool local;              /* came over the Unix socket */
     int64_t started_us;      /* clock_steady_us when its first byte came */
-    struct http_connection *connection; /* NULL when the client has left, or a WebSocket message is behind it */
+    struct http_connection *connection; /* NULL: the client has left, or a WebSocket message is behind it */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
                                                    answered (or dropped with http_drop) */
     void *arg;               /* the handler's */
@@ -63,8 +63,8 @@ struct http_figures {
         refused_total;
 };
 
-struct rc http_server_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
-                          struct err *err);
+struct rc http_server_new(struct loop *loop, const struct http_options *options,
+                          struct http_server **ret_server, struct err *err);
 /* "127.0.0.1:7717", "[::1]:0"; *ret_port is the real one. */
 struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err);
 /* A stale socket is replaced; mode 0600. */
@@ -79,7 +79,8 @@ struct str http_header(const struct http_request *request, const char *name); /*
 /* The decoded value of a query parameter; false when it is not there. ERR_INVALID on a bad escape. */
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err);
-/* Answers and frees the request. `headers` are extra lines ("Retry-After: 1\r\n"), may be empty. */
+/* Answers and frees the request. `headers` are extra lines ("Retry-After: 1\r\n"), may be empty; when they
+ * begin with Cache-Control, that replaces the usual no-store. */
 void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
                  struct str body);
 void http_answer_json(struct http_request *request, int status, struct str body);
@@ -99,8 +100,9 @@ struct http_stream_options {
 };
 
 /* Consumes the request; sends 200 and the headers. NULL when the client has left already. */
-struct http_stream *http_stream_start(struct http_request *request, const struct http_stream_options *options);
-/* Sends now or queues; false when the reader is too slow: it is being dropped, `gone` follows from the loop. */
+struct http_stream *http_stream_start(struct http_request *request,
+                                      const struct http_stream_options *options);
+/* Sends now or queues; false when the reader is gone or too slow: then `gone` follows from the loop. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);
 size_t http_stream_queued(const struct http_stream *stream);
 /* What is queued still leaves; `gone` follows from the loop. */
@@ -117,7 +119,8 @@ struct http_socket_options {
 };
 
 /* Consumes the request; answers 101, or an error when it is no valid upgrade (then NULL). */
-struct http_socket *http_socket_start(struct http_request *request, const struct http_socket_options *options);
+struct http_socket *http_socket_start(struct http_request *request,
+                                      const struct http_socket_options *options);
 bool http_socket_send(struct http_socket *socket, struct shared *text);
 size_t http_socket_queued(const struct http_socket *socket);
 void http_socket_end(struct http_socket *socket, int code, const char *reason);
@@ -132,16 +135,17 @@ struct http_response {
 };
 
 /* "unix:/path/nod.sock" or "http://host:port". Connects at the first request and again when needed. */
-struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client, struct err *err);
+struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
+                          struct err *err);
 void http_client_free(struct http_client *client);
 /* timeout_ms covers the whole exchange, 0: none. ERR_UNAVAILABLE when the server cannot be reached or went
  * away before it answered. */
-struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method, struct str target,
-                           struct str body, int64_t timeout_ms, struct http_response *ret_response,
-                           struct err *err);
+struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,
+                           struct str target, struct str body, int64_t timeout_ms,
+                           struct http_response *ret_response, struct err *err);
 /* Reads an event stream: `event` is called with each event's id and data until it returns false. */
 struct rc http_client_stream(struct http_client *client, struct str target,
-                             bool (*event)(void *arg, struct str id, struct str type, struct str data), void *arg,
-                             struct err *err);
+                             bool (*event)(void *arg, struct str id, struct str type, struct str data),
+                             void *arg, struct err *err);
 
 #endif

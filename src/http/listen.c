@@ -82,8 +82,8 @@ static struct rc start_listening(struct listener *listener, const char *address,
     int failed = uv_listen(&listener->uv.stream, LISTEN_BACKLOG, on_connection);
     if (failed) {
         close_listener(listener);
-        return err_set(err, failed == UV_EADDRINUSE ? ERR_CONFLICT : ERR_IO, "cannot listen on %s: %s", address,
-                       uv_strerror(failed));
+        return err_set(err, failed == UV_EADDRINUSE ? ERR_CONFLICT : ERR_IO, "cannot listen on %s: %s",
+                       address, uv_strerror(failed));
     }
     listener->next = listener->server->listeners;
     listener->server->listeners = listener;

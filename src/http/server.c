@@ -124,8 +124,8 @@ static int64_t sweep_ms_for(const struct http_options *options)
 
 static int64_t or_else(int64_t given, int64_t otherwise) { return given > 0 ? given : otherwise; }
 
-struct rc http_server_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
-                          struct err *err)
+struct rc http_server_new(struct loop *loop, const struct http_options *options,
+                          struct http_server **ret_server, struct err *err)
 {
     CHECK(options->handle);
     /* A client that leaves while we write is an error of that write, not the end of the process. */

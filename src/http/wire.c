@@ -27,8 +27,9 @@ static struct rc parse_host(struct str where, struct wire_address *address, stru
         host = str_cut(where, ':', &port);
     }
     uint64_t number;
-    if (host.n == 0 || !str_to_u64(port, &number) || number == 0 || number > 65535 ||
-        !str_c(host, address->host, sizeof address->host) || !str_c(port, address->port, sizeof address->port))
+    bool fits = str_c(host, address->host, sizeof address->host) &&
+                str_c(port, address->port, sizeof address->port);
+    if (!fits || host.n == 0 || !str_to_u64(port, &number) || number == 0 || number > 65535)
         return err_set(err, ERR_INVALID, "%s is no address of a server", address->words);
     return RC_OK;
 }
@@ -50,8 +51,7 @@ struct rc wire_parse(const char *url, struct wire_address *ret_address, struct e
             return err_set(err, ERR_INVALID, "the server's address has a path: %s", url);
         TRY(parse_host(where, &address, err));
     } else if (str_starts(s, STR("https://"))) {
-        return err_set(err, ERR_INVALID,
-                       "https is not spoken here: use http:// through a tunnel, or the Unix socket (%s)", url);
+        return err_set(err, ERR_INVALID, "https is not spoken here; http:// and Unix sockets are: %s", url);
     } else {
         return err_set(err, ERR_INVALID, "%s is no address: unix:/path or http://host:port is", url);
     }
@@ -61,21 +61,21 @@ struct rc wire_parse(const char *url, struct wire_address *ret_address, struct e
 
 /* ---- time ---- */
 
-int64_t wire_deadline(int64_t timeout_ms)
+void wire_hurry(struct wire *wire, int64_t timeout_ms)
 {
-    return timeout_ms > 0 ? clock_steady_us() + timeout_ms * 1000 : 0;
+    wire->deadline_us = timeout_ms > 0 ? clock_steady_us() + timeout_ms * 1000 : 0;
 }
 
-static struct rc wait_for(int fd, short events, int64_t deadline_us, struct err *err)
+static struct rc wait_for(const struct wire *wire, short events, struct err *err)
 {
     for (;;) {
         int64_t left_ms = -1;
-        if (deadline_us) {
-            left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
+        if (wire->deadline_us) {
+            left_ms = (wire->deadline_us - clock_steady_us() + 999) / 1000;
             if (left_ms <= 0)
                 return err_set(err, ERR_TIMEOUT, "the server did not answer in time");
         }
-        struct pollfd look = {.fd = fd, .events = events};
+        struct pollfd look = {.fd = wire->fd, .events = events};
         int ready = poll(&look, 1, left_ms > INT32_MAX ? INT32_MAX : (int)left_ms);
         if (ready > 0)
             return RC_OK;
@@ -86,110 +86,98 @@ static struct rc wait_for(int fd, short events, int64_t deadline_us, struct err 
 
 /* ---- connecting ---- */
 
-static struct rc unreachable(const struct wire_address *address, int why, struct err *err)
+void wire_close(struct wire *wire)
 {
-    return err_set(err, ERR_UNAVAILABLE, "cannot reach the server at %s: %s", address->words, strerror(why));
+    if (wire->fd >= 0)
+        (void)close(wire->fd);
+    wire->fd = -1;
 }
 
-/* A non-blocking connect, waited for. On failure the socket is closed. */
-static struct rc connect_to(int fd, const struct sockaddr *where, socklen_t n, const struct wire_address *address,
-                            int64_t deadline_us, struct err *err)
+/* One attempt; on failure nothing is left open. */
+static struct rc connect_to(struct wire *wire, const struct sockaddr *where, socklen_t n,
+                            const struct wire_address *address, struct err *err)
 {
-    int why = connect(fd, where, n) == 0 ? 0 : errno;
+    CHECK(wire->fd == -1);
+    wire->fd = socket(where->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int why = wire->fd >= 0 && connect(wire->fd, where, n) == 0 ? 0 : errno;
     if (why == EINPROGRESS) {
         socklen_t size = sizeof why;
-        struct rc rc = wait_for(fd, POLLOUT, deadline_us, err);
+        struct rc rc = wait_for(wire, POLLOUT, err);
         if (rc_bad(rc)) {
-            (void)close(fd);
+            wire_close(wire);
             return rc;
         }
-        if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
+        if (getsockopt(wire->fd, SOL_SOCKET, SO_ERROR, &why, &size) != 0)
             why = errno;
     }
     if (why == 0)
         return RC_OK;
-    (void)close(fd);
-    return unreachable(address, why, err);
+    wire_close(wire);
+    return err_set(err, ERR_UNAVAILABLE, "cannot reach the server at %s: %s", address->words, strerror(why));
 }
 
-static struct rc connect_unix(const struct wire_address *address, int64_t deadline_us, int *ret_fd,
-                              struct err *err)
+static struct rc connect_tcp(struct wire *wire, const struct wire_address *address, struct err *err)
 {
-    struct sockaddr_un where = {.sun_family = AF_UNIX};
-    memcpy(where.sun_path, address->path, sizeof where.sun_path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return unreachable(address, errno, err);
-    TRY(connect_to(fd, (struct sockaddr *)&where, sizeof where, address, deadline_us, err));
-    *ret_fd = fd;
-    return RC_OK;
-}
-
-static struct rc connect_one(const struct addrinfo *to, const struct wire_address *address, int64_t deadline_us,
-                             int *ret_fd, struct err *err)
-{
-    int on = 1;
-    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return unreachable(address, errno, err);
-    TRY(connect_to(fd, to->ai_addr, to->ai_addrlen, address, deadline_us, err));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
-    *ret_fd = fd;
-    return RC_OK;
-}
-
-struct rc wire_connect(const struct wire_address *address, int64_t deadline_us, int *ret_fd, struct err *err)
-{
-    if (address->path[0])
-        return connect_unix(address, deadline_us, ret_fd, err);
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct addrinfo *found;
+    int on = 1;
     int failed = getaddrinfo(address->host, address->port, &hints, &found);
     if (failed)
         return err_set(err, ERR_UNAVAILABLE, "cannot reach the server at %s: %s", address->words,
                        gai_strerror(failed));
-    struct rc rc = unreachable(address, EADDRNOTAVAIL, err);
-    for (struct addrinfo *at = found; at && rc_bad(rc) && rc.code != ERR_TIMEOUT; at = at->ai_next)
-        rc = connect_one(at, address, deadline_us, ret_fd, err);
+    struct rc rc = {ERR_UNAVAILABLE};
+    for (struct addrinfo *at = found; at && rc.code == ERR_UNAVAILABLE; at = at->ai_next)
+        rc = connect_to(wire, at->ai_addr, at->ai_addrlen, address, err);
     freeaddrinfo(found);
-    return rc;
+    TRY(rc);
+    (void)setsockopt(wire->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    (void)setsockopt(wire->fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    return RC_OK;
+}
+
+struct rc wire_connect(struct wire *wire, const struct wire_address *address, struct err *err)
+{
+    struct sockaddr_un where = {.sun_family = AF_UNIX};
+    if (!address->path[0])
+        return connect_tcp(wire, address, err);
+    memcpy(where.sun_path, address->path, sizeof where.sun_path);
+    return connect_to(wire, (struct sockaddr *)&where, sizeof where, address, err);
 }
 
 /* ---- bytes ---- */
 
-struct rc wire_send(int fd, struct str bytes, int64_t deadline_us, size_t *ret_sent, struct err *err)
+struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent, struct err *err)
 {
     *ret_sent = 0;
     while (*ret_sent < bytes.n) {
-        ssize_t n = send(fd, bytes.p + *ret_sent, bytes.n - *ret_sent, MSG_NOSIGNAL);
+        ssize_t n = send(wire->fd, bytes.p + *ret_sent, bytes.n - *ret_sent, MSG_NOSIGNAL);
         if (n > 0)
             *ret_sent += (size_t)n;
         else if (n < 0 && errno == EAGAIN)
-            TRY(wait_for(fd, POLLOUT, deadline_us, err));
+            TRY(wait_for(wire, POLLOUT, err));
         else if (n < 0 && errno != EINTR)
             return err_set(err, ERR_UNAVAILABLE, "the server went away: %s", strerror(errno));
     }
     return RC_OK;
 }
 
-struct rc wire_receive(int fd, char *to, size_t bytes_max, int64_t deadline_us, size_t *ret_n, struct err *err)
+struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err)
 {
     for (;;) {
-        ssize_t n = recv(fd, to, bytes_max, 0);
+        ssize_t n = recv(wire->fd, to, bytes_max, 0);
         if (n >= 0) {
             *ret_n = (size_t)n;
             return RC_OK;
         }
         if (errno == EAGAIN)
-            TRY(wait_for(fd, POLLIN, deadline_us, err));
+            TRY(wait_for(wire, POLLIN, err));
         else if (errno != EINTR)
             return err_set(err, ERR_UNAVAILABLE, "the server went away: %s", strerror(errno));
     }
 }
 
-bool wire_is_quiet(int fd)
+bool wire_is_quiet(const struct wire *wire)
 {
     char byte;
-    return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+    return recv(wire->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }

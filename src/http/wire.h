@@ -15,16 +15,22 @@ struct wire_address {
     char words[300]; /* for people: the address as it was given */
 };
 
+struct wire {
+    int fd;              /* -1: not connected */
+    int64_t deadline_us; /* by clock_steady_us; 0: none */
+};
+
 /* "unix:/path", "http://host[:port]". */
 struct rc wire_parse(const char *url, struct wire_address *ret_address, struct err *err);
-/* clock_steady_us of the end; 0 when there is none. */
-int64_t wire_deadline(int64_t timeout_ms);
-struct rc wire_connect(const struct wire_address *address, int64_t deadline_us, int *ret_fd, struct err *err);
+/* All that follows must be done within that time; 0: no hurry. */
+void wire_hurry(struct wire *wire, int64_t timeout_ms);
+struct rc wire_connect(struct wire *wire, const struct wire_address *address, struct err *err);
+void wire_close(struct wire *wire);
 /* *ret_sent is valid on failure too. */
-struct rc wire_send(int fd, struct str bytes, int64_t deadline_us, size_t *ret_sent, struct err *err);
+struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent, struct err *err);
 /* *ret_n is 0 at the end of the stream. */
-struct rc wire_receive(int fd, char *to, size_t bytes_max, int64_t deadline_us, size_t *ret_n, struct err *err);
+struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err);
 /* Nothing has happened on it since it was used last: it can be used again. */
-bool wire_is_quiet(int fd);
+bool wire_is_quiet(const struct wire *wire);
 
 #endif

@@ -14,7 +14,8 @@ static void put_request(struct buf *out, struct http_reader *reader)
     buf_printf(out, "%.*s %.*s ? %.*s keep=%d old=%d\n", STR_ARG(request->method), STR_ARG(request->path),
                STR_ARG(request->query), reader->keep_alive, reader->old);
     for (size_t i = 0; i < request->header_count; i++)
-        buf_printf(out, "%.*s: %.*s\n", STR_ARG(request->headers[i].name), STR_ARG(request->headers[i].value));
+        buf_printf(out, "%.*s: %.*s\n", STR_ARG(request->headers[i].name),
+                   STR_ARG(request->headers[i].value));
     buf_put(out, request->body);
     struct rc rc = http_query(request, "a", &there, &value, NULL);
     buf_printf(out, "\nquery %d %d %.*s\n", rc.code, there, STR_ARG(value));

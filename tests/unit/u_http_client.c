@@ -4,6 +4,9 @@
 #include "base/limits.h"
 #include "http/event_lines.h"
 
+#define CHUNKED "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+#define EVENTS "Content-Type: text/event-stream\r\n"
+
 static struct http_client *client_new(const struct rig *rig, bool local)
 {
     struct http_client *client;
@@ -16,6 +19,23 @@ static struct http_client *client_new(const struct rig *rig, bool local)
     return client;
 }
 
+/* The code of a call, without regard to its answer. */
+static enum err_code call_code(struct http_client *client, const char *target, int64_t timeout_ms,
+                               struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct http_response response;
+    return http_client_call(client, &arena, "GET", str_of(target), STR_NONE, timeout_ms, &response, err).code;
+}
+
+static struct http_response call(struct http_client *client, struct arena *arena, const char *method,
+                                 const char *target, struct str body)
+{
+    struct http_response response = {0};
+    rig_ok(http_client_call(client, arena, method, str_of(target), body, 15000, &response, RIG_ERR));
+    return response;
+}
+
 static void test_calls(void **state)
 {
     struct rig *rig = rig_start((struct http_options){.idle_timeout_ms = 150});
@@ -24,21 +44,21 @@ static void test_calls(void **state)
         ARENA_SCOPE(arena);
         struct http_client *client = client_new(rig, local);
         struct http_response response;
-        rig_ok(http_client_call(client, &arena, "POST", STR("/x?y=z"), STR("{\"a\":1}"), 0, &response, RIG_ERR));
+        response = call(client, &arena, "POST", "/x?y=z", STR("{\"a\":1}"));
         assert_int_equal(response.status, 200);
         assert_true(str_is(response.content_type, "text/plain"));
         assert_true(str_is(response.body, local ? "POST /x?y=z local=1 [{\"a\":1}]"
                                                 : "POST /x?y=z local=0 [{\"a\":1}]"));
-        rig_ok(http_client_call(client, &arena, "GET", STR("/none"), STR_NONE, 5000, &response, RIG_ERR));
+        response = call(client, &arena, "GET", "/none", STR_NONE);
         assert_int_equal(response.status, 404);
-        rig_ok(http_client_call(client, &arena, "GET", STR("/empty"), STR_NONE, 5000, &response, RIG_ERR));
+        response = call(client, &arena, "GET", "/empty", STR_NONE);
         assert_int_equal(response.status, 204);
         assert_int_equal(response.body.n, 0);
-        rig_ok(http_client_call(client, &arena, "HEAD", STR("/x"), STR_NONE, 5000, &response, RIG_ERR));
+        response = call(client, &arena, "HEAD", "/x", STR_NONE);
         assert_int_equal(response.status, 200);
         assert_int_equal(response.body.n, 0);
         (void)usleep(400000); /* the server has closed the idle connection meanwhile */
-        rig_ok(http_client_call(client, &arena, "GET", STR("/big?bytes=3000000"), STR_NONE, 5000, &response, RIG_ERR));
+        response = call(client, &arena, "GET", "/big?bytes=3000000", STR_NONE);
         assert_int_equal(response.body.n, 3000000);
         http_client_free(client);
     }
@@ -56,7 +76,7 @@ static void test_refused_large_body(void **state)
     for (int local = 0; local < 2; local++) {
         struct http_client *client = client_new(rig, local);
         struct http_response response;
-        rig_ok(http_client_call(client, &arena, "POST", STR("/"), buf_str(&body), 10000, &response, RIG_ERR));
+        response = call(client, &arena, "POST", "/", buf_str(&body));
         assert_int_equal(response.status, 413);
         http_client_free(client);
     }
@@ -71,10 +91,9 @@ static void test_deadline(void **state)
     struct http_client *client = client_new(rig, true);
     struct http_response response;
     struct err err;
-    assert_int_equal(http_client_call(client, &arena, "GET", STR("/wait"), STR_NONE, 50, &response, &err).code,
-                     ERR_TIMEOUT);
+    assert_int_equal(call_code(client, "/wait", 50, &err), ERR_TIMEOUT);
     await_counter(rig, "requests_gone=1"); /* it has hung up, so that no old answer is taken for a new one */
-    rig_ok(http_client_call(client, &arena, "GET", STR("/x"), STR_NONE, 5000, &response, RIG_ERR));
+    response = call(client, &arena, "GET", "/x", STR_NONE);
     assert_true(str_is(response.body, "GET /x local=1 []"));
     http_client_free(client);
     rig_stop(rig);
@@ -83,8 +102,9 @@ static void test_deadline(void **state)
 static void test_addresses(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "unix:", "https://localhost:7717", "http://", "http://:80", "http://x:",
-                                      "http://x:0", "http://x:99999", "http://x:y", "http://x/path", "localhost:7717"};
+    static const char *const bad[] = {"", "unix:", "https://localhost:7717", "http://", "http://:80",
+                                      "http://x:", "http://x:0", "http://x:99999", "http://x:y",
+                                      "http://x/path", "localhost:7717"};
     struct http_client *client;
     struct err err;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -93,15 +113,12 @@ static void test_addresses(void **state)
     assert_int_equal(http_client_new("https://x", NULL, &client, &err).code, ERR_INVALID);
     assert_non_null(strstr(err.text, "https"));
     assert_int_equal(http_client_new("unix:/tmp/x", "two words", &client, &err).code, ERR_INVALID);
-    static const char *const nobody[] = {"unix:/tmp/there/is/nothing.sock", "http://127.0.0.1:1", "http://[::1]:1"};
+    static const char *const nobody[] = {"unix:/tmp/there/is/nothing.sock", "http://127.0.0.1:1",
+                                         "http://[::1]:1"};
     for (size_t i = 0; i < sizeof nobody / sizeof *nobody; i++) {
-        ARENA_SCOPE(arena);
-        struct http_response response;
         rig_ok(http_client_new(nobody[i], NULL, &client, RIG_ERR));
-        assert_int_equal(http_client_call(client, &arena, "GET", STR("/"), STR_NONE, 1000, &response, &err).code,
-                         ERR_UNAVAILABLE);
-        assert_int_equal(http_client_call(client, &arena, "GET", STR("/"), STR_NONE, 1000, &response, NULL).code,
-                         ERR_UNAVAILABLE);
+        assert_int_equal(call_code(client, "/", 1000, &err), ERR_UNAVAILABLE);
+        assert_int_equal(call_code(client, "/", 1000, NULL), ERR_UNAVAILABLE);
         http_client_free(client);
     }
 }
@@ -158,7 +175,7 @@ static void test_forms_of_answers(void **state)
 {
     (void)state;
     static const char *const answers[] = {
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+        CHUNKED "Content-Type: a/b\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
         "HTTP/1.1 200 OK\r\n\r\nabcde",
         "HTTP/1.0 200 OK\r\n\r\nabcde",
@@ -169,7 +186,7 @@ static void test_forms_of_answers(void **state)
     for (int i = 0; answers[i]; i++) {
         ARENA_SCOPE(arena);
         struct http_response response;
-        rig_ok(http_client_call(client, &arena, "POST", STR("/t"), i ? STR_NONE : STR("{}"), 5000, &response, RIG_ERR));
+        response = call(client, &arena, "POST", "/t", i ? STR_NONE : STR("{}"));
         assert_int_equal(response.status, 200);
         assert_true(str_is(response.body, "abcde"));
         assert_true(str_is(response.content_type, i == 0 ? "a/b" : ""));
@@ -193,18 +210,16 @@ static void test_bad_answers(void **state)
         "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc",
         "SSH-2.0-OpenSSH_9.2\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
-        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        CHUNKED "\r\nzz\r\n",
         NULL,
     };
-    static const enum err_code codes[] = {ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_IO, ERR_IO, ERR_IO};
+    static const enum err_code codes[] = {ERR_UNAVAILABLE, ERR_UNAVAILABLE, ERR_UNAVAILABLE,
+                                          ERR_IO,          ERR_IO,          ERR_IO};
     struct script script = {.answers = answers};
     struct http_client *client = script_start(&script);
     for (int i = 0; answers[i]; i++) {
-        ARENA_SCOPE(arena);
-        struct http_response response;
         struct err err = {0};
-        assert_int_equal(http_client_call(client, &arena, "GET", STR("/"), STR_NONE, 5000, &response, &err).code,
-                         codes[i]);
+        assert_int_equal(call_code(client, "/", 5000, &err), codes[i]);
         assert_int_equal(err.code, codes[i]);
     }
     script_end(&script, client);
@@ -229,9 +244,9 @@ static void test_streams(void **state)
 {
     (void)state;
     static const char *const answers[] = {
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n: hello\n\nid: 7\nevent: A\ndata: x\ndata: y\n\n"
-        "data: z\n\nid: 9\ndata: never\n\n",
-        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n8\r\ndata: a\n\r\n1\r\n\n\r\n",
+        "HTTP/1.1 200 OK\r\n" EVENTS "\r\n: hello\n\nid: 7\nevent: A\ndata: x\ndata: y\n\ndata: z\n\n"
+        "id: 9\ndata: never\n\n",
+        CHUNKED EVENTS "\r\n8\r\ndata: a\n\r\n1\r\n\n\r\n",
         "HTTP/1.1 403 Forbidden\r\n\r\n{\"error\":{\"code\":\"forbidden\",\"message\":\"not for you\"}}",
         "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 4\r\n\r\noops",
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\ndata: hello\n\n",

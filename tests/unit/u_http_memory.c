@@ -56,7 +56,8 @@ static _Noreturn void serve(int port_to)
     const struct http_options options = {.handle = handle};
     int port;
     struct err err;
-    if (rc_bad(loop_new(&serving.loop, &err)) || rc_bad(http_server_new(serving.loop, &options, &serving.server, &err)) ||
+    if (rc_bad(loop_new(&serving.loop, &err)) ||
+        rc_bad(http_server_new(serving.loop, &options, &serving.server, &err)) ||
         rc_bad(http_listen_tcp(serving.server, "127.0.0.1:0", &port, &err)) ||
         write(port_to, &port, sizeof port) != sizeof port)
         _exit(1);
@@ -88,7 +89,7 @@ static void test_ten_thousand_idle_streams(void **state)
     limit.rlim_cur = limit.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &limit);
     if (SANITIZED || limit.rlim_cur < STREAMS + 100) {
-        print_message("skipped: %s\n", SANITIZED ? "memory means nothing under a sanitizer" : "too few descriptors");
+        print_message("skipped: %s\n", SANITIZED ? "a sanitizer takes memory, too" : "too few descriptors");
         skip();
     }
     assert_int_equal(pipe(port_pipe), 0);
@@ -118,7 +119,8 @@ static void test_ten_thousand_idle_streams(void **state)
     }
     long after = resident_kb(child);
     print_message("%d streams: %ld bytes each; %ld after an event to all, which took %lld us\n", STREAMS,
-                  (idle - before) * 1024 / STREAMS, (after - before) * 1024 / STREAMS, (long long)(sent - began));
+                  (idle - before) * 1024 / STREAMS, (after - before) * 1024 / STREAMS,
+                  (long long)(sent - began));
     (void)kill(child, SIGKILL);
     (void)waitpid(child, NULL, 0);
     for (int i = 0; i < STREAMS; i++)
