@@ -87,6 +87,7 @@ static void take_request(struct arena *arena, struct call *call, const struct ev
 {
     call->requested_ms = event->at_ms;
     call->digest = text_of(arena, data, "digest");
+    call->files = text_of(arena, data, "files");
     (void)stamp_parse(json_text(data, "deadline"), &call->deadline_ms);
 }
 
@@ -111,7 +112,14 @@ static void take_result(struct arena *arena, struct call *call, const struct eve
     call->status = json_bool(data, "interrupted", false) ? CALL_INTERRUPTED : CALL_FINISHED;
     call->result = raw_of(arena, data, "content");
     call->result_is_error = json_bool(data, "isError", false);
+    call->superseded_by = text_of(arena, data, "supersededBy");
     call->result_seq = event->seq;
+}
+
+static void take_start(struct call *call)
+{
+    call->status = CALL_STARTED;
+    call->started = true;
 }
 
 void call_apply(struct arena *arena, struct call *call, const struct event *event)
@@ -126,7 +134,7 @@ void call_apply(struct arena *arena, struct call *call, const struct event *even
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
         take_response(arena, call, event, data);
     else if (event->kind == EVENT_TOOL_STARTED)
-        call->status = CALL_STARTED;
+        take_start(call);
     else if (event->kind == EVENT_TOOL_RESULT)
         take_result(arena, call, event, data);
 }

@@ -65,6 +65,9 @@ struct call {
     struct str rule, source, why;  /* of the verdict */
     struct str rules, mode;    /* of the response: JSON array, name */
     struct str digest;         /* of what was asked */
+    struct str files;          /* of the files that were shown; empty: none were */
+    struct str superseded_by;  /* the call that took its place, because the files had changed */
+    bool started;
     struct str agent_actor;    /* who asked */
     struct str result;         /* JSON, as reported */
     bool result_is_error;

@@ -40,6 +40,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->loop = loop;
     gate->home = str_of(options->home);
     gate->timeout_seconds = options->timeout_seconds;
+    gate->sandbox = options->sandbox;
     struct store_options store = {.url = options->store_url, .follow = follow, .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
     if (rc_bad(rc)) {
@@ -54,6 +55,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 
 void gate_close(struct gate *gate)
 {
+    execute_done(gate);
     store_close(gate->store);
     deadlines_done(gate);
     open_done(gate);
@@ -187,11 +189,12 @@ static struct str call_data(struct arena *arena, const struct ask *ask, const st
     return arena_str(arena, buf_str(&buf));
 }
 
-/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run. */
+/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the contents of
+ * the files that were shown. */
 static void put_digest(struct json_out *out, const struct ask *ask)
 {
     char hex[DIGEST_HEX_BYTES];
-    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd};
+    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd, ask->files};
     struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
     digest_hex(&digest, hex);
     json_member(out, "digest", str_of(hex));
@@ -212,6 +215,8 @@ static struct str request_data(struct arena *arena, const struct ask *ask, const
     json_member(&out, "why", verdict->why);
     json_close(&out, '}');
     put_digest(&out, ask);
+    json_member(&out, "files", ask->files);
+    json_member_raw(&out, "preview", ask->preview);
     if (deadline_ms)
         json_member_time(&out, "deadline", deadline_ms);
     json_close(&out, '}');

@@ -15,6 +15,7 @@
 #include "event/call.h"
 #include "event/session.h"
 #include "event/token.h"
+#include "gate/execute.h"
 #include "store/store.h"
 
 struct gate;
@@ -24,6 +25,7 @@ struct gate_options {
     const char *store_url;
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
+    bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -62,6 +64,7 @@ struct ask {
     struct str session, thread, id, name, cwd;
     const struct json *input; /* an object; its raw bytes are kept */
     struct str actor;
+    struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     struct call call;    /* the answer */
     struct err err;
@@ -138,6 +141,7 @@ struct watcher {
     uint64_t kinds;             /* bit 1 << kind; 0: all */
     uint64_t after;             /* moves on */
     void (*tell)(struct watcher *watcher, struct happening *happening);
+    void (*hear)(struct watcher *watcher, struct str json); /* of gate_say; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
     void *arg;
     /* the gate's */

@@ -45,6 +45,8 @@ struct gate {
     uint64_t delivered;   /* the last seq that was told */
     bool released;        /* nobody waits any more */
     struct gate_figures figures;
+    struct work_pool *hands; /* threads in which tools are done; NULL until the first */
+    bool sandbox;
 };
 
 /* "session\ncall": what a call is known by. */
@@ -80,6 +82,7 @@ void waiter_settle(struct ask *ask);
 void waiter_leave(struct ask *ask);
 
 void tokens_done(struct gate *gate);
+void execute_done(struct gate *gate);
 
 /* The verdict of rules, mode and defaults on a call of this session. */
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,

@@ -33,8 +33,12 @@ void gate_write_pending(struct json_out *out, struct arena *arena, const struct 
     BUF_SCOPE(summary, LIMIT_TITLE_BYTES);
     tool_summary(&summary, &facts);
     json_member(out, "summary", buf_str(&summary));
+    const struct json *preview = json_get(request, "preview");
     json_key(out, "preview");
-    tool_preview(out, &facts, json_text(call, "cwd"));
+    if (preview)
+        json_put_raw(out, preview->raw);
+    else
+        tool_preview(out, &facts, json_text(call, "cwd"));
     json_key(out, "suggestions");
     json_open(out, '[');
     json_close(out, ']');

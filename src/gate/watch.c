@@ -115,6 +115,19 @@ static void tell_list(struct watcher *w, struct happening *happening)
     }
 }
 
+void gate_say(struct gate *gate, struct str session, struct str thread, struct str json)
+{
+    struct str lists[] = {STR(""), session};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct watcher *next;
+        for (struct watcher *w = map_get(&gate->watchers, lists[i]); w; w = next) {
+            next = w->next;
+            if (w->live && w->hear && (str_empty(w->thread) || str_eq(w->thread, thread)))
+                w->hear(w, json);
+        }
+    }
+}
+
 void watch_follow(struct gate *gate, const struct event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -184,6 +184,18 @@ static struct rc read_sessions(struct answer *answer, struct err *err)
     }
 }
 
+static struct rc read_runs(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    bool full;
+    sqlite_bind_int(answer->handle, SQL_RUNS, 1, clamp(read->after));
+    TRY(add_events(answer, SQL_RUNS, &full, err));
+    if (!full)
+        return last_seq(answer->handle, &read->covered, err);
+    read->covered = read->events[read->event_count - 1].seq;
+    return RC_OK;
+}
+
 static struct rc fill(struct answer *answer, struct err *err)
 {
     switch (answer->read->kind) {
@@ -199,6 +211,8 @@ static struct rc fill(struct answer *answer, struct err *err)
         return read_session(answer, answer->read->session, err);
     case READ_TOKENS:
         return add_events(answer, SQL_TOKEN_CHANGES, NULL, err);
+    case READ_RUNS:
+        return read_runs(answer, err);
     }
     err_die(__FILE__, __LINE__, "a read of no kind");
 }

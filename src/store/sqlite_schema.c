@@ -49,6 +49,8 @@ static const char *const steps[] = {
     "  call_id TEXT NOT NULL,"
     "  deadline_ms INTEGER NOT NULL"
     ") STRICT;",
+    /* 2: runs */
+    "CREATE INDEX runs ON events(chain, thread_id) WHERE kind = 12;",
 };
 
 enum { VERSION = sizeof steps / sizeof steps[0] };

@@ -135,6 +135,12 @@ static struct rc need_holds(struct backend_handle *handle, const struct need *ne
         TRY(find_head(handle, need->session, &head, err));
         *ret_holds = head->changed_seq == need->seq;
         return RC_OK;
+    case NEED_RUN_AT:
+        sqlite_bind_str(handle, SQL_RUN_AT, 1, need->session);
+        sqlite_bind_str(handle, SQL_RUN_AT, 2, need->call);
+        TRY(find_seq(handle, SQL_RUN_AT, &seq, err));
+        *ret_holds = seq == need->seq;
+        return RC_OK;
     }
     err_die(__FILE__, __LINE__, "a need of no kind");
 }

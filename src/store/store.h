@@ -32,6 +32,7 @@ enum need_kind {
     NEED_ABSENT,     /* the session has no event of `kind` for `call` */
     NEED_PRESENT,    /* the session has one */
     NEED_CHANGED_AT, /* the last SESSION_CHANGED of `session` has this seq (0: the session is new) */
+    NEED_RUN_AT,     /* the last RUN_STATUS of thread `call` in `session` has this seq (0: it has none) */
 };
 
 struct need {
@@ -83,6 +84,7 @@ enum read_kind {
                       sessions whose last event is `before` a seq (0: all) */
     READ_SESSION,  /* the SESSION_CHANGED events of `session` */
     READ_TOKENS,   /* the TOKEN_CHANGED events */
+    READ_RUNS,     /* the last RUN_STATUS of every thread that has one, `after` a seq, ascending */
 };
 
 struct open_approval {

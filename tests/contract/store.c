@@ -168,6 +168,27 @@ static void a_change_of_the_session_moves_what_is_needed(void **state)
     (void)rig_append(rig, rig_ask("s1", "c1", second), APPEND_KEPT);
 }
 
+static void a_run_is_claimed_by_its_last_status(void **state)
+{
+    struct rig *rig = *state;
+    const struct str s1 = STR("s1"), main = STR("s1-main"), side = STR("s1-side");
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, main, 0}, APPEND_KEPT);
+    uint64_t first = rig_one(rig, EVENT_RUN_STATUS, "s1", "", "{}");
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, main, 0}, APPEND_REFUSED);
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, main, first}, APPEND_KEPT);
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, side, 0}, APPEND_KEPT);
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, main, first}, APPEND_KEPT);
+    uint64_t second = rig_one(rig, EVENT_RUN_STATUS, "s1", "", "{}");
+    try_need(rig, (struct need){NEED_RUN_AT, 0, s1, main, first}, APPEND_REFUSED);
+    struct read *read = read_new(READ_RUNS);
+    rig_read(rig, read);
+    assert_int_equal(read->event_count, 1);
+    assert_int_equal(read->events[0].seq, second);
+    read_free(read);
+}
+
 static void the_first_broken_need_is_named(void **state)
 {
     struct rig *rig = *state;
@@ -806,6 +827,7 @@ int main(void)
         TEST(a_refused_append_keeps_nothing),
         TEST(needs_hold_or_do_not),
         TEST(a_change_of_the_session_moves_what_is_needed),
+        TEST(a_run_is_claimed_by_its_last_status),
         TEST(the_first_broken_need_is_named),
         TEST(one_of_twenty_answers_wins),
         TEST(a_faulty_append_harms_no_other),

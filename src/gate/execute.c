@@ -1,0 +1,336 @@
+/* An allowed call is done, at most once.
+ *
+ * Invariants
+ *  1. TOOL_STARTED is kept under the needs that there is none, that the answer (or the verdict) is there and that
+ *     the fence holds; the effect begins only after it is durable.
+ *  2. A call that was started and has no result is never started again: after a crash it gets a result that says
+ *     so.
+ *  3. What was shown is what runs: the files are compared with what the person saw before it starts, and by the
+ *     tool itself once more.
+ *
+ *   call read → files compared → TOOL_STARTED → the tool, in a worker → TOOL_RESULT
+ */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+#include "io/work.h"
+#include "tools/tools.h"
+
+#include <stdlib.h>
+
+enum { TOOL_THREADS_MAX = 64 };
+
+struct execution {
+    struct gate *gate;
+    struct execute *execute;
+    struct job job;
+    struct arena arena;        /* the worker's while it works */
+    const struct json *input;
+    struct str root, mode;
+    bool same;
+    struct tool_result result;
+    struct session_want want;
+};
+
+/* ---- asking about tools ---- */
+
+void gate_look(struct ask *ask, struct str root)
+{
+    struct tool_use use = {.arena = ask->arena, .name = ask->name, .input = ask->input, .root = root};
+    if (!tool_has_hands(ask->name))
+        return;
+    struct tool_look look = tool_look(&use);
+    ask->preview = look.preview;
+    ask->files = look.files;
+}
+
+struct rc gate_tool_check(struct str name, const struct json *input, struct err *err)
+{
+    return tool_check(name, input, err);
+}
+
+bool gate_tool_only_looks(struct str name) { return tool_only_looks(name); }
+void gate_tool_definitions(struct json_out *out) { tool_definitions(out); }
+
+void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
+
+/* ---- the end ---- */
+
+static void finish(struct execution *x)
+{
+    struct execute *execute = x->execute;
+    arena_done(&x->arena);
+    free(x);
+    execute->inner = NULL;
+    execute->done(execute);
+}
+
+static void finish_with(struct execution *x, enum err_code code, const char *words)
+{
+    (void)err_set(&x->execute->err, code, "%s", words);
+    finish(x);
+}
+
+static void result_kept(struct append *append)
+{
+    struct execution *x = append->arg;
+    struct execute *execute = x->execute;
+    if (append->outcome == APPEND_KEPT)
+        call_apply(execute->arena, &execute->state, &append->events[0]);
+    else if (append->outcome == APPEND_FAILED)
+        execute->err = append->err;
+    else
+        (void)err_set(&execute->err, ERR_CONFLICT, "the call has a result already");
+    append_free(append);
+    finish(x);
+}
+
+/* Who let it pass, when and why: the trail stands with the result. */
+static void write_audit(struct json_out *out, const struct call *call, struct str mode)
+{
+    json_key(out, "permissions");
+    json_open(out, '{');
+    json_member_time(out, "date", call->decided_ms);
+    json_member(out, "result", STR("approved"));
+    json_member(out, "decision", str_of(decision_name(call->decision)));
+    json_member(out, "mode", mode);
+    json_member(out, "rule", call->rule);
+    json_member(out, "by", call->by_policy ? STR("policy") : call->actor);
+    json_close(out, '}');
+}
+
+struct outcome {
+    struct str text;
+    bool is_error, interrupted;
+    struct str superseded_by;
+};
+
+static struct str result_data(struct arena *arena, const struct execution *x, const struct outcome *outcome)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", x->execute->call);
+    json_key(&out, "content");
+    json_put_str(&out, outcome->text);
+    json_member_bool(&out, "isError", outcome->is_error);
+    if (outcome->interrupted)
+        json_member_bool(&out, "interrupted", true);
+    json_member(&out, "supersededBy", outcome->superseded_by);
+    write_audit(&out, &x->execute->state, x->mode);
+    json_close(&out, '}');
+    CHECK(!buf.over);
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct event event_of(const struct execution *x, struct arena *arena, enum event_kind kind, struct str data)
+{
+    const struct execute *execute = x->execute;
+    return (struct event){
+        .kind = kind,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, execute->session),
+        .thread = arena_str(arena, execute->state.thread),
+        .call = arena_str(arena, execute->call),
+        .actor = arena_str(arena, execute->actor),
+        .data = data,
+    };
+}
+
+static void keep_result(struct execution *x, struct outcome outcome)
+{
+    struct append *append = append_new();
+    struct event event = event_of(x, &append->arena, EVENT_TOOL_RESULT, result_data(&append->arena, x, &outcome));
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
+    (void)append_event(append, event);
+    append->done = result_kept;
+    append->arg = x;
+    store_append(x->gate->store, append);
+}
+
+/* ---- the effect ---- */
+
+static struct tool_use use_of(struct execution *x)
+{
+    return (struct tool_use){
+        .arena = &x->arena,
+        .name = x->execute->state.name,
+        .input = x->input,
+        .root = x->root,
+        .cancelled = x->execute->cancelled,
+        .sandbox = x->gate->sandbox,
+    };
+}
+
+static void submit(struct execution *x, void (*run)(struct job *), void (*done)(struct job *))
+{
+    struct gate *gate = x->gate;
+    if (!gate->hands)
+        gate->hands = work_pool_new(gate->loop, TOOL_THREADS_MAX);
+    x->job = (struct job){.run = run, .done = done, .arg = x};
+    work_submit(gate->hands, &x->job);
+}
+
+static void do_it(struct job *job)
+{
+    struct execution *x = job->arg;
+    struct tool_use use = use_of(x);
+    x->result = tool_do(&use, x->execute->state.files);
+}
+
+static void done_it(struct job *job)
+{
+    struct execution *x = job->arg;
+    keep_result(x, (struct outcome){.text = x->result.text, .is_error = x->result.is_error});
+}
+
+static void start_kept(struct append *append)
+{
+    struct execution *x = append->arg;
+    struct execute *execute = x->execute;
+    enum append_outcome outcome = append->outcome;
+    if (outcome == APPEND_KEPT)
+        call_apply(execute->arena, &execute->state, &append->events[0]);
+    else if (outcome == APPEND_FAILED)
+        execute->err = append->err;
+    append_free(append);
+    if (outcome == APPEND_KEPT)
+        submit(x, do_it, done_it);
+    else if (outcome == APPEND_FAILED)
+        finish(x);
+    else
+        finish_with(x, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
+}
+
+static void start(struct execution *x)
+{
+    const struct execute *execute = x->execute;
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct str data = arena_printf(arena, "{\"toolCallId\":\"%.*s\"}", STR_ARG(execute->call));
+    struct event event = event_of(x, arena, EVENT_TOOL_STARTED, data);
+    struct need need = {.session = event.session, .call = event.call};
+    need.need = NEED_ABSENT;
+    need.kind = EVENT_TOOL_STARTED;
+    append_need(append, need);
+    need.need = NEED_PRESENT;
+    need.kind = execute->state.by_policy ? EVENT_TOOL_CALL : EVENT_TOOL_APPROVAL_RESPONSE;
+    append_need(append, need);
+    need.need = NEED_ABSENT;
+    need.kind = EVENT_TOOL_RESULT;
+    append_need(append, need);
+    if (execute->fence.need != NEED_NONE) {
+        struct need fence = execute->fence;
+        fence.session = arena_str(arena, fence.session);
+        fence.call = arena_str(arena, fence.call);
+        append_need(append, fence);
+    }
+    (void)append_event(append, event);
+    append->done = start_kept;
+    append->arg = x;
+    store_append(x->gate->store, append);
+}
+
+/* ---- what was shown ---- */
+
+static void compare(struct job *job)
+{
+    struct execution *x = job->arg;
+    struct tool_use use = use_of(x);
+    struct tool_look look = tool_look(&use);
+    x->same = str_eq(look.files, x->execute->state.files);
+}
+
+static void compared(struct job *job)
+{
+    struct execution *x = job->arg;
+    struct execute *execute = x->execute;
+    if (x->same) {
+        start(x);
+        return;
+    }
+    execute->changed = true;
+    struct str next = arena_printf(execute->arena, "%.*s.again", STR_ARG(execute->call));
+    if (next.n > LIMIT_ID_BYTES)
+        next = arena_str(execute->arena, str_of(id_new("call").text));
+    keep_result(x, (struct outcome){
+        .text = STR("The file changed after it was shown, so nothing was done; the person is asked again"),
+        .is_error = true,
+        .superseded_by = next,
+    });
+}
+
+/* ---- the call ---- */
+
+static void with_session(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct execution *x = want->arg;
+    struct execute *execute = x->execute;
+    if (err->code != ERR_OK || !session) {
+        finish_with(x, err->code == ERR_OK ? ERR_NOT_FOUND : err->code, "the session cannot be read");
+        return;
+    }
+    x->root = arena_str(&x->arena, session->cwd);
+    x->mode = arena_str(&x->arena, session->mode);
+    if (execute->state.started) {
+        keep_result(x, (struct outcome){
+            .text = STR("Interrupted: the tool had started when Nod stopped, and its effect is unknown. It was not "
+                        "run again; look at what is there before you go on."),
+            .is_error = true,
+            .interrupted = true,
+        });
+    } else if (str_empty(execute->state.files)) {
+        start(x);
+    } else {
+        submit(x, compare, compared);
+    }
+}
+
+static void call_read(struct read *read)
+{
+    struct execution *x = read->arg;
+    struct execute *execute = x->execute;
+    struct call *call = &execute->state;
+    struct err err = read->err;
+    bool there = read->event_count > 0;
+    *call = (struct call){0};
+    for (size_t i = 0; i < read->event_count; i++)
+        call_apply(execute->arena, call, &read->events[i]);
+    read_free(read);
+    if (err.code != ERR_OK)
+        finish_with(x, err.code, err.text);
+    else if (!there)
+        finish_with(x, ERR_NOT_FOUND, "there is no such call");
+    else if (!call_allowed(call))
+        finish_with(x, ERR_NOT_ALLOWED, "the call is not allowed");
+    else if (call->result_seq)
+        finish(x);
+    else if (rc_bad(json_parse(&x->arena, call_effective_input(call), &x->input, &err)))
+        finish_with(x, err.code, err.text);
+    else {
+        x->want = (struct session_want){.id = execute->session, .done = with_session, .arg = x};
+        gate_session(x->gate, &x->want);
+    }
+}
+
+void gate_execute(struct gate *gate, struct execute *execute)
+{
+    struct execution *x = heap_new(sizeof *x);
+    struct read *read = read_new(READ_CALL);
+    CHECK(execute->done && !execute->inner);
+    x->gate = gate;
+    x->execute = execute;
+    execute->inner = x;
+    read->session = arena_str(&read->arena, execute->session);
+    read->call = arena_str(&read->arena, execute->call);
+    read->done = call_read;
+    read->arg = x;
+    store_read(gate->store, read);
+}
+
+void execute_done(struct gate *gate)
+{
+    if (gate->hands)
+        work_pool_free(gate->hands);
+}

@@ -1,0 +1,52 @@
+/* Tools that Nod does itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
+ * gate.h.
+ *
+ * What gate_look does may block: it is for worker threads. Everything else is for the loop, as in gate.h.
+ */
+#ifndef GATE_EXECUTE_H
+#define GATE_EXECUTE_H
+
+#include "event/call.h"
+#include "store/store.h"
+
+#include <stdatomic.h>
+
+struct ask;
+struct gate;
+
+/* Fills in what the ask would change (ask->preview, ask->files), from the real files beneath `root`; any thread. */
+void gate_look(struct ask *ask, struct str root);
+/* Whether Nod can do it, and the input fits; words that a model can act on when not. */
+struct rc gate_tool_check(struct str name, const struct json *input, struct err *err);
+/* A use that changes nothing: may be done beside others. */
+bool gate_tool_only_looks(struct str name);
+/* [{"name","description","input_schema"}] of the tools that Nod can do itself. */
+void gate_tool_definitions(struct json_out *out);
+
+/* Does an allowed call. TOOL_STARTED is durable before the effect, TOOL_RESULT is kept after it.
+ *  - started before, without a result: the result says that the effect is unknown; nothing is done.
+ *  - a file that was shown has changed since: nothing is done, `changed` is set, and the call gets a result that
+ *    names the call which takes its place (state.superseded_by), for which the person is asked again.
+ * ERR_NOT_ALLOWED, or ERR_CONFLICT when the fence does not hold: nothing is done. */
+struct execute {
+    struct arena *arena;
+    struct str session, call, actor;
+    struct need fence;             /* must hold when it starts; NEED_NONE: nothing */
+    const atomic_bool *cancelled;  /* may be set by any thread while it runs */
+    bool changed;
+    struct call state;             /* after it */
+    struct err err;
+    void (*done)(struct execute *execute);
+    void *arg;
+    struct execution *inner;       /* the gate's */
+};
+void gate_execute(struct gate *gate, struct execute *execute);
+
+/* Keeps events of a run under needs; `append` comes back by its own `done`. Events that decide or do something
+ * are not for this: they have functions of their own. */
+void gate_keep(struct gate *gate, struct append *append);
+
+/* Text that is being said, told to live watchers of the thread and kept nowhere (its event comes later). */
+void gate_say(struct gate *gate, struct str session, struct str thread, struct str json);
+
+#endif
