@@ -245,8 +245,10 @@ class Person(Client):
 
 
 class Follower(Client):
-    def __init__(self, era, number, token, scope):
-        super().__init__(era, f"follower{number}", token, 0)
+    """Reads its stream, and now and then lets go of it in the middle to go on where it was."""
+
+    def __init__(self, era, number, token, scope, seed):
+        super().__init__(era, f"follower{number}", token, seed)
         self.scope, self.last = scope, 0
         self.write(follows=scope)
 
@@ -270,8 +272,8 @@ class Follower(Client):
             connection.close()
 
     def read(self, answer):
-        fields = {}
-        while not self.era.over.is_set():
+        fields, patience = {}, self.random.choice([0, 1, 3, 30, 300])
+        while not self.era.over.is_set() and patience >= 0:
             line = answer.readline()
             if not line.endswith(b"\n"):
                 return  # cut off: half an event is no event
@@ -280,7 +282,7 @@ class Follower(Client):
                 fields[name] = fields[name] + b"\n" + value if name in fields else value
             elif fields.get(b"data"):
                 self.take(fields)
-                fields = {}
+                fields, patience = {}, patience - 1
 
     def take(self, fields):
         text = fields[b"data"].decode()
@@ -344,7 +346,7 @@ class Era:
             self.everybody.append(Person(self, f"person{number}", self.token("approver", f"person{number}"), self.rng.random()))
         viewer = self.token("viewer", "viewer")
         for number, scope in enumerate(scopes):
-            self.everybody.append(Follower(self, number, viewer, scope))
+            self.everybody.append(Follower(self, number, viewer, scope, self.rng.random()))
 
     def round(self):
         time.sleep(0.3 + self.rng.random() * self.options.longest)
