@@ -4,8 +4,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/stamp.h"
-#include "http/connection.h"
+#include "http/output.h"
 #include "http/reader.h"
+#include "http/server.h"
 #include "io/clock.h"
 
 #include <stdio.h>
@@ -147,6 +148,7 @@ static void put_head(struct http_server *server, const struct answer *answer, bo
 
 static void send_answer(struct http_connection *connection, const struct answer *answer)
 {
+    CHECK(connection->phase == PHASE_BUSY && connection->reader);
     struct http_server *server = connection->server;
     const struct http_reader *reader = connection->reader;
     bool keep = reader->keep_alive && !server->stopping;

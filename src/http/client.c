@@ -115,6 +115,7 @@ struct rc http_client_new(const char *url, const char *token, struct http_client
                           struct err *err)
 {
     struct wire_address address;
+    CHECK(url && ret_client);
     TRY(wire_parse(url, &address, err));
     if (token && strpbrk(token, "\r\n "))
         return err_set(err, ERR_INVALID, "the token holds a blank or a line break");
@@ -188,6 +189,7 @@ static struct rc send_request(struct http_client *client, struct str request, st
 static struct rc receive_answer(const struct wire *wire, llhttp_t *parser, struct incoming *in)
 {
     char bytes[RECEIVE_BYTES];
+    CHECK(wire->fd >= 0 && in->err);
     while (!in->complete && !(in->events && in->events->stopped)) {
         size_t n;
         TRY(wire_receive(wire, bytes, sizeof bytes, &n, in->err));
@@ -239,6 +241,7 @@ struct rc http_client_call(struct http_client *client, struct arena *arena, cons
                            struct http_response *ret_response, struct err *err)
 {
     struct err own;
+    CHECK(arena && method && ret_response);
     BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
     __attribute__((cleanup(incoming_done))) struct incoming in = {.err = err ? err : &own};
     TRY(check_target(target, err));
@@ -281,6 +284,7 @@ struct rc http_client_stream(struct http_client *client, struct str target,
                              void *arg, struct err *err)
 {
     struct err own;
+    CHECK(event);
     BUF_SCOPE(request, LIMIT_ANSWER_BYTES);
     __attribute__((cleanup(event_lines_done))) struct event_lines lines;
     event_lines_init(&lines);

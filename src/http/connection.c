@@ -1,9 +1,10 @@
 /* The life of a connection, from the first byte to the last (see connection.h for the invariants). */
 #include "http/connection.h"
 
-#include "base/limits.h"
-#include "http/answer.h"
+#include "http/output.h"
+#include "http/owners.h"
 #include "http/reader.h"
+#include "http/server.h"
 #include "io/clock.h"
 
 #include <poll.h>
@@ -52,6 +53,7 @@ static void drop_early(struct http_connection *connection)
 static void leave_request(struct http_connection *connection)
 {
     struct http_reader *reader = connection->reader;
+    CHECK(reader && reader->request.connection == connection);
     connection->reader = NULL;
     reader->request.connection = NULL;
     if (reader->request.gone)
@@ -184,6 +186,7 @@ static void hand_over(struct http_connection *connection)
 {
     struct http_server *server = connection->server;
     struct http_request *request = &connection->reader->request;
+    CHECK(connection->phase == PHASE_READING && !connection->first);
     server->figures.requests_total++;
     request->connection = connection;
     connection->phase = PHASE_BUSY;
@@ -258,6 +261,7 @@ static void process(struct http_connection *connection, struct str bytes)
     while (bytes.n && connection->phase == PHASE_READING && !connection->first && !connection->broken)
         read_request(connection, &bytes);
     connection->processing = false;
+    CHECK(connection->phase != PHASE_READING || connection->first || connection->broken || bytes.n == 0);
     if (bytes.n && (connection->phase == PHASE_READING || connection->phase == PHASE_BUSY))
         keep_early(connection, bytes);
     else if (bytes.n && connection->phase == PHASE_SOCKET)
@@ -273,8 +277,12 @@ void http_connection_ready(struct http_connection *connection)
         http_connection_close(connection);
         return;
     }
+    if (connection->ending && connection->phase == PHASE_STREAM) {
+        http_stream_finish(connection);
+        return;
+    }
     if (connection->ending) {
-        connection->phase == PHASE_STREAM ? http_stream_finish(connection) : http_socket_finish(connection);
+        http_socket_finish(connection);
         return;
     }
     CHECK(connection->phase == PHASE_READING || connection->phase == PHASE_SOCKET);
@@ -337,8 +345,7 @@ void http_connection_drained(struct http_connection *connection)
         settle(connection);
         break;
     case PHASE_STREAM:
-        if (connection->owner.drained)
-            connection->owner.drained((struct http_stream *)connection, connection->owner.arg);
+        http_stream_drained(connection);
         break;
     case PHASE_SOCKET:
         http_socket_drained(connection);
@@ -372,6 +379,7 @@ static bool is_gone(const struct http_connection *connection)
  * that ends later, while we make it wait, has left. */
 static void half_closed(struct http_connection *connection)
 {
+    CHECK(connection->watch == WATCH_BUSY);
     int64_t waited_ms = (int64_t)uv_now(connection->server->uv) - connection->since_ms;
     if (is_gone(connection) || (!connection->local && waited_ms >= HALF_CLOSED_LOOK_MS))
         http_connection_close(connection);

@@ -2,7 +2,7 @@
 #include "http/listen.h"
 
 #include "base/log.h"
-#include "http/connection.h"
+#include "http/server.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -85,6 +85,7 @@ static struct rc start_listening(struct listener *listener, const char *address,
         return err_set(err, failed == UV_EADDRINUSE ? ERR_CONFLICT : ERR_IO, "cannot listen on %s: %s",
                        address, uv_strerror(failed));
     }
+    CHECK(!listener->server->stopping);
     listener->next = listener->server->listeners;
     listener->server->listeners = listener;
     return RC_OK;

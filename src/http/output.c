@@ -3,7 +3,9 @@
  * The usual answer or event costs one system call and no allocation. When the kernel takes less, the rest
  * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it.
  */
-#include "http/connection.h"
+#include "http/output.h"
+
+#include "http/server.h"
 
 #include <stdlib.h>
 
@@ -21,6 +23,7 @@ struct flush {
     size_t bytes;
 };
 
+/* The first `bytes` of the queue have left. */
 static void take_off(struct http_connection *connection, size_t bytes)
 {
     CHECK(bytes <= connection->queued);
@@ -81,6 +84,7 @@ static void offer(struct http_connection *connection)
         pieces[count++] = uv_buf_init(out->bytes->p + out->at, (unsigned)n);
         flush->bytes += n;
     }
+    CHECK(count > 0 && flush->bytes <= connection->queued);
     flush->connection = connection;
     flush->write.data = flush;
     connection->flush = flush;
@@ -95,7 +99,7 @@ static void offer(struct http_connection *connection)
 /* Puts what is left of `bytes` (one reference of it, now ours) at the end of the queue. */
 static void enqueue(struct http_connection *connection, struct shared *bytes, size_t at)
 {
-    CHECK(at < bytes->n);
+    CHECK(at < bytes->n && (connection->first == NULL) == (connection->last == NULL));
     struct outgoing *out = heap_new(sizeof *out);
     out->bytes = bytes;
     out->at = at;

@@ -8,19 +8,24 @@ static int on_body(llhttp_t *parser, const char *at, size_t n)
 {
     struct http_reader *reader = parser->data;
     struct str piece = {at, n};
+    CHECK(reader->progress == HTTP_IN_BODY);
+    if (reader->parser_done)
+        return HPE_USER;
     if (reader->body.n == 0 && n == reader->body_left && !reader->chunked)
         reader->request.body = arena_str(&reader->request.arena, piece);
     else
         buf_put(&reader->body, piece);
-    return 0;
+    return reader->body.over ? HPE_USER : HPE_OK;
 }
 
 static int on_message_complete(llhttp_t *parser)
 {
     struct http_reader *reader = parser->data;
+    if (reader->parser_done) /* a second message where we saw one */
+        return HPE_USER;
     reader->parser_done = true;
     reader->keep_alive = llhttp_should_keep_alive(parser) != 0;
-    return 0;
+    return HPE_OK;
 }
 
 static const llhttp_settings_t settings = {
@@ -123,6 +128,7 @@ static struct rc feed_head(struct http_reader *reader, struct str *bytes, struct
 
 static struct rc feed_body(struct http_reader *reader, struct str *bytes, struct err *err)
 {
+    CHECK(reader->chunked || reader->body_left > 0);
     reader->body_began = true;
     size_t used = bytes->n < reader->body_left ? bytes->n : (size_t)reader->body_left;
     if (reader->chunked)

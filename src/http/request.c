@@ -4,6 +4,7 @@
 /* The byte behind a '%' at s[at]; -1 when it is no escape or one that is refused. */
 static int decode_escape(struct str s, size_t at, enum http_decode how)
 {
+    CHECK(at < s.n && s.p[at] == '%');
     if (s.n - at < 3)
         return -1;
     int high = http_hex_digit(s.p[at + 1]);
@@ -38,6 +39,7 @@ struct rc http_decode(struct arena *arena, struct str s, enum http_decode how, s
         }
         text[n++] = c;
     }
+    CHECK(n <= s.n);
     text[n] = '\0';
     *ret_text = (struct str){text, n};
     return RC_OK;
@@ -55,6 +57,7 @@ struct str http_header(const struct http_request *request, const char *name)
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err)
 {
+    CHECK(name && ret_there && ret_value);
     struct str wanted = str_of(name);
     struct str rest = request->query;
     while (rest.n) {

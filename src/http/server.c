@@ -1,8 +1,9 @@
 /* The server: who may stay how long, and the way from start to stop. Listening is in listen.c. */
-#include "http/connection.h"
-#include "http/listen.h"
+#include "http/server.h"
 
 #include "base/limits.h"
+#include "http/listen.h"
+#include "http/owners.h"
 #include "io/loop.h"
 
 #include <signal.h>
@@ -192,7 +193,6 @@ static void on_stopped(void *arg)
         each_open(server, http_connection_close);
         return;
     }
-    timer_stop(server->patience);
     if (server->ended)
         server->ended(server->ended_arg);
 }

@@ -4,11 +4,13 @@
  * the smallest that works, also through proxies: an event is the same bytes for every reader, so that one
  * buffer serves ten thousand of them, and a stream needs no state beyond its connection.
  */
-#include "http/connection.h"
+#include "http/owners.h"
 
 #include "base/limits.h"
 #include "http/answer.h"
+#include "http/output.h"
 #include "http/reader.h"
+#include "http/server.h"
 
 static const char stream_head[] = "HTTP/1.1 200 OK\r\n"
                                   "Content-Type: text/event-stream\r\n"
@@ -53,6 +55,12 @@ bool http_stream_send(struct http_stream *stream, struct shared *bytes)
     if (!connection->first)
         http_watch(connection, WATCH_STREAM);
     return true;
+}
+
+void http_stream_drained(struct http_connection *connection)
+{
+    if (connection->owner.drained && !connection->ending)
+        connection->owner.drained((struct http_stream *)connection, connection->owner.arg);
 }
 
 size_t http_stream_queued(const struct http_stream *stream) { return stream->connection.queued; }

@@ -3,13 +3,14 @@
  * Whatever breaks the protocol is answered by a close frame with the code the standard has for it, and the
  * socket ends. No extensions, no subprotocols; binary messages are refused.
  */
-#include "http/connection.h"
+#include "http/owners.h"
 
-#include "base/digest.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "http/answer.h"
 #include "http/handshake.h"
+#include "http/output.h"
+#include "http/server.h"
 
 #include <stdlib.h>
 #include <wslay/wslay.h>
@@ -103,6 +104,7 @@ size_t http_socket_queued(const struct http_socket *socket) { return socket->con
 
 void http_socket_end(struct http_socket *socket, int code, const char *reason)
 {
+    CHECK(code >= 1000 && code <= 4999);
     struct str words = str_of(reason);
     if (words.n > CONTROL_BYTES_MAX - 2)
         words.n = CONTROL_BYTES_MAX - 2;
@@ -182,6 +184,7 @@ static void take_control(struct http_socket *socket, uint8_t opcode)
 static void take_message(struct http_socket *socket)
 {
     struct str text = socket->message.p ? buf_str(&socket->message) : STR("");
+    CHECK(socket->message_opcode == WSLAY_TEXT_FRAME && text.n <= LIMIT_BODY_BYTES);
     if (utf8_valid(text))
         socket->owner.message(socket, socket->owner.arg, text);
     else

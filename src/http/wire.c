@@ -148,6 +148,7 @@ struct rc wire_connect(struct wire *wire, const struct wire_address *address, st
 
 struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent, struct err *err)
 {
+    CHECK(wire->fd >= 0);
     *ret_sent = 0;
     while (*ret_sent < bytes.n) {
         ssize_t n = send(wire->fd, bytes.p + *ret_sent, bytes.n - *ret_sent, MSG_NOSIGNAL);
@@ -163,6 +164,7 @@ struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent,
 
 struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err)
 {
+    CHECK(wire->fd >= 0 && bytes_max > 0);
     for (;;) {
         ssize_t n = recv(wire->fd, to, bytes_max, 0);
         if (n >= 0) {

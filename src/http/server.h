@@ -1,0 +1,77 @@
+/* The server as its parts see it: who may stay how long. Private to http/. */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include "http/connection.h"
+
+struct listener;
+struct timer;
+
+/* name, how long one may stay there (a field of http_options, or a constant) and what happens then */
+#define HTTP_WATCHES(X)                                              \
+    X(READY,  0,                          http_connection_ready)     \
+    X(IDLE,   options->idle_timeout_ms,   http_connection_close)     \
+    X(HEAD,   options->header_timeout_ms, http_connection_late)      \
+    X(BODY,   options->body_timeout_ms,   http_connection_late)      \
+    X(BUSY,   INT64_MAX,                  http_connection_close)     \
+    X(HALF,   HALF_CLOSED_LOOK_MS,        http_connection_probe)     \
+    X(FLUSH,  options->idle_timeout_ms,   http_connection_close)     \
+    X(LINGER, LINGER_MS,                  http_connection_close)     \
+    X(STREAM, options->heartbeat_ms,      http_stream_beat)          \
+    X(SOCKET, options->heartbeat_ms,      http_socket_beat)          \
+    X(CLOSED, INT64_MAX,                  http_connection_close)
+
+enum http_watch {
+#define X(name, period, late) WATCH_##name,
+    HTTP_WATCHES(X)
+#undef X
+    WATCH_COUNT
+};
+
+enum {
+    READ_BYTES = 64 << 10,           /* the loop's one read buffer */
+    EARLY_BYTES_MAX = 64 << 10,      /* of requests sent before their turn; then we stop reading */
+    FLUSH_BYTES = 256 << 10,         /* given to the kernel at once */
+    LINGER_MS = 5000,
+    LINGER_BYTES = 16 << 20,
+    HALF_CLOSED_LOOK_MS = 1000,
+    ANSWER_HEAD_BYTES_MAX = 64 << 10,
+};
+
+struct watch_list {
+    struct http_connection *first, *last;
+    int64_t period_ms;
+    void (*late)(struct http_connection *connection);
+};
+
+struct http_server {
+    struct loop *loop;
+    uv_loop_t *uv;
+    struct http_options options;
+    struct watch_list watches[WATCH_COUNT];
+    struct listener *listeners;
+    struct timer *sweep;      /* runs while there are connections */
+    int64_t sweep_ms;
+    struct timer *patience;   /* of a stop */
+    uv_idle_t *ready;         /* runs while the ready list is not empty */
+    struct buf head;          /* where response headers are put together */
+    char date[40];            /* the Date header as it was at date_ms of the loop's clock */
+    int64_t date_ms;
+    struct shared *beat;      /* the heartbeats of streams and sockets */
+    struct shared *ping;
+    struct http_figures figures;
+    size_t handles;           /* listeners and connections that libuv still knows */
+    void (*ended)(void *arg);
+    void *ended_arg;
+    bool sweeping, stopping, freed;
+    char read_buffer[READ_BYTES];
+};
+
+void http_watch_enter(struct http_connection *connection, enum http_watch watch);
+void http_watch_leave(struct http_connection *connection);
+/* Moves it to the end of that list, with a new start of its time. */
+void http_watch(struct http_connection *connection, enum http_watch watch);
+void http_server_sweep(struct http_server *server);
+void http_server_released(struct http_server *server);
+
+#endif
