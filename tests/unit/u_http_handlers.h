@@ -85,7 +85,8 @@ static inline void rig_big(struct rig *rig, struct http_request *request)
     uint64_t bytes = rig_number(request, "bytes");
     while (text.n < bytes)
         buf_putc(&text, (char)('a' + text.n % 26));
-    http_answer(request, 200, STR("text/plain"), STR("Cache-Control: max-age=60\r\nX-More: yes\r\n"), buf_str(&text));
+    const struct str headers = STR("Cache-Control: max-age=60\r\nX-More: yes\r\n");
+    http_answer(request, 200, STR("text/plain"), headers, buf_str(&text));
 }
 
 static inline void rig_echo(struct http_request *request)
