@@ -156,9 +156,9 @@ class Agent(Client):
 
     def step(self):
         act = self.random.random()
-        if act < 0.5 or not self.open:
+        if not self.open or (act < 0.5 and len(self.open) < 30):
             self.ask()
-        elif act < 0.9:
+        elif act < 0.98:
             self.look()
         else:
             self.cancel()
@@ -229,7 +229,7 @@ class Person(Client):
         waiting = answer["pendingApprovals"]
         for one in self.random.sample(waiting, min(len(waiting), 4)):
             self.decide(one)
-        time.sleep(self.random.random() * 0.05)
+        time.sleep(self.random.random() * 0.2)
 
     def decide(self, one):
         self.count += 1
