@@ -2,135 +2,107 @@
  *
  * A figure of one machine says little about another, and one of this minute little about the next: so every
  * figure stands beside a yardstick taken in the same seconds on the same file system, append 1 KB and
- * fdatasync. Blocks alternate, medians are kept, and a disk that changed in between is called noisy.
- *
- * The load comes from one thread, plain sockets and epoll, because it shares the machine with the server it
- * measures: requests are written before the clock starts, and of an answer only status and length are read.
- * What was acknowledged is counted again afterwards, by reading the events.
+ * fdatasync. Blocks alternate, medians are kept, and a disk that changed in between is called noisy. What
+ * was acknowledged is counted again afterwards, by reading the events.
  */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
-#include "base/buf.h"
+#include "cli/bench_measure.h"
+#include "cli/bench_wire.h"
 #include "cli/cli.h"
 
-#include <sys/socket.h>
+/* Every figure that a part may tell; printed in this order.
+ *
+ *    id, part and name for programs, unit, words for people */
+#define FIGURES(X)                                                                                         \
+    X(DISK_RATE, "disk", "perSecond", "/s", "the yardstick: append 1 KB, fdatasync")                       \
+    X(DISK_P50, "disk", "p50", "us", "the yardstick over the whole run: p50")                              \
+    X(DISK_P99, "disk", "p99", "us", "  p99")                                                              \
+    X(GATE_RATE, "gate", "perSecond", "/s", "durable calls, many agents; beside the disk")                 \
+    X(GATE_PING, "gate", "toPing", "/s", "the same; beside an empty POST")                                 \
+    X(GATE_P99, "gate", "p99", "us", "p99 of one call; beside p50")                                        \
+    X(GATE_KEPT, "gate", "acknowledged", "", "calls acknowledged; found again in the log")                 \
+    X(ONE_P50, "one", "p50", "us", "a durable call, one agent, p50; beside the disk's")                    \
+    X(ONE_P99, "one", "p99", "us", "  p99")                                                                \
+    X(ANSWER_P50, "answer", "p50", "us", "decision until the waiting agent has it, p50; beside the disk's") \
+    X(ANSWER_P99, "answer", "p99", "us", "  p99")                                                          \
+    X(STREAMS_JOIN, "streams", "join", "ms", "all readers join")                                           \
+    X(STREAMS_MEMORY, "streams", "memory", "B", "the server's memory for each idle reader")                \
+    X(STREAMS_LAST, "streams", "last", "ms", "one event to the last reader; beside the other server's")    \
+    X(STREAMS_WORST, "streams", "worst", "ms", "  slowest round")
 
-/* ---- samples: times in microseconds ---- */
-struct samples {
-    uint32_t *us;
-    size_t count, room;
+enum figure_id {
+#define X(id, part, name, unit, words) FIGURE_##id,
+    FIGURES(X)
+#undef X
+    FIGURE_COUNT
 };
 
-void samples_add(struct samples *samples, int64_t us);
-void samples_join(struct samples *samples, const struct samples *more);
-/* The least value that so many thousandths of all do not exceed; 0 when there are none. Sorts. */
-int64_t samples_at(struct samples *samples, unsigned permille);
-void samples_done(struct samples *samples);
-#define SAMPLES_SCOPE(name) __attribute__((cleanup(samples_done))) struct samples name = {0}
-double median_of(double *values, size_t count);
-
-/* ---- the yardstick ---- */
-struct yard {
-    int fd;             /* of a file without a name */
-    struct samples all;
-    double least, most; /* rates of the blocks so far */
-};
-
-/* Appends for so long or so often, whichever is over first. *ret_rate is per second; `more` may be NULL. */
-struct rc yard_take(struct yard *yard, int64_t time_us, size_t times, struct samples *more, double *ret_rate,
-                    struct err *err);
-struct rc yard_open(struct yard *yard, const char *folder, struct err *err);
-void yard_close(struct yard *yard);
-
-/* ---- the wire ---- */
-struct place {
-    struct sockaddr_storage address;
-    socklen_t bytes;
-    char host[128]; /* for the Host header */
-};
-
-/* What is looked at of an answer. */
-struct heard {
-    int status;
-    size_t bytes;   /* of the whole answer */
-    struct str body;
-};
-
-enum { LINE_BYTES = 16 << 10, LINE_WAIT_S = 20 };
-
-/* One connection, one request at a time. */
-struct line {
-    int fd;
-    int64_t sent_us;
-    size_t got;
-    char bytes[LINE_BYTES];
-};
-
-struct rc place_find(const char *url, struct place *ret_place, struct err *err);
-/* `source` > 0 connects from 127.0.0.(1 + source), where ports of one address would run out. */
-struct rc place_connect(const struct place *place, unsigned source, int *ret_fd, struct err *err);
-struct rc line_send(struct line *line, struct str request, struct err *err);
-/* Waits for the whole answer. */
-struct rc line_receive(struct line *line, struct heard *ret_heard, struct err *err);
-/* False while it is not complete. Pure. */
-bool heard_read(struct str bytes, struct heard *ret_heard);
-
-/* ---- one run ---- */
-struct bench_row {
-    const char *part, *name; /* for programs: "gate", "perSecond" */
-    const char *words;       /* for people */
+struct figure {
+    bool told;
     double value;
-    const char *unit;
-    double beside;           /* what it is compared with, in `beside_unit`; 0: nothing */
-    const char *beside_unit;
-    double ratio;            /* 0: none */
+    double beside; /* what it is compared with, in the same unit; 0: nothing */
+    double ratio;  /* 0: none */
+    bool noisy;    /* the disk changed too much meanwhile */
 };
 
-enum { BENCH_ROWS_MAX = 64 };
+enum { BENCH_CONNECTIONS_MAX = 1024, BENCH_REPEAT_MAX = 100 };
 
 struct bench {
     struct cli *cli;
     struct arena *arena;
+    /* The plan, from the options. */
     uint64_t connections, calls, repeat, rounds, streams, events, open;
     int64_t time_us;
+    const char *against;
     bool keep;
-    struct place place;
-    struct yard yard;
-    bool noisy;
     /* Who plays: an agent that asks and a person who answers, each with a token of its own. */
-    struct http_client *agent;
+    struct place place;
+    struct http_client *agent, *person;
     const char *agent_token, *person_token;
     struct str token_ids[2];
     unsigned token_count;
-    struct bench_row rows[BENCH_ROWS_MAX];
-    size_t row_count;
+    /* What came of it. */
+    struct yard yard;
+    struct figure figures[FIGURE_COUNT];
 };
 
-/* A session of the agent's. */
+/* With `ratio` -1 it is computed. */
+void bench_tell(struct bench *bench, enum figure_id id, double value, double beside, double ratio);
+/* Whether two values of what should be the same are too far apart. */
+bool bench_apart(double a, double b);
+
+/* ---- bench_players.c: tokens, sessions, requests ---- */
+
+/* A session of the agent's, in which Bash is asked about. */
 struct seat {
     struct str session, thread;
 };
 
-void bench_row(struct bench *bench, struct bench_row row);
-/* A request with one's token, complete but for what is done to it later. */
-void bench_request(struct buf *out, const struct bench *bench, const char *token, const char *head, struct str body);
-/* Tokens, and afterwards their end. */
 struct rc players_come(struct bench *bench, struct err *err);
 void players_leave(struct bench *bench);
-/* A session in which the tools Bash are asked about and Note are allowed. */
 struct rc players_sit(struct bench *bench, struct seat *ret_seat, struct err *err);
-/* The body of a call of about 1 KB; where the 8 digits of its number stand in it is told. */
-void players_call(struct buf *out, unsigned who, size_t *ret_digits_at);
+/* "POST /target", with the token; content type and length when there is a body. */
+void players_request(struct buf *out, const struct bench *bench, const char *token, const char *what,
+                     struct str body);
+/* A call of Bash with 1 KB of input, by client number `who`; *ret_digits_at is where its number stands. */
+void players_call(struct buf *out, const struct bench *bench, const struct seat *seat, unsigned who,
+                  size_t *ret_digits_at);
+/* Where the session's events end now. */
+struct rc players_position(struct bench *bench, const struct seat *seat, uint64_t *ret_seq, struct err *err);
+/* How many calls of this session were kept and asked about, read back from the server. */
+struct rc players_count(struct bench *bench, const struct seat *seat, uint64_t *ret_count, struct err *err);
 
-/* ---- the parts (bench.c has the table) ---- */
+/* ---- the parts; bench.c has the table ---- */
 struct rc bench_disk(struct bench *bench, struct err *err);
 struct rc bench_gate(struct bench *bench, struct err *err);
 struct rc bench_one(struct bench *bench, struct err *err);
 struct rc bench_answer(struct bench *bench, struct err *err);
 struct rc bench_streams(struct bench *bench, struct err *err);
+struct rc bench_fill(struct bench *bench, struct err *err);
 
-/* serve/fill.c: a new store with so many events, so many of its calls still open; real ones, in whole chains. */
+/* serve/fill.c: makes a new store with so many events, so many of its calls unanswered. */
 struct fill_plan {
     const char *url;
     uint64_t events, open;
