@@ -169,7 +169,7 @@ class Agent(Client):
         call, thread = f"{self.name}-{self.count}", self.random.choice(self.threads)
         asked = self.random.random() < 0.7
         given = {"command": f"{call} " + "x" * self.random.choice([0, 10, 1000, 20000]), "n": self.count}
-        wait = self.random.choice([0, 0, 1])
+        wait = self.random.choice([0, 0, 0, 0, 0, 1])
         body = {"id": call, "name": "Bash" if asked else "Read", "input": given}
         status, answer = self.insist("POST", f"/api/threads/{thread}/tool-calls?wait={wait}", body)
         if status is None:
@@ -189,7 +189,7 @@ class Agent(Client):
 
     def look(self):
         call = self.random.choice(self.open)
-        status, answer = self.insist("GET", f"/api/tool-calls/{call}?wait={self.random.choice([0, 0, 1])}&session={self.session}")
+        status, answer = self.insist("GET", f"/api/tool-calls/{call}?wait={self.random.choice([0, 0, 0, 0, 0, 1])}&session={self.session}")
         if status is None:
             return
         if status != 200:

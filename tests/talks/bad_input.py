@@ -236,7 +236,7 @@ def test_what_is_not_there(world):
         ("GET", "/api/events?thread=none", None), ("GET", f"/api/events?thread={s}.none", None),
         ("GET", f"/api/events?session={s}&thread={other['threadId']}", None), ("GET", f"/api/events?session=none&thread={t}", None),
         ("DELETE", "/api/tokens/none", None),
-        ("GET", "/api", None), ("GET", "/api/", None), ("GET", "/api/nothing", None), ("GET", "/", None),
+        ("GET", "/api", None), ("GET", "/api/", None), ("GET", "/api/nothing", None), ("GET", "/nothing", None),
         ("GET", "/api/sessions/", None), ("GET", f"/api/sessions/{s}/", None), ("GET", "//api/sessions", None),
         ("GET", "/api/sessions/../sessions", None), ("GET", "/api/./sessions", None), ("POST", "/nothing", {}),
     ]
