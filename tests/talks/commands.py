@@ -1,0 +1,143 @@
+"""The command line where a talk is too short for it."""
+import json
+import os
+import shutil
+import threading
+
+from world import PATIENCE, eventually, must
+
+
+def test_following_the_log_over_three_kills_without_gap_or_repeat(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    follower = world.start("log", "-f", "--json", "--session", made["id"])
+    number = 0
+    for _ in range(3):
+        for _ in range(30):
+            admin.call(made["threadId"], "Read", {"file_path": "/x"}, id=f"c{number}")
+            number += 1
+        server.kill()
+        server.start()
+    admin.call(made["threadId"], "Read", {"file_path": "/x"}, id="last")
+    eventually(lambda: '"last"' in follower.stdout, "the last event", 2 * PATIENCE)
+    seen = [json.loads(line)["seq"] for line in follower.stdout.splitlines()]
+    must(seen == [e["seq"] for e in admin.events(session=made["id"], limit=1000)], f"a gap or a repeat: {seen}")
+    must(follower.process.poll() is None, "it goes on")
+
+
+def test_a_call_makes_its_own_session(world):
+    server = world.server()
+    admin = server.admin()
+    command = world.start("call", "Bash", "-", "--wait", "--id", "c1", given='{"command":"from stdin"}')
+    eventually(lambda: admin.pending(), "it waits")
+    one = admin.pending()[0]
+    must(one["toolCall"]["input"] == {"command": "from stdin"}, f"{one}")
+    must(one["sessionId"] in [s["id"] for s in admin.ok("GET", "/api/sessions")["sessions"]], "in a session of its own")
+    world.nod("approve", "c1")
+    must(command.wait() == 0, command.stderr)
+
+
+def test_a_session_from_the_environment(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    world.nod("call", "Read", '{"file_path":"/x"}', environment={"NOD_SESSION": made["id"]})
+    must(len(admin.events(session=made["id"], types="TOOL_CALL")) == 1, "in the session of NOD_SESSION")
+
+
+def test_over_a_url(world):
+    server = world.server()
+    made = server.admin().session()
+    environment = {"NOD_URL": f"http://127.0.0.1:{server.port}", "NOD_TOKEN": server.admin_token, "NOD_DATA": "/nonexistent"}
+    world.nod("call", "Read", '{"file_path":"/x"}', "--session", made["id"], environment=environment)
+    world.nod("pending", "--url", f"http://127.0.0.1:{server.port}")
+    world.nod("pending", "--url", "http://127.0.0.1:1", exits=6)
+
+
+def test_verify_beside_a_busy_server_and_on_a_copy(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    stop = threading.Event()
+
+    def work():
+        number = 0
+        while not stop.is_set():
+            admin.call(made["threadId"], "Bash", {"command": "x" * 100}, id=f"c{number}")
+            number += 1
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(10):
+            world.nod("verify")
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+    server.stop()
+    copy = os.path.join(world.folder, "copy")
+    shutil.copytree(world.data, copy)
+    world.nod("verify", "--data", copy)
+    world.nod("verify", "--data", os.path.join(world.folder, "nothing"), exits=None)
+
+
+def test_every_answer_is_JSON_when_asked(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    admin.call(made["threadId"], "Bash", {"command": "x"}, id="c1")
+    token = admin.token_for("viewer", "v").id
+    rows = [["pending"], ["show", "c1"], ["session", "list"], ["session", "show", made["id"]], ["session", "create"],
+            ["session", "set", made["id"], "--title", "x"], ["token", "list"], ["token", "create", "--role", "viewer", "--name", "w"],
+            ["approve", "c1"], ["call", "Read", '{"file_path":"/x"}', "--session", made["id"]], ["doctor"], ["verify"], ["config"], ["version"],
+            ["token", "revoke", token]]
+    for arguments in rows:
+        command = world.nod(*arguments, "--json")
+        try:
+            json.loads(command.stdout)
+        except ValueError:
+            must(False, f"nod {' '.join(arguments)} --json prints {command.stdout!r}")
+    for line in world.nod("log", "--json").stdout.splitlines():
+        must("seq" in json.loads(line), line)
+
+
+def test_errors_are_words_on_standard_error(world):
+    server = world.server()
+    server.admin().session()
+    for arguments, status in ((["show", "none"], 4), (["approve", "none"], 4), (["token", "create", "--role", "king", "--name", "x"], 2),
+                              (["session", "show", "none"], 4), (["call", "Bash", "not json"], 2), (["log", "--type", "NOTHING"], 2),
+                              (["serve", "--listen", "nowhere", "--data", world.data], None), (["pending", "--bogus"], 2)):
+        command = world.nod(*arguments, exits=status)
+        must(command.stderr.splitlines()[-1].startswith("nod: ") and not command.stdout, f"{arguments}: {command.stdout!r} {command.stderr!r}")
+        must(command.process.returncode != 0, f"{arguments}")
+
+
+def test_doctor_finds_what_is_wrong(world):
+    server = world.server()
+    server.stop()
+    os.chmod(os.path.join(world.data, "admin.token"), 0o644)
+    command = world.nod("doctor", exits=1)
+    must("admin.token" in command.stdout + command.stderr, f"{command.stdout}")
+    os.chmod(os.path.join(world.data, "admin.token"), 0o600)
+    os.chmod(world.data, 0o755)
+    command = world.nod("doctor", exits=1)
+    must(world.data in command.stdout + command.stderr, f"{command.stdout}")
+
+
+def test_settings_from_a_file(world):
+    path = os.path.join(world.folder, "config")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("# mine\nlisten = 127.0.0.1:4711\n")
+    shown = world.nod("config", "--config", path).stdout
+    must("127.0.0.1:4711" in shown and path in shown, f"the value and where it is from: {shown}")
+    must("127.0.0.1:4712" in world.nod("config", "--config", path, environment={"NOD_LISTEN": "127.0.0.1:4712"}).stdout, "environment over file")
+    for text in ("nonsense = 1\n", "listen\n", "log-level = loud\n"):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n" + text)
+        command = world.nod("config", "--config", path, exits=2)
+        must(f"{path}:2" in command.stderr, f"file and line: {command.stderr}")
+    world.nod("config", "--config", os.path.join(world.folder, "missing"), exits=None)
+    example = world.nod("config", "--example").stdout
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(example)
+    world.nod("config", "--config", path)
