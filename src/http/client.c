@@ -1,7 +1,8 @@
 /* The blocking client, for commands: one connection, kept between calls.
  *
- * A request that could not be sent because the kept connection had ended is sent once more on a new one;
- * a request that was sent is never repeated here, since it may have been heard.
+ * The server may end a kept connection just as we use it. A request that could not be sent is then sent
+ * once more on a new one, and so is a GET that was sent but not answered by a single byte; anything else
+ * that was sent is never repeated here, since it may have been heard.
  */
 #include "http/event_lines.h"
 #include "http/http.h"
@@ -169,14 +170,17 @@ static void put_request(struct buf *out, const struct http_client *client, const
         buf_printf(out, "Content-Length: %zu\r\n", body.n);
 }
 
-static struct rc send_request(struct http_client *client, struct str request, struct err *err)
+/* *ret_kept: it went over a connection that had been used before. */
+static struct rc send_request(struct http_client *client, struct str request, bool *ret_kept, struct err *err)
 {
     struct wire *wire = &client->wire;
     size_t sent;
+    *ret_kept = false;
     if (wire->fd >= 0 && !wire_is_quiet(wire))
         wire_close(wire);
     if (wire->fd >= 0) {
         struct rc rc = wire_send(wire, request, &sent, err);
+        *ret_kept = rc_ok(rc);
         if (rc_ok(rc) || sent || rc.code != ERR_UNAVAILABLE)
             return rc;
         wire_close(wire);
@@ -215,8 +219,7 @@ static void incoming_done(struct incoming *in)
     buf_done(&in->body);
 }
 
-/* Sends the request and reads its answer into `in`, which the caller has prepared. */
-static struct rc exchange(struct http_client *client, struct str request, struct incoming *in)
+static struct rc attempt(struct http_client *client, struct str request, bool *ret_kept, struct incoming *in)
 {
     llhttp_t parser;
     llhttp_init(&parser, HTTP_RESPONSE, &settings);
@@ -225,7 +228,7 @@ static struct rc exchange(struct http_client *client, struct str request, struct
     in->value = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->content_type = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->body = buf_init(LIMIT_ANSWER_BYTES);
-    struct rc rc = send_request(client, request, in->err);
+    struct rc rc = send_request(client, request, ret_kept, in->err);
     /* A server that refuses a large body answers before it has read it all: look for that answer. */
     if (rc_ok(rc) || client->wire.fd >= 0) {
         in->err->code = ERR_OK;
@@ -234,6 +237,18 @@ static struct rc exchange(struct http_client *client, struct str request, struct
     if (rc_bad(rc) || !in->keep_alive)
         wire_close(&client->wire);
     return rc;
+}
+
+/* Sends the request and reads its answer into `in`, which the caller has prepared. */
+static struct rc exchange(struct http_client *client, struct str request, struct incoming *in)
+{
+    bool kept;
+    bool only_asks = in->head_only || str_starts(request, STR("GET "));
+    struct rc rc = attempt(client, request, &kept, in);
+    if (rc.code != ERR_UNAVAILABLE || !kept || in->head_bytes || !only_asks)
+        return rc;
+    incoming_done(in);
+    return attempt(client, request, &kept, in);
 }
 
 struct rc http_client_call(struct http_client *client, struct arena *arena, const char *method,

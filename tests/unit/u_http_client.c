@@ -58,8 +58,8 @@ static void test_calls(void **state)
         assert_int_equal(response.status, 200);
         assert_int_equal(response.body.n, 0);
         (void)usleep(400000); /* the server has closed the idle connection meanwhile */
-        response = call(client, &arena, "GET", "/big?bytes=3000000", STR_NONE);
-        assert_int_equal(response.body.n, 3000000);
+        response = call(client, &arena, "GET", "/big?bytes=100000", STR_NONE);
+        assert_int_equal(response.body.n, 100000);
         http_client_free(client);
     }
     rig_stop(rig);
@@ -175,7 +175,7 @@ static void test_forms_of_answers(void **state)
 {
     (void)state;
     static const char *const answers[] = {
-        CHUNKED "Content-Type: a/b\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+        CHUNKED "Connection: close\r\nContent-Type: a/b\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde",
         "HTTP/1.1 200 OK\r\n\r\nabcde",
         "HTTP/1.0 200 OK\r\n\r\nabcde",
@@ -186,7 +186,7 @@ static void test_forms_of_answers(void **state)
     for (int i = 0; answers[i]; i++) {
         ARENA_SCOPE(arena);
         struct http_response response;
-        response = call(client, &arena, "POST", "/t", i ? STR_NONE : STR("{}"));
+        response = call(client, &arena, i ? "GET" : "POST", "/t", i ? STR_NONE : STR("{}"));
         assert_int_equal(response.status, 200);
         assert_true(str_is(response.body, "abcde"));
         assert_true(str_is(response.content_type, i == 0 ? "a/b" : ""));

@@ -332,20 +332,22 @@ static void test_half_closed_clients_are_answered(void **state)
 {
     struct rig *rig = rig_start((struct http_options){0});
     (void)state;
-    for (int local = 0; local < 2; local++) {
+    const int fds[] = {dial(rig), dial_unix(rig)};
+    for (int i = 0; i < 2; i++) {
+        say(fds[i], "GET /1 HTTP/1.1\r\n" HOST "\r\nGET /wait HTTP/1.1\r\n" HOST "\r\n"
+                    "GET /3 HTTP/1.1\r\n" HOST "\r\n");
+        assert_int_equal(shutdown(fds[i], SHUT_WR), 0);
+    }
+    await_counter(rig, "waiters=2");
+    (void)usleep(2500000); /* long enough for a look or two whether they are there */
+    tell(rig, "/release");
+    for (int i = 0; i < 2; i++) {
         HEARD(heard);
-        int fd = local ? dial_unix(rig) : dial(rig);
-        say(fd, "GET /1 HTTP/1.1\r\n" HOST "\r\nGET /wait HTTP/1.1\r\n" HOST "\r\n"
-                "GET /3 HTTP/1.1\r\n" HOST "\r\n");
-        assert_int_equal(shutdown(fd, SHUT_WR), 0);
-        await_counter(rig, "waiters=1");
-        (void)usleep(2500000); /* long enough for a look or two whether it is there */
-        tell(rig, "/release");
-        hear_until(fd, &heard, NULL);
+        hear_until(fds[i], &heard, NULL);
         assert_heard(heard, "GET /1 local");
         assert_heard(heard, "released");
         assert_heard(heard, "GET /3 local");
-        (void)close(fd);
+        (void)close(fds[i]);
     }
     await_counter(rig, "requests_gone=0");
     rig_stop(rig);

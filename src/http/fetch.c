@@ -1,0 +1,207 @@
+#include "http/fetch.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "http/event_lines.h"
+
+#include <curl/curl.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CONNECT_SECONDS_MAX = 20, RETRY_AFTER_SECONDS_MAX = 600 };
+
+/* ---- the library, when it is first needed ---- */
+
+#define CURL_FUNCTIONS(X)                                                                          \
+    X(curl_global_init) X(curl_easy_init) X(curl_easy_setopt) X(curl_easy_perform)                  \
+    X(curl_easy_getinfo) X(curl_easy_reset) X(curl_easy_cleanup) X(curl_easy_strerror)              \
+    X(curl_slist_append) X(curl_slist_free_all)
+
+static struct {
+#define X(name) typeof(name) *name##_;
+    CURL_FUNCTIONS(X)
+#undef X
+    bool loaded;
+    char why[200];
+} lib;
+
+static void load(void)
+{
+    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        (void)snprintf(lib.why, sizeof lib.why, "%s", dlerror());
+        return;
+    }
+#define X(name) lib.name##_ = (typeof(name) *)dlsym(library, #name);
+    CURL_FUNCTIONS(X)
+#undef X
+    lib.loaded = true;
+#define X(name) lib.loaded = lib.loaded && lib.name##_;
+    CURL_FUNCTIONS(X)
+#undef X
+    if (lib.loaded && lib.curl_global_init_(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        lib.loaded = false;
+}
+
+static bool library_ready(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    CHECK(pthread_once(&once, load) == 0);
+    return lib.loaded;
+}
+
+/* ---- one request ---- */
+
+struct fetch_line {
+    CURL *curl;
+};
+
+struct receiving {
+    CURL *curl;
+    struct fetch *fetch;
+    struct event_lines lines;
+    struct buf body;
+    struct err *err;
+    bool streams, decided, enough, bad;
+};
+
+struct fetch_line *fetch_line_new(void) { return heap_new(sizeof(struct fetch_line)); }
+
+void fetch_line_free(struct fetch_line *line)
+{
+    if (line->curl)
+        lib.curl_easy_cleanup_(line->curl);
+    free(line);
+}
+
+static bool on_event(void *arg, struct str id, struct str type, struct str data)
+{
+    struct receiving *r = arg;
+    (void)id;
+    r->enough = r->enough || !r->fetch->event(r->fetch->arg, type, data);
+    return !r->enough;
+}
+
+/* With the first bytes of the body: is it an event stream? */
+static void decide(struct receiving *r)
+{
+    char *type = NULL;
+    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_RESPONSE_CODE, &r->fetch->status);
+    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_CONTENT_TYPE, &type);
+    bool good = r->fetch->status >= 200 && r->fetch->status < 300;
+    r->streams = good && r->fetch->event && str_starts(str_of(type), STR("text/event-stream"));
+    r->decided = true;
+}
+
+static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct receiving *r = arg;
+    struct str text = {bytes, size * count};
+    if (!r->decided)
+        decide(r);
+    if (r->streams)
+        r->bad = r->bad || rc_bad(event_lines_feed(&r->lines, text, r->err));
+    else
+        buf_put(&r->body, text);
+    return r->bad || r->enough || r->body.over ? 0 : text.n;
+}
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
+{
+    struct receiving *r = arg;
+    struct str value;
+    struct str name = str_cut((struct str){bytes, size * count}, ':', &value);
+    uint64_t seconds;
+    if (str_same_letters(name, STR("retry-after-ms")) && str_to_u64(str_trim(value), &seconds) && seconds < 600000)
+        r->fetch->retry_after_ms = (int64_t)seconds;
+    if (str_same_letters(name, STR("retry-after")) && str_to_u64(str_trim(value), &seconds) &&
+        seconds <= RETRY_AFTER_SECONDS_MAX && r->fetch->retry_after_ms < 0)
+        r->fetch->retry_after_ms = (int64_t)seconds * 1000;
+    return size * count;
+}
+
+static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const struct receiving *r = arg;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return r->fetch->cancelled && atomic_load_explicit(r->fetch->cancelled, memory_order_relaxed);
+}
+
+static void set_up(struct receiving *r, struct curl_slist *headers)
+{
+    const struct fetch *fetch = r->fetch;
+    CURL *curl = r->curl;
+    lib.curl_easy_reset_(curl);
+#define SET(option, value) CHECK(lib.curl_easy_setopt_(curl, (option), (value)) == CURLE_OK)
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_HTTPHEADER, headers);
+    SET(CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS_MAX);
+    SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+    SET(CURLOPT_LOW_SPEED_TIME, (long)fetch->silence_seconds_max);
+    SET(CURLOPT_WRITEFUNCTION, on_bytes);
+    SET(CURLOPT_WRITEDATA, r);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, r);
+    SET(CURLOPT_NOPROGRESS, 0L);
+    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    SET(CURLOPT_XFERINFODATA, r);
+    if (fetch->body.n) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDS, fetch->body.p);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)fetch->body.n);
+    }
+#undef SET
+}
+
+static struct rc perform(struct receiving *r, struct err *err)
+{
+    struct fetch *fetch = r->fetch;
+    if (lib.curl_easy_setopt_(r->curl, CURLOPT_URL, fetch->url) != CURLE_OK)
+        return err_set(err, ERR_INVALID, "\"%s\" is no URL", fetch->url);
+    CURLcode code = lib.curl_easy_perform_(r->curl);
+    if (!r->decided)
+        decide(r);
+    if (r->bad)
+        return (struct rc){err->code};
+    if (r->body.over)
+        return err_set(err, ERR_TOO_LARGE, "the answer is larger than %zu bytes", fetch->bytes_max);
+    if (code != CURLE_OK && !r->enough)
+        return err_set(err, ERR_UNAVAILABLE, "%s: %s", fetch->url, lib.curl_easy_strerror_(code));
+    fetch->answer = arena_str(fetch->arena, buf_str(&r->body));
+    return RC_OK;
+}
+
+struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err)
+{
+    struct err own;
+    struct receiving r = {.fetch = fetch, .body = buf_init(fetch->bytes_max), .err = err ? err : &own};
+    struct curl_slist *headers = NULL;
+    if (!library_ready())
+        return err_set(err, ERR_UNAVAILABLE, "libcurl is not installed, and requests to other servers need it (%s)",
+                       lib.why);
+    if (!line->curl)
+        line->curl = lib.curl_easy_init_();
+    CHECK(line->curl);
+    fetch->status = 0;
+    fetch->retry_after_ms = -1;
+    r.curl = line->curl;
+    event_lines_init(&r.lines);
+    r.lines.event = on_event;
+    r.lines.arg = &r;
+    for (const char *const *header = fetch->headers; header && *header; header++)
+        headers = lib.curl_slist_append_(headers, *header);
+    set_up(&r, headers);
+    struct rc rc = perform(&r, r.err);
+    lib.curl_slist_free_all_(headers);
+    event_lines_done(&r.lines);
+    buf_done(&r.body);
+    return rc;
+}

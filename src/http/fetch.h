@@ -1,0 +1,41 @@
+/* Requests to other servers, over http and https. Blocking: for worker threads. Included by http.h.
+ *
+ * libcurl does the work. It is loaded when the first request is made, not when the program starts: commands that
+ * live for milliseconds do not pay for it. A line keeps its connection between requests; one thread at a time.
+ */
+#ifndef HTTP_FETCH_H
+#define HTTP_FETCH_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+struct fetch_line;
+
+struct fetch {
+    struct arena *arena;
+    const char *url;
+    const char *const *headers;   /* "Name: value", NULL after the last */
+    struct str body;              /* is posted; empty: GET */
+    size_t bytes_max;             /* of an answer that is no event stream */
+    int64_t silence_seconds_max;  /* between two bytes */
+    const atomic_bool *cancelled; /* may be NULL */
+    /* Takes each event of a 2xx event stream; false: no more is wanted. NULL: the body is kept. */
+    bool (*event)(void *arg, struct str type, struct str data);
+    void *arg;
+
+    long status;
+    struct str answer;            /* the body, unless it was an event stream */
+    int64_t retry_after_ms;       /* -1: the server did not say */
+};
+
+struct fetch_line *fetch_line_new(void);
+void fetch_line_free(struct fetch_line *line);
+/* RC_OK when the server answered to the end, whatever it answered. ERR_UNAVAILABLE when it could not be reached,
+ * went away in the middle or said nothing for too long; also when it was cancelled. */
+struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
+
+#endif
