@@ -22,7 +22,14 @@ enum {
     LIMIT_CONNECTIONS = 20000,
     LIMIT_GROUP_APPENDS = 4096,          /* committed as one group */
     LIMIT_GROUP_BYTES = 16 << 20,        /* of event data in one group */
-    LIMIT_READ_BYTES = 4 << 20,          /* of event data in one answer that comes in pages */
+    LIMIT_COMMAND_BYTES = 64 << 10,      /* a shell command that rules look at; a longer one is asked about */
+    LIMIT_SHELL_DEPTH = 32,              /* of groups and substitutions in it */
+    LIMIT_SHELL_WORDS = 8192,
+    LIMIT_SHELL_PARTS = 1024,            /* simple commands in it */
+    LIMIT_RULE_BYTES = 4096,
+    LIMIT_RULE_WORDS = 64,
+    LIMIT_RULES = 100000,                /* in one set */
+    LIMIT_READ_BYTES = 1 << 20,          /* of event data in one page; a stream's queue holds a page and more */
 };
 
 #endif
