@@ -1,4 +1,9 @@
-#include "policy/policy.h"
+/* The order of voices: what forbids, what is protected, what asks, what allows, the mode, the defaults. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+
+/* ---- names ---- */
 
 static const char *const mode_names[MODE_COUNT] = {
 #define X(name, wire) [MODE_##name] = wire,
@@ -48,23 +53,230 @@ bool effect_parse(struct str name, enum effect *ret_effect)
     return false;
 }
 
-/* The session's word on this tool; false when it has none. */
-static bool session_says(struct arena *arena, const struct question *q, struct verdict *ret_verdict)
+/* ---- notes ---- */
+
+struct verdict_rule verdict_rule_of(const struct compiled *rule)
 {
-    for (size_t i = 0; i < q->tool_policy_count; i++) {
-        const struct tool_policy *policy = &q->tool_policies[i];
-        if (!str_eq(policy->tool, q->facts->name))
-            continue;
-        *ret_verdict = (struct verdict){
-            .effect = policy->effect,
-            .rule = policy->tool,
-            .source = STR("session"),
-            .why = arena_printf(arena, "the session's policy for %.*s is %s", STR_ARG(policy->tool),
-                                effect_name(policy->effect)),
-        };
-        return true;
+    const struct rule_source *source = &rule->source;
+    return (struct verdict_rule){.id = source->id, .text = source->text, .author = source->author,
+                                 .reason = source->reason, .layer = source->layer, .effect = rule->effect};
+}
+
+void stop_note(struct judging *j, const struct compiled *rule)
+{
+    CHECK(rule->effect != EFFECT_ALLOW);
+    bool stricter = !j->stop.rule || (rule->effect == EFFECT_DENY && j->stop.effect != EFFECT_DENY);
+    /* Among equals, the layer that stands higher. */
+    bool higher = j->stop.rule && rule->effect == j->stop.effect && rule->source.layer < j->stop.rule->source.layer;
+    if (stricter || higher)
+        j->stop = (struct stop){rule, rule->effect};
+}
+
+void used_note(struct judging *j, const struct compiled *rule)
+{
+    for (size_t i = 0; i < j->used_count; i++)
+        if (j->used[i].text.p == rule->source.text.p)
+            return;
+    if (j->used_count == j->used_room) {
+        size_t room = j->used_room ? 2 * j->used_room : 4;
+        struct verdict_rule *bigger = arena_array(j->arena, struct verdict_rule, room);
+        if (j->used_count)
+            memcpy(bigger, j->used, j->used_count * sizeof *bigger);
+        j->used = bigger;
+        j->used_room = room;
+    }
+    j->used[j->used_count++] = verdict_rule_of(rule);
+}
+
+/* ---- beginning ---- */
+
+static struct place place_from(struct judging *j, struct str named, struct str real)
+{
+    struct str normal, normal_real;
+    if (str_empty(named) || !path_normal(j->arena, STR_NONE, STR_NONE, named, &normal))
+        return (struct place){0};
+    if (str_empty(real) || !path_normal(j->arena, STR_NONE, STR_NONE, real, &normal_real))
+        normal_real = normal;
+    return (struct place){normal, normal_real};
+}
+
+void judging_init(struct judging *j, struct arena *arena, const struct question *question)
+{
+    static uint32_t no_heads[1];
+    static const struct rule_set no_rules = {.sides = {{.heads = no_heads}, {.heads = no_heads}}};
+    *j = (struct judging){.arena = arena, .q = question, .set = question->rules ? question->rules : &no_rules};
+    j->places.cwd = place_from(j, question->cwd, question->cwd_real);
+    j->places.project = place_from(j, question->root, question->root_real);
+    j->places.home = place_from(j, question->home, question->home_real);
+    if (str_empty(j->places.project.named))
+        j->places.project = j->places.cwd;
+    if (str_empty(j->places.cwd.named))
+        j->places.cwd = j->places.project;
+}
+
+/* ---- one rule against the call as a whole ---- */
+
+static bool is_command(const struct tool_facts *facts) { return facts->class == TOOL_COMMAND; }
+
+/* Letters that hide or reorder text never match, in no tool's name. */
+static bool server_fits(const struct rule *rule, struct str name)
+{
+    if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
+        return false;
+    struct str tool = str_sub(name, rule->tool.n, name.n);
+    /* A second border could belong to the server's name: `mcp__slack__evil__post`. */
+    return !str_has(tool, STR("__")) && tool.p[0] != '_';
+}
+
+static bool field_fits(const struct rule *rule, const struct tool_facts *facts)
+{
+    const struct json *field = json_get_str(facts->input, rule->field);
+    if (!field || field->type == JSON_OBJECT || field->type == JSON_ARRAY)
+        return false;
+    struct str value = field->type == JSON_STRING ? field->text : field->raw;
+    if (!rule->value_words)
+        return glob_match(rule->value, value);
+    return str_eq(rule->value, value) ||
+           (str_starts(value, rule->value) && value.n > rule->value.n && value.p[rule->value.n] == ' ');
+}
+
+static bool address_fits(struct judging *j, const struct rule *rule)
+{
+    struct url url;
+    return url_parse(j->arena, j->q->facts->url, &url) && url_matches(rule, &url);
+}
+
+/* Everything but commands and paths, which are judged part by part. */
+static bool whole_fits(struct judging *j, const struct rule *rule)
+{
+    const struct tool_facts *facts = j->q->facts;
+    bool same = str_eq(rule->tool, facts->name) || str_is(rule->tool, "*") ||
+                (is_command(facts) && str_is(rule->tool, "Bash"));
+    switch (rule->kind) {
+    case RULE_TOOL: return same;
+    case RULE_SERVER: return server_fits(rule, facts->name);
+    case RULE_HOST: case RULE_URL: return same && address_fits(j, rule);
+    case RULE_FIELD: return same && field_fits(rule, facts);
+    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: case RULE_PATH: break;
     }
     return false;
+}
+
+typedef bool rule_taken(struct judging *j, const struct compiled *rule);
+
+/* Offers the rules of one side under a key that fit the call; stops at the first that is taken. */
+static bool offer(struct judging *j, enum rule_side side, struct rule_key key, rule_taken *taken)
+{
+    uint64_t hash;
+    uint32_t at = 0;
+    const struct compiled *rule;
+    while ((rule = rule_set_next(j->set, side, &key, &hash, &at)))
+        if (rule_in_force(rule, j->q->now_ms) && whole_fits(j, &rule->rule) && taken(j, rule))
+            return true;
+    return false;
+}
+
+/* mcp__server__ of mcp__server__tool. */
+static struct str server_of(struct str name)
+{
+    if (!str_starts(name, STR("mcp__")))
+        return STR_NONE;
+    const char *bar = memmem(name.p + 5, name.n - 5, "__", 2);
+    return bar ? str_sub(name, 0, (size_t)(bar - name.p) + 2) : STR_NONE;
+}
+
+static bool offer_hosts(struct judging *j, enum rule_side side, rule_taken *taken)
+{
+    struct url url;
+    if (str_empty(j->q->facts->url) || !url_parse(j->arena, j->q->facts->url, &url))
+        return false;
+    for (struct str host = url.host; !str_empty(host); (void)str_cut(host, '.', &host))
+        if (offer(j, side, (struct rule_key){.kind = KEY_HOST, .first = host}, taken))
+            return true;
+    return false;
+}
+
+static bool offer_all(struct judging *j, enum rule_side side, rule_taken *taken)
+{
+    const struct tool_facts *facts = j->q->facts;
+    struct str server = server_of(facts->name);
+    if (offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = facts->name}, taken))
+        return true;
+    if (is_command(facts) && !str_is(facts->name, "Bash") &&
+        offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = STR("Bash")}, taken))
+        return true;
+    if (!str_empty(server) && offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = server}, taken))
+        return true;
+    if (offer_hosts(j, side, taken))
+        return true;
+    return offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = STR("*")}, taken);
+}
+
+static bool take_stop(struct judging *j, const struct compiled *rule)
+{
+    stop_note(j, rule);
+    return false; /* a stricter one may follow */
+}
+
+static bool take_allow(struct judging *j, const struct compiled *rule)
+{
+    used_note(j, rule);
+    return true;
+}
+
+/* ---- paths of a tool ---- */
+
+static bool is_file_tool(const struct tool_facts *facts)
+{
+    return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
+}
+
+/* Notes stops and protected targets; true when every path is covered by an allow rule. */
+static bool judge_paths(struct judging *j)
+{
+    const struct tool_facts *facts = j->q->facts;
+    struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
+    bool edits = facts->class == TOOL_EDIT, covered = facts->path_count > 0;
+    for (size_t i = 0; i < facts->path_count; i++) {
+        struct place place;
+        if (!place_of(j, &here, facts->paths[i], &place)) {
+            j->unknown = "its path cannot be read plainly";
+            covered = false;
+            continue;
+        }
+        place_stops(j, &place, edits ? STR("edit") : STR("read"));
+        if (place_protected(j, &place, !edits))
+            j->protected_path = place.named;
+        const struct compiled *rule = place_covered(j, &place, facts->name);
+        if (rule)
+            used_note(j, rule);
+        covered = covered && rule;
+    }
+    return covered;
+}
+
+/* acceptEdits is about files inside the session's folder. */
+static bool edits_inside(struct judging *j)
+{
+    const struct tool_facts *facts = j->q->facts;
+    struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
+    for (size_t i = 0; i < facts->path_count; i++) {
+        struct place place;
+        if (!place_of(j, &here, facts->paths[i], &place) || str_empty(j->places.project.named) ||
+            !path_within(place.named, j->places.project.named) || !path_within(place.real, j->places.project.real))
+            return false;
+    }
+    return facts->path_count > 0;
+}
+
+/* ---- the session, the mode, the defaults ---- */
+
+static const struct tool_policy *session_says(const struct question *q)
+{
+    for (size_t i = 0; i < q->tool_policy_count; i++)
+        if (str_eq(q->tool_policies[i].tool, q->facts->name))
+            return &q->tool_policies[i];
+    return NULL;
 }
 
 static struct verdict say(enum effect effect, struct str source, struct str why)
@@ -89,17 +301,17 @@ static struct verdict by_default(enum tool_class class)
 
 static bool harmless(enum tool_class class) { return class == TOOL_READ || class == TOOL_TASK; }
 
-static struct verdict by_mode(const struct question *q)
+static struct verdict by_mode(struct judging *j)
 {
-    enum tool_class class = q->facts->class;
-    switch (q->mode) {
+    enum tool_class class = j->q->facts->class;
+    switch (j->q->mode) {
     case MODE_BYPASS:
         if (class != TOOL_PLAN)
             return say(EFFECT_ALLOW, STR("mode"), STR("the session lets everything pass (bypassPermissions)"));
         break;
     case MODE_ACCEPT_EDITS:
-        if (class == TOOL_EDIT)
-            return say(EFFECT_ALLOW, STR("mode"), STR("the session accepts edits (acceptEdits)"));
+        if (class == TOOL_EDIT && edits_inside(j))
+            return say(EFFECT_ALLOW, STR("mode"), STR("the session accepts edits of its files (acceptEdits)"));
         break;
     case MODE_PLAN:
         if (!harmless(class) && class != TOOL_PLAN && class != TOOL_AGENT)
@@ -116,13 +328,117 @@ static struct verdict by_mode(const struct question *q)
     return by_default(class);
 }
 
+/* ---- the verdict ---- */
+
+static struct verdict by_rule(struct judging *j, enum effect effect, const struct verdict_rule *rules, size_t count)
+{
+    const struct verdict_rule *first = &rules[0];
+    struct verdict verdict = {.effect = effect, .rule = first->text, .source = str_of(layer_name(first->layer)),
+                              .rules = rules, .rule_count = count};
+    verdict.why = arena_printf(j->arena, "the %s rule %.*s %s it%s%.*s", layer_name(first->layer), STR_ARG(first->text),
+                               effect == EFFECT_ALLOW ? "allows" : effect == EFFECT_DENY ? "denies" : "asks about",
+                               str_empty(first->reason) ? "" : ": ", STR_ARG(first->reason));
+    return verdict;
+}
+
+static struct verdict by_session(struct judging *j, const struct tool_policy *policy)
+{
+    struct verdict verdict = say(policy->effect, STR("session"), STR_NONE);
+    verdict.rule = policy->tool;
+    verdict.why = arena_printf(j->arena, "the session's policy for %.*s is %s", STR_ARG(policy->tool),
+                               effect_name(policy->effect));
+    return verdict;
+}
+
+static struct verdict by_stop(struct judging *j)
+{
+    struct verdict_rule *rule = arena_new(j->arena, struct verdict_rule);
+    *rule = verdict_rule_of(j->stop.rule);
+    return by_rule(j, j->stop.effect, rule, 1);
+}
+
+/* Why the rules do not let a command pass, in words. */
+static struct str uncovered_words(struct judging *j)
+{
+    if (!j->uncovered)
+        return STR_NONE;
+    int n = (int)(j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n);
+    return arena_printf(j->arena, "`%.*s%s`: %s", n, j->uncovered_text.p, j->uncovered_text.n > 80 ? "…" : "",
+                        j->uncovered);
+}
+
+/* Looks at everything; true when allow rules let the call pass. */
+static bool look(struct judging *j)
+{
+    const struct tool_facts *facts = j->q->facts;
+    bool covered = false;
+    (void)offer_all(j, SIDE_STOP, take_stop);
+    if (is_command(facts)) {
+        command_judge(j);
+        return !j->uncovered && !j->unknown;
+    }
+    if (is_file_tool(facts))
+        covered = judge_paths(j);
+    return offer_all(j, SIDE_ALLOW, take_allow) || covered;
+}
+
+static struct verdict decide(struct judging *j, bool covered)
+{
+    const struct tool_policy *session = session_says(j->q);
+    struct verdict mode = by_mode(j);
+    if (j->stop.rule && j->stop.effect == EFFECT_DENY)
+        return by_stop(j);
+    if (session && session->effect == EFFECT_DENY)
+        return by_session(j, session);
+    /* Planning and read-only sessions change nothing, whatever was allowed before. */
+    if (mode.effect == EFFECT_DENY)
+        return mode;
+    if (!str_empty(j->protected_path))
+        return say(EFFECT_ASK, STR("protected"),
+                   arena_printf(j->arena, "%.*s is protected: it is always asked about", STR_ARG(j->protected_path)));
+    if (j->stop.rule)
+        return by_stop(j);
+    if (session && session->effect == EFFECT_ASK)
+        return by_session(j, session);
+    if (covered && j->used_count)
+        return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
+    bool forbids = is_command(j->q->facts) && j->unknown && j->set->stops_commands;
+    if (forbids && (session || mode.effect == EFFECT_ALLOW))
+        return say(EFFECT_ASK, STR("default"),
+                   arena_printf(j->arena, "there are rules against some commands, and this one is not understood: %s",
+                                j->unknown));
+    if (session)
+        return by_session(j, session);
+    struct str words = mode.effect == EFFECT_ASK && is_command(j->q->facts) ? uncovered_words(j) : STR_NONE;
+    if (!str_empty(words))
+        mode.why = words;
+    return mode;
+}
+
 struct verdict policy_judge(struct arena *arena, const struct question *question)
 {
-    struct verdict session;
-    struct verdict mode = by_mode(question);
-    if (!session_says(arena, question, &session))
-        return mode;
-    /* Planning and read-only sessions change nothing, whatever was allowed before. */
-    bool tightened = mode.effect == EFFECT_DENY && session.effect != EFFECT_DENY;
-    return tightened ? mode : session;
+    struct judging j;
+    judging_init(&j, arena, question);
+    bool covered = look(&j);
+    struct verdict verdict = decide(&j, covered);
+    verdict.parts = j.parts;
+    verdict.part_count = j.parts_count;
+    return verdict;
+}
+
+bool policy_covers(struct arena *arena, const struct question *question)
+{
+    struct judging j;
+    judging_init(&j, arena, question);
+    return look(&j) && j.used_count && !j.stop.rule && str_empty(j.protected_path);
+}
+
+size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths)
+{
+    struct judging j;
+    judging_init(&j, arena, question);
+    j.listing = true;
+    (void)look(&j);
+    *ret_paths = j.paths;
+    return j.path_count;
 }

@@ -1,8 +1,8 @@
 /* What rules can answer, no person is asked.
  *
- * Pure: no clock, no descriptors, no allocation that outlives the arena it is given. The verdict is the
- * strictest that applies: deny before ask before allow; then the permission mode; then the defaults; and
- * whatever is not understood is asked about, never allowed.
+ * Pure: no clock, no descriptors, no allocation that outlives the arena it is given (a rule set owns its own).
+ * The verdict is the strictest that applies: deny before ask before allow, over all layers; then the permission
+ * mode; then the defaults; and whatever is not understood is asked about, never allowed. README.md says more.
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -29,11 +29,63 @@ enum permission_mode {
     MODE_COUNT
 };
 
+/* Where a rule comes from. Nothing loosens a layer above: deny and ask of any layer beat every allow. */
+#define RULE_LAYERS(X)      \
+    X(MANAGED, "managed")   \
+    X(USER, "user")         \
+    X(PROJECT, "project")   \
+    X(SESSION, "session")
+
+enum rule_layer {
+#define X(name, wire) LAYER_##name,
+    RULE_LAYERS(X)
+#undef X
+    LAYER_COUNT
+};
+
 const char *mode_name(enum permission_mode mode);
 /* Also takes the names other agents use ("yolo", "safe-yolo"); false when it is none. */
 bool mode_parse(struct str name, enum permission_mode *ret_mode);
 const char *effect_name(enum effect effect);
 bool effect_parse(struct str name, enum effect *ret_effect);
+const char *layer_name(enum rule_layer layer);
+bool layer_parse(struct str name, enum rule_layer *ret_layer);
+
+/* ---- rules ---- */
+
+struct rule_source {
+    struct str id;
+    enum effect effect;
+    struct str text;
+    enum rule_layer layer;
+    bool trusted;          /* LAYER_PROJECT: a person trusted this exact content, so that its allows count */
+    struct str author;
+    struct str reason;
+    int64_t expires_at_ms; /* 0: never */
+    bool counted;          /* good for `uses_left` more calls */
+    uint64_t uses_left;
+    const struct str *match;     /* examples that the rule must fit, and must not */
+    size_t match_count;
+    const struct str *not_match;
+    size_t not_match_count;
+};
+
+/* A rule that was not taken as it stands: an allow never matches then, a deny or ask asks about its tool. */
+struct rule_problem {
+    size_t index; /* of the source */
+    struct str words;
+};
+
+struct rule_set;
+
+/* The rule in its canonical spelling; ERR_INVALID with words for the person who wrote it. */
+struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err);
+/* Immutable; everything it needs is copied. */
+struct rule_set *rule_set_new(const struct rule_source *sources, size_t count);
+void rule_set_free(struct rule_set *set);
+size_t rule_set_problems(const struct rule_set *set, const struct rule_problem **ret_problems);
+
+/* ---- the question ---- */
 
 /* A session's word on one whole tool. */
 struct tool_policy {
@@ -41,24 +93,106 @@ struct tool_policy {
     enum effect effect;
 };
 
+/* A path as it would be asked for, and where it leads when links are followed. */
+struct resolved_path {
+    struct str path, real;
+};
+
 struct question {
     const struct tool_facts *facts;
     enum permission_mode mode;
     const struct tool_policy *tool_policies;
     size_t tool_policy_count;
+    const struct rule_set *rules; /* NULL: none */
     struct str cwd;  /* where the call would run, absolute; empty: unknown */
-    struct str root; /* the session's folder */
+    struct str root; /* the session's folder; empty: the same as cwd */
     struct str home;
+    struct str cwd_real, root_real, home_real; /* without links; empty: the same */
+    const struct resolved_path *resolved;      /* for paths that policy_paths named */
+    size_t resolved_count;
+    const struct str *protected_paths;         /* more of them: Nod's own data */
+    size_t protected_count;
     int64_t now_ms;
+};
+
+/* The paths whose links matter to this question, absolute. */
+size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths);
+
+/* ---- the verdict ---- */
+
+struct verdict_rule {
+    struct str id, text, author, reason;
+    enum rule_layer layer;
+    enum effect effect;
+};
+
+/* One simple command of a line, or what stands for it. */
+struct verdict_part {
+    struct str text;
+    enum effect effect;
+    struct verdict_rule rule; /* id and text are empty when no rule decided */
+    struct str why;
+    unsigned depth;           /* 0: on the line itself; more: inside something else */
 };
 
 struct verdict {
     enum effect effect;
     struct str rule;   /* the rule that decided, canonical; empty: no rule did */
-    struct str source; /* "session", "mode", "default", later also a rule's layer */
+    struct str source; /* "managed", "user", "project", "session", "mode", "default", "protected" */
     struct str why;    /* one sentence for a person */
+    const struct verdict_rule *rules; /* the rules that decided together, the decisive one first */
+    size_t rule_count;
+    const struct verdict_part *parts; /* of a command, in order */
+    size_t part_count;
 };
 
 struct verdict policy_judge(struct arena *arena, const struct question *question);
+/* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
+bool policy_covers(struct arena *arena, const struct question *question);
+
+/* ---- suggestions ---- */
+
+enum { SUGGESTIONS_MAX = 5, SUGGESTION_RULES_MAX = 8 };
+
+struct suggestion {
+    struct str rules[SUGGESTION_RULES_MAX]; /* together they let the same call pass */
+    size_t rule_count;
+    struct str label;   /* "exactly this", "any `git diff`", … */
+    struct str warning; /* what else it lets pass; empty: nothing to say */
+};
+
+/* From narrow to broad, at most SUGGESTIONS_MAX; none when no rule could let the call pass. */
+size_t policy_suggest(struct arena *arena, const struct question *question, struct suggestion *ret_suggestions);
+
+/* ---- other people's rules ---- */
+
+#define IMPORT_KINDS(X)                 \
+    X(CLAUDE_CODE, "claude-code")       \
+    X(CODEX, "codex")                   \
+    X(OPENCODE, "opencode")
+
+enum import_kind {
+#define X(name, wire) IMPORT_##name,
+    IMPORT_KINDS(X)
+#undef X
+    IMPORT_KIND_COUNT
+};
+
+struct import_remark {
+    unsigned line;  /* of the file; 0: the whole */
+    struct str what;
+    struct str words;
+};
+
+struct imported {
+    struct rule_source *rules; /* effect, text, reason, examples; the caller gives the rest */
+    size_t rule_count;
+    struct import_remark *remarks; /* what could not be taken over, and what was changed */
+    size_t remark_count;
+};
+
+bool import_kind_parse(struct str name, enum import_kind *ret_kind);
+struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text, struct imported *ret_imported,
+                        struct err *err);
 
 #endif

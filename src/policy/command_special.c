@@ -1,0 +1,240 @@
+/* find, xargs, env, make, tar and sqlite3: grammars of their own. */
+#include "policy/command_study.h"
+
+#include "base/err.h"
+
+/* ---- find ---- */
+
+enum find_kind { FIND_RUNS, FIND_WRITES, FIND_DELETES };
+
+static const struct {
+    const char *name;
+    enum find_kind kind;
+} find_acts[] = {
+    {"-exec", FIND_RUNS},     {"-execdir", FIND_RUNS},  {"-ok", FIND_RUNS},      {"-okdir", FIND_RUNS},
+    {"-fprint", FIND_WRITES}, {"-fprint0", FIND_WRITES}, {"-fprintf", FIND_WRITES}, {"-fls", FIND_WRITES},
+    {"-delete", FIND_DELETES},
+};
+
+/* `{}` becomes a path below a starting point, which never looks like an option. */
+static struct word found_file(const struct word *word)
+{
+    struct word file = *word;
+    if (!str_has(word->text, STR("{}")))
+        return file;
+    file.text = STR("./\x01");
+    file.flags |= WORD_GLOB;
+    return file;
+}
+
+/* The words behind -exec up to `;` or `+`. */
+static void find_runs(struct studying *s, size_t at)
+{
+    size_t from = at + 1, to = from;
+    while (to < s->count && !word_is(&s->words[to], ";") && !word_is(&s->words[to], "+"))
+        to++;
+    struct word *inner = arena_array(s->arena, struct word, to - from);
+    for (size_t i = from; i < to; i++)
+        inner[i - from] = found_file(&s->words[i]);
+    struct studying part = *s;
+    part.words = inner;
+    part.count = to - from;
+    if (part.count == 0) {
+        act_other(s, ALL_WORDS, "it runs another command");
+        return;
+    }
+    act_runs(&part, 0, NULL);
+    s->study->acts->word = from;
+    s->study->acts->why = "it runs a command for each file";
+}
+
+void study_find(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        const struct word *word = &s->words[i];
+        bool splits = (word->flags & (WORD_SPLITS | WORD_CHOSEN)) != 0;
+        if (!word_literal(word) && (splits || (word->text.p[0] == WORD_HOLE && (word->flags & WORD_GLOB))))
+            act_other(s, ALL_WORDS, "one of its words may become an option");
+        for (size_t k = 0; k < sizeof find_acts / sizeof *find_acts; k++) {
+            if (!str_is(word->text, find_acts[k].name))
+                continue;
+            switch (find_acts[k].kind) {
+            case FIND_RUNS: find_runs(s, i); break;
+            case FIND_DELETES: act_other(s, i, "it deletes what it finds"); break;
+            case FIND_WRITES:
+                act_writes(s, i + 1 < s->count ? i + 1 : i, i + 1 < s->count ? s->words[i + 1].text : STR_NONE);
+                break;
+            }
+        }
+    }
+}
+
+/* ---- xargs ---- */
+
+void study_xargs(struct studying *s)
+{
+    static const struct command_row row = {
+        "xargs", WAY_RUNS, "adEILnPs",
+        "F -0 -e -i -l -o -p -r -t -x --null --eof --replace --max-lines --open-tty --interactive --no-run-if-empty "
+        "--verbose --exit --show-limits V --arg-file --delimiter --max-args --max-procs --max-chars "
+        "--process-slot-var"};
+    static const struct word from_input = {.raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
+    bool sure;
+    size_t at = operand_find(s, &row, 1, &sure);
+    if (!sure)
+        act_other(s, ALL_WORDS, "it runs its arguments, and an option before them is not known");
+    for (size_t i = 1; i < at && i < s->count; i++)
+        if (str_starts(s->words[i].text, STR("--process-slot-var")))
+            act_other(s, ALL_WORDS, "it sets a variable for the command it runs");
+    act_runs(s, at, &from_input);
+    s->study->packs = true;
+    /* With -I the text comes in anywhere: also as the program. */
+    for (size_t i = 1; i < at && i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool cluster = is_option(text) && !is_long_option(text);
+        if (str_starts(text, STR("--r")) || (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n)))
+            act_other(s, ALL_WORDS, "it puts what it reads into the command");
+    }
+}
+
+/* ---- env ---- */
+
+void study_env(struct studying *s)
+{
+    static const struct command_row row = {"env", WAY_RUNS, "uCS", "F -0 -i -v - --null --ignore-environment --debug"};
+    bool sure;
+    size_t at = operand_find(s, &row, 1, &sure);
+    bool only_flags = sure;
+    for (size_t i = 1; i < at && i < s->count; i++)
+        only_flags = only_flags && (str_is(s->words[i].text, "-0") || str_is(s->words[i].text, "--null"));
+    if (!only_flags)
+        act_other(s, ALL_WORDS, "it changes the environment of the command it runs");
+    if (at < s->count && str_is(s->words[at].text, "-"))
+        at++;
+    for (; at < s->count && str_find(s->words[at].text, '=') < s->words[at].text.n; at++)
+        act_other(s, at, "it sets a variable for the command it runs");
+    /* -S packs a whole command line into one word. */
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool split = is_option(text) && (str_find(text, 'S') < text.n || str_starts(text, STR("--split")) ||
+                                         str_starts(text, STR("--s")));
+        if (split && i < at)
+            act_code(s, ALL_WORDS, text, "it runs text");
+    }
+    act_runs(s, at, NULL);
+    s->study->packs = true;
+}
+
+/* ---- make ---- */
+
+/* Variables that name what make runs; those that end like these do too. */
+static bool names_program(struct str name)
+{
+    static const char *const ends[] = {"SHELL", "SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "FLAGS", "LAUNCHER", "CMD",
+                                       "COMMAND", "WRAPPER", "EXEC", "RUN", "RUNNER", "PREFIX_CMD", "PYTHON", "NODE",
+                                       "BASH", "PATH", "PRELOAD", "EDITOR", "PAGER", "SUDO", "ENV"};
+    static const char *const names[] = {"CC", "CXX", "CPP", "LD", "AR", "AS", "NM", "RM", "FC", "GO", "MAKE", "RANLIB",
+                                        "STRIP", "OBJCOPY", "INSTALL", "LEX", "YACC", "TEX", "CURDIR", "VPATH", "NPM",
+                                        "CARGO", "TEST", "SED", "AWK", "GIT", "DOCKER", "CP", "MV", "LN", "MKDIR"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (str_ends(name, str_of(ends[i])))
+            return true;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return str_empty(name) || name.p[0] == '.' || str_find(name, '$') < name.n;
+}
+
+/* A value that stays a value in a recipe: nothing the shell or make would act on. */
+static bool tame_value(struct str value)
+{
+    for (size_t i = 0; i < value.n; i++) {
+        char c = value.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80);
+        if (!plain && !strchr("_.,:/+@%=- ", c))
+            return false;
+    }
+    return true;
+}
+
+/* name=value, name:=value, name?=value, name+=value, name!=command */
+static void make_variable(struct studying *s, size_t i)
+{
+    struct str value, name = str_cut(s->words[i].text, '=', &value);
+    const struct word *word = &s->words[i];
+    bool runs = str_ends(name, STR("!"));
+    while (name.n && strchr(":?+!", name.p[name.n - 1]))
+        name.n--;
+    if (runs || names_program(name))
+        act_other(s, i, "it sets a variable that names what make runs");
+    else if (!word_literal(word) && (word->flags & (WORD_VAR | WORD_CHOSEN)))
+        act_other(s, i, "it sets a variable to a text that is not known");
+    else if (!tame_value(value))
+        act_other(s, i, "it sets a variable to a text that make or the shell would act on");
+}
+
+void study_make(struct studying *s)
+{
+    static const struct command_row row = {
+        "make", WAY_PLAIN, "jlOW", "T -C -f -I -E -o --directory --file --makefile --include-dir --eval --old-file "
+                                   "--assume-old --new-file --what-if --assume-new -e --environment-overrides "
+                                   "S --jobs --load-average --output-sync --keep-going --debug"};
+    options_study(s, &row, 1);
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (!is_option(text) && str_find(text, '=') < text.n)
+            make_variable(s, i);
+        else if (!word_literal(&s->words[i]) && (s->words[i].flags & WORD_CHOSEN))
+            act_other(s, ALL_WORDS, "one of its words may set a variable");
+    }
+}
+
+/* ---- tar ---- */
+
+void study_tar(struct studying *s)
+{
+    static const struct command_row row = {
+        "tar", WAY_WRITES, "bfgHKLNTVX",
+        "R -I -F --use-compress-program --to-command --rsh-command --rmt-command --info-script --new-volume-script "
+        "--checkpoint-action T -C -P --directory --absolute-names --transform --xform -s S --checkpoint --to-stdout "
+        "X --remove-files --unlink-first --overwrite-dir --recursive-unlink -U"};
+    options_study(s, &row, 1);
+    /* The first word may be a cluster without its dash. */
+    if (s->count > 1 && !is_option(s->words[1].text) && word_literal(&s->words[1])) {
+        struct str text = s->words[1].text;
+        for (size_t i = 0; i < text.n; i++)
+            if (strchr("IFCPU", text.p[i]))
+                act_other(s, ALL_WORDS, "an option of it runs a program, or writes elsewhere");
+    }
+    for (size_t i = 1; i < s->count; i++)
+        if (str_find(s->words[i].text, ':') < s->words[i].text.n && !is_option(s->words[i].text))
+            act_other(s, i, "an archive with `:` in its name is fetched by a remote shell");
+}
+
+/* ---- sqlite3 ---- */
+
+void study_sqlite(struct studying *s)
+{
+    static const char *const doors[] = {"load_extension", "writefile", "readfile", "edit(", "fsdir", "attach", "vacuum into"};
+    static const struct command_row row = {"sqlite3", WAY_PLAIN, "*", "R -cmd --cmd -init --init -A --A -zip --zip"};
+    size_t operands = 0;
+    options_study(s, &row, 1);
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (is_option(text))
+            continue;
+        operands++;
+        char *low = arena_bytes(s->arena, text.n + 1);
+        for (size_t k = 0; k < text.n; k++)
+            low[k] = text.p[k] >= 'A' && text.p[k] <= 'Z' ? (char)(text.p[k] + 32) : text.p[k];
+        for (size_t k = 0; k < sizeof doors / sizeof *doors; k++)
+            if (str_has((struct str){low, text.n}, str_of(doors[k])))
+                act_other(s, i, "its statement reaches files or code");
+        struct str trimmed = str_trim(text);
+        bool dot = operands > 1 && (str_starts(trimmed, STR(".")) || str_has(text, STR("\n")));
+        if (dot || (operands > 1 && !word_literal(&s->words[i])))
+            act_other(s, i, "its statement is a command of the shell of sqlite3");
+    }
+    if (operands < 2)
+        act_other(s, ALL_WORDS, "it reads its statements from standard input");
+}

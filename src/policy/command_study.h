@@ -1,0 +1,63 @@
+/* Between the files that study commands. */
+#ifndef POLICY_COMMAND_STUDY_H
+#define POLICY_COMMAND_STUDY_H
+
+#include "policy/commands.h"
+
+#include "base/buf.h"
+
+struct studying {
+    struct arena *arena;
+    const struct word *words;
+    size_t count;
+    unsigned depth;
+    struct study *study;
+};
+
+#define ALL_WORDS SIZE_MAX
+
+/* ---- acts ---- */
+void act_other(struct studying *s, size_t word, const char *why);
+void act_writes(struct studying *s, size_t word, struct str path);
+/* The command that begins at word `from`, with `more` (may be NULL) behind it. */
+void act_runs(struct studying *s, size_t from, const struct word *more);
+void act_script(struct studying *s, size_t word, struct str text);
+void act_code(struct studying *s, size_t word, struct str code, const char *why);
+
+/* ---- options ---- */
+
+/* A name of a row's options and what it does. */
+struct option_name {
+    struct str name;
+    char act; /* R W X T V S F */
+};
+
+/* Walks the names of a row: start with *at = row->options; false at the end. */
+bool option_next(const char **at, char *act, struct option_name *ret_name);
+/* The number of operands before the command (N1), and whether assignments may stand there (=). */
+size_t row_operands(const struct command_row *row);
+bool row_assigns(const struct command_row *row);
+/* Adds the acts of all options from word `from` on. */
+void options_study(struct studying *s, const struct command_row *row, size_t from);
+/* The first operand at or behind `from`; `*ret_sure` is false when an option before it is not known. */
+size_t operand_find(const struct studying *s, const struct command_row *row, size_t from, bool *ret_sure);
+/* A word whose letters are not all on the line: could it become an option? */
+bool may_be_option(const struct word *word);
+static inline bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
+static inline bool is_long_option(struct str s) { return s.n > 2 && s.p[0] == '-' && s.p[1] == '-'; }
+/* The texts of the words from `from` on, parted by blanks; false when one is not literal. */
+bool words_joined(struct studying *s, size_t from, struct str *ret_text);
+bool looks_like_assignment(struct str text);
+
+/* ---- commands with a grammar of their own ---- */
+void study_find(struct studying *s);
+void study_xargs(struct studying *s);
+void study_env(struct studying *s);
+void study_make(struct studying *s);
+void study_tar(struct studying *s);
+void study_sqlite(struct studying *s);
+void study_git(struct studying *s);
+void study_sed(struct studying *s);
+void study_awk(struct studying *s);
+
+#endif

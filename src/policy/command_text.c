@@ -1,0 +1,459 @@
+/* sed and awk: programs in a word. They are read strictly, and what is not plain text processing is an act. */
+#include "policy/command_study.h"
+
+#include "base/err.h"
+
+static const char *const program_why = "its program writes a file, runs something, or is not understood";
+
+struct program {
+    struct str text;
+    size_t at;
+};
+
+static char look(const struct program *p, size_t ahead)
+{
+    return p->at + ahead < p->text.n ? p->text.p[p->at + ahead] : '\0';
+}
+
+static bool at_end(const struct program *p) { return p->at >= p->text.n; }
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/* A bracket expression, p->at at its `[`. Where readers differ about it (a backslash, the delimiter, a
+ * newline inside), it is not taken. */
+static bool skip_bracket(struct program *p, char delimiter)
+{
+    p->at++;
+    if (look(p, 0) == '^')
+        p->at++;
+    if (look(p, 0) == ']')
+        p->at++;
+    for (; !at_end(p) && look(p, 0) != ']'; p->at++) {
+        char c = look(p, 0), next = look(p, 1);
+        if (c == '\\' || c == delimiter || c == '\n')
+            return false;
+        if (c == '[' && (next == ':' || next == '.' || next == '=')) {
+            for (p->at += 2; !at_end(p) && !(look(p, 0) == next && look(p, 1) == ']'); p->at++)
+                if (!is_letter(look(p, 0)))
+                    return false;
+            p->at++;
+        }
+    }
+    return look(p, 0) == ']';
+}
+
+/* Up to and behind the next unescaped delimiter. */
+static bool skip_part(struct program *p, char delimiter, bool regex)
+{
+    for (; look(p, 0) != delimiter; p->at++) {
+        if (at_end(p) || look(p, 0) == '\n')
+            return false;
+        if (look(p, 0) == '\\') {
+            p->at++;
+            if (at_end(p) || look(p, 0) == '\n')
+                return false;
+        } else if (regex && look(p, 0) == '[' && !skip_bracket(p, delimiter)) {
+            return false;
+        }
+    }
+    p->at++;
+    return true;
+}
+
+/* ---- sed ---- */
+
+static void sed_blanks(struct program *p)
+{
+    while (look(p, 0) == ' ' || look(p, 0) == '\t')
+        p->at++;
+}
+
+static void sed_number(struct program *p)
+{
+    while (is_digit(look(p, 0)))
+        p->at++;
+}
+
+static bool sed_address(struct program *p)
+{
+    char c = look(p, 0);
+    if (is_digit(c) || c == '+' || c == '~') {
+        p->at++;
+        sed_number(p);
+        if (look(p, 0) == '~') {
+            p->at++;
+            sed_number(p);
+        }
+        return true;
+    }
+    if (c == '$') {
+        p->at++;
+        return true;
+    }
+    if (c != '/' && c != '\\')
+        return true;
+    char delimiter = c == '/' ? c : look(p, 1);
+    p->at += c == '/' ? 1 : 2;
+    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' || !skip_part(p, delimiter, true))
+        return false;
+    while (look(p, 0) == 'I' || look(p, 0) == 'M')
+        p->at++;
+    return true;
+}
+
+static bool sed_addresses(struct program *p)
+{
+    if (!sed_address(p))
+        return false;
+    sed_blanks(p);
+    if (look(p, 0) == ',') {
+        p->at++;
+        sed_blanks(p);
+        if (!sed_address(p))
+            return false;
+        sed_blanks(p);
+    }
+    while (look(p, 0) == '!' || look(p, 0) == ' ')
+        p->at++;
+    return true;
+}
+
+/* s/…/…/flags and y/…/…/, p->at behind the letter. */
+static bool sed_substitute(struct program *p, bool translate)
+{
+    char delimiter = look(p, 0);
+    bool odd = delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' || delimiter == ' ';
+    p->at++;
+    if (odd || !skip_part(p, delimiter, !translate) || !skip_part(p, delimiter, false))
+        return false;
+    while (!translate && look(p, 0) != '\0' && (is_digit(look(p, 0)) || strchr("gpiIMm", look(p, 0))))
+        p->at++;
+    return true;
+}
+
+/* The text of a, i and c goes to the end of the line; the label of b, t, T and : to the end of the name. */
+static bool sed_rest(struct program *p, char command)
+{
+    if (strchr("aic", command)) {
+        for (; !at_end(p) && look(p, 0) != '\n'; p->at++)
+            if (look(p, 0) == '\\')
+                return false;
+        return true;
+    }
+    if (strchr("btT:", command)) {
+        sed_blanks(p);
+        while (is_letter(look(p, 0)) || is_digit(look(p, 0)))
+            p->at++;
+        return true;
+    }
+    if (strchr("lqQL", command)) {
+        sed_blanks(p);
+        sed_number(p);
+    }
+    return true;
+}
+
+static bool sed_command(struct program *p)
+{
+    char command = look(p, 0);
+    p->at++;
+    if (command == '{' || command == '}')
+        return true;
+    if (command == 's' || command == 'y') {
+        if (!sed_substitute(p, command == 'y'))
+            return false;
+    } else if (command == '\0' || !strchr("=dDgGhHnNpPxzFlqQaicbtT:", command) || !sed_rest(p, command)) {
+        return false;
+    }
+    sed_blanks(p);
+    return at_end(p) || strchr("\n;}#", look(p, 0));
+}
+
+static bool sed_harmless(struct str text)
+{
+    struct program p = {.text = text};
+    if (str_find(text, '\0') < text.n)
+        return false;
+    for (;;) {
+        while (look(&p, 0) == ';' || look(&p, 0) == '\n' || look(&p, 0) == ' ' || look(&p, 0) == '\t')
+            p.at++;
+        if (at_end(&p))
+            return true;
+        if (look(&p, 0) == '#') {
+            while (!at_end(&p) && look(&p, 0) != '\n')
+                p.at++;
+            continue;
+        }
+        if (!sed_addresses(&p) || !sed_command(&p))
+            return false;
+    }
+}
+
+/* What an option of sed is: f a flag, e a piece of the program, l a value, i in place, ? anything else. */
+static char sed_long(struct str name)
+{
+    static const struct {
+        struct str name;
+        char kind;
+    } names[] = {
+        {STR("--quiet"), 'f'}, {STR("--silent"), 'f'}, {STR("--regexp-extended"), 'f'}, {STR("--separate"), 'f'},
+        {STR("--unbuffered"), 'f'}, {STR("--null-data"), 'f'}, {STR("--zero-terminated"), 'f'}, {STR("--posix"), 'f'},
+        {STR("--debug"), 'f'}, {STR("--sandbox"), 'f'}, {STR("--help"), 'f'}, {STR("--version"), 'f'},
+        {STR("--line-length"), 'l'}, {STR("--expression"), 'e'}, {STR("--in-place"), 'i'}, {STR("--file"), '?'},
+        {STR("--follow-symlinks"), '?'},
+    };
+    char kind = '?';
+    size_t hits = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_starts(names[i].name, name)) {
+            kind = names[i].kind;
+            hits++;
+        }
+    }
+    return hits == 1 ? kind : '?';
+}
+
+struct sed_words {
+    struct buf *program;
+    bool given;     /* by an option */
+    bool in_place;
+    size_t operands[64];
+    size_t operand_count;
+};
+
+static void sed_piece(struct studying *s, struct sed_words *sed, size_t word, struct str piece)
+{
+    if (!word_literal(&s->words[word]))
+        act_other(s, ALL_WORDS, program_why);
+    if (sed->program->n)
+        buf_putc(sed->program, '\n');
+    buf_put(sed->program, piece);
+}
+
+/* Reads the option at `i` and returns the index of its last word. */
+static size_t sed_option(struct studying *s, struct sed_words *sed, size_t i)
+{
+    struct str text = s->words[i].text, value = STR_NONE;
+    bool attached = false;
+    char kind = 'f';
+    if (is_long_option(text)) {
+        size_t equals = str_find(text, '=');
+        kind = sed_long(str_sub(text, 0, equals));
+        attached = equals < text.n;
+        value = attached ? str_sub(text, equals + 1, text.n) : STR_NONE;
+    } else {
+        for (size_t k = 1; k < text.n && kind == 'f'; k++) {
+            kind = strchr("nErsuz", text.p[k]) ? 'f' : strchr("eil", text.p[k]) ? text.p[k] : '?';
+            attached = k + 1 < text.n;
+            value = str_sub(text, k + 1, text.n);
+        }
+    }
+    if (kind == 'i')
+        sed->in_place = true;
+    if (kind == '?' || !word_literal(&s->words[i]))
+        act_other(s, ALL_WORDS, "an option of it is not known, or runs a file");
+    if (kind != 'e' && kind != 'l')
+        return i;
+    size_t word = attached ? i : i + 1;
+    if (kind == 'e' && word < s->count) {
+        sed->given = true;
+        sed_piece(s, sed, word, attached ? value : s->words[word].text);
+    }
+    return word;
+}
+
+void study_sed(struct studying *s)
+{
+    BUF_SCOPE(program, (size_t)1 << 20);
+    struct sed_words sed = {.program = &program};
+    bool operands_only = false;
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (may_be_option(&s->words[i]))
+            act_other(s, ALL_WORDS, "one of its words may become an option");
+        if (!operands_only && str_is(text, "--"))
+            operands_only = true;
+        else if (!operands_only && is_option(text))
+            i = sed_option(s, &sed, i);
+        else if (sed.operand_count < 64)
+            sed.operands[sed.operand_count++] = i;
+    }
+    size_t first = 0;
+    if (!sed.given && sed.operand_count)
+        sed_piece(s, &sed, sed.operands[first++], s->words[sed.operands[0]].text);
+    if (program.over || !sed_harmless(buf_str(&program)))
+        act_other(s, ALL_WORDS, program_why);
+    if (sed.operand_count == 64)
+        act_other(s, ALL_WORDS, "it has too many operands");
+    for (size_t i = first; sed.in_place && i < sed.operand_count; i++)
+        act_writes(s, ALL_WORDS, s->words[sed.operands[i]].text);
+    if (sed.in_place && first >= sed.operand_count)
+        act_other(s, ALL_WORDS, "it edits files in place");
+}
+
+/* ---- awk ---- */
+
+enum awk_before { AWK_OPERATOR, AWK_OPERAND, AWK_CLOSE };
+
+struct awk {
+    struct program p;
+    enum awk_before before;
+    int depth, print_depth;
+    bool printing;
+    char last; /* the last letter that is no blank and no newline */
+};
+
+static bool awk_string(struct awk *a)
+{
+    for (a->p.at++; look(&a->p, 0) != '"'; a->p.at++) {
+        if (at_end(&a->p) || look(&a->p, 0) == '\n')
+            return false;
+        if (look(&a->p, 0) == '\\' && look(&a->p, 1) != '\0')
+            a->p.at++;
+    }
+    a->p.at++;
+    a->before = AWK_OPERAND;
+    return true;
+}
+
+static bool awk_slash(struct awk *a)
+{
+    struct str later = str_sub(a->p.text, a->p.at + 1, a->p.text.n);
+    a->p.at++;
+    bool alone = str_find(later, '/') == later.n;
+    if (a->before == AWK_OPERAND || (a->before == AWK_CLOSE && alone)) {
+        a->before = AWK_OPERATOR;
+        return true;
+    }
+    if (a->before == AWK_CLOSE)
+        return false;
+    a->before = AWK_OPERAND;
+    return skip_part(&a->p, '/', true);
+}
+
+static bool awk_name(struct awk *a)
+{
+    static const char *const doors[] = {"system", "getline", "close", "fflush", "func", "extension", "eval"};
+    static const char *const words[] = {"in", "return", "delete", "exit", "if", "while", "for", "do", "else",
+                                        "function", "BEGIN", "END", "next", "nextfile", "continue", "break",
+                                        "switch", "case", "default", "print", "printf", "BEGINFILE", "ENDFILE"};
+    size_t from = a->p.at;
+    while (is_letter(look(&a->p, 0)) || is_digit(look(&a->p, 0)))
+        a->p.at++;
+    struct str name = str_sub(a->p.text, from, a->p.at);
+    a->before = AWK_OPERAND;
+    for (size_t i = 0; i < sizeof doors / sizeof *doors; i++)
+        if (str_is(name, doors[i]))
+            return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (str_is(name, words[i]))
+            a->before = AWK_OPERATOR;
+    if (str_is(name, "print") || str_is(name, "printf")) {
+        a->printing = true;
+        a->print_depth = a->depth;
+    }
+    return true;
+}
+
+/* One letter that is neither string, regular expression, name nor number. */
+static bool awk_letter(struct awk *a)
+{
+    char c = look(&a->p, 0), next = look(&a->p, 1);
+    bool to_file = a->printing && a->depth <= a->print_depth;
+    a->p.at++;
+    if (c == '|' && next == '|') {
+        a->p.at++;
+        a->before = AWK_OPERATOR;
+        return true;
+    }
+    if (c == '|' || c == '@' || c == '\\' || (c == '>' && (next == '>' || to_file)))
+        return false;
+    if ((c == '+' || c == '-') && next == c) {
+        a->p.at++; /* before or behind an operand: what it was, it stays */
+        return true;
+    }
+    if (c == '(')
+        a->depth++;
+    if (c == ')')
+        a->depth--;
+    /* A comma or an operator at its end carries a statement over to the next line. */
+    bool carried = c == '\n' && a->last != '\0' && strchr(",&|?:=", a->last);
+    bool ends = c == ';' || c == '{' || c == '}' || (c == '\n' && !carried);
+    if (ends)
+        a->printing = false;
+    if (c != ' ' && c != '\t')
+        a->before = c == ')' ? AWK_CLOSE : c == ']' ? AWK_OPERAND : AWK_OPERATOR;
+    return c == '\n' || c == '\t' || strchr(" (){}[];,.$!~=<>*%^?:&+-", c);
+}
+
+static bool awk_harmless(struct str text)
+{
+    struct awk a = {.p = {.text = text}};
+    if (str_find(text, '\0') < text.n)
+        return false;
+    while (!at_end(&a.p)) {
+        char c = look(&a.p, 0);
+        bool fine = true;
+        if (c == '#') {
+            while (!at_end(&a.p) && look(&a.p, 0) != '\n')
+                a.p.at++;
+            continue;
+        }
+        if (c == '"') {
+            fine = awk_string(&a);
+        } else if (c == '/') {
+            fine = awk_slash(&a);
+        } else if (is_letter(c)) {
+            fine = awk_name(&a);
+        } else if (is_digit(c)) {
+            a.p.at++;
+            a.before = AWK_OPERAND;
+        } else {
+            fine = awk_letter(&a);
+        }
+        if (!fine)
+            return false;
+        if (c != ' ' && c != '\t' && c != '\n')
+            a.last = text.p[a.p.at - 1];
+    }
+    return true;
+}
+
+/* Options that only change how awk reads; everything else is an act. Returns the index of its last word. */
+static size_t awk_option(struct studying *s, size_t i, bool *ret_known)
+{
+    static const char *const flags[] = {"-P", "-S", "-b", "-n", "-r", "--posix", "--sandbox", "--re-interval",
+                                        "--characters-as-bytes", "--traditional", "-c"};
+    struct str text = s->words[i].text;
+    *ret_known = word_literal(&s->words[i]);
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        if (str_is(text, flags[k]))
+            return i;
+    if (str_starts(text, STR("-F")) || str_starts(text, STR("-v"))) {
+        *ret_known = true;
+        return text.n > 2 ? i : i + 1;
+    }
+    *ret_known = false;
+    return i;
+}
+
+void study_awk(struct studying *s)
+{
+    size_t i = 1;
+    for (; i < s->count && is_option(s->words[i].text); i++) {
+        bool known;
+        if (word_is(&s->words[i], "--")) {
+            i++;
+            break;
+        }
+        i = awk_option(s, i, &known);
+        if (!known) {
+            act_other(s, ALL_WORDS, "an option of it is not known, or runs a file");
+            return;
+        }
+    }
+    if (i >= s->count)
+        return;
+    if (!word_literal(&s->words[i]) || !awk_harmless(s->words[i].text))
+        act_other(s, i < s->count && word_literal(&s->words[i]) ? i : ALL_WORDS, program_why);
+}

@@ -1,0 +1,24 @@
+/* Between the readers of other programs' rules. */
+#ifndef POLICY_IMPORT_H
+#define POLICY_IMPORT_H
+
+#include "policy/policy.h"
+
+struct importing {
+    struct arena *arena;
+    struct str text; /* of the file */
+    struct imported out;
+    size_t rule_room, remark_room;
+};
+
+/* The line on which `at`, a place in the text, stands. */
+unsigned import_line(const struct importing *in, const char *at);
+void import_remark(struct importing *in, unsigned line, struct str what, const char *words);
+/* Takes the rule in its canonical spelling; a malformed one becomes a remark. NULL then. */
+struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line);
+
+struct rc import_claude_code(struct importing *in, struct err *err);
+struct rc import_codex(struct importing *in, struct err *err);
+struct rc import_opencode(struct importing *in, struct err *err);
+
+#endif

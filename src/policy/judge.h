@@ -1,0 +1,91 @@
+/* Between the files that judge a call. */
+#ifndef POLICY_JUDGE_H
+#define POLICY_JUDGE_H
+
+#include "policy/commands.h"
+#include "policy/ruleset.h"
+
+/* Where a command of a line runs. */
+struct folder {
+    struct str path;
+    bool known;  /* `path` is where it runs */
+    bool inside; /* it runs inside the session's folder, wherever that is exactly */
+};
+
+/* The strictest rule found so far against the call. */
+struct stop {
+    const struct compiled *rule; /* NULL: none */
+    enum effect effect;
+};
+
+struct judging {
+    struct arena *arena;
+    const struct question *q;
+    const struct rule_set *set; /* never NULL */
+    struct places places;
+    struct stop stop;
+    const char *unknown;        /* what could not be understood; NULL: nothing */
+    struct str protected_path;  /* a protected target that would be touched; empty: none */
+    struct node *tree;          /* of the command; NULL: none */
+    size_t part_count;          /* simple commands of the line */
+    unsigned depth;             /* how deep in substitutions and scripts */
+    /* Coverage */
+    const char *uncovered;      /* the first reason why allow rules do not let it pass */
+    struct str uncovered_text;
+    struct verdict_rule *used;
+    size_t used_count, used_room;
+    /* Explanation */
+    struct verdict_part *parts;
+    size_t parts_count, parts_room;
+    /* policy_paths */
+    struct str *paths;
+    size_t path_count, path_room;
+    bool listing;
+};
+
+void judging_init(struct judging *j, struct arena *arena, const struct question *question);
+struct verdict_rule verdict_rule_of(const struct compiled *rule);
+/* Remembers the stricter one. */
+void stop_note(struct judging *j, const struct compiled *rule);
+void used_note(struct judging *j, const struct compiled *rule);
+
+/* ---- paths: judge_path.c ---- */
+
+/* The path of a word of a command or of an input, with the links it goes through; false: nobody knows it. */
+bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place);
+/* Reads and edits; a place is stopped when any rule speaks against it, covered when one allows it. */
+void place_stops(struct judging *j, const struct place *place, struct str family);
+const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
+/* Targets that always ask: for edits, or even for looking at them. */
+bool place_protected(const struct judging *j, const struct place *place, bool looking);
+/* Folders of the system, which commands that write are asked about. */
+bool place_of_system(const struct place *place);
+bool folder_inside(struct judging *j, struct str path);
+
+/* ---- commands: judge_command.c, judge_stop.c, judge_cover.c ---- */
+
+/* Parses the call's command and judges every part of it: stops, doubts, protected targets, coverage. */
+void command_judge(struct judging *j);
+
+struct argv node_argv(const struct node *node);
+const struct study *node_study(struct judging *j, struct node *node);
+/* The words behind the assignments. */
+struct argv argv_command(const struct argv *argv);
+const struct study *act_inner_study(struct judging *j, struct act *act, unsigned depth);
+
+/* Notes what speaks against one part, whatever it is packed in. */
+void part_stops(struct judging *j, struct node *node, const struct folder *folder);
+/* The last net under a text that was not understood: does it name something forbidden? */
+bool text_stops(struct judging *j, struct str text, bool note);
+
+/* The rule that lets one part pass; NULL and a reason when there is none. */
+const struct compiled *part_covered(struct judging *j, struct node *node, const struct folder *folder,
+                                    const char **ret_why);
+/* Whether every part of a text inside another one is covered. */
+bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);
+/* NULL when the redirections of a node are harmless or covered, else why not. */
+const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder);
+/* A word that is a path on the line: literal but for a `~` in front. */
+bool word_is_path(const struct word *word);
+
+#endif

@@ -1,0 +1,262 @@
+/* A command line, part by part: walks the tree in the order in which it runs and keeps track of the folder. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+
+struct argv node_argv(const struct node *node)
+{
+    return (struct argv){.words = node->words, .count = node->word_count, .assign_count = node->assign_count};
+}
+
+struct argv argv_command(const struct argv *argv)
+{
+    return (struct argv){.words = argv->words + argv->assign_count, .count = argv->count - argv->assign_count};
+}
+
+const struct study *node_study(struct judging *j, struct node *node)
+{
+    if (!node->study) {
+        struct argv all = node_argv(node), argv = argv_command(&all);
+        node->study = arena_new(j->arena, struct study);
+        command_study(j->arena, &argv, j->depth, node->study);
+    }
+    return node->study;
+}
+
+const struct study *act_inner_study(struct judging *j, struct act *act, unsigned depth)
+{
+    CHECK(act->kind == ACT_RUNS);
+    if (!act->inner_study) {
+        act->inner_study = arena_new(j->arena, struct study);
+        command_study(j->arena, &act->inner, depth, act->inner_study);
+    }
+    return act->inner_study;
+}
+
+/* ---- the folder ---- */
+
+static void lost(struct folder *folder)
+{
+    folder->known = false;
+    folder->inside = false;
+}
+
+/* Whether a relative path stays below where it begins. */
+static bool climbs(struct str path)
+{
+    int depth = 0;
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path);
+        if (str_is(part, ".."))
+            depth--;
+        else if (!str_empty(part) && !str_is(part, "."))
+            depth++;
+        if (depth < 0)
+            return true;
+    }
+    return false;
+}
+
+/* `cd`, `cd dir`, `cd -P -- dir`; everything else that changes the folder loses it. */
+static void follow_cd(struct judging *j, const struct node *node, struct folder *folder)
+{
+    struct argv all = node_argv(node), argv = argv_command(&all);
+    size_t at = 1;
+    if (!argv.count || !word_is(&argv.words[0], "cd")) {
+        lost(folder);
+        return;
+    }
+    while (at < argv.count && (word_is(&argv.words[at], "-L") || word_is(&argv.words[at], "-P") ||
+                               word_is(&argv.words[at], "-e") || word_is(&argv.words[at], "--")))
+        at++;
+    struct str target = at < argv.count ? argv.words[at].text : STR("~"), path;
+    bool readable = at == argv.count || (at + 1 == argv.count && word_is_path(&argv.words[at]));
+    if (!readable || str_is(target, "-") || str_empty(target)) {
+        lost(folder);
+        return;
+    }
+    bool absolute = target.p[0] == '/' || target.p[0] == '~';
+    if (!absolute && !folder->known) {
+        folder->inside = folder->inside && !climbs(target);
+        return;
+    }
+    folder->known = path_normal(j->arena, folder->path, j->places.home.named, target, &path);
+    folder->path = folder->known ? path : STR_NONE;
+    folder->inside = folder->known && folder_inside(j, path);
+}
+
+static bool same_folder(const struct folder *a, const struct folder *b)
+{
+    return a->known == b->known && a->inside == b->inside && str_eq(a->path, b->path);
+}
+
+/* It ran, or it did not: where we are is known only if that makes no difference. */
+static void either(struct folder *folder, const struct folder *before)
+{
+    if (same_folder(folder, before))
+        return;
+    folder->known = false;
+    folder->inside = folder->inside && before->inside;
+}
+
+/* ---- the walk ---- */
+
+static void walk(struct judging *j, struct node *node, struct folder *folder);
+static void visit(struct judging *j, struct node *node, const struct folder *folder);
+
+static void walk_apart(struct judging *j, struct node *node, const struct folder *folder)
+{
+    struct folder copy = *folder;
+    walk(j, node, &copy);
+}
+
+static void walk_inside(struct judging *j, struct node *node, const struct folder *folder)
+{
+    j->depth++;
+    for (struct node *inner = node->inside; inner; inner = inner->next)
+        walk_apart(j, inner, folder);
+    j->depth--;
+}
+
+static void walk_children(struct judging *j, struct node *node, struct folder *folder)
+{
+    struct folder start = *folder;
+    for (struct node *child = node->first; child; child = child->next) {
+        struct folder before = *folder;
+        switch (node->kind) {
+        case NODE_PIPE: case NODE_DOUBT: walk_apart(j, child, folder); break;
+        case NODE_CHAIN:
+            if (child->join == JOIN_OR)
+                either(folder, &start);
+            walk(j, child, folder);
+            break;
+        case NODE_LIST: case NODE_SUBSHELL:
+            walk(j, child, folder);
+            if (child->background)
+                *folder = before;
+            else if (child->next)
+                either(folder, &before);
+            break;
+        case NODE_GROUP: case NODE_BRANCH: walk(j, child, folder); break;
+        case NODE_SIMPLE: break;
+        }
+    }
+}
+
+static void walk(struct judging *j, struct node *node, struct folder *folder)
+{
+    struct folder before = *folder;
+    walk_inside(j, node, folder);
+    /* Which way a branch goes, and how often, only bash knows. */
+    if (node->kind == NODE_BRANCH && node->moves)
+        lost(folder);
+    visit(j, node, folder);
+    walk_children(j, node, folder);
+    if (node->kind == NODE_SIMPLE && node->moves)
+        follow_cd(j, node, folder);
+    if (node->kind == NODE_SUBSHELL || node->kind == NODE_PIPE || node->kind == NODE_DOUBT)
+        *folder = before;
+}
+
+/* ---- one part ---- */
+
+static void note_uncovered(struct judging *j, struct str text, const char *why)
+{
+    if (j->uncovered)
+        return;
+    j->uncovered = why;
+    j->uncovered_text = text;
+}
+
+static void add_part(struct judging *j, struct verdict_part part)
+{
+    if (j->parts_count == j->parts_room) {
+        size_t room = j->parts_room ? 2 * j->parts_room : 4;
+        struct verdict_part *bigger = arena_array(j->arena, struct verdict_part, room);
+        if (j->parts_count)
+            memcpy(bigger, j->parts, j->parts_count * sizeof *bigger);
+        j->parts = bigger;
+        j->parts_room = room;
+    }
+    j->parts[j->parts_count++] = part;
+}
+
+static void visit_simple(struct judging *j, struct node *node, const struct folder *folder)
+{
+    struct stop before = j->stop;
+    struct verdict_part part = {.text = node->raw, .depth = j->depth, .effect = EFFECT_ASK};
+    const char *why = NULL;
+    j->stop = (struct stop){0};
+    part_stops(j, node, folder);
+    struct stop stop = j->stop;
+    const struct compiled *rule = part_covered(j, node, folder, &why);
+    if (stop.rule) {
+        part.effect = stop.effect;
+        part.rule = verdict_rule_of(stop.rule);
+        part.why = STR("a rule says so");
+    } else if (rule) {
+        part.effect = EFFECT_ALLOW;
+        part.rule = verdict_rule_of(rule);
+        part.why = STR("a rule covers it");
+    } else {
+        part.why = str_of(why);
+    }
+    if (!rule)
+        note_uncovered(j, node->raw, why);
+    add_part(j, part);
+    j->stop = before;
+    if (stop.rule)
+        stop_note(j, stop.rule);
+}
+
+static void visit(struct judging *j, struct node *node, const struct folder *folder)
+{
+    const char *why = NULL;
+    if (node->kind == NODE_SIMPLE) {
+        visit_simple(j, node, folder);
+        return;
+    }
+    if (node->kind == NODE_DOUBT) {
+        note_uncovered(j, node->raw, node->why);
+        add_part(j, (struct verdict_part){.text = node->raw, .depth = j->depth, .why = str_of(node->why)});
+    }
+    for (size_t i = 0; i < node->word_count; i++)
+        if (node->words[i].flags & WORD_UNKNOWABLE)
+            note_uncovered(j, node->words[i].raw, "it runs a substitution, or expands in a way that is not understood");
+    if (node->redirs && (why = redirs_uncovered(j, node, folder)))
+        note_uncovered(j, node->raw, why);
+}
+
+/* ---- the whole ---- */
+
+/* Fields of the input beside the command that change nothing about what runs. */
+static bool known_field(struct str key)
+{
+    static const char *const known[] = {"command", "description", "timeout", "timeout_ms", "timeoutMs", "explanation",
+                                        "run_in_background", "is_background", "background", "title", "intent", "why"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (str_is(key, known[i]))
+            return true;
+    return false;
+}
+
+void command_judge(struct judging *j)
+{
+    const struct tool_facts *facts = j->q->facts;
+    struct shell *shell = shell_parse(j->arena, facts->command);
+    struct folder folder = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named), .inside = true};
+    j->tree = shell->root;
+    j->part_count = shell->part_count;
+    if (shell->doubt) {
+        j->unknown = shell->doubt;
+        note_uncovered(j, facts->command, shell->doubt);
+        (void)text_stops(j, facts->command, true);
+    }
+    for (const struct json *field = facts->input ? facts->input->first : NULL; field; field = field->next)
+        if (!known_field(field->key) && field->type != JSON_NULL)
+            note_uncovered(j, field->key, "its input has a field that may change what runs");
+    walk(j, shell->root, &folder);
+    if (!shell->part_count)
+        note_uncovered(j, facts->command, "there is no command in it");
+}

@@ -1,0 +1,233 @@
+/* Whether allow rules let a part pass. Strict: every word, act and redirection must be meant by a rule. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+
+struct covering {
+    struct judging *j;
+    const struct folder *folder;
+    const char *why; /* the best reason against it so far */
+};
+
+static const struct compiled *argv_covered(struct covering *c, struct argv *argv, const struct study *study);
+
+/* ---- files ---- */
+
+/* A file that a redirection or an option touches needs a rule of its own. */
+static bool file_covered(struct covering *c, const struct word *word, bool writes)
+{
+    static const char *const editing[] = {"Edit", "Write"};
+    struct place place;
+    if (word_literal(word) && str_is(word->text, "/dev/null"))
+        return true;
+    if (!word_is_path(word) || str_starts(word->text, STR("/dev/")) || !place_of(c->j, c->folder, word->text, &place))
+        return false;
+    if (place_protected(c->j, &place, !writes))
+        return false;
+    const struct compiled *rule = NULL;
+    for (size_t i = 0; writes && i < 2 && !rule; i++)
+        rule = place_covered(c->j, &place, str_of(editing[i]));
+    if (!writes)
+        rule = place_covered(c->j, &place, STR("Read"));
+    if (rule)
+        used_note(c->j, rule);
+    return rule != NULL;
+}
+
+const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    struct covering c = {.j = j, .folder = folder};
+    for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
+        if (redir->target.flags & WORD_UNKNOWABLE)
+            return "it runs a substitution, or expands in a way that is not understood";
+        switch (redir->kind) {
+        case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
+        case REDIR_IN:
+            if (!file_covered(&c, &redir->target, false))
+                return "it reads a file by redirection, and no Read rule covers that file";
+            break;
+        case REDIR_INOUT:
+            if (!file_covered(&c, &redir->target, false))
+                return "it reads a file by redirection, and no Read rule covers that file";
+            [[fallthrough]];
+        case REDIR_OUT: case REDIR_APPEND:
+            if (!file_covered(&c, &redir->target, true))
+                return "it writes a file by redirection, and no Edit rule covers that file";
+            break;
+        }
+    }
+    return NULL;
+}
+
+/* ---- acts ---- */
+
+static bool acts_covered(struct covering *c, const struct study *study, size_t named);
+
+/* The command that an act runs, by a rule of its own; found once, whoever asks. */
+static bool inner_covered(struct covering *c, struct act *act)
+{
+    struct judging *j = c->j;
+    if (act->covered == COVER_UNKNOWN) {
+        act->covered = COVER_NO;
+        if (j->depth < STUDY_DEPTH_MAX) {
+            j->depth++;
+            const struct study *study = act_inner_study(j, act, j->depth);
+            if (argv_covered(c, &act->inner, study))
+                act->covered = COVER_YES;
+            j->depth--;
+        }
+    }
+    return act->covered == COVER_YES;
+}
+
+static bool script_covered(struct covering *c, struct act *act)
+{
+    struct judging *j = c->j;
+    if (act->covered == COVER_UNKNOWN) {
+        act->covered = COVER_NO;
+        if (j->depth < STUDY_DEPTH_MAX && !act->script->doubt && act->script->part_count) {
+            j->depth++;
+            j->part_count += act->script->part_count;
+            if (tree_covered(j, act->script, c->folder))
+                act->covered = COVER_YES;
+            j->part_count -= act->script->part_count;
+            j->depth--;
+        }
+    }
+    return act->covered == COVER_YES;
+}
+
+/* A rule that names `named` words of the command has meant the acts of these words. */
+static bool act_covered(struct covering *c, struct act *act, size_t named)
+{
+    if (named == SIZE_MAX || (act->fine_alone && c->j->part_count == 1))
+        return true;
+    bool meant = act->word < named;
+    switch (act->kind) {
+    case ACT_RUNS: {
+        if (!meant)
+            return inner_covered(c, act);
+        c->j->depth++;
+        const struct study *study = act_inner_study(c->j, act, c->j->depth);
+        bool covered = acts_covered(c, study, named - act->word);
+        c->j->depth--;
+        return covered;
+    }
+    case ACT_SCRIPT: return meant || script_covered(c, act);
+    case ACT_WRITES: return meant || str_is(act->path.text, "-") || file_covered(c, &act->path, true);
+    case ACT_CODE: case ACT_OTHER: return meant;
+    }
+    return false;
+}
+
+static bool acts_covered(struct covering *c, const struct study *study, size_t named)
+{
+    for (struct act *act = study->acts; act; act = act->next) {
+        if (!act_covered(c, act, named)) {
+            c->why = act->why;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- rules ---- */
+
+static const struct compiled *covered_under(struct covering *c, const struct rule_key *key, struct argv *argv,
+                                            const struct study *study)
+{
+    uint64_t hash;
+    uint32_t at = 0;
+    const struct compiled *rule;
+    while ((rule = rule_set_next(c->j->set, SIDE_ALLOW, key, &hash, &at))) {
+        if (!str_is(rule->rule.tool, "Bash") || !rule_in_force(rule, c->j->q->now_ms))
+            continue;
+        size_t named = words_covered(c->j->arena, &rule->rule, argv);
+        if (named == 0)
+            continue;
+        /* Acts count from the command on. */
+        size_t behind = named == SIZE_MAX ? SIZE_MAX : named > argv->assign_count ? named - argv->assign_count : 0;
+        if (behind && acts_covered(c, study, behind))
+            return rule;
+    }
+    return NULL;
+}
+
+static const struct compiled *argv_covered(struct covering *c, struct argv *argv, const struct study *study)
+{
+    struct rule_key keys[] = {
+        {.kind = KEY_WORDS, .first = argv->words[0].text, .second = argv->count > 1 ? argv->words[1].text : STR_NONE},
+        {.kind = KEY_WORD, .first = argv->words[0].text},
+        {.kind = KEY_TOOL, .first = STR("Bash")},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct compiled *rule = covered_under(c, &keys[i], argv, study);
+        if (rule) {
+            used_note(c->j, rule);
+            return rule;
+        }
+    }
+    return NULL;
+}
+
+/* ---- parts ---- */
+
+/* It may run anywhere. */
+static bool fine_anywhere(const struct argv *argv)
+{
+    return argv->count && (word_is(&argv->words[0], "cd") || word_is(&argv->words[0], "pwd"));
+}
+
+const struct compiled *part_covered(struct judging *j, struct node *node, const struct folder *folder,
+                                    const char **ret_why)
+{
+    struct covering c = {.j = j, .folder = folder, .why = "no rule covers it"};
+    struct argv argv = node_argv(node);
+    *ret_why = c.why;
+    if (!argv.count) {
+        *ret_why = "it is no command";
+        return NULL;
+    }
+    for (size_t i = 0; i < argv.count; i++) {
+        if (argv.words[i].flags & WORD_UNKNOWABLE) {
+            *ret_why = "it runs a substitution, or expands in a way that is not understood";
+            return NULL;
+        }
+    }
+    const struct compiled *rule = argv_covered(&c, &argv, node_study(j, node));
+    *ret_why = c.why;
+    if (!rule)
+        return NULL;
+    if (!folder->inside && !fine_anywhere(&argv)) {
+        *ret_why = "it would run outside the session's folder, or nobody knows where";
+        return NULL;
+    }
+    const char *redir = redirs_uncovered(j, node, folder);
+    *ret_why = redir;
+    return redir ? NULL : rule;
+}
+
+/* Any change of folder in it is too much: this text is looked at, not walked. */
+static bool nodes_covered(struct judging *j, struct node *node, const struct folder *folder)
+{
+    const char *why;
+    if (node->moves || node->inside || node->kind == NODE_DOUBT)
+        return false;
+    for (size_t i = 0; i < node->word_count; i++)
+        if (node->words[i].flags & WORD_UNKNOWABLE)
+            return false;
+    if (node->kind == NODE_SIMPLE)
+        return part_covered(j, node, folder, &why) != NULL;
+    if (redirs_uncovered(j, node, folder))
+        return false;
+    for (struct node *child = node->first; child; child = child->next)
+        if (!nodes_covered(j, child, folder))
+            return false;
+    return true;
+}
+
+bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder)
+{
+    CHECK(!script->doubt);
+    return nodes_covered(j, script->root, folder);
+}

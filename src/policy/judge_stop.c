@@ -1,0 +1,378 @@
+/* What speaks against a part: deny and ask rules, protected targets, doubts. Generous: it looks into
+ * everything that could run, and takes every spelling it knows. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+
+static void note_unknown(struct judging *j, const char *why)
+{
+    if (!j->unknown)
+        j->unknown = why;
+}
+
+/* ---- rules on words ---- */
+
+static void stops_under(struct judging *j, const struct rule_key *key, struct argv *argv)
+{
+    uint64_t hash;
+    uint32_t at = 0;
+    const struct compiled *rule;
+    while ((rule = rule_set_next(j->set, SIDE_STOP, key, &hash, &at))) {
+        bool maybe = false;
+        /* A rule on the whole tool was found before. */
+        if (rule->rule.kind == RULE_TOOL || !str_is(rule->rule.tool, "Bash") || !rule_in_force(rule, j->q->now_ms))
+            continue;
+        if (words_stopped(j->arena, &rule->rule, argv, &maybe))
+            stop_note(j, rule);
+        else if (maybe)
+            note_unknown(j, "only bash knows whether a rule speaks against it");
+    }
+}
+
+static bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
+
+static void stops_by_program(struct judging *j, struct argv *argv, struct str program)
+{
+    struct rule_key key = {.kind = KEY_WORD, .first = program};
+    stops_under(j, &key, argv);
+    key.kind = KEY_WORDS;
+    /* The second word of a rule is the first that is neither option nor, perhaps, an option's value. */
+    bool value = false;
+    for (size_t i = 1; i < argv->count; i++) {
+        key.second = argv->words[i].text;
+        if (!word_literal(&argv->words[i]) && j->set->stops_commands)
+            note_unknown(j, "only bash knows whether a rule speaks against it");
+        if (is_option(key.second)) {
+            value = str_find(key.second, '=') == key.second.n;
+            continue;
+        }
+        stops_under(j, &key, argv);
+        if (!value)
+            return;
+        value = false;
+    }
+}
+
+static void words_stops(struct judging *j, struct argv *argv)
+{
+    if (!j->set->stops_commands || !argv->count)
+        return;
+    struct rule_key any = {.kind = KEY_TOOL, .first = STR("Bash")};
+    struct str program = argv->words[0].text, name = program_name(program);
+    stops_under(j, &any, argv);
+    if (!word_literal(&argv->words[0])) {
+        note_unknown(j, "only bash knows which command it runs");
+        return;
+    }
+    stops_by_program(j, argv, program);
+    if (name.n != program.n)
+        stops_by_program(j, argv, name);
+}
+
+/* ---- words as paths ---- */
+
+bool word_is_path(const struct word *word)
+{
+    bool tilde = (word->flags & WORD_OPEN) == WORD_TILDE && str_starts(word->text, STR("~"));
+    return (word_literal(word) || tilde) && !str_empty(word->text);
+}
+
+static bool only_looks(const struct study *study)
+{
+    if (!study->row)
+        return false;
+    switch (study->row->way) {
+    case WAY_READS: case WAY_GIT: case WAY_FIND: case WAY_SED: case WAY_AWK: case WAY_TEST: case WAY_SECOND:
+    case WAY_TEE: case WAY_DD: case WAY_MAKE: case WAY_SET: case WAY_XARGS: case WAY_ENV: case WAY_RUNS:
+    case WAY_COMMAND: case WAY_SHELL: case WAY_EVAL: case WAY_FIRST:
+        return true;
+    case WAY_PLAIN: case WAY_WRITES: case WAY_STATE: case WAY_CODE: case WAY_REMOTE: case WAY_NEVER: case WAY_SUBS:
+    case WAY_TAR: case WAY_SQLITE: case WAY_CONFIG:
+        break;
+    }
+    return false;
+}
+
+/* cp, mv and their like write only what comes last, unless an option names the folder. */
+static bool writes_word(const struct argv *argv, size_t at)
+{
+    static const char *const last[] = {"cp", "mv", "ln", "install", "scp", "rsync"};
+    struct str name = program_name(argv->words[0].text);
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
+        if (!str_is(name, last[i]))
+            continue;
+        for (size_t k = 1; k < argv->count; k++)
+            if (str_starts(argv->words[k].text, STR("-t")) || str_starts(argv->words[k].text, STR("--t")))
+                return true;
+        return at + 1 == argv->count;
+    }
+    return true;
+}
+
+/* Names so telling that a word with holes in it counts as well. */
+static bool smells(struct str text)
+{
+    static const char *const marks[] = {".git/", ".ssh", ".bash", ".zsh", ".profile", ".claude", ".codex", ".mcp", "cron",
+                                        ".config/nod", "share/nod", ".gnupg", ".netrc", ".husky", "sudoers"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (str_has(text, str_of(marks[i])))
+            return true;
+    return false;
+}
+
+static void note_protected(struct judging *j, struct str path)
+{
+    if (str_empty(j->protected_path))
+        j->protected_path = path;
+}
+
+/* One reading of a word as a path. */
+static void path_stops(struct judging *j, struct str text, const struct folder *folder, bool writes)
+{
+    struct place place;
+    if (str_empty(text) || !place_of(j, folder, text, &place))
+        return;
+    place_stops(j, &place, STR("read"));
+    if (writes)
+        place_stops(j, &place, STR("edit"));
+    if (place_protected(j, &place, !writes))
+        note_protected(j, place.named);
+    bool home = path_within(place.named, j->places.home.named) && !str_empty(j->places.home.named);
+    bool mine = home || path_within(place.named, j->places.project.named) || str_starts(place.named, STR("/dev/"));
+    if (writes && !mine && place_of_system(&place))
+        note_protected(j, place.named);
+}
+
+/* Whether a word could name a place worth a look: most words do not. */
+static bool could_be_path(const struct judging *j, struct str text, const struct folder *folder)
+{
+    if (j->set->stops_paths || j->listing || j->q->protected_count || !folder->known)
+        return true;
+    if (str_find(text, '/') < text.n || str_find(text, '.') < text.n || str_find(text, '~') < text.n)
+        return true;
+    return str_has(folder->path, STR("/.")) || str_is(text, "opencode");
+}
+
+static void word_stops(struct judging *j, const struct word *word, const struct folder *folder, bool writes)
+{
+    struct str text = word->text, value;
+    if (!could_be_path(j, text, folder))
+        return;
+    if (!word_is_path(word) || !folder->known) {
+        if (writes && smells(word->raw))
+            note_protected(j, word->raw);
+        if (!word_is_path(word))
+            return;
+    }
+    path_stops(j, text, folder, writes);
+    (void)str_cut(text, '=', &value);
+    path_stops(j, value, folder, writes);
+    if (text.n > 2 && text.p[0] == '-')
+        path_stops(j, str_sub(text, 2, text.n), folder, writes);
+    (void)str_cut(text, '@', &value);
+    path_stops(j, value, folder, writes);
+}
+
+static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
+                        const struct folder *folder)
+{
+    bool looks = only_looks(study);
+    bool says = study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "printf"));
+    for (size_t i = 1; i < argv->count && !says; i++)
+        word_stops(j, &argv->words[i], folder, !looks && writes_word(argv, i));
+}
+
+static void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
+        switch (redir->kind) {
+        case REDIR_IN: word_stops(j, &redir->target, folder, false); break;
+        case REDIR_OUT: case REDIR_APPEND: case REDIR_INOUT: word_stops(j, &redir->target, folder, true); break;
+        case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
+        }
+    }
+}
+
+/* ---- what a part runs ---- */
+
+static void tree_stops(struct judging *j, struct node *node, const struct folder *folder);
+
+enum { SUFFIXES_MAX = 64 };
+
+/* Where in its words the packed command begins depends on options; so each word is tried. */
+static void suffixes_stop(struct judging *j, const struct argv *argv)
+{
+    if (!j->set->stops_commands)
+        return;
+    if (argv->count > SUFFIXES_MAX)
+        note_unknown(j, "it runs its arguments, and there are too many of them");
+    for (size_t i = 1; i < argv->count && i < SUFFIXES_MAX; i++) {
+        struct argv suffix = {.words = argv->words + i, .count = argv->count - i};
+        if (word_literal(&suffix.words[0]))
+            words_stops(j, &suffix);
+    }
+}
+
+static void study_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
+{
+    words_stops(j, argv);
+    paths_stops(j, argv, study, folder);
+    if (study->packs)
+        suffixes_stop(j, argv);
+    for (struct act *act = study->acts; act; act = act->next) {
+        switch (act->kind) {
+        case ACT_RUNS:
+            if (j->depth < STUDY_DEPTH_MAX) {
+                j->depth++;
+                study_stops(j, &act->inner, act_inner_study(j, act, j->depth), folder);
+                j->depth--;
+            }
+            break;
+        case ACT_SCRIPT:
+            if (act->script->doubt) {
+                note_unknown(j, act->script->doubt);
+                (void)text_stops(j, act->code, true);
+            }
+            if (j->depth < STUDY_DEPTH_MAX) {
+                j->depth++;
+                tree_stops(j, act->script->root, folder);
+                j->depth--;
+            }
+            break;
+        case ACT_CODE:
+            if (str_empty(act->code) || text_stops(j, act->code, false))
+                note_unknown(j, act->why);
+            break;
+        case ACT_WRITES: word_stops(j, &act->path, folder, true); break;
+        case ACT_OTHER: break;
+        }
+    }
+}
+
+void part_stops(struct judging *j, struct node *node, const struct folder *folder)
+{
+    struct argv all = node_argv(node), argv = argv_command(&all);
+    redirs_stops(j, node, folder);
+    if (argv.count)
+        study_stops(j, &argv, node_study(j, node), folder);
+}
+
+/* A text inside another one; its folder is followed no further than where it begins. */
+static void tree_stops(struct judging *j, struct node *node, const struct folder *folder)
+{
+    struct folder lost = {.known = folder->known && !node->moves, .path = folder->path, .inside = folder->inside};
+    if (node->kind == NODE_SIMPLE)
+        part_stops(j, node, &lost);
+    for (struct node *child = node->first; child; child = child->next)
+        tree_stops(j, child, &lost);
+    for (struct node *inner = node->inside; inner; inner = inner->next)
+        tree_stops(j, inner, &lost);
+}
+
+/* ---- the last net ---- */
+
+enum { NET_WORD_BYTES = 128 };
+
+/* A word of the text, quotes taken out. */
+struct net_word {
+    char bytes[NET_WORD_BYTES];
+    size_t n;
+    uint32_t mark;
+    bool over;
+};
+
+struct net {
+    struct judging *j;
+    bool note, hit;
+    struct net_word word;
+    struct net_word before[2]; /* options left out: the first word of a rule, and perhaps a value between */
+};
+
+static struct str net_text(const struct net_word *word) { return (struct str){word->bytes, word->n}; }
+
+static void net_under(struct net *net, const struct rule_key *key)
+{
+    uint64_t hash;
+    uint32_t at = 0;
+    const struct compiled *rule;
+    while ((rule = rule_set_next(net->j->set, SIDE_STOP, key, &hash, &at))) {
+        bool words = rule->rule.kind == RULE_EXACT || rule->rule.kind == RULE_PREFIX || rule->rule.kind == RULE_GLOB;
+        if (!words || !rule_in_force(rule, net->j->q->now_ms) || !str_eq(rule->rule.words[0], key->first))
+            continue;
+        if (key->kind == KEY_WORDS && !str_eq(rule->rule.words[1], key->second))
+            continue;
+        net->hit = true;
+        if (net->note)
+            stop_note(net->j, rule);
+    }
+}
+
+static void net_look(struct net *net)
+{
+    const struct net_word *word = &net->word;
+    struct rule_key key = {.kind = KEY_WORD, .first = program_name(net_text(word))};
+    bool path = key.first.n != word->n;
+    if (path || word_marked(net->j->set->first_words, word->mark))
+        net_under(net, &key);
+    if (!word_marked(net->j->set->second_words, word->mark))
+        return;
+    key.kind = KEY_WORDS;
+    key.second = net_text(word);
+    for (int i = 0; i < 2; i++) {
+        key.first = program_name(net_text(&net->before[i]));
+        if (!str_empty(key.first))
+            net_under(net, &key);
+    }
+}
+
+static void net_end_word(struct net *net)
+{
+    struct net_word *word = &net->word;
+    if (word->n && !word->over) {
+        net_look(net);
+        if (word->bytes[0] != '-') {
+            memcpy(&net->before[1], &net->before[0], sizeof net->before[0]);
+            memcpy(&net->before[0], word, sizeof *word);
+        }
+    }
+    word->n = 0;
+    word->mark = 0;
+    word->over = false;
+}
+
+enum net_class { NET_LETTER, NET_QUOTE, NET_BORDER };
+
+static enum net_class net_class(char c)
+{
+    switch (c) {
+    case '"': case '\'': case '\\': return NET_QUOTE; /* parts no words */
+    case ' ': case '\t': case '\n': case '\r': case ';': case '&': case '|': case '(': case ')': case '<': case '>':
+    case '`': case '$': case '=': case '{': case '}': case ',': case ':': case '!':
+        return NET_BORDER;
+    default: return NET_LETTER;
+    }
+}
+
+bool text_stops(struct judging *j, struct str text, bool note)
+{
+    struct net net = {.j = j, .note = note};
+    if (!j->set->stops_commands)
+        return false;
+    for (size_t i = 0; i < text.n && !(net.hit && !note); i++) {
+        char c = text.p[i];
+        struct net_word *word = &net.word;
+        switch (net_class(c)) {
+        case NET_QUOTE: break;
+        case NET_BORDER: net_end_word(&net); break;
+        case NET_LETTER:
+            word->mark = word_mark_add(word->mark, c);
+            if (word->n < NET_WORD_BYTES)
+                word->bytes[word->n++] = c;
+            else
+                word->over = true;
+            break;
+        }
+    }
+    net_end_word(&net);
+    return net.hit;
+}

@@ -1,0 +1,70 @@
+/* Whether a rule fits words, a path or an address.
+ *
+ * There are two questions. `covers` is asked for allow rules and is strict: what the rule names must be there
+ * literally, and nothing is guessed. `stops` is asked for deny and ask rules and is generous: another spelling
+ * of the same program, options in another order, a folder above the file all count.
+ */
+#ifndef POLICY_MATCH_H
+#define POLICY_MATCH_H
+
+#include "policy/rule.h"
+#include "policy/shell.h"
+
+struct argv {
+    const struct word *words;
+    size_t count;
+    size_t assign_count;     /* leading words that are assignments */
+    struct str joined, bare; /* match_words.c's: the words parted by NUL; the same without the program's folder */
+};
+
+/* `*` is any text. Linear. */
+bool glob_match(struct str glob, struct str text);
+
+/* How many leading words the rule names, 0 when it does not cover the command; SIZE_MAX: all there is. */
+size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *argv);
+/* *ret_maybe is set when only bash knows whether it fits. */
+bool words_stopped(struct arena *arena, const struct rule *rule, struct argv *argv, bool *ret_maybe);
+/* The name of the program without the folders before it. */
+struct str program_name(struct str word);
+
+/* ---- paths ---- */
+
+/* A place by both its names; `real` is the same when links are not known. */
+struct place {
+    struct str named, real;
+};
+
+struct places {
+    struct place cwd, project, home;
+};
+
+/* Absolute, without `.`, `..`, empty components and a slash at the end; false for what is no plain path. */
+bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path);
+/* The same without taking anything out: what the operating system would be asked for. */
+struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path);
+/* Whether `path` is `folder` or lies below it; both normal. */
+bool path_within(struct str path, struct str folder);
+/* What `path` is called below `folder`; false when it is not below it. */
+bool path_below(struct str path, struct str folder, struct str *ret_rest);
+
+/* Components against components: `**` any number of them, `*` and `?` inside one. */
+bool path_pattern_match(struct str pattern, struct str path);
+/* Where the rule's pattern begins, false when that place is not known. */
+bool path_rule_base(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
+                    struct str *ret_base);
+bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
+                  const struct place *path);
+bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
+                  const struct place *path);
+
+/* ---- addresses ---- */
+
+struct url {
+    struct str scheme, host, port, rest; /* lower case but for `rest` */
+};
+
+/* Only what every reader of URLs understands alike: no user, no escapes or odd letters in the host. */
+bool url_parse(struct arena *arena, struct str text, struct url *ret_url);
+bool url_matches(const struct rule *rule, const struct url *url);
+
+#endif

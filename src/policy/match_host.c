@@ -1,0 +1,100 @@
+#include "policy/match.h"
+
+#include "base/utf8.h"
+
+static bool host_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+/* Labels of letters, digits and dashes, parted by single dots, none empty. */
+static bool good_host(struct str host)
+{
+    if (str_empty(host) || host.n > 253 || host.p[0] == '.' || host.p[host.n - 1] == '.')
+        return false;
+    for (size_t i = 0; i < host.n; i++)
+        if (!host_letter(host.p[i]) || (host.p[i] == '.' && host.p[i - 1] == '.'))
+            return false;
+    return true;
+}
+
+static struct str lower(struct arena *arena, struct str s)
+{
+    char *to = arena_bytes(arena, s.n + 1);
+    for (size_t i = 0; i < s.n; i++)
+        to[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    return (struct str){to, s.n};
+}
+
+/* No letter that some reader of URLs strips, turns around or takes as the end of the host. */
+static bool plain(struct str text)
+{
+    for (size_t i = 0; i < text.n;) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
+        if (n == 0 || code <= ' ' || code == '\\' || utf8_hidden(code))
+            return false;
+        i += n;
+    }
+    return !str_empty(text);
+}
+
+bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
+{
+    struct str after, port;
+    if (!plain(text))
+        return false;
+    struct str scheme = lower(arena, str_cut(text, ':', &after));
+    if ((!str_is(scheme, "https") && !str_is(scheme, "http")) || !str_starts(after, STR("//")))
+        return false;
+    after = str_sub(after, 2, after.n);
+    size_t end = 0;
+    while (end < after.n && !strchr("/?#", after.p[end]))
+        end++;
+    struct str authority = str_sub(after, 0, end);
+    struct str host = lower(arena, str_cut(authority, ':', &port));
+    uint64_t number = 0;
+    bool has_port = host.n < authority.n;
+    if (!good_host(host) || (has_port && (!str_to_u64(port, &number) || number == 0 || number > 65535)))
+        return false;
+    *ret_url = (struct url){.scheme = scheme, .host = host, .port = port, .rest = str_sub(after, end, after.n)};
+    return true;
+}
+
+static bool host_matches(const struct rule *rule, struct str host)
+{
+    if (str_empty(rule->host))
+        return true;
+    if (!rule->below)
+        return str_eq(rule->host, host);
+    return host.n > rule->host.n + 1 && str_ends(host, rule->host) && host.p[host.n - rule->host.n - 1] == '.';
+}
+
+/* Dots that climb would make another path of it. */
+static bool climbs(struct str rest)
+{
+    for (size_t i = 0; i + 2 < rest.n; i++) {
+        if (rest.p[i] == '/' && rest.p[i + 1] == '.' && rest.p[i + 2] == '.')
+            return true;
+        if (rest.p[i] == '%' && rest.p[i + 1] == '2' && strchr("eEfF", rest.p[i + 2]))
+            return true;
+    }
+    return false;
+}
+
+static bool front_page(struct str rest) { return str_empty(rest) || str_is(rest, "/"); }
+
+bool url_matches(const struct rule *rule, const struct url *url)
+{
+    if (!host_matches(rule, url->host))
+        return false;
+    if (rule->kind == RULE_HOST)
+        return true;
+    if (!str_empty(rule->scheme) && !str_eq(rule->scheme, url->scheme))
+        return false;
+    if (!str_eq(rule->port, url->port))
+        return false;
+    if (front_page(rule->url_rest) && front_page(url->rest))
+        return true;
+    return !climbs(url->rest) && glob_match(rule->url_rest, url->rest);
+}

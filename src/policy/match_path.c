@@ -1,0 +1,207 @@
+#include "policy/match.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+
+/* ---- normal forms ---- */
+
+/* Escapes and separators of other systems: a tool might undo them, so nobody knows the file. */
+static bool odd(struct str path)
+{
+    if (str_find(path, '\\') < path.n || str_starts(path, STR("file:")))
+        return true;
+    for (size_t i = 0; i + 2 < path.n; i++) {
+        char c = path.p[i + 2];
+        if (path.p[i] == '%' && path.p[i + 1] == '2' && (c == 'e' || c == 'E' || c == 'f' || c == 'F'))
+            return true;
+    }
+    return false;
+}
+
+static bool plain(struct str path)
+{
+    if (str_empty(path) || path.n > LIMIT_PATH_BYTES || odd(path))
+        return false;
+    for (size_t i = 0; i < path.n;) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(path, i, path.n), &code);
+        if (n == 0 || code == '\n' || code == '\t' || utf8_hidden(code))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path)
+{
+    if (str_starts(path, STR("/")))
+        return path;
+    if (str_is(path, "~") || str_starts(path, STR("~/")))
+        return arena_printf(arena, "%.*s%.*s", STR_ARG(home), STR_ARG(str_sub(path, 1, path.n)));
+    return arena_printf(arena, "%.*s/%.*s", STR_ARG(cwd), STR_ARG(path));
+}
+
+/* Takes out what says nothing; `..` takes the component before it. */
+static struct str squeeze(struct arena *arena, struct str path)
+{
+    char *to = arena_bytes(arena, path.n + 2);
+    size_t n = 0;
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path);
+        if (str_empty(part) || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            while (n > 0 && to[--n] != '/')
+                ;
+            continue;
+        }
+        to[n++] = '/';
+        memcpy(to + n, part.p, part.n);
+        n += part.n;
+    }
+    if (n == 0)
+        to[n++] = '/';
+    to[n] = '\0';
+    return (struct str){to, n};
+}
+
+bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path)
+{
+    bool tilde = str_starts(path, STR("~"));
+    if (!plain(path) || (tilde && path.n > 1 && path.p[1] != '/'))
+        return false;
+    struct str base = tilde ? home : cwd;
+    if (!str_starts(path, STR("/")) && !str_starts(base, STR("/")))
+        return false;
+    *ret_path = squeeze(arena, path_joined(arena, cwd, home, path));
+    return true;
+}
+
+bool path_below(struct str path, struct str folder, struct str *ret_rest)
+{
+    if (str_is(folder, "/"))
+        folder.n = 0;
+    if (path.n <= folder.n + 1 || !str_starts(path, folder) || path.p[folder.n] != '/')
+        return false;
+    *ret_rest = str_sub(path, folder.n + 1, path.n);
+    return true;
+}
+
+bool path_within(struct str path, struct str folder)
+{
+    struct str rest;
+    return str_eq(path, folder) || path_below(path, folder, &rest);
+}
+
+/* ---- patterns ---- */
+
+/* `*` and `?` inside one component; the last star is where to go back to. */
+static bool component_match(struct str pattern, struct str text)
+{
+    size_t p = 0, t = 0, star = SIZE_MAX, mark = 0;
+    while (t < text.n) {
+        if (p < pattern.n && pattern.p[p] == '*') {
+            star = p++;
+            mark = t;
+        } else if (p < pattern.n && (pattern.p[p] == '?' || pattern.p[p] == text.p[t])) {
+            size_t step = pattern.p[p] == '?' ? utf8_valid_one(str_sub(text, t, text.n)) : 1;
+            t += step ? step : 1;
+            p++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++mark;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.n && pattern.p[p] == '*')
+        p++;
+    return p == pattern.n;
+}
+
+bool path_pattern_match(struct str pattern, struct str path)
+{
+    struct str star_pattern = STR_NONE, star_path = STR_NONE;
+    bool star = false;
+    while (!str_empty(path)) {
+        struct str pattern_rest, path_rest;
+        struct str want = str_cut(pattern, '/', &pattern_rest), have = str_cut(path, '/', &path_rest);
+        if (!str_empty(pattern) && str_is(want, "**")) {
+            if (str_empty(pattern_rest))
+                return true; /* the rest, which is at least one component */
+            star = true;
+            star_pattern = pattern = pattern_rest;
+            star_path = path;
+        } else if (!str_empty(pattern) && component_match(want, have)) {
+            pattern = pattern_rest;
+            path = path_rest;
+            if (str_empty(pattern) && str_empty(path))
+                return true;
+        } else if (star) {
+            (void)str_cut(star_path, '/', &star_path);
+            pattern = star_pattern;
+            path = star_path;
+        } else {
+            return false;
+        }
+    }
+    return false;
+}
+
+bool path_rule_base(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
+                    struct str *ret_base)
+{
+    CHECK(rule->kind == RULE_PATH);
+    struct place root = {STR("/"), STR("/")};
+    const struct place *const bases[BASE_COUNT] = {&root, &places->cwd, &places->project, &places->home};
+    struct str base = real ? bases[rule->base]->real : bases[rule->base]->named;
+    if (!str_starts(base, STR("/")))
+        return false;
+    for (unsigned i = 0; i < rule->ups; i++)
+        base = squeeze(arena, arena_printf(arena, "%.*s/..", STR_ARG(base)));
+    *ret_base = base;
+    return true;
+}
+
+static bool covered_one(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
+                        struct str path)
+{
+    struct str base, rest;
+    return path_rule_base(arena, rule, places, real, &base) && path_below(path, base, &rest) &&
+           path_pattern_match(rule->pattern, rest);
+}
+
+bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
+                  const struct place *path)
+{
+    return covered_one(arena, rule, places, false, path->named) && covered_one(arena, rule, places, true, path->real);
+}
+
+/* The pattern fits the path or a folder above it; one without a slash fits at any depth. */
+static bool stopped_one(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
+                        struct str path)
+{
+    struct str base, rest;
+    if (!path_rule_base(arena, rule, places, real, &base))
+        return false;
+    bool anywhere = rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
+    if (anywhere) {
+        for (rest = path; !str_empty(rest);)
+            if (component_match(rule->pattern, str_cut(rest, '/', &rest)))
+                return true;
+        return false;
+    }
+    if (!path_below(path, base, &rest))
+        return false;
+    for (size_t end = 0; end <= rest.n; end++)
+        if ((end == rest.n || rest.p[end] == '/') && path_pattern_match(rule->pattern, str_sub(rest, 0, end)))
+            return true;
+    return false;
+}
+
+bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
+                  const struct place *path)
+{
+    return stopped_one(arena, rule, places, false, path->named) || stopped_one(arena, rule, places, true, path->real);
+}

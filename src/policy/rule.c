@@ -1,0 +1,494 @@
+#include "policy/rule.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "policy/shell.h"
+
+#include <stdio.h>
+
+/* What stands in the parentheses of a tool. */
+enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
+
+#define RULE_TOOLS(X)                            \
+    X("Bash", CONTENT_COMMAND, "command")        \
+    X("Read", CONTENT_PATH, "file_path")         \
+    X("Write", CONTENT_PATH, "file_path")        \
+    X("Edit", CONTENT_PATH, "file_path")         \
+    X("MultiEdit", CONTENT_PATH, "file_path")    \
+    X("NotebookEdit", CONTENT_PATH, "notebook_path") \
+    X("NotebookRead", CONTENT_PATH, "notebook_path") \
+    X("Glob", CONTENT_PATH, "path")              \
+    X("Grep", CONTENT_PATH, "path")              \
+    X("LS", CONTENT_PATH, "path")                \
+    X("WebFetch", CONTENT_URL, "url")            \
+    X("WebSearch", CONTENT_FIELD, "query")       \
+    X("Task", CONTENT_FIELD, "subagent_type")    \
+    X("Agent", CONTENT_FIELD, "subagent_type")   \
+    X("Skill", CONTENT_FIELD, "skill")           \
+    X("SlashCommand", CONTENT_FIELD, "command")
+
+static const struct {
+    struct str name;
+    enum content content;
+    struct str field; /* meant when none is named */
+} tools[] = {
+#define X(name, content, field) {STR(name), content, STR(field)},
+    RULE_TOOLS(X)
+#undef X
+};
+
+static const struct {
+    struct str alias, name;
+} tool_aliases[] = {
+    {STR("bash"), STR("Bash")},           {STR("shell"), STR("Bash")},
+    {STR("web-fetch"), STR("WebFetch")},  {STR("web_fetch"), STR("WebFetch")},
+    {STR("webfetch"), STR("WebFetch")},   {STR("url-fetch"), STR("WebFetch")},
+    {STR("file-read"), STR("Read")},      {STR("file-write"), STR("Write")},
+    {STR("file-edit"), STR("Edit")},      {STR("read"), STR("Read")},
+    {STR("write"), STR("Write")},         {STR("edit"), STR("Edit")},
+};
+
+struct str rule_tool_name(struct str name)
+{
+    for (size_t i = 0; i < sizeof tool_aliases / sizeof *tool_aliases; i++)
+        if (str_eq(name, tool_aliases[i].alias))
+            return tool_aliases[i].name;
+    return name;
+}
+
+struct making {
+    struct arena *arena;
+    struct str text; /* of the whole rule */
+    struct rule *rule;
+    struct err *err;
+};
+
+static struct rc bad(const struct making *m, const char *why)
+{
+    int n = (int)(m->text.n > 120 ? 120 : m->text.n);
+    return err_set(m->err, ERR_INVALID, "the rule `%.*s` is malformed: %s", n, m->text.p, why);
+}
+
+static bool blank(char c) { return c == ' ' || c == '\t'; }
+static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool digit(char c) { return c >= '0' && c <= '9'; }
+
+static size_t count_stars(struct str s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == '*';
+    return n;
+}
+
+/* ---- tool names ---- */
+
+static bool good_name(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-.", name.p[i]))
+            return false;
+    return name.n > 0 && name.n <= LIMIT_NAME_BYTES;
+}
+
+/* mcp__server, mcp__server__*, mcp__server__tool. */
+static struct rc take_server_name(struct making *m, struct str name)
+{
+    struct str rest = str_sub(name, 5, name.n);
+    const char *bar = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
+    struct str server = bar ? str_sub(rest, 0, (size_t)(bar - rest.p)) : rest;
+    struct str tool = bar ? str_sub(rest, server.n + 2, rest.n) : STR("*");
+    if (!good_name(server))
+        return bad(m, "a server has a name of letters, digits, `-`, `_` and `.`");
+    if (str_is(tool, "*")) {
+        m->rule->kind = RULE_SERVER;
+        m->rule->tool = arena_printf(m->arena, "mcp__%.*s__", STR_ARG(server));
+        m->rule->text = arena_printf(m->arena, "mcp__%.*s__*", STR_ARG(server));
+        return RC_OK;
+    }
+    if (!good_name(tool))
+        return bad(m, "`*` stands for a whole tool, not for part of its name");
+    m->rule->tool = m->rule->text = arena_str(m->arena, name);
+    return RC_OK;
+}
+
+static struct rc take_tool(struct making *m, struct str name)
+{
+    m->rule->kind = RULE_TOOL;
+    if (str_starts(name, STR("mcp__")))
+        return take_server_name(m, name);
+    if (!str_is(name, "*") && !good_name(name))
+        return bad(m, "it does not begin with the name of a tool");
+    m->rule->tool = m->rule->text = arena_str(m->arena, name);
+    return RC_OK;
+}
+
+/* ---- commands ---- */
+
+static struct rc split_words(struct making *m, struct str text)
+{
+    struct rule *rule = m->rule;
+    rule->words = arena_array(m->arena, struct str, LIMIT_RULE_WORDS);
+    for (size_t i = 0; i < text.n;) {
+        size_t from = i;
+        while (i < text.n && !blank(text.p[i]))
+            i++;
+        if (i > from && rule->word_count == LIMIT_RULE_WORDS)
+            return bad(m, "it has too many words");
+        if (i > from)
+            rule->words[rule->word_count++] = arena_str(m->arena, str_sub(text, from, i));
+        while (i < text.n && blank(text.p[i]))
+            i++;
+    }
+    return rule->word_count ? RC_OK : bad(m, "it names no command");
+}
+
+/* A rule with quotes in it also matches a command that is spelled the same, quotes and all. */
+static void read_spelling(struct making *m, struct str text)
+{
+    struct rule *rule = m->rule;
+    bool quoted = str_find(text, '"') < text.n || str_find(text, '\'') < text.n || str_find(text, '\\') < text.n;
+    if (!quoted)
+        return;
+    const struct shell *shell = shell_parse(m->arena, text);
+    const struct node *node = shell->root->first;
+    if (shell->doubt || !node || node->next || node->kind != NODE_SIMPLE || node->redirs || node->assign_count)
+        return;
+    for (size_t i = 0; i < node->word_count; i++)
+        if (!word_literal(&node->words[i]))
+            return;
+    rule->spelled = arena_array(m->arena, struct str, node->word_count);
+    for (size_t i = 0; i < node->word_count; i++)
+        rule->spelled[rule->spelled_count++] = node->words[i].raw;
+}
+
+static struct str join_words(struct making *m, char between)
+{
+    const struct rule *rule = m->rule;
+    BUF_SCOPE(buf, 2 * LIMIT_RULE_BYTES);
+    for (size_t i = 0; i < rule->word_count; i++) {
+        if (i)
+            buf_putc(&buf, between);
+        buf_put(&buf, rule->words[i]);
+    }
+    return arena_str(m->arena, buf_str(&buf));
+}
+
+static void finish_glob(struct making *m)
+{
+    struct rule *rule = m->rule;
+    rule->kind = RULE_GLOB;
+    rule->glob = join_words(m, '\0');
+    char *more = arena_bytes(m->arena, rule->glob.n + 2);
+    memcpy(more, rule->glob.p, rule->glob.n);
+    memcpy(more + rule->glob.n, "\0*", 2);
+    rule->glob_more = (struct str){more, rule->glob.n + 2};
+    while (rule->glob_named < rule->word_count && !count_stars(rule->words[rule->glob_named]))
+        rule->glob_named++;
+}
+
+/* `words`, `words:*`, `words *`, or any of them with more stars. */
+static struct rc take_command(struct making *m, struct str content)
+{
+    struct rule *rule = m->rule;
+    struct str text = str_trim(content);
+    bool open = str_ends(text, STR(":*")) || str_ends(text, STR(" *")) || str_ends(text, STR("\t*"));
+    if (open)
+        text = str_trim(str_sub(text, 0, text.n - 2));
+    TRY(split_words(m, text));
+    rule->open_end = open;
+    rule->kind = open ? RULE_PREFIX : RULE_EXACT;
+    if (count_stars(text))
+        finish_glob(m);
+    else
+        read_spelling(m, text);
+    struct str words = rule->spelled_count ? text : join_words(m, ' ');
+    rule->text = arena_printf(m->arena, "%.*s(%.*s%s)", STR_ARG(rule->tool), STR_ARG(words), open ? ":*" : "");
+    return RC_OK;
+}
+
+/* ---- paths ---- */
+
+static enum path_base take_base(struct str *path)
+{
+    enum path_base base = BASE_CWD;
+    size_t skip = 0;
+    if (str_starts(*path, STR("//"))) {
+        base = BASE_ROOT;
+        skip = 2;
+    } else if (str_starts(*path, STR("/"))) {
+        base = BASE_PROJECT;
+        skip = 1;
+    } else if (str_is(*path, "~") || str_starts(*path, STR("~/"))) {
+        base = BASE_HOME;
+        skip = path->n > 1 ? 2 : 1;
+    }
+    *path = str_sub(*path, skip, path->n);
+    return base;
+}
+
+static bool is_wild(struct str s) { return count_stars(s) || str_find(s, '?') < s.n; }
+
+/* Components without `.` and empty ones; `..` goes up, which only the first ones may do past the base. */
+static struct rc take_components(struct making *m, struct str path)
+{
+    struct rule *rule = m->rule;
+    struct str parts[256];
+    size_t count = 0;
+    bool folder = str_empty(path) || path.p[path.n - 1] == '/';
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path);
+        if (str_empty(part) || str_is(part, "."))
+            continue;
+        if (!str_is(part, "..")) {
+            if (count == sizeof parts / sizeof *parts)
+                return bad(m, "the path is too long");
+            parts[count++] = part;
+        } else if (!count) {
+            rule->ups++;
+        } else if (is_wild(parts[--count])) {
+            return bad(m, "`..` behind a wildcard");
+        }
+    }
+    BUF_SCOPE(buf, 2 * LIMIT_RULE_BYTES);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(&buf, "%s%.*s", i ? "/" : "", STR_ARG(parts[i]));
+    bool everything = count && str_is(parts[count - 1], "**");
+    if (folder && !everything)
+        buf_printf(&buf, "%s**", count ? "/" : "");
+    rule->pattern = arena_str(m->arena, buf_str(&buf));
+    return str_empty(rule->pattern) ? bad(m, "it names no file") : RC_OK;
+}
+
+static struct rc take_path(struct making *m, struct str content)
+{
+    static const char *const prefixes[BASE_COUNT] = {"//", "", "/", "~/"};
+    struct rule *rule = m->rule;
+    struct str path = content;
+    if (str_find(path, '\\') < path.n || path.p[0] == '!')
+        return bad(m, "a path has no `\\` and does not begin with `!`");
+    rule->kind = RULE_PATH;
+    rule->base = take_base(&path);
+    if (rule->base == BASE_CWD && path.p[0] == '~')
+        return bad(m, "only one's own home is known: `~/…`");
+    if (rule->base == BASE_HOME && str_is(content, "~"))
+        return bad(m, "say which files: `~/…`");
+    TRY(take_components(m, path));
+    BUF_SCOPE(buf, 2 * LIMIT_RULE_BYTES);
+    buf_printf(&buf, "%.*s(%s", STR_ARG(rule->tool), prefixes[rule->base]);
+    for (unsigned i = 0; i < rule->ups; i++)
+        buf_puts(&buf, "../");
+    buf_printf(&buf, "%.*s)", STR_ARG(rule->pattern));
+    rule->text = arena_str(m->arena, buf_str(&buf));
+    return RC_OK;
+}
+
+/* ---- hosts and URLs ---- */
+
+static struct str lower(struct arena *arena, struct str s)
+{
+    char *to = arena_bytes(arena, s.n + 1);
+    for (size_t i = 0; i < s.n; i++)
+        to[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    return (struct str){to, s.n};
+}
+
+static bool good_host(struct str host)
+{
+    if (str_empty(host) || host.n > 253 || host.p[0] == '.' || host.p[host.n - 1] == '.')
+        return false;
+    for (size_t i = 0; i < host.n; i++) {
+        char c = host.p[i];
+        if (!letter(c) && !digit(c) && c != '-' && c != '_' && !(c == '.' && host.p[i - 1] != '.'))
+            return false;
+    }
+    return true;
+}
+
+/* `*`, `host`, `*.host`. */
+static struct rc take_host(struct making *m, struct str host)
+{
+    struct rule *rule = m->rule;
+    if (str_is(host, "*"))
+        return RC_OK;
+    rule->below = str_starts(host, STR("*."));
+    if (rule->below)
+        host = str_sub(host, 2, host.n);
+    if (!good_host(host))
+        return bad(m, "a host is `example.com`, `*.example.com` or `*`");
+    rule->host = lower(m->arena, host);
+    return RC_OK;
+}
+
+static struct str show_host(struct making *m)
+{
+    const struct rule *rule = m->rule;
+    if (str_empty(rule->host))
+        return STR("*");
+    return arena_printf(m->arena, "%s%.*s", rule->below ? "*." : "", STR_ARG(rule->host));
+}
+
+static bool good_port(struct str port)
+{
+    uint64_t number;
+    return str_to_u64(port, &number) && number > 0 && number < 65536 && port.p[0] != '0';
+}
+
+/* scheme://host[:port][/rest] */
+static struct rc take_url(struct making *m, struct str url)
+{
+    struct rule *rule = m->rule;
+    struct str after;
+    rule->kind = RULE_URL;
+    struct str scheme = str_cut(url, ':', &after);
+    bool known = str_is(scheme, "https") || str_is(scheme, "http") || str_is(scheme, "*");
+    if (!known || !str_starts(after, STR("//")))
+        return bad(m, "a URL begins with `https://` or `http://`");
+    rule->scheme = str_is(scheme, "*") ? STR_NONE : arena_str(m->arena, scheme);
+    after = str_sub(after, 2, after.n);
+    size_t slash = str_find(after, '/');
+    struct str port, host = str_cut(str_sub(after, 0, slash), ':', &port);
+    if (str_find(str_sub(after, 0, slash), ':') < slash && !good_port(port))
+        return bad(m, "a port is a number");
+    TRY(take_host(m, host));
+    rule->port = arena_str(m->arena, port);
+    /* A star as host and nothing else is every address; a host and nothing else is its front page. */
+    bool every = str_is(host, "*") && slash == after.n;
+    rule->url_rest = every ? STR("*") : arena_str(m->arena, str_sub(after, slash, after.n));
+    rule->text = arena_printf(m->arena, "%.*s(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(rule->tool), STR_ARG(scheme),
+                              STR_ARG(show_host(m)), port.n ? ":" : "", STR_ARG(port), (int)(every ? 0 : rule->url_rest.n),
+                              rule->url_rest.p);
+    return RC_OK;
+}
+
+static struct rc take_fetch(struct making *m, struct str content)
+{
+    struct rule *rule = m->rule;
+    if (str_starts(content, STR("url:")))
+        return take_url(m, str_sub(content, 4, content.n));
+    if (!str_starts(content, STR("domain:")))
+        return bad(m, "say `domain:host` or `url:https://…`");
+    rule->kind = RULE_HOST;
+    TRY(take_host(m, str_sub(content, 7, content.n)));
+    rule->text = arena_printf(m->arena, "%.*s(domain:%.*s)", STR_ARG(rule->tool), STR_ARG(show_host(m)));
+    return RC_OK;
+}
+
+/* ---- other fields ---- */
+
+static bool good_field(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-", name.p[i]))
+            return false;
+    return name.n > 0 && !digit(name.p[0]);
+}
+
+/* `usual`: the field that is meant when none is named, empty when there is none. */
+static struct rc take_field(struct making *m, struct str content, struct str usual)
+{
+    struct rule *rule = m->rule;
+    struct str value, name = str_cut(content, ':', &value);
+    bool named = str_find(content, ':') < content.n && good_field(name);
+    rule->kind = RULE_FIELD;
+    if (!str_empty(usual) && !(named && str_eq(name, usual))) {
+        rule->value_words = str_ends(content, STR(":*"));
+        value = rule->value_words ? str_sub(content, 0, content.n - 2) : content;
+        name = usual;
+        named = true;
+    }
+    if (!named || str_empty(value))
+        return bad(m, "say which field of its input is meant: `Tool(field:value)`");
+    rule->field = arena_str(m->arena, name);
+    rule->value = arena_str(m->arena, value);
+    rule->text = arena_printf(m->arena, "%.*s(%.*s:%.*s%s)", STR_ARG(rule->tool), STR_ARG(name), STR_ARG(value),
+                              rule->value_words ? ":*" : "");
+    if (rule->value_words)
+        rule->text = arena_printf(m->arena, "%.*s(%.*s:*)", STR_ARG(rule->tool), STR_ARG(value));
+    return RC_OK;
+}
+
+static struct rc take_content(struct making *m, struct str content)
+{
+    struct rule *rule = m->rule;
+    if (str_empty(str_trim(content)))
+        return bad(m, "there is nothing between the parentheses");
+    if (str_is(content, "*"))
+        return RC_OK;
+    if (rule->kind == RULE_SERVER || str_is(rule->tool, "*"))
+        return bad(m, "a pattern needs one tool that it belongs to");
+    for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
+        if (!str_eq(rule->tool, tools[i].name))
+            continue;
+        switch (tools[i].content) {
+        case CONTENT_COMMAND: return take_command(m, content);
+        case CONTENT_PATH: return take_path(m, content);
+        case CONTENT_URL: return take_fetch(m, content);
+        case CONTENT_FIELD: return take_field(m, content, tools[i].field);
+        }
+    }
+    return take_field(m, content, STR_NONE);
+}
+
+/* ---- the whole ---- */
+
+/* `bash:ls*`: a star behind a word meant any arguments. */
+static struct rc take_older(struct making *m, struct str name, struct str pattern)
+{
+    struct rule *rule = m->rule;
+    TRY(take_tool(m, rule_tool_name(name)));
+    if (str_empty(pattern))
+        return bad(m, "there is nothing behind the `:`");
+    if (str_is(pattern, "*"))
+        return RC_OK;
+    if (str_is(rule->tool, "WebFetch"))
+        return take_url(m, pattern);
+    if (!str_is(rule->tool, "Bash"))
+        return take_content(m, pattern);
+    bool arguments = str_ends(pattern, STR("*")) && count_stars(pattern) == 1;
+    if (!arguments)
+        return take_command(m, pattern);
+    struct str words = str_trim(str_sub(pattern, 0, pattern.n - 1));
+    return take_command(m, arena_printf(m->arena, "%.*s:*", STR_ARG(words)));
+}
+
+static bool is_older(struct str name)
+{
+    return !str_eq(rule_tool_name(name), name);
+}
+
+static struct rc check_letters(const struct making *m)
+{
+    if (m->text.n > LIMIT_RULE_BYTES)
+        return err_set(m->err, ERR_INVALID, "a rule has at most %d bytes", LIMIT_RULE_BYTES);
+    for (size_t i = 0; i < m->text.n;) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(m->text, i, m->text.n), &code);
+        if (n == 0 || code == '\n' || (code != '\t' && utf8_hidden(code)))
+            return err_set(m->err, ERR_INVALID, "a rule has hidden characters, or more than one line");
+        i += n;
+    }
+    return RC_OK;
+}
+
+struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err)
+{
+    struct rule rule = {0};
+    struct making m = {.arena = arena, .text = str_trim(text), .rule = &rule, .err = err};
+    struct str pattern;
+    TRY(check_letters(&m));
+    size_t open = str_find(m.text, '('), colon = str_find(m.text, ':');
+    if (open < m.text.n) {
+        if (!str_ends(m.text, STR(")")))
+            return bad(&m, "the parenthesis is not closed");
+        TRY(take_tool(&m, str_sub(m.text, 0, open)));
+        TRY(take_content(&m, str_sub(m.text, open + 1, m.text.n - 1)));
+    } else if (colon < m.text.n && is_older(str_sub(m.text, 0, colon))) {
+        struct str name = str_cut(m.text, ':', &pattern);
+        TRY(take_older(&m, name, pattern));
+    } else {
+        TRY(take_tool(&m, m.text));
+    }
+    *ret_rule = rule;
+    return RC_OK;
+}

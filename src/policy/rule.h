@@ -1,0 +1,72 @@
+/* The rule language: text to a rule that can be matched, and back to its one canonical spelling.
+ *
+ *   Tool  Tool(*)                      the whole tool
+ *   Bash(words)                        exactly these words
+ *   Bash(words:*)  Bash(words *)       these words, then anything
+ *   Bash(a * b)                        `*` is any text inside one simple command
+ *   Read(path)  Edit(path) …           //abs  ~/home  /project-root  relative; `*`, `**`, `?`
+ *   WebFetch(domain:host)              the host, or *.host for what lies below it
+ *   WebFetch(url:https://host/path*)   `*` is any text behind the host
+ *   mcp__server__tool  mcp__server__*  whole components
+ *   Tool(field:value)                  a field of the input, `*` is any text
+ *   bash:ls*   web-fetch:URL*          an older spelling of the same
+ *
+ * Every other character means itself. A rule that fits none of these is an error, never a match.
+ */
+#ifndef POLICY_RULE_H
+#define POLICY_RULE_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum rule_kind {
+    RULE_TOOL,   /* the whole tool; tool `*`: every tool */
+    RULE_SERVER, /* mcp__server__*: `tool` is the prefix with its last two underscores */
+    RULE_EXACT,  /* words */
+    RULE_PREFIX, /* words, then anything */
+    RULE_GLOB,   /* of a command */
+    RULE_PATH,
+    RULE_HOST,
+    RULE_URL,
+    RULE_FIELD,
+};
+
+enum path_base { BASE_ROOT, BASE_CWD, BASE_PROJECT, BASE_HOME, BASE_COUNT };
+
+struct rule {
+    enum rule_kind kind;
+    struct str tool;
+    struct str text;         /* canonical */
+    /* RULE_EXACT, RULE_PREFIX */
+    struct str *words;
+    size_t word_count;
+    struct str *spelled;     /* the same text read as shell words, when it has quotes in it */
+    size_t spelled_count;
+    /* RULE_GLOB: words parted by NUL; what follows them is free when `open_end` */
+    struct str glob, glob_more;
+    size_t glob_named;       /* leading words without a `*` */
+    bool open_end;
+    /* RULE_PATH: components parted by single slashes, below `base` after going up `ups` folders */
+    enum path_base base;
+    unsigned ups;
+    struct str pattern;
+    /* RULE_HOST, RULE_URL */
+    struct str host;         /* lower case; empty: every host */
+    bool below;              /* what lies below the host, not the host itself */
+    struct str scheme;       /* RULE_URL; empty: http and https */
+    struct str port;
+    struct str url_rest;     /* from the first slash on, with `*` */
+    /* RULE_FIELD */
+    struct str field;
+    struct str value;        /* with `*` */
+    bool value_words;        /* the value, or the value and more words */
+};
+
+/* Everything lives in the arena. ERR_INVALID with words for the person who wrote it. */
+struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err);
+
+/* The name of a tool behind the one in an older spelling (`bash`, `web-fetch`); the same when there is none. */
+struct str rule_tool_name(struct str name);
+
+#endif

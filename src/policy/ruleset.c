@@ -1,0 +1,293 @@
+#include "policy/ruleset.h"
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "policy/examples.h"
+
+#include <stdlib.h>
+
+static const char *const layer_names[LAYER_COUNT] = {
+#define X(name, wire) [LAYER_##name] = wire,
+    RULE_LAYERS(X)
+#undef X
+};
+
+const char *layer_name(enum rule_layer layer) { return layer_names[layer]; }
+
+bool layer_parse(struct str name, enum rule_layer *ret_layer)
+{
+    for (int i = 0; i < LAYER_COUNT; i++) {
+        if (str_is(name, layer_names[i])) {
+            *ret_layer = (enum rule_layer)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err)
+{
+    struct rule rule;
+    TRY(rule_parse(arena, text, &rule, err));
+    *ret_canonical = rule.text;
+    return RC_OK;
+}
+
+/* ---- keys ---- */
+
+struct str path_family(struct str tool)
+{
+    static const char *const editing[] = {"Edit", "Write", "MultiEdit", "NotebookEdit"};
+    for (size_t i = 0; i < sizeof editing / sizeof *editing; i++)
+        if (str_is(tool, editing[i]))
+            return STR("edit");
+    return STR("read");
+}
+
+static uint64_t key_hash(const struct rule_key *key)
+{
+    char bytes[600];
+    size_t n = 0, room = sizeof bytes - 4;
+    bytes[n++] = (char)key->kind;
+    bytes[n++] = key->base;
+    size_t first = key->first.n < room / 2 ? key->first.n : room / 2;
+    size_t second = key->second.n < room / 2 ? key->second.n : room / 2;
+    if (first)
+        memcpy(bytes + n, key->first.p, first);
+    n += first;
+    bytes[n++] = '\0';
+    if (second)
+        memcpy(bytes + n, key->second.p, second);
+    return map_hash((struct str){bytes, n + second});
+}
+
+/* The folders of a pattern before its first component with a wildcard; all of it when there is none. */
+static struct str literal_folders(struct str pattern)
+{
+    size_t end = 0, at = 0;
+    while (at <= pattern.n) {
+        size_t slash = at + str_find(str_sub(pattern, at, pattern.n), '/');
+        struct str part = str_sub(pattern, at, slash);
+        if (str_find(part, '*') < part.n || str_find(part, '?') < part.n)
+            break;
+        end = slash;
+        at = slash + 1;
+    }
+    return str_sub(pattern, 0, end);
+}
+
+static struct rule_key command_key(const struct rule *rule, enum rule_side side)
+{
+    size_t named = rule->kind == RULE_GLOB ? rule->glob_named : rule->word_count;
+    struct rule_key key = {.kind = KEY_TOOL, .first = STR("Bash")};
+    if (named == 0 || rule->spelled_count)
+        return key;
+    key = (struct rule_key){.kind = KEY_WORD, .first = rule->words[0]};
+    /* Deny and ask rules find their second word behind options, and options anywhere. */
+    bool option = named > 1 && rule->words[1].p[0] == '-';
+    if (named > 1 && !(side == SIDE_STOP && (option || rule->kind == RULE_GLOB))) {
+        key.kind = KEY_WORDS;
+        key.second = rule->words[1];
+    }
+    return key;
+}
+
+static struct rule_key rule_key(const struct rule *rule, enum rule_side side)
+{
+    struct str family = side == SIDE_STOP ? path_family(rule->tool) : rule->tool;
+    switch (rule->kind) {
+    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: return command_key(rule, side);
+    case RULE_PATH: {
+        bool plain = !rule->ups && (side == SIDE_ALLOW || str_find(rule->pattern, '/') < rule->pattern.n);
+        if (!plain)
+            return (struct rule_key){.kind = KEY_ANY_PATH, .first = family};
+        return (struct rule_key){.kind = KEY_PATH, .first = family, .second = literal_folders(rule->pattern),
+                                 .base = (char)('0' + (int)rule->base)};
+    }
+    case RULE_HOST: case RULE_URL:
+        if (!str_empty(rule->host))
+            return (struct rule_key){.kind = KEY_HOST, .first = rule->host};
+        break;
+    case RULE_TOOL: case RULE_SERVER: case RULE_FIELD: break;
+    }
+    return (struct rule_key){.kind = KEY_TOOL, .first = rule->tool};
+}
+
+/* ---- index ---- */
+
+static void index_init(struct rule_set *set, struct rule_index *index)
+{
+    uint32_t cap = 16;
+    while (cap < 2 * set->count)
+        cap *= 2;
+    index->mask = cap - 1;
+    index->heads = arena_array(&set->arena, uint32_t, cap);
+    index->next = arena_array(&set->arena, uint32_t, set->count);
+    index->hash = arena_array(&set->arena, uint64_t, set->count);
+}
+
+static void index_add(struct rule_set *set, size_t at)
+{
+    const struct compiled *compiled = &set->rules[at];
+    enum rule_side side = compiled->effect == EFFECT_ALLOW ? SIDE_ALLOW : SIDE_STOP;
+    struct rule_index *index = &set->sides[side];
+    struct rule_key key = rule_key(&compiled->rule, side);
+    uint64_t hash = key_hash(&key);
+    index->hash[at] = hash;
+    index->next[at] = index->heads[hash & index->mask];
+    index->heads[hash & index->mask] = (uint32_t)at + 1;
+}
+
+const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side, const struct rule_key *key,
+                                     uint64_t *hash, uint32_t *at)
+{
+    const struct rule_index *index = &set->sides[side];
+    if (*at == UINT32_MAX)
+        return NULL;
+    if (*at == 0) {
+        *hash = key_hash(key);
+        *at = index->heads[*hash & index->mask];
+    } else {
+        *at = index->next[*at - 1];
+    }
+    while (*at && index->hash[*at - 1] != *hash)
+        *at = index->next[*at - 1];
+    if (*at)
+        return &set->rules[*at - 1];
+    *at = UINT32_MAX;
+    return NULL;
+}
+
+bool rule_in_force(const struct compiled *rule, int64_t now_ms)
+{
+    const struct rule_source *source = &rule->source;
+    bool loosens = rule->effect == EFFECT_ALLOW && source->layer == LAYER_PROJECT && !source->trusted;
+    bool expired = source->expires_at_ms && source->expires_at_ms <= now_ms;
+    return !rule->broken && !loosens && !expired && !(source->counted && source->uses_left == 0);
+}
+
+/* ---- making ---- */
+
+static struct str *copy_list(struct arena *arena, const struct str *list, size_t count)
+{
+    struct str *copy = arena_array(arena, struct str, count);
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_str(arena, list[i]);
+    return copy;
+}
+
+static void copy_source(struct arena *arena, struct rule_source *source)
+{
+    source->id = arena_str(arena, source->id);
+    source->text = arena_str(arena, source->text);
+    source->author = arena_str(arena, source->author);
+    source->reason = arena_str(arena, source->reason);
+    source->match = copy_list(arena, source->match, source->match_count);
+    source->not_match = copy_list(arena, source->not_match, source->not_match_count);
+}
+
+static void add_problem(struct rule_set *set, size_t index, const char *words)
+{
+    set->problems[set->problem_count++] = (struct rule_problem){index, arena_str(&set->arena, str_of(words))};
+}
+
+/* A deny or ask that nobody can read still means that somebody wanted to be careful with this tool. */
+static void ask_instead(struct rule_set *set, struct compiled *compiled)
+{
+    struct err ignored;
+    struct str rest, name = str_trim(str_cut(compiled->source.text, '(', &rest));
+    struct rule whole;
+    struct rc rc = rule_parse(&set->arena, name, &whole, &ignored);
+    if (rc_bad(rc) || (whole.kind != RULE_TOOL && whole.kind != RULE_SERVER))
+        whole = (struct rule){.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")};
+    compiled->rule = whole;
+    compiled->effect = EFFECT_ASK;
+}
+
+static void compile(struct rule_set *set, size_t at)
+{
+    struct compiled *compiled = &set->rules[at];
+    struct err err = {0};
+    copy_source(&set->arena, &compiled->source);
+    compiled->effect = compiled->source.effect;
+    bool allows = compiled->effect == EFFECT_ALLOW;
+    struct rc rc = rule_parse(&set->arena, compiled->source.text, &compiled->rule, &err);
+    if (rc_ok(rc) && allows && str_is(compiled->rule.tool, "*"))
+        rc = err_set(&err, ERR_INVALID, "`*` cannot be allowed: name the tools, or use the mode bypassPermissions");
+    if (rc_bad(rc)) {
+        add_problem(set, at, err.text);
+        compiled->broken = allows;
+        if (!allows)
+            ask_instead(set, compiled);
+        return;
+    }
+    compiled->source.text = compiled->rule.text;
+    rc = examples_check(&compiled->rule, &compiled->source, &err);
+    if (rc_bad(rc)) {
+        add_problem(set, at, err.text);
+        compiled->broken = allows;
+    }
+}
+
+static void mark_word(uint64_t marks[64], struct str word)
+{
+    uint32_t mark = 0;
+    for (size_t i = 0; i < word.n; i++)
+        mark = word_mark_add(mark, word.p[i]);
+    marks[mark >> 6 & 63] |= (uint64_t)1 << (mark & 63);
+}
+
+static void take_in(struct rule_set *set, size_t at)
+{
+    const struct rule *rule = &set->rules[at].rule;
+    if (set->rules[at].broken)
+        return;
+    index_add(set, at);
+    if (set->rules[at].effect == EFFECT_ALLOW)
+        return;
+    set->stops_paths |= rule->kind == RULE_PATH;
+    set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
+    if (rule->word_count)
+        mark_word(set->first_words, rule->words[0]);
+    if (rule->word_count > 1)
+        mark_word(set->second_words, rule->words[1]);
+}
+
+struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
+{
+    struct rule_set *set = heap_new(sizeof *set);
+    bool too_many = count > LIMIT_RULES;
+    size_t taken = too_many ? LIMIT_RULES : count;
+    set->count = taken + too_many;
+    set->rules = arena_array(&set->arena, struct compiled, set->count);
+    set->problems = arena_array(&set->arena, struct rule_problem, set->count);
+    for (int side = 0; side < SIDE_COUNT; side++)
+        index_init(set, &set->sides[side]);
+    for (size_t i = 0; i < taken; i++) {
+        set->rules[i].source = sources[i];
+        compile(set, i);
+        take_in(set, i);
+    }
+    if (too_many) {
+        /* Nobody knows what the others would have forbidden. */
+        set->rules[taken] = (struct compiled){.source = {.text = STR("*"), .reason = STR("there are too many rules")},
+                                              .rule = {.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")}};
+        add_problem(set, taken, "there are too many rules: this one and those behind it are not used");
+        take_in(set, taken);
+    }
+    return set;
+}
+
+void rule_set_free(struct rule_set *set)
+{
+    if (!set)
+        return;
+    arena_done(&set->arena);
+    free(set);
+}
+
+size_t rule_set_problems(const struct rule_set *set, const struct rule_problem **ret_problems)
+{
+    *ret_problems = set->problems;
+    return set->problem_count;
+}

@@ -1,0 +1,71 @@
+/* A rule set, compiled: rules lie in buckets under the words, folders or hosts they begin with, so that a call
+ * meets only those that could fit it, however many there are. */
+#ifndef POLICY_RULESET_H
+#define POLICY_RULESET_H
+
+#include "policy/match.h"
+#include "policy/policy.h"
+
+struct compiled {
+    struct rule rule;
+    struct rule_source source; /* copied; `text` is canonical */
+    enum effect effect;
+    bool broken;               /* never used */
+};
+
+/* Which of the two questions (match.h) a rule answers. */
+enum rule_side { SIDE_ALLOW, SIDE_STOP, SIDE_COUNT };
+
+struct rule_index {
+    uint32_t *heads; /* by hash; 0: empty, else the number of a rule + 1 */
+    uint32_t mask;
+    uint32_t *next;  /* by rule */
+    uint64_t *hash;  /* by rule */
+};
+
+struct rule_set {
+    struct arena arena;
+    struct compiled *rules;
+    size_t count;
+    struct rule_index sides[SIDE_COUNT];
+    bool stops_commands; /* some deny or ask rule speaks of commands */
+    bool stops_paths;    /* … of paths */
+    /* For the net: marks of the first and second words of deny and ask rules. */
+    uint64_t first_words[64], second_words[64];
+    struct rule_problem *problems;
+    size_t problem_count;
+};
+
+/* A cheap mark of a word, made letter by letter; what is not marked is in no rule. */
+static inline uint32_t word_mark_add(uint32_t mark, char c) { return mark * 31 + (unsigned char)c; }
+static inline bool word_marked(const uint64_t marks[64], uint32_t mark)
+{
+    return marks[mark >> 6 & 63] >> (mark & 63) & 1;
+}
+
+/* Under which key a rule lies. */
+enum key_kind {
+    KEY_TOOL = 'T',     /* tool */
+    KEY_WORD = 'W',     /* first word */
+    KEY_WORDS = 'V',    /* first and second word */
+    KEY_PATH = 'P',     /* tool or family, base, folders up to the first wildcard */
+    KEY_ANY_PATH = 'A', /* tool or family */
+    KEY_HOST = 'H',     /* host */
+};
+
+struct rule_key {
+    enum key_kind kind;
+    struct str first, second;
+    char base;
+};
+
+/* Walks the rules under a key that are in force: start with *at = 0; NULL at the end. Others may be among
+ * them (hashes meet), so each must still be matched. */
+const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side, const struct rule_key *key,
+                                     uint64_t *hash, uint32_t *at);
+bool rule_in_force(const struct compiled *rule, int64_t now_ms);
+
+/* Deny and ask rules for a path hold for every tool that does the same to it: "edit" or "read". */
+struct str path_family(struct str tool);
+
+#endif

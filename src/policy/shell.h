@@ -1,0 +1,111 @@
+/* The part of bash that is understood, as a tree.
+ *
+ * Invariants:
+ *  1. What is in the tree is what `bash --noprofile --norc -c TEXT` does with the text: the words are those
+ *     it runs with, decided quote by quote as bash decides them.
+ *  2. Everything else is doubt: `doubt` says why the text as a whole was not understood (the tree then holds
+ *     what was read before), a NODE_DOUBT stands for a construct whose inside is understood but whose effect
+ *     is not, a word's flags say which of its letters are not on the line as they will be.
+ *  3. One pass, linear in the bytes; depth, words and parts are bounded (base/limits.h), and a limit is doubt.
+ */
+#ifndef POLICY_SHELL_H
+#define POLICY_SHELL_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+struct study;
+
+/* Stands in a word's text for what only bash knows: an expansion, a glob character, a brace. */
+#define WORD_HOLE '\x01'
+
+enum word_flag {
+    WORD_QUOTED = 1 << 0,  /* some of it */
+    WORD_ESCAPED = 1 << 1, /* by a backslash, or a line continued inside the word */
+    WORD_VAR = 1 << 2,     /* $NAME: the environment's text */
+    WORD_CHOSEN = 1 << 3,  /* text made on the line itself: ${x:-y}, {a,b}, $'…' */
+    WORD_SPLITS = 1 << 4,  /* may become no word, or several */
+    WORD_GLOB = 1 << 5,
+    WORD_TILDE = 1 << 6,
+    WORD_RUNS = 1 << 7,    /* a command or process substitution */
+    WORD_DOUBT = 1 << 8,   /* an expansion that is not understood */
+};
+
+enum {
+    WORD_OPEN = WORD_VAR | WORD_CHOSEN | WORD_SPLITS | WORD_GLOB | WORD_TILDE | WORD_RUNS | WORD_DOUBT,
+    WORD_UNKNOWABLE = WORD_RUNS | WORD_DOUBT,
+};
+
+struct word {
+    struct str raw;  /* as spelled */
+    struct str text; /* as it will be, with holes */
+    unsigned flags;
+    struct word *next; /* the parser's */
+};
+
+enum redir_kind {
+    REDIR_IN,         /* < */
+    REDIR_OUT,        /* > >| &> >& */
+    REDIR_APPEND,     /* >> &>> */
+    REDIR_INOUT,      /* <> */
+    REDIR_DUP,        /* 2>&1, <&-: between descriptors */
+    REDIR_HEREDOC,    /* the target is the body */
+    REDIR_HERESTRING,
+};
+
+struct redir {
+    enum redir_kind kind;
+    struct word target;
+    struct redir *next;
+};
+
+enum node_kind {
+    NODE_SIMPLE,   /* words: assignments, the command, its arguments */
+    NODE_LIST,     /* children in a row, each perhaps in the background */
+    NODE_CHAIN,    /* children joined by && and || */
+    NODE_PIPE,     /* children run at the same time, each in its own shell */
+    NODE_SUBSHELL, /* ( … ) and the inside of a substitution */
+    NODE_GROUP,    /* { … } */
+    NODE_BRANCH,   /* if, while, until, for, case: children may run, in an order only bash knows */
+    NODE_DOUBT,    /* children may run; what it does as a whole is not known: `why` */
+};
+
+enum node_join { JOIN_NONE, JOIN_AND, JOIN_OR };
+
+struct node {
+    enum node_kind kind;
+    enum node_join join;    /* with the one before, in a chain */
+    bool background;
+    bool moves;             /* somewhere in it is a change of folder */
+    struct str raw;
+    const char *why;        /* NODE_DOUBT */
+    struct word *words;     /* NODE_SIMPLE; NODE_BRANCH: the words it chooses by */
+    size_t word_count;
+    size_t assign_count;    /* leading words that are assignments */
+    struct redir *redirs;
+    struct node *first;     /* children */
+    struct node *last;
+    struct node *inside;    /* what substitutions in its words run */
+    struct node *next;
+    struct study *study;    /* the judge's */
+};
+
+struct shell {
+    struct node *root;      /* never NULL */
+    const char *doubt;      /* NULL: all of it was understood */
+    size_t doubt_at;        /* byte */
+    size_t part_count;      /* simple commands, also those inside substitutions */
+    bool has_loop_variable; /* a `for` gave a variable its value on the line */
+};
+
+struct shell *shell_parse(struct arena *arena, struct str text);
+/* The same for a text that lies inside another one, `depth` levels down. */
+struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned depth);
+
+static inline bool word_literal(const struct word *word) { return (word->flags & WORD_OPEN) == 0; }
+static inline bool word_is(const struct word *word, const char *text)
+{
+    return word_literal(word) && str_is(word->text, text);
+}
+
+#endif

@@ -1,0 +1,85 @@
+/* Between the lexer and the parser of shell text. */
+#ifndef POLICY_SHELL_LEX_H
+#define POLICY_SHELL_LEX_H
+
+#include "policy/shell.h"
+
+/* Longest first: the lexer takes the first that fits. */
+#define SHELL_OPERATORS(X)    \
+    X(CLOBBER_BOTH_MORE, "&>>") \
+    X(HERESTRING, "<<<")      \
+    X(HEREDOC_TABS, "<<-")    \
+    X(CASE_TEST_ON, ";;&")    \
+    X(AND, "&&")              \
+    X(OR, "||")               \
+    X(PIPE_BOTH, "|&")        \
+    X(OUT_BOTH, "&>")         \
+    X(CASE_END, ";;")         \
+    X(CASE_ON, ";&")          \
+    X(HEREDOC, "<<")          \
+    X(DUP_IN, "<&")           \
+    X(INOUT, "<>")            \
+    X(APPEND, ">>")           \
+    X(DUP_OUT, ">&")          \
+    X(CLOBBER, ">|")          \
+    X(IN, "<")                \
+    X(OUT, ">")               \
+    X(PIPE, "|")              \
+    X(BACKGROUND, "&")        \
+    X(SEMICOLON, ";")         \
+    X(OPEN, "(")              \
+    X(CLOSE, ")")
+
+enum shell_op {
+    OP_NONE,
+#define X(name, text) OP_##name,
+    SHELL_OPERATORS(X)
+#undef X
+};
+
+enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_OP, TOKEN_WORD, TOKEN_DESCRIPTOR };
+
+struct token {
+    enum token_kind kind;
+    enum shell_op op;
+    struct word word;
+    size_t from, to;         /* bytes of the text */
+    struct node *inside;     /* substitutions in the word */
+    size_t assign_at;        /* behind the `=` of an assignment, in the word's text; 0: it is none */
+};
+
+/* A here-document whose body comes after the next newline. */
+struct heredoc {
+    struct redir *redir;
+    struct node *owner;
+    struct str delimiter;
+    bool quoted, tabs;
+    struct heredoc *next;
+};
+
+struct shell_parser {
+    struct arena *arena;
+    struct str text;
+    size_t at;
+    const char *doubt;  /* set once: nothing is read after it */
+    size_t doubt_at;
+    unsigned depth;
+    bool nested;        /* inside a substitution of another parser */
+    struct token token; /* the one to look at */
+    struct heredoc *heredocs; /* of this line, the last one first */
+    unsigned heredoc_count;
+    char *scratch;      /* a stack: the letters of the words being read */
+    size_t scratch_at, scratch_bytes;
+    size_t *words, *parts; /* counted over all nested parsers */
+    bool *loop_variable;
+    unsigned moves;     /* changes of folder so far */
+};
+
+/* Reads the next token into p->token; false when it is not understood. */
+bool shell_next(struct shell_parser *p);
+/* Remembers the first reason and stops everything. Always false. */
+bool shell_doubt(struct shell_parser *p, const char *why);
+/* Reads up to the parenthesis that closes a substitution; the parser's, called by the lexer. */
+struct node *shell_parse_substitution(struct shell_parser *p);
+
+#endif

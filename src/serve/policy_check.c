@@ -1,0 +1,152 @@
+/* Rows: id, rule, tool, input (JSON), expected (match or nomatch), why; parted by tabs, under a header line.
+ * Each row is judged by its one rule, as an allow rule, with links followed on this machine. */
+#include "serve/policy_check.h"
+
+#include "base/json.h"
+#include "io/file.h"
+#include "policy/policy.h"
+#include "tools/tools.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHECK_BYTES_MAX = 64 << 20 };
+
+struct check {
+    struct str cwd, home;
+    size_t rows, agreed, false_allows;
+};
+
+struct row {
+    struct str id, rule, tool, input, expected, why;
+};
+
+/* Where a path leads; what does not exist yet is taken as it is written, below the part that does. */
+static struct str follow(struct arena *arena, struct str path)
+{
+    char real[PATH_MAX];
+    struct str head = path, tail = STR_NONE;
+    while (head.n > 1) {
+        if (realpath(arena_c(arena, head), real)) {
+            struct str found = str_of(strcmp(real, "/") == 0 ? "" : real);
+            return arena_printf(arena, "%.*s%.*s", STR_ARG(found), STR_ARG(tail));
+        }
+        while (head.n > 1 && head.p[head.n - 1] != '/')
+            head.n--;
+        head.n--;
+        tail = str_sub(path, head.n, path.n);
+    }
+    return path;
+}
+
+static void follow_links(struct arena *arena, struct question *question)
+{
+    const struct str *paths;
+    size_t count = policy_paths(arena, question, &paths);
+    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
+    for (size_t i = 0; i < count; i++)
+        resolved[i] = (struct resolved_path){paths[i], follow(arena, paths[i])};
+    question->resolved = resolved;
+    question->resolved_count = count;
+    question->cwd_real = question->root_real = follow(arena, question->cwd);
+    question->home_real = follow(arena, question->home);
+}
+
+/* Input that cannot be read never matches. */
+static bool row_matches(const struct check *check, const struct row *row)
+{
+    ARENA_SCOPE(arena);
+    const struct json *input;
+    struct err ignored;
+    if (rc_bad(json_parse(&arena, row->input, &input, &ignored)) || input->type != JSON_OBJECT)
+        return false;
+    struct tool_facts facts = tool_facts(row->tool, input);
+    struct rule_source source = {.effect = EFFECT_ALLOW, .text = row->rule, .layer = LAYER_USER};
+    struct rule_set *set = rule_set_new(&source, 1);
+    struct question question = {.facts = &facts, .rules = set, .cwd = check->cwd, .root = check->cwd,
+                                .home = check->home};
+    follow_links(&arena, &question);
+    bool matches = policy_covers(&arena, &question);
+    rule_set_free(set);
+    return matches;
+}
+
+static void check_row(struct check *check, const struct row *row)
+{
+    bool wanted = str_is(row->expected, "match"), got = row_matches(check, row);
+    check->rows++;
+    if (wanted == got) {
+        check->agreed++;
+        return;
+    }
+    check->false_allows += got;
+    (void)printf("%.*s\texpected %.*s, got %s\t%.*s\t%.*s %.*s\t%.*s\n", STR_ARG(row->id), STR_ARG(row->expected),
+                 got ? "match" : "nomatch", STR_ARG(row->rule), STR_ARG(row->tool), STR_ARG(row->input),
+                 STR_ARG(row->why));
+}
+
+static struct rc check_lines(struct check *check, struct str text, struct err *err)
+{
+    struct str line;
+    (void)str_cut(text, '\n', &text); /* the header */
+    for (size_t number = 2; !str_empty(text); number++) {
+        line = str_cut(text, '\n', &text);
+        if (str_ends(line, STR("\r")))
+            line.n--;
+        if (str_empty(line))
+            continue;
+        struct row row;
+        struct str rest;
+        row.id = str_cut(line, '\t', &rest);
+        row.rule = str_cut(rest, '\t', &rest);
+        row.tool = str_cut(rest, '\t', &rest);
+        row.input = str_cut(rest, '\t', &rest);
+        row.expected = str_cut(rest, '\t', &row.why);
+        if (!str_is(row.expected, "match") && !str_is(row.expected, "nomatch"))
+            return err_set(err, ERR_INVALID, "line %zu: the fifth column is neither match nor nomatch", number);
+        check_row(check, &row);
+    }
+    return RC_OK;
+}
+
+/* Also takes --name=value. */
+static bool option_value(int argc, char **argv, int *at, const char *name, const char **ret_value)
+{
+    size_t n = strlen(name);
+    if (strncmp(argv[*at], name, n) != 0)
+        return false;
+    if (argv[*at][n] == '=') {
+        *ret_value = argv[*at] + n + 1;
+        return true;
+    }
+    if (argv[*at][n] != '\0' || *at + 1 >= argc)
+        return false;
+    *ret_value = argv[++*at];
+    return true;
+}
+
+struct rc policy_check_main(int argc, char **argv, int *ret_status, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    const char *file = NULL, *cwd = "/", *home = "/";
+    struct str text;
+    for (int i = 0; i < argc; i++) {
+        if (option_value(argc, argv, &i, "--cwd", &cwd) || option_value(argc, argv, &i, "--home", &home))
+            continue;
+        if (file || argv[i][0] == '-')
+            return err_set(err, ERR_INVALID, "`%s` is not understood: nod policy check FILE.tsv --cwd DIR --home DIR",
+                           argv[i]);
+        file = argv[i];
+    }
+    if (!file)
+        return err_set(err, ERR_INVALID, "say which file: nod policy check FILE.tsv --cwd DIR --home DIR");
+    if (cwd[0] != '/' || home[0] != '/')
+        return err_set(err, ERR_INVALID, "--cwd and --home are absolute paths");
+    TRY(file_read(&arena, file, CHECK_BYTES_MAX, &text, err));
+    struct check check = {.cwd = str_of(cwd), .home = str_of(home)};
+    TRY(check_lines(&check, text, err));
+    (void)printf("%zu of %zu as expected, %zu false allows\n", check.agreed, check.rows, check.false_allows);
+    *ret_status = check.false_allows ? 1 : 0;
+    return RC_OK;
+}
