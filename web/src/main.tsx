@@ -1,2 +1,161 @@
+/* The page: login, the frame around the screens, and what is always there (connection, help, toasts). */
 import { render } from "preact";
-render(<p>Nod</p>, document.getElementById("app")!);
+import { useEffect, useRef, useState } from "preact/hooks";
+import { forgetKey, login, Refused } from "./api";
+import { showCount } from "./alerts";
+import { show, shownOrder } from "./answers";
+import { Figures } from "./figures";
+import { Inbox } from "./inbox";
+import { KEYS, isInbox, listenToKeys } from "./keys";
+import { live, keyOf, reconnect } from "./live";
+import { Log } from "./log";
+import { Rules } from "./rules";
+import { SessionView, Sessions } from "./sessions";
+import { Settings } from "./settings";
+import { applyTheme, changed, offers, state, useNow, useStore, waiting } from "./store";
+import { ago, Shown } from "./text";
+import type { Panel } from "./request";
+import "./style.css";
+
+const PLACES: [string, string, string, () => boolean][] = [
+  ["#/", "Inbox", "M4 13h4l1.5 3h5L16 13h4M4 13 6.5 5h11L20 13v6H4z", () => true],
+  ["#/sessions", "Sessions", "M4 6h16M4 12h16M4 18h10", () => true],
+  ["#/rules", "Rules", "M12 3v18M5 7h14M5 7l-2 7h4zM19 7l-2 7h4z", () => offers("/api/policy")],
+  ["#/log", "Log", "M6 3h9l4 4v14H6zM9 11h7M9 15h7", () => offers("/api/audit")],
+  ["#/figures", "Figures", "M5 20V10M10 20V4M15 20v-7M20 20V8", () => offers("/api/audit")],
+  ["#/settings", "Settings", "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M19 5l-2 2M7 17l-2 2", () => true],
+];
+
+function Nav() {
+  const { route } = useStore();
+  const count = waiting().length;
+  return (
+    <nav aria-label="Main">
+      <div class="brand"><svg viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" rx="14" /><path d="M17 33.5 28 44.5 47.5 21" /></svg><span>Nod</span></div>
+      {PLACES.filter(([, , , there]) => there()).map(([href, name, path]) => {
+        const here = href === "#/" ? isInbox() : route.startsWith(href) || (href === "#/sessions" && route.startsWith("#/session/"));
+        return <a href={href} aria-current={here ? "page" : undefined}>
+          <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span class="name">{name}</span>
+          {name === "Inbox" && count > 0 && <span class="number" aria-label={`${count} waiting`}>{count}</span>}</a>;
+      })}
+      <Connected />
+    </nav>
+  );
+}
+
+function Connected() {
+  const { connection, me } = useStore();
+  const words = connection === "live" ? "Connected" : connection === "lost" ? "Disconnected" : "Connecting…";
+  return <div class={`connected ${connection}`} role="status"><span class="lamp" aria-hidden="true" /><span class="name">{words}{me && <small title={me.name}><Shown text={me.name} line /></small>}</span></div>;
+}
+
+function LostBar() {
+  const { connection, why, lostAt } = useStore();
+  const now = useNow();
+  if (connection !== "lost") return null;
+  return <div class="lost" role="alert">Disconnected for {ago(lostAt, now)}: {why}. What is shown may be old; answers are off. Trying again…
+    <button type="button" onClick={() => reconnect()}>Try now</button></div>;
+}
+
+function Help() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => { box.current?.showModal(); }, []);
+  const close = () => { state.help = false; changed(); };
+  return (
+    <dialog ref={box} class="help" aria-label="Keys" onClose={close} onClick={(event) => { if (event.target === box.current) close(); }}>
+      <header><h2>Keys</h2><button type="button" class="quiet" onClick={close} aria-label="Close">✕</button></header>
+      <div class="groups">{["Move", "Answer", "Look", "Go"].map((group) => (
+        <section><h3>{group}</h3><dl>{KEYS.filter((key) => key.group === group).map((key) => <div><dt>{key.keys.split(" ").map((k) => k === "/" && key.keys !== "/" ? " " : <kbd>{k}</kbd>)}</dt><dd>{key.words}</dd></div>)}</dl></section>
+      ))}</div>
+      <p class="dim small">An allow works only when a request has been on screen, unchanged, for half a second. Deny always works.</p>
+    </dialog>
+  );
+}
+
+function LoginNeeded() {
+  const { why } = useStore();
+  return (
+    <main class="login">
+      <svg viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" rx="14" /><path d="M17 33.5 28 44.5 47.5 21" /></svg>
+      <h1>Log in to Nod</h1>
+      {why && <p class="bad" role="alert">{why}</p>}
+      <p>Open the link that <code>nod serve</code> printed when it started, or make a new one on the machine where it runs:</p>
+      <pre class="mono">nod login</pre>
+      <p class="dim">A link is good once, for ten minutes.</p>
+    </main>
+  );
+}
+
+function Screen({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
+  const { route } = useStore();
+  const session = /^#\/session\/([^/]+)/.exec(route);
+  if (session) return <SessionView id={decodeURIComponent(session[1])} />;
+  if (route.startsWith("#/sessions")) return <Sessions />;
+  if (route.startsWith("#/rules")) return <Rules />;
+  if (route.startsWith("#/log")) return <Log />;
+  if (route.startsWith("#/figures")) return <Figures />;
+  if (route.startsWith("#/settings")) return <Settings />;
+  return <Inbox panel={panel} setPanel={setPanel} />;
+}
+
+const wideEnough = (): boolean => matchMedia("(min-width: 720px)").matches;
+
+function App() {
+  const store = useStore();
+  const [panel, setPanel] = useState<Panel>("");
+  useEffect(() => listenToKeys(setPanel), []);
+  const count = waiting().length;
+  useEffect(() => showCount(count), [count, store.connection]);
+  useEffect(() => {
+    // On a wide screen the oldest request is open at once, when nothing else is.
+    if (store.loaded && store.open === null && count > 0 && wideEnough() && isInbox() && !/nothing/.test(store.route)) {
+      const first = shownOrder()[0];
+      if (first && !dismissed) show(first.key);
+    }
+    if (count === 0) dismissed = false;
+  }, [store.loaded, store.open, count, store.route]);
+  if (store.connection === "login") return <LoginNeeded />;
+  return (
+    <div class={`frame ${isInbox() && store.open !== null ? "in-request" : ""}`}>
+      <LostBar />
+      <Nav />
+      <Screen panel={panel} setPanel={setPanel} />
+      {store.help && <Help />}
+      <div class="toasts" role="status" aria-live="polite">{store.toast && <div class={`toast ${store.toast.tone}`}><Shown text={store.toast.words} line /></div>}</div>
+    </div>
+  );
+}
+
+let dismissed = false; // Esc on a wide screen: the list, and nothing opened by itself
+
+function readRoute(): void {
+  const before = state.route;
+  state.route = location.hash || "#/";
+  const request = /^#\/request\/([^/]+)\/([^/]+)/.exec(state.route);
+  if (request) state.open = keyOf(decodeURIComponent(request[1]), decodeURIComponent(request[2]));
+  else if (isInbox() && /request/.test(before)) { state.open = null; dismissed = wideEnough(); }
+  changed();
+}
+
+async function start(): Promise<void> {
+  applyTheme();
+  const once = /^#login=(.+)$/.exec(location.hash);
+  if (once) {
+    history.replaceState(null, "", "#/"); // the code is in no history
+    try { await login(decodeURIComponent(once[1])); } catch (error) {
+      // A device that is logged in already needs no link.
+      state.why = error instanceof Refused ? error.message : "The server cannot be reached.";
+    }
+  }
+  addEventListener("hashchange", readRoute);
+  readRoute();
+  render(<App />, document.getElementById("app")!);
+  await live();
+}
+
+export function logOut(): void {
+  forgetKey();
+  location.reload();
+}
+
+void start();

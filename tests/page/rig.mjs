@@ -1,0 +1,85 @@
+// The real server on a port of its own, agents that call it, and browsers that look at it.
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const NOD = process.env.NOD ?? join(ROOT, "build/nod");
+const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+export class Server {
+  constructor() { this.data = mkdtempSync(join(tmpdir(), "nod-page-")); this.port = 0; this.made = 0; }
+
+  async start() {
+    this.child = spawn(NOD, ["serve", "--data", this.data, "--listen", `127.0.0.1:${this.port}`, "--log-level", "error"],
+      { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, USER: "alice" } });
+    let said = "";
+    await new Promise((done, fail) => {
+      this.child.stdout.on("data", (bytes) => { said += bytes; if (/#login=\S+/.test(said)) done(); });
+      this.child.on("exit", (code) => fail(new Error(`the server ended with ${code}: ${said}`)));
+    });
+    this.child.removeAllListeners("exit");
+    this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)[0];
+    this.port = Number(this.url.split(":").pop());
+    this.link = /http\S+#login=\S+/.exec(said)[0];
+    this.token = readFileSync(join(this.data, "admin.token"), "utf8").trim();
+    return this;
+  }
+
+  async kill() {
+    const gone = new Promise((done) => this.child.once("exit", done));
+    this.child.kill("SIGKILL");
+    await gone;
+  }
+
+  async stop() {
+    await this.kill();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  async api(method, path, body) {
+    const answer = await fetch(this.url + path, { method, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
+      headers: { Authorization: `Bearer ${this.token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) } });
+    const text = await answer.text();
+    const json = text ? JSON.parse(text) : null;
+    if (!answer.ok) throw Object.assign(new Error(`${method} ${path}: ${answer.status} ${text}`), { status: answer.status, json });
+    return json;
+  }
+
+  session(fields = {}) { return this.api("POST", "/api/sessions", { title: "greeter", cwd: "/home/alice/greeter", ...fields }); }
+  call(session, name, input, id, extra = {}) {
+    return this.api("POST", `/api/threads/${extra.thread ?? session.threadId}/tool-calls`, { id: id ?? `call-${++this.made}`, name, input, cwd: session.cwd, ...extra.fields });
+  }
+  bash(session, command, id) { return this.call(session, "Bash", { command }, id); }
+  status(id, session) { return this.api("GET", `/api/tool-calls/${encodeURIComponent(id)}${session ? `?session=${session.id}` : ""}`); }
+  decide(session, id, decision, extra = {}) { return this.api("POST", `/api/sessions/${session.id}/approvals/${id}`, { decision, ...extra }); }
+  login(name, role = "admin") { return this.api("POST", "/api/logins", { name, role }); }
+}
+
+let browser;
+export async function openBrowser() {
+  browser ??= await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", "--force-color-profile=srgb"] });
+  return browser;
+}
+export async function closeBrowser() { await browser?.close(); }
+
+export const DESKTOP = { viewport: { width: 1440, height: 900 } };
+export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true, deviceScaleFactor: 2 };
+
+// A new person: a context of its own, logged in by a link of its own. Errors on the page fail the test.
+export async function person(server, name = "alice", options = DESKTOP, role = "admin") {
+  const context = await (await openBrowser()).newContext(options);
+  const page = await context.newPage();
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(String(error)));
+  page.on("console", (message) => { if (/Content.Security.Policy|Trusted/i.test(message.text())) page.faults.push(message.text()); });
+  const { path } = await server.login(name, role);
+  await page.goto(server.url + path);
+  await page.locator("nav").waitFor();
+  await page.waitForFunction(() => document.querySelector(".connected.live"));
+  return page;
+}
+export const armed = (page) => page.locator(".answers.armed").waitFor();

@@ -1,0 +1,135 @@
+/* Answering. An allow is inert until the request has been on screen, unchanged, for half a second; deny is
+ * always live. The digest of what was shown goes with the answer, so another content is refused. */
+import { useEffect, useState } from "preact/hooks";
+import { call, Refused } from "./api";
+import { answered, reconnect } from "./live";
+import { changed, state, toast, waiting, type Item } from "./store";
+import { DECISIONS } from "./words";
+import { print } from "./api";
+import type { Json } from "./types";
+
+export const ARM_MS = 500;
+
+let armedStamp = "";
+
+/* What must not have changed while it was looked at. */
+export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}`).join("\n\n");
+export const isArmed = (items: Item[]): boolean => items.length > 0 && armedStamp === stampOf(items) && state.connection === "live";
+
+/* Starts again whenever what is shown changes, the window comes back, or the connection does. */
+export function useArmed(items: Item[], extra = ""): boolean {
+  const stamp = stampOf(items);
+  const [armed, setArmed] = useState("");
+  const live = state.connection === "live";
+  useEffect(() => {
+    let timer = 0, frame = 0;
+    const restart = () => {
+      armedStamp = "";
+      setArmed("");
+      clearTimeout(timer);
+      cancelAnimationFrame(frame);
+      if (document.hidden || !live || !stamp) return;
+      // Two frames: it has really been painted.
+      frame = requestAnimationFrame(() => {
+        frame = requestAnimationFrame(() => {
+          timer = setTimeout(() => { armedStamp = stamp; setArmed(stamp); }, ARM_MS) as unknown as number;
+        });
+      });
+    };
+    restart();
+    document.addEventListener("visibilitychange", restart);
+    window.addEventListener("focus", restart);
+    return () => {
+      armedStamp = "";
+      clearTimeout(timer);
+      cancelAnimationFrame(frame);
+      document.removeEventListener("visibilitychange", restart);
+      window.removeEventListener("focus", restart);
+    };
+  }, [stamp, live, extra]);
+  return armed === stamp && stamp !== "";
+}
+
+export interface Extra { feedback?: string; updatedInput?: string; rules?: string[]; mode?: string }
+
+export function isAllow(decision: string): boolean { return decision.startsWith("allow"); }
+
+function body(item: Item, decision: string, extra: Extra): string {
+  const fields: { [key: string]: Json } = { decision, digest: item.p.digest };
+  if (extra.feedback) fields.feedback = extra.feedback;
+  if (extra.rules?.length) fields.rules = extra.rules;
+  if (extra.mode) fields.mode = extra.mode;
+  const text = print(fields);
+  // The edited input goes as it was typed.
+  return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;
+}
+
+export async function answer(item: Item, decision: string, extra: Extra = {}): Promise<boolean> {
+  if (item.closed || item.busy || state.connection !== "live") return false;
+  item.busy = true;
+  changed();
+  const path = `/api/sessions/${encodeURIComponent(item.p.sessionId)}/approvals/${encodeURIComponent(item.p.toolCallId)}`;
+  try {
+    const said = await call("POST", path, body(item, decision, extra));
+    finish(item, { decision: said.decision, actor: said.actor, at: said.at ?? new Date().toISOString(), feedback: extra.feedback, mine: true });
+    return true;
+  } catch (error) {
+    const now = state.items.get(item.key);
+    if (now) now.busy = false;
+    if (error instanceof Refused && error.code === "already_decided") {
+      const winner = error.body?.winner ?? {};
+      answered(item.key, { decision: winner.decision, actor: winner.actor, at: winner.at, feedback: winner.feedback, mine: false });
+    } else if (error instanceof Refused && (error.status === 409 || error.status === 404)) {
+      toast(`Not answered: ${error.message}`, "bad");
+      reconnect();
+    } else {
+      toast(error instanceof Error ? `Not answered: ${error.message}` : "Not answered", "bad");
+    }
+    changed();
+    return false;
+  }
+}
+
+function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
+  const next = neighbour(item.key, 1);
+  const open = state.open === item.key;
+  state.items.delete(item.key);
+  state.picked.delete(item.key);
+  if (open) show(next);
+  toast(`${item.p.toolCall.name} ${DECISIONS[closed.decision] ?? closed.decision}`, isAllow(closed.decision) ? "good" : "bad");
+}
+
+/* ---- what is on screen ---- */
+
+export function shownOrder(): Item[] {
+  const words = state.search.trim().toLowerCase();
+  const all = waiting();
+  if (!words) return all;
+  return all.filter((item) => {
+    const session = state.sessions.get(item.p.sessionId);
+    return [item.p.toolCall.name, item.p.agent, item.p.summary, item.p.preview.command, session?.title, session?.cwd,
+      JSON.stringify(item.p.toolCall.input)].some((text) => text?.toLowerCase().includes(words));
+  });
+}
+
+export function neighbour(key: string | null, step: number): string | null {
+  const order = [...state.items.values()].filter((item) => !item.closed || item.key === key);
+  const wanted = new Set(shownOrder().map((item) => item.key));
+  const at = order.findIndex((item) => item.key === key);
+  for (let i = at + step; i >= 0 && i < order.length; i += step) if (wanted.has(order[i].key)) return order[i].key;
+  // Past the end: the nearest on the other side.
+  for (let i = at - step; i >= 0 && i < order.length; i -= step) if (wanted.has(order[i].key)) return order[i].key;
+  return null;
+}
+
+export function show(key: string | null): void {
+  const before = state.open;
+  if (before !== null && before !== key && state.items.get(before)?.closed) state.items.delete(before);
+  state.open = key;
+  const item = key !== null ? state.items.get(key) : undefined;
+  if (item) { item.fresh = false; item.changed = false; }
+  const hash = key === null ? "#/" : `#/request/${key.split("\n").map(encodeURIComponent).join("/")}`;
+  if (location.hash !== hash) history.replaceState(null, "", hash);
+  state.route = hash;
+  changed();
+}

@@ -1,0 +1,130 @@
+/* Figures: small charts of the same shape, each with the number now and its trend; and what could be tidied. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get } from "./api";
+import { offers, useStore } from "./store";
+import { Shown, took } from "./text";
+import type { AuditRecord } from "./types";
+
+const SPANS: [string, number, number][] = [["Last 6 hours", 6, 24], ["Last day", 24, 24], ["Last week", 168, 28], ["Last 30 days", 720, 30]];
+const RECORDS_MAX = 10000;
+
+const quantile = (values: number[], q: number): number | null =>
+  values.length ? [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] : null;
+
+interface Chart { name: string; values: (number | null)[]; total: number | null; show: (value: number) => string; words: string; good?: "up" | "down" }
+
+function buckets(records: AuditRecord[], hours: number, count: number): AuditRecord[][] {
+  const end = Date.now(), width = hours * 3600000 / count;
+  const out: AuditRecord[][] = Array.from({ length: count }, () => []);
+  for (const record of records) {
+    const at = count - 1 - Math.floor((end - Date.parse(record.at)) / width);
+    if (at >= 0 && at < count) out[at].push(record);
+  }
+  return out;
+}
+
+function charts(records: AuditRecord[], hours: number, count: number): Chart[] {
+  const by = buckets(records, hours, count);
+  const asked = (rs: AuditRecord[]) => rs.filter((r) => r.asked);
+  const times = (rs: AuditRecord[]) => rs.filter((r) => r.by === "person").map((r) => r.answerMs ?? 0);
+  const share = (rs: AuditRecord[]) => rs.length ? 100 * rs.filter((r) => r.by === "rule").length / rs.length : null;
+  const lost = (rs: AuditRecord[]) => rs.filter((r) => r.by === "timeout" || r.by === "agent").length;
+  const whole = (n: number) => String(Math.round(n)), percent = (n: number) => `${Math.round(n)} %`;
+  return [
+    { name: "Calls", values: by.map((rs) => rs.length), total: records.length, show: whole, words: "all that agents wanted to do" },
+    { name: "Asked", values: by.map((rs) => asked(rs).length), total: asked(records).length, show: whole, words: "of them, a person was asked", good: "down" },
+    { name: "Passed by rule", values: by.map(share), total: share(records), show: percent, words: "answered without a person", good: "up" },
+    { name: "Time to answer, median", values: by.map((rs) => quantile(times(rs), 0.5)), total: quantile(times(records), 0.5), show: took, words: "half of the answers are quicker", good: "down" },
+    { name: "Time to answer, p90", values: by.map((rs) => quantile(times(rs), 0.9)), total: quantile(times(records), 0.9), show: took, words: "one in ten is slower", good: "down" },
+    { name: "Abandoned", values: by.map(lost), total: lost(records), show: whole, words: "timed out or taken back", good: "down" },
+  ];
+}
+
+const W = 240, H = 56;
+
+function Spark({ chart, span }: { chart: Chart; span: string }) {
+  const most = Math.max(1e-9, ...chart.values.map((v) => v ?? 0));
+  const step = W / chart.values.length;
+  const half = Math.floor(chart.values.length / 2);
+  const mean = (values: (number | null)[]) => { const real = values.filter((v): v is number => v !== null); return real.length ? real.reduce((a, b) => a + b, 0) / real.length : null; };
+  const before = mean(chart.values.slice(0, half)), after = mean(chart.values.slice(half));
+  const trend = before === null || after === null || before === after ? "" : after > before ? "up" : "down";
+  const change = before ? Math.round(100 * (after! - before) / before) : 0;
+  return (
+    <figure class="card chart">
+      <figcaption>{chart.name}</figcaption>
+      <div class="big">{chart.total === null ? "–" : chart.show(chart.total)}
+        {trend && change !== 0 && <span class={`trend ${chart.good ? (trend === chart.good ? "good" : "warn") : "dim"}`}>{trend === "up" ? "▲" : "▼"} {Math.abs(change)} %</span>}</div>
+      <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={`${chart.name}, ${span}: ${chart.values.map((v) => v === null ? "none" : chart.show(v)).join(", ")}`}>
+        <line x1="0" y1={H - 0.5} x2={W} y2={H - 0.5} class="axis" />
+        {chart.values.map((value, i) => value ? <rect x={i * step + 1} width={Math.max(1, step - 2)} y={H - Math.max(2, (H - 4) * value / most)} height={Math.max(2, (H - 4) * value / most)}><title>{chart.show(value)}</title></rect> : null)}
+      </svg>
+      <div class="dim small">{chart.words}</div>
+    </figure>
+  );
+}
+
+function Split({ title, records, of }: { title: string; records: AuditRecord[]; of: (r: AuditRecord) => string | undefined }) {
+  const groups = new Map<string, AuditRecord[]>();
+  for (const record of records) { const key = of(record); if (key) groups.set(key, [...(groups.get(key) ?? []), record]); }
+  const rows = [...groups].sort((a, b) => b[1].length - a[1].length).slice(0, 12);
+  if (!rows.length) return null;
+  return <section class="card"><h2>{title}</h2><div class="table-box"><table>
+    <thead><tr><th></th><th class="right">Calls</th><th class="right">Asked</th><th class="right">Allowed</th><th class="right">Median</th><th class="right">p90</th></tr></thead>
+    <tbody>{rows.map(([name, rs]) => {
+      const times = rs.filter((r) => r.by === "person").map((r) => r.answerMs ?? 0), m = quantile(times, 0.5), p = quantile(times, 0.9);
+      const decided = rs.filter((r) => r.by);
+      return <tr><td><Shown text={name} line /></td><td class="right">{rs.length}</td><td class="right">{rs.filter((r) => r.asked).length}</td>
+        <td class="right">{decided.length ? `${Math.round(100 * decided.filter((r) => r.outcome === "allowed").length / decided.length)} %` : "–"}</td>
+        <td class="right nowrap">{m === null ? "–" : took(m)}</td><td class="right nowrap">{p === null ? "–" : took(p)}</td></tr>;
+    })}</tbody></table></div></section>;
+}
+
+/* What a person always says yes to could be a rule. */
+function Tidy({ records }: { records: AuditRecord[] }) {
+  const groups = new Map<string, { yes: number; no: number; record: AuditRecord }>();
+  for (const record of records) {
+    if (record.by !== "person") continue;
+    const first = record.tool === "Bash" ? (record.about ?? "").trim().split(/\s+/).slice(0, 2).join(" ") : "";
+    const key = first ? `${record.tool}: ${first}` : record.tool;
+    const group = groups.get(key) ?? { yes: 0, no: 0, record };
+    if (record.outcome === "allowed") group.yes++; else group.no++;
+    groups.set(key, group);
+  }
+  const always = [...groups].filter(([, g]) => g.no === 0 && g.yes >= 3).sort((a, b) => b[1].yes - a[1].yes).slice(0, 6);
+  const quick = records.filter((r) => r.by === "person" && r.outcome === "allowed" && (r.answerMs ?? 0) < 1000).length;
+  if (!always.length && !quick) return null;
+  return <section class="card"><h2>To tidy</h2><ul class="tidy">
+    {always.map(([name, group]) => <li><span class="mono"><Shown text={name} line /></span> was asked {group.yes} times and always allowed.
+      {offers("/api/policy") && <a class="button" href={`#/rules?add=${encodeURIComponent(name.startsWith("Bash: ") ? `Bash(${name.slice(6)}:*)` : name)}`}>Make a rule</a>}</li>)}
+    {quick > 0 && <li>{quick} {quick === 1 ? "request was" : "requests were"} allowed in under a second: too quick to have been read?</li>}
+  </ul></section>;
+}
+
+export function Figures() {
+  const { connection } = useStore();
+  const [span, setSpan] = useState(1);
+  const [records, setRecords] = useState<AuditRecord[] | null>(null);
+  const [more, setMore] = useState(false);
+  const [wrong, setWrong] = useState("");
+  const [words, hours, count] = SPANS[span];
+  useEffect(() => {
+    if (connection !== "live") return;
+    const since = new Date(Date.now() - hours * 3600000).toISOString();
+    get(`/api/audit?since=${encodeURIComponent(since)}&limit=${RECORDS_MAX}`).then((page) => { setRecords(page.records); setMore(!!page.next); },
+      (error: Error) => setWrong(error.message));
+  }, [connection, span]);
+  const all = useMemo(() => records ? charts(records, hours, count) : [], [records]);
+  return (
+    <main class="screen">
+      <header class="head"><h1>Figures</h1><span class="grow" />
+        <select aria-label="Time" value={String(span)} onChange={(event) => setSpan(Number(event.currentTarget.value))}>{SPANS.map(([name], i) => <option value={String(i)}>{name}</option>)}</select></header>
+      {wrong && <p class="bad" role="alert">{wrong}</p>}
+      {more && records && <p class="dim small">Of the last {records.length} calls of that time.</p>}
+      <div class="charts">{all.map((chart) => <Spark chart={chart} span={words} />)}</div>
+      {records && <div class="columns"><Split title="By tool" records={records} of={(r) => r.tool} />
+        <Split title="By person" records={records.filter((r) => r.by === "person")} of={(r) => r.actor} />
+        <Split title="By agent" records={records} of={(r) => r.agent} /><Tidy records={records} /></div>}
+    </main>
+  );
+}

@@ -1,0 +1,222 @@
+/* Always the true state: the list of what waits, then every event after it; from the start again when the
+ * connection breaks. The list says after which event it was made, so nothing falls between the two. */
+import { get, hasKey, Refused, stream, Unreachable } from "./api";
+import { alertNew } from "./alerts";
+import { changed, state, waiting, type Item } from "./store";
+import type { Closed, NodEvent, Pending } from "./types";
+
+const SILENCE_MS = 40000;   // the server's heartbeat is 15 s
+const RETRY_MS = [250, 250, 500, 1000, 1000, 2000];
+const BURST = 12;           // more new requests at once are read as one list
+
+export const keyOf = (session: string, callId: string): string => `${session}\n${callId}`;
+
+type Listener = (event: NodEvent) => void;
+const listeners = new Set<Listener>();
+export function onEvent(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+let after = 0;
+let attempt = 0;
+let stopped = false;
+let current: AbortController | null = null;
+
+function lost(why: string): void {
+  if (state.connection !== "lost") state.lostAt = Date.now();
+  state.connection = "lost";
+  state.why = why;
+  changed();
+}
+
+export function stop(): void {
+  stopped = true;
+  current?.abort();
+}
+
+/* Ends the connection that is there; the loop makes a new one at once. */
+export function reconnect(): void {
+  attempt = 0;
+  current?.abort();
+}
+
+export async function live(): Promise<void> {
+  stopped = false;
+  while (!stopped) {
+    try {
+      await connectOnce();
+      if (!stopped) lost("the server closed the connection");
+    } catch (error) {
+      if (stopped) return;
+      if (error instanceof Refused && error.status === 401) {
+        state.connection = "login";
+        state.why = hasKey() ? error.message : "";
+        changed();
+        return;
+      }
+      lost(error instanceof Unreachable ? "the server cannot be reached" : error instanceof Error ? error.message : "");
+    }
+    await new Promise((done) => setTimeout(done, RETRY_MS[Math.min(attempt++, RETRY_MS.length - 1)]));
+  }
+}
+
+async function connectOnce(): Promise<void> {
+  const abort = new AbortController();
+  current = abort;
+  if (!state.me) state.me = await get("/api/me");
+  const list = await get("/api/approvals/pending");
+  after = Number(list.seq ?? 0);
+  replace(list.pendingApprovals);
+  state.loaded = true;
+  changed();
+  let timer = 0;
+  const pulse = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => abort.abort(), SILENCE_MS) as unknown as number;
+    if (state.connection !== "live") {
+      state.connection = "live";
+      attempt = 0;
+      void learnApi();
+      changed();
+    }
+  };
+  try {
+    await stream(`/api/events?after=${after}`, abort.signal, pulse, take);
+  } catch (error) {
+    if (abort.signal.aborted && !stopped) return;
+    throw error instanceof TypeError ? new Unreachable() : error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/* Which parts of the API this server has: what is missing is not shown. */
+let learnt = false;
+async function learnApi(): Promise<void> {
+  if (learnt) return;
+  learnt = true;
+  try {
+    const description = await get("/api/openapi.json");
+    state.paths = new Set(Object.keys(description.paths));
+    changed();
+  } catch { learnt = false; }
+}
+
+/* ---- the list ---- */
+
+function replace(list: Pending[]): void {
+  const before = state.items;
+  const next = new Map<string, Item>();
+  const came: Item[] = [];
+  for (const p of list) {
+    const item = merged(before.get(keyOf(p.sessionId, p.toolCallId)), p);
+    if (!before.has(item.key) && state.loaded) came.push(item);
+    next.set(item.key, item);
+  }
+  // What was open and is answered meanwhile stays on screen and says so.
+  const open = state.open !== null ? before.get(state.open) : undefined;
+  if (open && !next.has(open.key)) {
+    next.set(open.key, open);
+    if (!open.closed && !open.busy) void learnEnd(open);
+  }
+  state.items = next;
+  for (const p of list) wantSession(p.sessionId);
+  announce(came);
+}
+
+function merged(known: Item | undefined, p: Pending): Item {
+  if (!known) return { key: keyOf(p.sessionId, p.toolCallId), p, fresh: state.loaded };
+  if (known.p.digest === p.digest && JSON.stringify(known.p.preview) === JSON.stringify(p.preview) && !known.closed) return known;
+  return { ...known, p, closed: undefined, changed: known.key === state.open };
+}
+
+function announce(came: Item[]): void {
+  for (const item of came) item.fresh = true;
+  if (came.length) alertNew(came, waiting().length);
+}
+
+/* ---- events ---- */
+
+let asked: { session: string; call: string }[] = [];
+let asking = false;
+
+function take(event: NodEvent): void {
+  after = Number(event.seq);
+  const callId = String(event.data.toolCallId ?? event.data.id ?? "");
+  if (event.type === "TOOL_APPROVAL_REQUEST" && event.sessionId) {
+    asked.push({ session: event.sessionId, call: callId });
+    if (!asking) { asking = true; setTimeout(readAsked, 0); }
+  } else if (event.type === "TOOL_APPROVAL_RESPONSE" && event.sessionId) {
+    answered(keyOf(event.sessionId, callId), {
+      decision: String(event.data.decision), actor: event.actor, at: event.at,
+      feedback: event.data.feedback ? String(event.data.feedback) : undefined, mine: false,
+    });
+  } else if (event.type === "SESSION_CHANGED" && event.sessionId && state.sessions.has(event.sessionId)) {
+    wanted.delete(event.sessionId);
+    wantSession(event.sessionId, true);
+  }
+  for (const listener of listeners) listener(event);
+}
+
+async function readAsked(): Promise<void> {
+  const now = asked;
+  asked = [];
+  asking = false;
+  try {
+    if (now.length > BURST) {
+      replace((await get("/api/approvals/pending")).pendingApprovals);
+    } else {
+      const came: Item[] = [];
+      await Promise.all(now.map(async ({ session, call }) => {
+        try {
+          const p: Pending = await get(`/api/sessions/${encodeURIComponent(session)}/approvals/${encodeURIComponent(call)}`);
+          const known = state.items.get(keyOf(session, call));
+          const item = merged(known, p);
+          state.items.set(item.key, item);
+          if (!known) came.push(item);
+          wantSession(session);
+        } catch (error) {
+          if (!(error instanceof Refused && error.status === 404)) throw error; // answered already
+        }
+      }));
+      announce(came);
+    }
+    changed();
+  } catch { reconnect(); }
+}
+
+/* It has an answer: it leaves the list; when it is on screen it says who and what. */
+export function answered(key: string, closed: Closed): void {
+  const item = state.items.get(key);
+  if (!item || item.closed || (item.busy && !closed.mine)) return;
+  state.picked.delete(key);
+  if (state.open === key) state.items.set(key, { ...item, closed, busy: false });
+  else state.items.delete(key);
+  changed();
+}
+
+async function learnEnd(item: Item): Promise<void> {
+  try {
+    const call = await get(`/api/tool-calls/${encodeURIComponent(item.p.toolCallId)}?session=${encodeURIComponent(item.p.sessionId)}`);
+    if (call.status === "awaiting") return;
+    const by = call.decidedBy ?? {};
+    answered(item.key, { decision: call.decision ?? call.status, actor: by.actor ?? by.kind ?? "someone", at: call.decidedAt ?? "",
+      feedback: call.feedback, mine: false });
+  } catch { /* the next connection shows it */ }
+}
+
+/* ---- sessions, as they are needed ---- */
+
+const wanted = new Set<string>();
+export function wantSession(id: string, again = false): void {
+  if (wanted.has(id) || (state.sessions.has(id) && !again)) return;
+  wanted.add(id);
+  void get(`/api/sessions/${encodeURIComponent(id)}`).then((session) => {
+    state.sessions.set(id, session);
+    changed();
+  }, () => wanted.delete(id));
+}
+
+addEventListener("online", reconnect);
+addEventListener("offline", () => { if (state.connection === "live") { lost("this device is offline"); current?.abort(); } });

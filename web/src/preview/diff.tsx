@@ -1,0 +1,193 @@
+/* A difference on the screen: unified or side by side, folded, coloured, marked; complete, however long. */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { setPrefs, useStore } from "../store";
+import { put, Shown } from "../text";
+import type { Json, Preview } from "../types";
+import { colour, familyOf, type Token } from "./colour";
+import { compare, fold, pair, readUnified, type Line, type Row } from "./difference";
+
+const CHUNK = 120; // rows that are made together, when they come near the window
+
+export interface FileDiff { path: string; lines: Line[]; state: string; cut: boolean; note: string }
+
+const str = (value: Json | undefined): string => typeof value === "string" ? value : "";
+
+/* The server's preview of a file, or what the input itself says. */
+export function fileOf(preview: Preview): FileDiff {
+  const path = preview.file_path ?? preview.path ?? "";
+  const before = preview.original_content ?? preview.before, after = preview.new_content ?? preview.after;
+  const unified = preview.unified ?? preview.diff_lines ?? preview.diff?.split("\n");
+  const lines = unified ? readUnified(unified, (preview.marks ?? []).map((mark) => mark.map(Number)))
+    : before !== undefined && after !== undefined ? compare(before, after) : [];
+  const fresh = preview.is_new_file ?? preview.created ?? preview.new;
+  const state = fresh ? "new file" : preview.deleted ? "deleted" : preview.binary ? "binary" : "";
+  return { path, lines, state, cut: preview.cut === true, note: preview.note ?? preview.error ?? "" };
+}
+
+/* Edit and Write without a server's preview: the texts of the call, without the file around them. */
+export function fileOfInput(name: string, input: { [key: string]: Json }): FileDiff[] | null {
+  const path = str(input.file_path);
+  const one = (before: string, after: string, note: string): FileDiff => ({ path, lines: compare(before, after), state: "", cut: false, note });
+  if (name === "Write" && path && typeof input.content === "string")
+    return [one("", input.content, "The whole new content; what is there now is not shown.")];
+  if (name === "Edit" && path && typeof input.new_string === "string")
+    return [one(str(input.old_string), input.new_string, input.replace_all === true
+      ? "Every occurrence of this text is replaced; line numbers are those of the text." : "Line numbers are those of the text, not of the file.")];
+  if (name === "MultiEdit" && path && Array.isArray(input.edits))
+    return input.edits.map((edit, i) => one(str((edit as { [key: string]: Json }).old_string), str((edit as { [key: string]: Json }).new_string),
+      `Change ${i + 1} of ${(input.edits as Json[]).length}.`));
+  return null;
+}
+
+export function Diff({ file, split }: { file: FileDiff; split: boolean }) {
+  const { prefs } = useStore();
+  const [opened, setOpened] = useState<Set<number>>(() => new Set());
+  const [whole, setWhole] = useState(false);
+  useEffect(() => { setOpened(new Set()); setWhole(false); }, [file]);
+  useEffect(() => {
+    const toggle = () => setWhole((is) => !is);
+    addEventListener("nod-fold", toggle);
+    return () => removeEventListener("nod-fold", toggle);
+  }, []);
+  const rows = useMemo((): Row[] => whole ? file.lines : fold(file.lines, opened), [file, opened, whole]);
+  const onlyNew = !file.lines.some((line) => line.kind === "-" || line.kind === " ");
+  const both = split && !onlyNew;
+  const cells = useMemo(() => both ? pair(rows) : null, [rows, both]);
+  const family = familyOf(file.path);
+  const added = file.lines.filter((l) => l.kind === "+").length, removed = file.lines.filter((l) => l.kind === "-").length;
+  const total = cells?.length ?? rows.length;
+  const open = (from: number) => setOpened((set) => new Set(set).add(from));
+  return (
+    <section class="diff" aria-label={`Difference of ${file.path}: ${added} lines added, ${removed} removed`}>
+      <header>
+        <span class="path mono"><Shown text={file.path} line /></span>
+        {file.state && <span class="tag">{file.state}</span>}
+        <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
+      </header>
+      {file.note && <p class="note"><Shown text={file.note} line /></p>}
+      <div class={`code ${both ? "split" : "unified"} ${prefs.wrap || both ? "wrap" : ""}`} tabIndex={0} role="group" aria-label="Lines">
+        {Array.from({ length: Math.ceil(total / CHUNK) }, (_, i) => (
+          <Chunk key={i} rows={cells ? null : rows} cells={cells} from={i * CHUNK} to={Math.min(total, (i + 1) * CHUNK)} family={family} open={open} />
+        ))}
+      </div>
+      {file.cut && <p class="note warn">The difference is longer than what is shown. It can be allowed once, not for always.</p>}
+    </section>
+  );
+}
+
+interface ChunkOf {
+  rows: Row[] | null; cells: [Row | null, Row | null][] | null; from: number; to: number; family: string; open: (from: number) => void;
+}
+
+/* Built by hand when it comes near the window: tens of thousands of lines cost nothing until they are looked at. */
+function Chunk({ rows, cells, from, to, family, open }: ChunkOf) {
+  const box = useRef<HTMLDivElement>(null);
+  const [near, setNear] = useState(from === 0);
+  useEffect(() => {
+    if (near || !box.current) return;
+    const watch = new IntersectionObserver((seen) => { if (seen.some((s) => s.isIntersecting)) setNear(true); },
+      { root: box.current.closest(".scroll"), rootMargin: "1500px" });
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, [near]);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    element.style.height = near ? "" : `${(to - from) * 20}px`;
+    if (!near) return;
+    const made = document.createDocumentFragment();
+    for (let i = from; i < to; i++) made.append(cells ? pairRow(cells[i], family, open) : row(rows![i], family, open));
+    element.replaceChildren(made);
+  }, [near, rows, cells, from, to, family]);
+  return <div class="chunk" ref={box} />;
+}
+
+function cell(className: string, text: string | number | undefined): HTMLElement {
+  const element = document.createElement("span");
+  element.className = className;
+  element.textContent = text === undefined ? "" : String(text);
+  return element;
+}
+
+const CLASS: Record<string, string> = { "+": "add", "-": "del", " ": "same", "@": "hunk", "~": "hunk", fold: "fold" };
+
+function foldRow(from: number, to: number, open: (from: number) => void): HTMLElement {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "row fold";
+  button.textContent = `⋯ ${to - from} unchanged lines`;
+  button.onclick = () => open(from);
+  return button;
+}
+
+function code(line: Line, family: string): HTMLElement {
+  const text = document.createElement("span");
+  text.className = "text";
+  for (const [piece, kind, marked] of marked_(colour(line.text, family), line.marks)) {
+    const name = (kind ? `t-${kind}` : "") + (marked ? " mark" : "");
+    put(text, piece, name.trim() || undefined);
+  }
+  return text;
+}
+
+/* Tokens cut where marks begin and end. */
+function marked_(tokens: Token[], marks: [number, number][] | undefined): [string, string, boolean][] {
+  if (!marks?.length) return tokens.map(([text, kind]) => [text, kind, false]);
+  const out: [string, string, boolean][] = [];
+  let at = 0;
+  for (const [text, kind] of tokens) {
+    let i = 0;
+    while (i < text.length) {
+      const here = at + i;
+      const inside = marks.find(([from, to]) => here >= from && here < to);
+      const next = inside ? inside[1] : Math.min(at + text.length, ...marks.filter(([from]) => from > here).map(([from]) => from));
+      const end = Math.min(text.length, next - at);
+      out.push([text.slice(i, end), kind, !!inside]);
+      i = end;
+    }
+    at += text.length;
+  }
+  return out;
+}
+
+function row(line: Row, family: string, open: (from: number) => void): HTMLElement {
+  if (line.kind === "fold") return foldRow(line.from, line.to, open);
+  const element = document.createElement("div");
+  element.className = `row ${CLASS[line.kind]}`;
+  if (line.kind === "@" || line.kind === "~") {
+    element.textContent = line.kind === "@" ? `⋯ line ${line.new}${line.text ? "  " + line.text : ""}` : line.text;
+    return element;
+  }
+  element.append(cell("n", line.old), cell("n", line.new), cell("sign", line.kind), code(line, family));
+  return element;
+}
+
+function side(line: Row | null, family: string, old: boolean): HTMLElement[] {
+  if (!line || line.kind === "fold") return [cell("n", ""), cell("sign", ""), cell("text none", "")];
+  const own = line.kind === " " ? "same" : CLASS[line.kind];
+  const parts = [cell(`n ${own}`, old ? line.old : line.new), cell(`sign ${own}`, line.kind), code(line, family)];
+  parts[2].classList.add(own);
+  return parts;
+}
+
+function pairRow([a, b]: [Row | null, Row | null], family: string, open: (from: number) => void): HTMLElement {
+  const only = a ?? b!;
+  if (only.kind === "fold" || only.kind === "@" || only.kind === "~") return row(only, family, open);
+  const element = document.createElement("div");
+  element.className = "row two";
+  element.append(...side(a, family, true), ...side(b, family, false));
+  return element;
+}
+
+export function DiffTools({ split }: { split: boolean }) {
+  const { prefs } = useStore();
+  return (
+    <div class="tools" role="toolbar" aria-label="How differences are shown">
+      <button type="button" aria-pressed={split} onClick={() => setPrefs({ split: split ? "unified" : "split" })} title="d">
+        {split ? "Side by side" : "Unified"}
+      </button>
+      <button type="button" onClick={() => dispatchEvent(new Event("nod-fold"))} title="z">Fold</button>
+      <button type="button" aria-pressed={prefs.wrap} onClick={() => setPrefs({ wrap: !prefs.wrap })} title="w">Wrap</button>
+    </div>
+  );
+}

@@ -1,0 +1,60 @@
+/* The thing itself: what would happen. */
+import { useMemo } from "preact/hooks";
+import { useStore } from "../store";
+import { Shown } from "../text";
+import type { Json, Pending, Preview as PreviewOf } from "../types";
+import { Command } from "./command";
+import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
+import { longest, Tree, TREE_FOLDS } from "./tree";
+
+function filesOf(p: Pending): FileDiff[] | null {
+  const preview = p.preview;
+  if (preview.type === "diff") {
+    const file = fileOf(preview);
+    return [file.path ? file : { ...file, path: String(p.toolCall.input.file_path ?? "") }];
+  }
+  if (preview.type === "multi_diff") {
+    const many: PreviewOf[] = preview.files ?? preview.diffs ?? preview.edits ?? [];
+    return (many.length ? many : [preview]).map((one) => fileOf({ file_path: preview.file_path ?? preview.path, ...one }));
+  }
+  return preview.type === "generic" ? fileOfInput(p.toolCall.name, p.toolCall.input) : null;
+}
+
+/* Whether everything is on the page without a further click. */
+export function shownWhole(p: Pending): boolean {
+  const files = filesOf(p);
+  if (files) return !files.some((file) => file.cut);
+  return p.preview.type === "command" || longest(p.toolCall.input) <= TREE_FOLDS;
+}
+
+const AGENT_WORDS = ["description", "justification", "explanation", "reason"];
+
+export function agentWords(p: Pending): string {
+  for (const key of AGENT_WORDS) {
+    const said = p.toolCall.input[key];
+    if (typeof said === "string" && said) return said;
+  }
+  return "";
+}
+
+export function Preview({ p, wide }: { p: Pending; wide: boolean }) {
+  const { prefs } = useStore();
+  const files = useMemo(() => filesOf(p), [p]);
+  const command = p.preview.command ?? (typeof p.toolCall.input.command === "string" && p.preview.type === "command" ? p.toolCall.input.command : "");
+  const split = prefs.split === "auto" ? wide : prefs.split === "split";
+  if (files)
+    return <>
+      <DiffTools split={split} />
+      {files.map((file) => <Diff key={file.path} file={file} split={split} />)}
+      {files.every((file) => !file.lines.length && !file.note) && <Tree value={p.toolCall.input} />}
+    </>;
+  if (command) {
+    const rest = Object.entries(p.toolCall.input).filter(([key]) => key !== "command" && !AGENT_WORDS.includes(key));
+    return <>
+      <Command preview={p.preview} command={command} />
+      {rest.length > 0 && <Tree value={Object.fromEntries(rest) as { [key: string]: Json }} label="Further input" />}
+    </>;
+  }
+  return <section class="generic" aria-label="Input"><p class="dim small">Input of <span class="mono"><Shown text={p.toolCall.name} line /></span></p>
+    <Tree value={p.toolCall.input} label="Input" /></section>;
+}

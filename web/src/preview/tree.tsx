@@ -1,0 +1,40 @@
+/* Any input as a readable tree: every key, every value, nothing cut. */
+import { useState } from "preact/hooks";
+import { RawNumber, type Json } from "../types";
+import { Shown, byteLength, bytes } from "../text";
+
+const LONG = 4000;
+
+function Text({ text }: { text: string }) {
+  const [all, setAll] = useState(text.length <= LONG);
+  const plain = !text.includes("\n") && text.length < 200;
+  if (plain) return <span class="mono value"><Shown text={text} /></span>;
+  return (
+    <>
+      <pre class="mono value block"><Shown text={all ? text : text.slice(0, LONG)} /></pre>
+      {!all && <button type="button" class="quiet more-text" onClick={() => setAll(true)}>
+        Show the rest ({bytes(byteLength(text))} in all)</button>}
+    </>
+  );
+}
+
+export function Tree({ value, label }: { value: Json; label?: string }) {
+  if (value instanceof RawNumber || value === null || typeof value === "number" || typeof value === "boolean")
+    return <span class="mono value t-n">{String(value)}</span>;
+  if (typeof value === "string") return <Text text={value} />;
+  const entries: [string, Json][] = Array.isArray(value) ? value.map((v, i) => [String(i + 1), v]) : Object.entries(value);
+  if (!entries.length) return <span class="dim">{Array.isArray(value) ? "an empty list" : "nothing"}</span>;
+  return (
+    <dl class="tree" aria-label={label}>
+      {entries.map(([key, v]) => <div><dt class="mono"><Shown text={key} line /></dt><dd><Tree value={v} /></dd></div>)}
+    </dl>
+  );
+}
+
+/* Whether a tree holds something that is folded away at first. */
+export function longest(value: Json): number {
+  if (typeof value === "string") return value.length;
+  if (value === null || typeof value !== "object" || value instanceof RawNumber) return 0;
+  return Math.max(0, ...Object.values(value).map((v) => longest(v as Json)));
+}
+export const TREE_FOLDS = LONG;

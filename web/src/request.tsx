@@ -1,0 +1,253 @@
+/* One request, top to bottom: what, who and why, the thing itself, warnings, the agent's own words; the answers at
+ * its foot. */
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { print } from "./api";
+import { answer, isArmed, neighbour, show, shownOrder, useArmed, type Extra } from "./answers";
+import { Always } from "./always";
+import { agentWords, Preview, shownWhole } from "./preview/preview";
+import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
+import { ago, clock, left, Shown, shortPath } from "./text";
+import type { Pending } from "./types";
+import { DECISIONS, sentence, warnings } from "./words";
+
+export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
+
+export function Copy({ text, short }: { text: string; short?: string }) {
+  return <button type="button" class="copy mono" title={`Copy ${text}`} onClick={() => {
+    void navigator.clipboard?.writeText(text).then(() => toast("Copied"), () => toast("The browser does not let this page copy"));
+  }}><Shown text={short ?? text} line /></button>;
+}
+
+function Ages({ p }: { p: Pending }) {
+  const now = useNow();
+  const soon = p.deadline !== null && Date.parse(p.deadline) - now < 60000;
+  return <>
+    <span class="chip" title={clock(p.requestedAt)}><b>{ago(p.requestedAt, now)}</b> ago</span>
+    {p.deadline && <span class={`chip ${soon ? "bad" : ""}`} title={clock(p.deadline)}>{left(p.deadline, now)}</span>}
+  </>;
+}
+
+export function Chips({ item }: { item: Item }) {
+  const { sessions } = useStore();
+  const { p } = item;
+  const session = sessions.get(p.sessionId);
+  const thread = session?.threads.find((one) => one.id === p.threadId);
+  const parent = thread?.parentId ? session?.threads.find((one) => one.id === thread.parentId) : undefined;
+  const cwd = p.preview.cwd ?? session?.cwd;
+  return (
+    <div class="chips">
+      <span class="chip" title={p.agent}><Shown text={p.agent ?? "an agent"} line /></span>
+      {thread?.parentId && <span class="chip">sub-agent <b><Shown text={thread.title ?? thread.id.split(".").pop()!} line /></b> of <Shown text={parent?.title || "the main thread"} line /></span>}
+      <a class="chip" href={`#/session/${encodeURIComponent(p.sessionId)}`} title={p.sessionId}><Shown text={session?.title || "session"} line /></a>
+      {cwd && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      <Ages p={p} />
+      <Copy text={p.toolCallId} short={p.toolCallId.length > 14 ? `${p.toolCallId.slice(0, 6)}…${p.toolCallId.slice(-5)}` : p.toolCallId} />
+    </div>
+  );
+}
+
+export function Why({ p }: { p: Pending }) {
+  const { why, rule, source } = p.reason;
+  return <p class="why"><b>Asked because</b> <Shown text={why ?? "no rule answers it"} line />
+    {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>;
+}
+
+export function Heading({ p, level = 1 }: { p: Pending; level?: 1 | 2 }) {
+  const said = sentence(p);
+  const Tag = level === 1 ? "h1" : "h2";
+  return <Tag tabIndex={-1}>{said.verb} {said.object && <span class="mono object"><Shown text={said.object} line /></span>} <Shown text={said.tail} line /></Tag>;
+}
+
+export function Warnings({ p }: { p: Pending }) {
+  const found = warnings(p);
+  if (!found.length) return null;
+  return <ul class="warnings" aria-label="Warnings">
+    {found.map((warning) => <li class={warning.grave ? "grave" : ""}><span aria-hidden="true">{warning.grave ? "⚠" : "•"}</span> <Shown text={warning.words} line /></li>)}
+  </ul>;
+}
+
+function AgentWords({ p }: { p: Pending }) {
+  const said = agentWords(p);
+  if (!said) return null;
+  return <aside class="agent-words" aria-label="The agent's own words"><b>The agent says</b> <Shown text={said} /></aside>;
+}
+
+/* ---- states ---- */
+
+function ClosedBanner({ item }: { item: Item }) {
+  const closed = item.closed!;
+  const good = closed.decision.startsWith("allow");
+  return (
+    <div class={`banner ${good ? "good" : "bad"}`} role="status">
+      <span aria-hidden="true">{good ? "✓" : "✕"}</span>
+      <span>{closed.decision === "timeout" || closed.decision === "cancelled" ? <>It was <b>{DECISIONS[closed.decision]}</b></>
+        : <><b><Shown text={closed.actor} line /></b> answered first: <b>{DECISIONS[closed.decision] ?? closed.decision}</b></>}
+        {closed.at && <> at {clock(closed.at)}</>}
+        {closed.feedback && <>: “<Shown text={closed.feedback} line />”</>}</span>
+    </div>
+  );
+}
+
+/* ---- the answers ---- */
+
+function DenyPanel({ item, close, decision }: { item: Item; close: () => void; decision: "deny" | "abort" }) {
+  const [words, setWords] = useState("");
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return (
+    <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: words.trim() || undefined }).then(close); }}>
+      <label for="deny-words">{decision === "deny" ? "Deny, and tell the agent" : "Abort the run; tell the agent why"}</label>
+      <div class="line">
+        <input id="deny-words" ref={field} value={words} onInput={(event) => setWords(event.currentTarget.value)} autocomplete="off"
+          placeholder={decision === "deny" ? "why not, or what to do instead (may be empty)" : "may be empty"} maxLength={16000} />
+        <button type="submit" class="danger">{decision === "deny" ? "Deny" : "Abort the run"}</button>
+        <button type="button" class="quiet" onClick={close}>Cancel</button>
+      </div>
+    </form>
+  );
+}
+
+function EditPanel({ item, close, armed }: { item: Item; close: () => void; armed: boolean }) {
+  const command = typeof item.p.toolCall.input.command === "string" && item.p.preview.type === "command";
+  const [asJson, setAsJson] = useState(!command);
+  const [text, setText] = useState(command ? String(item.p.toolCall.input.command) : print(item.p.toolCall.input));
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), [asJson]);
+  let wrong = "";
+  if (asJson) try {
+    const value = JSON.parse(text);
+    if (value === null || typeof value !== "object" || Array.isArray(value)) wrong = "The input must be an object.";
+  } catch (error) { wrong = `Not JSON: ${error instanceof Error ? error.message : ""}`; }
+  const input = () => asJson ? text : print({ ...item.p.toolCall.input, command: text });
+  return (
+    <form class="panel" onSubmit={(event) => { event.preventDefault(); if (!wrong && armed) void answer(item, "allow_once", { updatedInput: input() }).then(close); }}>
+      <label for="edit-input">{asJson ? "The input, as it shall run" : "The command, as it shall run"}</label>
+      <textarea id="edit-input" ref={field} class="mono" rows={Math.min(14, Math.max(3, text.split("\n").length + 1))} value={text}
+        onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} aria-invalid={wrong !== ""} aria-describedby="edit-wrong" />
+      <p id="edit-wrong" class="bad small" role="alert">{wrong}</p>
+      <div class="line end">
+        {command && <button type="button" class="quiet" onClick={() => { setText(asJson ? String(item.p.toolCall.input.command) : print({ ...item.p.toolCall.input, command: text })); setAsJson(!asJson); }}>
+          {asJson ? "Command only" : "Whole input"}</button>}
+        <span class="grow" />
+        <button type="button" class="quiet" onClick={close}>Cancel</button>
+        <button type="submit" class="primary" disabled={wrong !== "" || !armed}>Allow as edited</button>
+      </div>
+    </form>
+  );
+}
+
+export function AnswerBar({ item, panel, setPanel, seenAll }: { item: Item; panel: Panel; setPanel: (panel: Panel) => void; seenAll: boolean }) {
+  const { connection, search } = useStore();
+  const armed = useArmed([item], search);
+  const live = connection === "live" && !item.closed && !item.busy;
+  const ready = live && armed;
+  const close = () => setPanel("");
+  const say = (decision: string, extra?: Extra) => { if (ready && isArmed([item])) void answer(item, decision, extra); };
+  if (!canAnswer()) return <footer class="answers"><p class="dim">This device may look, not answer.</p></footer>;
+  if (item.closed) {
+    const next = neighbour(item.key, 1);
+    return <footer class="answers"><span class="grow" /><button type="button" class="primary" onClick={() => show(next)}>{next ? "Next request" : "Back to the inbox"}</button></footer>;
+  }
+  const always = offers("/api/policy");
+  return (
+    <footer class={`answers ${armed ? "armed" : "arming"}`} aria-label="Answers">
+      {panel === "deny" && <DenyPanel item={item} close={close} decision="deny" />}
+      {panel === "abort" && <DenyPanel item={item} close={close} decision="abort" />}
+      {panel === "edit" && <EditPanel item={item} close={close} armed={armed} />}
+      {panel === "always" && <Always item={item} close={close} armed={armed} seenAll={seenAll} />}
+      <div class={`buttons ${panel === "more" ? "more" : ""}`}>
+        <button type="button" class="danger deny" disabled={!live} onClick={() => setPanel(panel === "deny" ? "" : "deny")} aria-keyshortcuts="n">Deny…<kbd>n</kbd></button>
+        <button type="button" class="abort wide" disabled={!live} onClick={() => setPanel("abort")} aria-keyshortcuts="x">Abort…<kbd>x</kbd></button>
+        <span class="grow wide" />
+        <button type="button" class="wide" disabled={!live} onClick={() => setPanel(panel === "edit" ? "" : "edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
+        {always && <button type="button" class="wide" disabled={!live} onClick={() => setPanel(panel === "always" ? "" : "always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
+        <button type="button" class="wide" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>
+        <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={() => setPanel(panel === "more" ? "" : "more")}>More</button>
+        <button type="button" class="primary allow" disabled={!ready} onClick={() => say("allow_once")} aria-keyshortcuts="y">
+          {item.busy ? "Sending…" : "Allow once"}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>
+      </div>
+    </footer>
+  );
+}
+
+/* ---- the whole ---- */
+
+function useSwipe(box: { current: HTMLElement | null }, key: string): void {
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    let x = 0, y = 0, from: EventTarget | null = null;
+    const start = (event: TouchEvent) => { x = event.touches[0].clientX; y = event.touches[0].clientY; from = event.target; };
+    const end = (event: TouchEvent) => {
+      const dx = event.changedTouches[0].clientX - x, dy = event.changedTouches[0].clientY - y;
+      if (Math.abs(dx) < 70 || Math.abs(dy) > 50) return;
+      // Where code scrolls sideways, a swipe scrolls it.
+      const code = from instanceof Element ? from.closest(".code, pre") : null;
+      if (code && code.scrollWidth > code.clientWidth + 2) return;
+      const order = shownOrder(), at = order.findIndex((item) => item.key === key);
+      const next = order[at + (dx < 0 ? 1 : -1)];
+      if (next) show(next.key);
+    };
+    element.addEventListener("touchstart", start, { passive: true });
+    element.addEventListener("touchend", end, { passive: true });
+    return () => { element.removeEventListener("touchstart", start); element.removeEventListener("touchend", end); };
+  }, [key]);
+}
+
+/* True once the end has been in the window, nothing being folded away before it. */
+function useSeenAll(item: Item, box: { current: HTMLElement | null }): boolean {
+  const [seen, setSeen] = useState("");
+  const stamp = item.key + item.p.digest;
+  useEffect(() => {
+    const end = box.current?.querySelector(".the-end");
+    if (!end || !box.current) return;
+    const look = new IntersectionObserver((entries) => {
+      if (entries.some((entry) => entry.isIntersecting) && !box.current?.querySelector(".more-text")) setSeen(stamp);
+    }, { root: box.current });
+    look.observe(end);
+    return () => look.disconnect();
+  }, [stamp]);
+  return seen === stamp && shownWhole(item.p);
+}
+
+export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; setPanel: (panel: Panel) => void }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [wide, setWide] = useState(true);
+  const { connection } = useStore();
+  const seenAll = useSeenAll(item, box);
+  const order = shownOrder();
+  const at = order.findIndex((one) => one.key === item.key);
+  useSwipe(box, item.key);
+  useLayoutEffect(() => {
+    if (!box.current) return;
+    box.current.scrollTop = 0;
+    const watch = new ResizeObserver(([entry]) => setWide(entry.contentRect.width >= 900));
+    watch.observe(box.current);
+    return () => watch.disconnect();
+  }, [item.key]);
+  const step = (by: number) => { const next = order[at + by]; if (next) show(next.key); };
+  return (
+    <article class="request" aria-label="Request">
+      <div class="place">
+        <button type="button" class="quiet back" onClick={() => show(null)}>‹ Inbox</button>
+        <span class="grow" />
+        <button type="button" class="quiet" aria-label="Previous request" disabled={at <= 0} onClick={() => step(-1)}>‹</button>
+        <span class="count" aria-live="polite">{at >= 0 ? `${at + 1} of ${order.length}` : `${order.length} waiting`}</span>
+        <button type="button" class="quiet" aria-label="Next request" disabled={at < 0 || at >= order.length - 1} onClick={() => step(1)}>›</button>
+      </div>
+      <div class="scroll" ref={box}>
+        {item.closed && <ClosedBanner item={item} />}
+        {item.changed && !item.closed && <div class="banner warn" role="alert"><span aria-hidden="true">↻</span><span>This request <b>changed</b> since you saw it. Look again before you answer.</span></div>}
+        {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected: it can be read, not answered.</span></div>}
+        <Heading p={item.p} />
+        <Chips item={item} />
+        <Warnings p={item.p} />
+        <Preview p={item.p} wide={wide} />
+        <AgentWords p={item.p} />
+        <Why p={item.p} />
+        <div class="the-end" />
+      </div>
+      <AnswerBar item={item} panel={panel} setPanel={setPanel} seenAll={seenAll} />
+    </article>
+  );
+}

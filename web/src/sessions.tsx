@@ -1,0 +1,247 @@
+/* Sessions: the list, and one of them from its first event to now. */
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { call, get, print } from "./api";
+import { onEvent, keyOf } from "./live";
+import { Markdown } from "./markdown";
+import { show } from "./answers";
+import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./store";
+import { ago, clock, Shown, shortPath } from "./text";
+import type { Json, NodEvent, Session } from "./types";
+import { DECISIONS, MODES, modeName } from "./words";
+
+/* ---- starting a run ---- */
+
+function StartRun({ done }: { done: (session: string) => void }) {
+  const [prompt, setPrompt] = useState(""), [cwd, setCwd] = useState(localStorage.getItem("nod.cwd") ?? "");
+  const [model, setModel] = useState(""), [mode, setMode] = useState("default"), [wrong, setWrong] = useState("");
+  const start = async () => {
+    try {
+      const made = await call("POST", "/api/agent-requests", { prompt, cwd, permissionMode: mode, ...(model ? { model } : {}) });
+      await call("POST", `/api/agent-requests/${encodeURIComponent(made.id)}/execute`, {});
+      localStorage.setItem("nod.cwd", cwd);
+      done(made.sessionId);
+    } catch (error) { setWrong(error instanceof Error ? error.message : ""); }
+  };
+  return (
+    <form class="card start" onSubmit={(event) => { event.preventDefault(); void start(); }}>
+      <label>What shall the agent do?<textarea rows={3} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} required /></label>
+      <div class="fields">
+        <label>Folder<input class="mono" value={cwd} onInput={(event) => setCwd(event.currentTarget.value)} placeholder="/absolute/path" required pattern="/.*" /></label>
+        <label>Model<input class="mono" value={model} onInput={(event) => setModel(event.currentTarget.value)} placeholder="as configured" /></label>
+        <label>Permission mode<select value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
+          {MODES.map(([id, name]) => <option value={id}>{name}</option>)}</select></label>
+        <button type="submit" class="primary">Start</button>
+      </div>
+      {wrong && <p class="bad" role="alert">{wrong}</p>}
+    </form>
+  );
+}
+
+export function Sessions() {
+  const { connection } = useStore();
+  const now = useNow();
+  const [list, setList] = useState<Session[] | null>(null);
+  const [next, setNext] = useState<number | null>(null);
+  const [find, setFind] = useState("");
+  const [wrong, setWrong] = useState("");
+  const load = (before?: number) => get(`/api/sessions?limit=100${before ? `&before=${before}` : ""}`).then((page) => {
+    for (const session of page.sessions) state.sessions.set(session.id, session);
+    setList((old) => before && old ? [...old, ...page.sessions] : page.sessions);
+    setNext(page.next ? Number(page.next) : null);
+  }, (error: Error) => setWrong(error.message));
+  useEffect(() => { if (connection === "live") void load(); }, [connection]);
+  useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED") void load(); }), []);
+  const shown = (list ?? []).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
+  return (
+    <main class="screen">
+      <header class="head"><h1>Sessions</h1><input type="search" aria-label="Search sessions" placeholder="Search" value={find} onInput={(event) => setFind(event.currentTarget.value)} /></header>
+      {offers("/api/agent-requests") && canAnswer() && <StartRun done={(id) => { location.hash = `#/session/${encodeURIComponent(id)}`; }} />}
+      {wrong && <p class="bad" role="alert">{wrong}</p>}
+      {list && !shown.length && <p class="dim none">{find ? "No session fits." : "No agent has asked for anything yet."}</p>}
+      <ul class="cards">
+        {shown.map((session) => {
+          const count = waiting().filter((item) => item.p.sessionId === session.id).length;
+          return <li><a class="card" href={`#/session/${encodeURIComponent(session.id)}`}>
+            <b><Shown text={session.title || "(no title)"} line /></b>{count > 0 && <span class="number">{count} waiting</span>}
+            <span class="dim mono"><Shown text={session.cwd || "no folder"} line /></span>
+            <span class="dim small">{modeName(session.permissionMode)} · {session.threads.length > 1 ? `${session.threads.length} threads · ` : ""}<span title={clock(session.createdAt)}>begun {ago(session.createdAt, now)} ago</span></span>
+          </a></li>;
+        })}
+      </ul>
+      {next !== null && <button type="button" onClick={() => void load(next)}>Older sessions</button>}
+    </main>
+  );
+}
+
+/* ---- one session ---- */
+
+interface CallOf { kind: "call"; id: string; thread: string; events: Map<string, NodEvent>; first: NodEvent }
+interface SayOf { kind: "say"; event: NodEvent }
+type Entry = CallOf | SayOf;
+
+const seqOf = (event: NodEvent): number => Number(event.seq);
+const OF_CALL = new Set(["TOOL_CALL", "TOOL_APPROVAL_REQUEST", "TOOL_APPROVAL_RESPONSE", "TOOL_STARTED", "TOOL_RESULT"]);
+
+function entries(events: NodEvent[]): Entry[] {
+  const out: Entry[] = [], calls = new Map<string, CallOf>();
+  for (const event of events) {
+    if (!OF_CALL.has(event.type)) { out.push({ kind: "say", event }); continue; }
+    const id = String(event.data.toolCallId ?? event.data.id ?? "");
+    let known = calls.get(id);
+    if (!known) {
+      known = { kind: "call", id, thread: event.threadId ?? "", events: new Map(), first: event };
+      calls.set(id, known);
+      out.push(known);
+    }
+    known.events.set(event.type, event);
+  }
+  return out;
+}
+
+function saidText(data: { [key: string]: Json }): string {
+  const content = data.text ?? data.content ?? data.message ?? data.prompt;
+  if (typeof content === "string") return content;
+  if (Array.isArray(content))
+    return content.map((part) => part && typeof part === "object" && !Array.isArray(part) && "text" in part ? String(part.text) : "").filter(Boolean).join("\n\n");
+  return "";
+}
+
+function Say({ event }: { event: NodEvent }) {
+  const text = saidText(event.data);
+  const small = (words: string) => <div class="entry small dim"><time title={event.at}>{clock(event.at)}</time> <Shown text={words} line /></div>;
+  switch (event.type) {
+    case "USER_MESSAGE": return <div class="entry said person"><b><Shown text={event.actor} line /></b><Markdown text={text} /></div>;
+    case "AGENT_MESSAGE": return <div class="entry said agent"><b>agent</b><Markdown text={text || print(event.data)} /></div>;
+    case "SESSION_CHANGED": {
+      const change = String(event.data.change ?? "");
+      const thread = event.data.thread as { [key: string]: Json } | undefined;
+      return small(change === "created" ? `${event.actor} began the session` : change === "thread"
+        ? `${event.actor} added the sub-agent ${String(thread?.title ?? thread?.id ?? "")}`
+        : `${event.actor} changed ${Object.keys(event.data).filter((k) => k !== "change").map((k) => `${k} to ${typeof event.data[k] === "string" ? event.data[k] : print(event.data[k])}`).join(", ")}`);
+    }
+    case "RUN_STATUS": return small(`run: ${String(event.data.status ?? "")} ${String(event.data.reason ?? event.data.error ?? "")}`);
+    case "COMPACTION": return small("the conversation was shortened for the model");
+    default: return small(`${event.type.toLowerCase().replace(/_/g, " ")}: ${text || print(event.data)}`);
+  }
+}
+
+function resultText(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  if (value === undefined) return "";
+  if (Array.isArray(value)) {
+    const texts = value.map((part) => part && typeof part === "object" && !Array.isArray(part) && "text" in part ? String(part.text) : null);
+    if (texts.every((text) => text !== null)) return texts.join("\n");
+  }
+  return print(value);
+}
+
+function Call({ entry, session }: { entry: CallOf; session: Session | undefined }) {
+  const called = entry.events.get("TOOL_CALL"), response = entry.events.get("TOOL_APPROVAL_RESPONSE"), result = entry.events.get("TOOL_RESULT");
+  const verdict = (called?.data.verdict ?? {}) as { [key: string]: Json };
+  const name = String(called?.data.name ?? "");
+  const input = (called?.data.input ?? {}) as { [key: string]: Json };
+  const waits = !response && entry.events.has("TOOL_APPROVAL_REQUEST");
+  const decision = response ? String(response.data.decision) : waits ? "" : verdict.effect === "deny" ? "deny" : "allow";
+  const good = decision.startsWith("allow");
+  const thread = session?.threads.find((one) => one.id === entry.thread);
+  const about = typeof input.command === "string" ? input.command : typeof input.file_path === "string" ? input.file_path : "";
+  const output = result ? resultText(result.data.content) : "";
+  const edited = response?.data.updatedInput;
+  return (
+    <div class={`entry call ${thread?.parentId ? "sub" : ""} ${waits ? "waits" : good ? "good" : "bad"}`}>
+      <div class="line">
+        <span class="mark" aria-hidden="true">{waits ? "?" : good ? "✓" : "✕"}</span><b>{name}</b>
+        {thread?.parentId && <span class="chip">sub-agent <Shown text={thread.title ?? ""} line /></span>}
+        <span class="mono about"><Shown text={about} line /></span>
+        <time class="dim small" title={entry.first.at}>{clock(entry.first.at)}</time>
+      </div>
+      <div class="small">
+        {waits ? <button type="button" onClick={() => { location.hash = "#/"; show(keyOf(entry.first.sessionId!, entry.id)); }}>Waits for an answer: look</button>
+          : response ? <>{DECISIONS[decision] ?? decision} by <b><Shown text={response.actor} line /></b>{response.data.feedback ? <>: “<Shown text={String(response.data.feedback)} line />”</> : null}{edited ? ", with an edited input" : ""}</>
+          : <span class="dim">{good ? "passed" : "refused"} by policy: <Shown text={String(verdict.rule || verdict.why || "")} line /></span>}
+      </div>
+      <details><summary>Input{result ? " and result" : ""}</summary>
+        <pre class="mono"><Shown text={print(edited ?? input)} /></pre>
+        {result && <pre class={`mono ${result.data.isError === true ? "bad" : ""}`}><Shown text={output || "(empty)"} /></pre>}
+      </details>
+    </div>
+  );
+}
+
+function Mode({ session }: { session: Session }) {
+  const [mode, setMode] = useState(session.permissionMode);
+  useEffect(() => setMode(session.permissionMode), [session.permissionMode]);
+  if (!canAnswer()) return <span class="chip">{modeName(mode)}</span>;
+  return <label class="mode">Permission mode<select value={mode} onChange={(event) => {
+    const wanted = event.currentTarget.value;
+    if (wanted === "bypassPermissions" && !confirm("Everything that no rule denies will run without asking. Switch?")) { event.currentTarget.value = mode; return; }
+    call("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { permissionMode: wanted }).then((changed_) => {
+      setMode(wanted);
+      state.sessions.set(session.id, changed_);
+      toast(`Mode: ${modeName(wanted)}`);
+    }, (error: Error) => toast(error.message, "bad"));
+  }}>{MODES.map(([id, name, words]) => <option value={id} title={words}>{name}</option>)}</select></label>;
+}
+
+const PAGE = 500;
+
+export function SessionView({ id }: { id: string }) {
+  const { sessions, connection } = useStore();
+  const [events] = useState(() => new Map<number, NodEvent>());
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  const [wrong, setWrong] = useState("");
+  const session = sessions.get(id);
+  useEffect(() => {
+    if (connection !== "live") return;
+    let stop = false;
+    const take = (event: NodEvent) => { if (event.sessionId === id) { events.set(seqOf(event), event); again(0); } };
+    const off = onEvent(take);
+    void (async () => {
+      try {
+        state.sessions.set(id, await get(`/api/sessions/${encodeURIComponent(id)}`));
+        for (let after = 0; !stop;) {
+          const page = await get(`/api/events?session=${encodeURIComponent(id)}&after=${after}&limit=${PAGE}`);
+          for (const event of page.events) events.set(seqOf(event), event);
+          again(0);
+          if (!page.events.length || Number(page.next) === after) break;
+          after = Number(page.next);
+        }
+      } catch (error) { setWrong(error instanceof Error ? error.message : ""); }
+    })();
+    return () => { stop = true; off(); };
+  }, [id, connection]);
+  const list = useMemo(() => entries([...events.values()].sort((a, b) => seqOf(a) - seqOf(b))), [events.size, events]);
+  const [shownCount, setShownCount] = useState(300);
+  const from = Math.max(0, list.length - shownCount);
+  const running = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS");
+  const run = running && ["running", "pending", "awaiting_approval"].includes(String(running.data.status)) ? String(running.data.requestId ?? running.data.id ?? "") : "";
+  return (
+    <main class="screen session">
+      <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
+      {session && <div class="chips"><span class="chip mono" title={session.cwd}><Shown text={shortPath(session.cwd || "no folder")} line /></span>
+        <span class="chip mono">{id}</span><Mode session={session} />
+        {run && offers("/api/agent-requests/{request}/cancel") && <button type="button" class="danger" onClick={() => void call("POST", `/api/agent-requests/${encodeURIComponent(run)}/cancel`, {}).catch((error: Error) => toast(error.message, "bad"))}>Cancel the run</button>}
+      </div>}
+      {wrong && <p class="bad" role="alert">{wrong}</p>}
+      {from > 0 && <button type="button" onClick={() => setShownCount(shownCount + 500)}>{from} earlier</button>}
+      <div class="timeline">{list.slice(from).map((entry) => entry.kind === "call"
+        ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}</div>
+      {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} />}
+    </main>
+  );
+}
+
+function Continue({ session }: { session: Session }) {
+  const [prompt, setPrompt] = useState("");
+  return (
+    <form class="continue" onSubmit={(event) => {
+      event.preventDefault();
+      void call("POST", "/api/agent-requests", { prompt, cwd: session.cwd, sessionId: session.id })
+        .then((made) => call("POST", `/api/agent-requests/${encodeURIComponent(made.id)}/execute`, {}))
+        .then(() => setPrompt(""), (error: Error) => toast(error.message, "bad"));
+    }}>
+      <input aria-label="Go on with another prompt" placeholder="Go on with another prompt" value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} />
+      <button type="submit" class="primary" disabled={!prompt.trim()}>Send</button>
+    </form>
+  );
+}

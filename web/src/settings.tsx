@@ -1,0 +1,83 @@
+/* This device, and the others. */
+import { useEffect, useState } from "preact/hooks";
+import { call, forgetKey, get } from "./api";
+import { stop } from "./live";
+import { setPrefs, toast, useNow, useStore, type Prefs } from "./store";
+import { ago, clock, Shown } from "./text";
+import { Copy } from "./request";
+import type { Device } from "./types";
+
+function Toggle({ name, words, on, change }: { name: string; words: string; on: boolean; change: (on: boolean) => void }) {
+  return <label class="setting"><input type="checkbox" checked={on} onChange={(event) => change(event.currentTarget.checked)} /><span><b>{name}</b><span class="dim">{words}</span></span></label>;
+}
+
+function Choice<T extends string>({ name, value, options, change }: { name: string; value: T; options: [T, string][]; change: (value: T) => void }) {
+  return <fieldset class="setting"><legend><b>{name}</b></legend><div class="segments">{options.map(([id, words]) => (
+    <label><input type="radio" name={name} checked={value === id} onChange={() => change(id)} /><span>{words}</span></label>))}</div></fieldset>;
+}
+
+async function wantNotify(on: boolean): Promise<void> {
+  if (on && typeof Notification !== "undefined" && Notification.permission !== "granted") {
+    const said = await Notification.requestPermission();
+    if (said !== "granted") { toast("The browser does not allow notifications for this page", "bad"); return; }
+  }
+  setPrefs({ notify: on });
+}
+
+function NewDevice() {
+  const [link, setLink] = useState<{ url: string; path: string; expiresAt: string } | null>(null);
+  const [name, setName] = useState(""), [role, setRole] = useState("approver");
+  const make = () => call("POST", "/api/logins", { role, ...(name ? { name } : {}) }).then(setLink, (error: Error) => toast(error.message, "bad"));
+  const url = link ? location.origin + link.path : "";
+  return (
+    <form class="card" onSubmit={(event) => { event.preventDefault(); void make(); }}>
+      <h2>Log in another device</h2>
+      <div class="fields"><label>Whose<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="name, shown beside decisions" maxLength={60} /></label>
+        <label>May<select value={role} onChange={(event) => setRole(event.currentTarget.value)}><option value="approver">answer</option><option value="viewer">look only</option><option value="admin">everything</option></select></label>
+        <button type="submit">Make a link</button></div>
+      {link && <p role="status">Good once, until {clock(link.expiresAt)}: <Copy text={url} /></p>}
+    </form>
+  );
+}
+
+function Devices() {
+  const { me } = useStore();
+  const now = useNow();
+  const [devices, setDevices] = useState<Device[] | null>(null);
+  const load = () => get("/api/tokens").then((answer) => setDevices(answer.tokens), () => setDevices(null));
+  useEffect(() => void load(), []);
+  if (!devices) return null;
+  const revoke = (device: Device) => {
+    if (!confirm(`Revoke ${device.name}? It is out at once.`)) return;
+    call("DELETE", `/api/tokens/${encodeURIComponent(device.id)}`).then(() => { toast("Revoked"); void load(); }, (error: Error) => toast(error.message, "bad"));
+  };
+  return (
+    <section class="card"><h2>Devices and tokens</h2><div class="table-box"><table>
+      <thead><tr><th>Name</th><th>Role</th><th>Made</th><th></th></tr></thead>
+      <tbody>{devices.filter((device) => !device.revokedAt).map((device) => <tr>
+        <td><Shown text={device.name} line />{device.id === me?.id && <b class="chip">this device</b>}</td><td>{device.role}</td>
+        <td class="nowrap" title={clock(device.createdAt)}>{ago(device.createdAt, now)} ago</td>
+        <td class="right">{device.id !== me?.id && <button type="button" class="danger small" onClick={() => revoke(device)}>Revoke</button>}</td></tr>)}</tbody>
+    </table></div></section>
+  );
+}
+
+export function Settings() {
+  const { prefs, me } = useStore();
+  const out = () => call("POST", "/api/logout", {}).catch(() => {}).then(() => { stop(); forgetKey(); location.hash = "#/"; location.reload(); });
+  return (
+    <main class="screen">
+      <header class="head"><h1>Settings</h1></header>
+      <section class="card"><h2>This device</h2>
+        <p><Shown text={me?.name ?? ""} line /> <span class="chip">{me?.role}</span></p>
+        <Choice<Prefs["theme"]> name="Theme" value={prefs.theme} options={[["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]]} change={(theme) => setPrefs({ theme })} />
+        <Choice<Prefs["split"]> name="Differences" value={prefs.split} options={[["auto", "By width"], ["split", "Side by side"], ["unified", "Unified"]]} change={(split) => setPrefs({ split })} />
+        <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
+        <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
+        <Toggle name="Sound" words="a short tone for each new request" on={prefs.sound} change={(sound) => setPrefs({ sound })} />
+        <div class="line"><button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
+      </section>
+      {me?.role === "admin" && <><NewDevice /><Devices /></>}
+    </main>
+  );
+}

@@ -1,0 +1,99 @@
+/* What the page knows, and who is told when it changes. One object, changed in one place each (live.ts,
+ * answers.ts, settings); components read it with useStore. */
+import { useEffect, useReducer } from "preact/hooks";
+import type { Closed, Pending, Session } from "./types";
+
+export interface Item {
+  key: string;           // session and call
+  p: Pending;
+  closed?: Closed;       // it was answered; kept only while it is on screen
+  changed?: boolean;     // its content is not what was shown before
+  busy?: boolean;        // our answer is under way
+  fresh?: boolean;       // came while the page was open, not looked at yet
+}
+
+export type Connection = "connecting" | "live" | "lost" | "login";
+
+export interface Prefs {
+  theme: "auto" | "light" | "dark"; split: "auto" | "split" | "unified"; wrap: boolean; notify: boolean; sound: boolean;
+}
+
+export const state = {
+  connection: "connecting" as Connection,
+  why: "",                                   // when lost, or when a login failed
+  lostAt: 0,
+  loaded: false,
+  me: null as null | { id: string; name: string; role: string },
+  paths: new Set<string>(),                  // of the API, from its own description
+  items: new Map<string, Item>(),            // in order of asking
+  open: null as string | null,               // key of the request on screen
+  picked: new Set<string>(),                 // for one answer to several
+  sessions: new Map<string, Session>(),
+  search: "",
+  route: location.hash,
+  toast: null as null | { words: string; tone: "good" | "bad" | "plain"; at: number },
+  prefs: readPrefs(),
+  help: false,
+  version: 0,
+};
+
+function readPrefs(): Prefs {
+  const otherwise: Prefs = { theme: "auto", split: "auto", wrap: matchMedia("(max-width: 719px)").matches, notify: false, sound: false };
+  try { return { ...otherwise, ...JSON.parse(localStorage.getItem("nod.prefs") ?? "{}") }; } catch { return otherwise; }
+}
+export function setPrefs(change: Partial<Prefs>): void {
+  state.prefs = { ...state.prefs, ...change };
+  localStorage.setItem("nod.prefs", JSON.stringify(state.prefs));
+  applyTheme();
+  changed();
+}
+export function applyTheme(): void {
+  if (state.prefs.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = state.prefs.theme;
+}
+
+const listeners = new Set<() => void>();
+let queued = false;
+
+/* Tells everyone, once for all changes of this turn. */
+export function changed(): void {
+  state.version++;
+  if (queued) return;
+  queued = true;
+  queueMicrotask(() => {
+    queued = false;
+    for (const listener of [...listeners]) listener();
+  });
+}
+
+export function useStore(): typeof state {
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const listener = () => again(0);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return state;
+}
+
+/* A clock for ages and deadlines: one timer for all who look. */
+export function useNow(): number {
+  const [, again] = useReducer((n: number) => n + 1, 0);
+  useEffect(() => {
+    const timer = setInterval(() => again(0), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return Date.now();
+}
+
+export const waiting = (): Item[] => [...state.items.values()].filter((item) => !item.closed);
+
+export function toast(words: string, tone: "good" | "bad" | "plain" = "plain"): void {
+  const at = Date.now();
+  state.toast = { words, tone, at };
+  changed();
+  setTimeout(() => { if (state.toast?.at === at) { state.toast = null; changed(); } }, 4000);
+}
+
+export const canAnswer = (): boolean => state.me !== null && (state.me.role === "admin" || state.me.role === "approver");
+export const offers = (path: string): boolean => state.paths.has(path);

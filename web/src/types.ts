@@ -1,0 +1,44 @@
+/* What the server says, as far as the page reads it. Fields may be added there at any time. */
+export type Json = null | boolean | string | number | RawNumber | Json[] | { [key: string]: Json };
+
+/* A number keeps the digits it came with: what is shown is what would run. */
+export class RawNumber {
+  constructor(readonly source: string) {}
+  toString(): string { return this.source; }
+}
+
+export interface Reason { source?: string; why?: string; rule?: string; layer?: string }
+export interface Part {
+  text?: string; command?: string; operator?: string; effect?: string; verdict?: string; rule?: string; why?: string;
+  redirections?: (string | { text?: string; effect?: string; path?: string })[];
+}
+export interface Preview {
+  type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
+  warnings?: (string | { text?: string; words?: string; level?: string })[];
+  input?: Json; files?: Preview[]; diffs?: Preview[]; edits?: Preview[];
+  unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
+  file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; binary?: boolean;
+  note?: string; error?: string; original_content?: string; new_content?: string; before?: string; after?: string;
+}
+export type Suggestion = string | { rule?: string; text?: string; words?: string; note?: string; breadth?: string };
+export interface Pending {
+  toolCallId: string; sessionId: string; threadId: string; toolCall: { id: string; name: string; input: { [key: string]: Json } };
+  agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
+  suggestions: Suggestion[]; digest: string;
+}
+export interface Thread { id: string; parentId: string | null; title?: string; createdAt: string }
+export interface Session {
+  id: string; threadId: string; title: string; cwd: string; permissionMode: string; createdAt: string; owner?: string;
+  approvalTimeoutSeconds?: number; toolPolicies?: { [tool: string]: string }; threads: Thread[];
+}
+export interface NodEvent {
+  seq: RawNumber | number; sessionId: string | null; threadId: string | null; type: string; at: string; actor: string;
+  data: { [key: string]: Json };
+}
+export interface Closed { decision: string; actor: string; at: string; feedback?: string; mine: boolean }
+export interface Device { id: string; name: string; role: string; sessionId: string | null; createdAt: string; revokedAt: string | null }
+export interface AuditRecord {
+  seq: number; at: string; sessionId: string; threadId: string; toolCallId: string; tool: string; about?: string; agent?: string;
+  outcome: string; decision?: string; by?: string; asked: boolean; actor?: string; rule?: string; source?: string; why?: string;
+  feedback?: string; edited: boolean; decidedAt?: string; answerMs?: number;
+}
