@@ -21,7 +21,7 @@ static void pending_read(struct read *read)
     json_key(&out, "pendingApprovals");
     json_open(&out, '[');
     for (size_t i = 0; i < read->open_count; i++)
-        gate_write_pending(&out, &read->arena, &read->open[i]);
+        gate_write_pending(x->gate, &out, &read->arena, &read->open[i]);
     json_close(&out, ']');
     json_member_u64(&out, "seq", *(const uint64_t *)x->state);
     json_close(&out, '}');
@@ -84,7 +84,7 @@ static void waiting_call_read(struct read *read)
         exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
     } else {
         open.deadline_ms = calls[0].deadline_ms;
-        gate_write_pending(&out, &read->arena, &open);
+        gate_write_pending(x->gate, &out, &read->arena, &open);
         exchange_answer(x, 200, &buf);
     }
     read_free(read);
@@ -158,16 +158,23 @@ static void decided(struct decide *decide)
     exchange_answer(x, 200, &buf);
 }
 
-static struct rc read_rules(const struct json *body, struct str *ret_rules, struct err *err)
+enum { RULES_PER_DECISION = 5 };
+
+static struct rc read_rules(struct exchange *x, struct str *ret_rules, struct err *err)
 {
-    const struct json *rules = json_get(body, "rules");
+    const struct json *rules = json_get(x->body, "rules");
     if (!rules || rules->type == JSON_NULL)
         return RC_OK;
     if (rules->type != JSON_ARRAY)
         return err_set(err, ERR_INVALID, "\"rules\" must be an array of strings");
-    for (const struct json *rule = rules->first; rule; rule = rule->next)
+    if (rules->count > RULES_PER_DECISION)
+        return err_set(err, ERR_INVALID, "\"rules\" has more than %d rules", RULES_PER_DECISION);
+    for (const struct json *rule = rules->first; rule; rule = rule->next) {
+        struct str canonical;
         if (rule->type != JSON_STRING)
             return err_set(err, ERR_INVALID, "\"rules\" must be an array of strings");
+        TRY(rule_check(x->arena, rule->text, &canonical, err));
+    }
     if (rules->count)
         *ret_rules = rules->raw;
     return RC_OK;
@@ -182,7 +189,7 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
     TRY(json_want_str(x->body, "mode", LIMIT_NAME_BYTES, &d->mode, err));
     TRY(json_want_str(x->body, "digest", LIMIT_NAME_BYTES, &d->digest, err));
     TRY(json_want_object(x->body, "updatedInput", &d->updated_input, err));
-    TRY(read_rules(x->body, &d->rules, err));
+    TRY(read_rules(x, &d->rules, err));
     d->decision = decision_parse(name);
     if (d->decision == DECISION_NONE || !decision_by_person(d->decision))
         return err_set(err, ERR_INVALID,
@@ -191,6 +198,9 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
         return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
     if (d->mode.p)
         d->mode = str_of(mode_name(mode));
+    bool wide = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;
+    if (!wide && !str_empty(d->rules))
+        return err_set(err, ERR_INVALID, "\"rules\" go with allow_session or allow_always");
     bool denies = d->decision == DECISION_DENY || d->decision == DECISION_ABORT;
     if (denies && d->updated_input)
         return err_set(err, ERR_INVALID, "\"updatedInput\" goes with an allow, not with %s",

@@ -69,6 +69,28 @@
       OPTION(0, "after", "SEQ", "only after this event")                                                   \
       OPTION(0, "last", "N", "only of the last so many events")                                            \
       OPTION('n', "limit", "N", "end after so many"))                                                      \
+    X(policy_list, "policy list", TALKS, "", "list rules by layer", "",                                    \
+      OPTION('s', "session", "ID", "with the project's and the session's own"))                            \
+    X(policy_add, "policy add", TALKS, "EFFECT RULE", "add a rule: allow, ask or deny",                    \
+      "For example: nod policy add allow 'Bash(npm test:*)'. Prints the rule's id.",                        \
+      OPTION('s', "session", "ID", "for this session only")                                                \
+      OPTION(0, "reason", "WORDS", "why")                                                                   \
+      OPTION(0, "uses", "N", "good for so many calls")                                                      \
+      OPTION(0, "for", "TIME", "good for so long")                                                          \
+      OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
+      OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
+    X(policy_remove, "policy remove", TALKS, "ID", "revoke a rule, at once", "",                           \
+      OPTION('s', "session", "ID", "a rule of this session"))                                              \
+    X(policy_explain, "policy explain", TALKS, "TOOL INPUT", "say which rule decides a call, and why",     \
+      "INPUT is the tool's input, a JSON object; - reads it from standard input.",                         \
+      OPTION('s', "session", "ID", "as a call of this session")                                            \
+      OPTION(0, "cwd", "DIR", "where it would run; else this folder")                                      \
+      OPTION(0, "mode", "MODE", "under this permission mode"))                                             \
+    X(policy_try, "policy try", TALKS, "RULE", "say what a rule would have done to the last calls", "",    \
+      OPTION(0, "on-history", NULL, "the calls that were asked for so far; the only kind there is"))        \
+    X(policy_trust, "policy trust", TALKS, "SESSION", "trust the policy file of a session's folder",       \
+      "Its rules are shown. It is trusted as it is now: one byte changed, and it only tightens again.",    \
+      OPTION(0, "forget", NULL, "trust it no longer"))                                                     \
     X(token_create, "token create", TALKS, "", "make a token", "Prints the token, which is shown only now.", \
       OPTION(0, "role", "ROLE", "admin, approver, agent or viewer")                                        \
       OPTION(0, "name", "NAME", "who it is for; decisions are recorded under it")                          \
@@ -89,6 +111,7 @@
       OPTION(0, "time", "TIME", "how long one turn of disk and gate may take (1s)")                        \
       OPTION(0, "calls", "N", "at most so many calls in one turn of gate (4000)")                          \
       OPTION(0, "connections", "N", "agents at once in gate (64)")                                         \
+      OPTION(0, "sessions", "N", "sessions they share; else each has its own")                             \
       OPTION(0, "repeat", "N", "turns of gate, rounds of streams (3)")                                     \
       OPTION(0, "rounds", "N", "calls of one, decisions of answer (200)")                                  \
       OPTION(0, "streams", "N", "readers (1000)")                                                          \

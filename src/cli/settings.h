@@ -62,6 +62,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "how much the server says on standard error", .choices = "error|warn|info|debug|trace")              \
     X(log_format, CHOICE, "log-format", "NOD_LOG_FORMAT", IN_FLAGS | IN_FILE, SERVES, "text", "FORMAT",    \
       "how it says it", .choices = "text|json")                                                            \
+    X(managed_policy, PATH, "managed-policy", "NOD_MANAGED_POLICY", IN_FLAGS | IN_FILE, SERVES,            \
+      "/etc/nod/policy.json", "FILE", "rules that nothing below can loosen; it must belong to root")        \
     X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
       "play a small scripted agent through the gate")                                                      \
     X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL,                                      \

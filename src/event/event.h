@@ -28,7 +28,8 @@
     X(11, COMPACTION, false)                 \
     X(12, RUN_STATUS, false)                 \
     X(13, SESSION_CHANGED, false)            \
-    X(14, TOKEN_CHANGED, false)
+    X(14, TOKEN_CHANGED, false)              \
+    X(15, RULE_CHANGED, false)
 
 enum event_kind {
     EVENT_NONE = 0,
@@ -42,7 +43,7 @@ struct event {
     uint64_t seq;         /* one order for the whole store, from 1, without gaps */
     enum event_kind kind;
     int64_t at_ms;
-    struct str session;   /* empty: the whole installation (tokens) */
+    struct str session;   /* empty: the whole installation (tokens, rules) */
     struct str thread;    /* empty: the session as such */
     struct str call;      /* empty unless the kind is of a call */
     struct str actor;     /* who did it, in words: a token's name, "policy", "nod" */

@@ -97,6 +97,41 @@ static void take_creation(struct session *session, const struct json *data, int6
     add_thread(session, (struct session_thread){.id = session->main_thread, .at_ms = at_ms});
 }
 
+static struct session_rule **find_rule(struct session *session, struct str id)
+{
+    struct session_rule **link = &session->rules;
+    while (*link && !str_eq((*link)->id, id))
+        link = &(*link)->next;
+    return link;
+}
+
+static void take_rules(struct session *session, const struct json *data, const struct event *event)
+{
+    const struct json *added = json_get(data, "rules");
+    const struct json *removed = json_get(data, "removedRules");
+    const struct json *used = json_get(data, "usedRules");
+    for (const struct json *r = added ? added->first : NULL; r; r = r->next) {
+        struct session_rule **link = find_rule(session, json_text(r, "id"));
+        if (*link)
+            continue;
+        *link = arena_new(&session->arena, struct session_rule);
+        (*link)->id = arena_str(&session->arena, json_text(r, "id"));
+        (*link)->json = arena_str(&session->arena, r->raw);
+        (*link)->author = arena_str(&session->arena, event->actor);
+        (*link)->at_ms = event->at_ms;
+    }
+    for (const struct json *id = removed ? removed->first : NULL; id; id = id->next) {
+        struct session_rule **link = find_rule(session, id->text);
+        if (*link)
+            *link = (*link)->next;
+    }
+    for (const struct json *id = used ? used->first : NULL; id; id = id->next) {
+        struct session_rule **link = find_rule(session, id->text);
+        if (*link)
+            (*link)->used++;
+    }
+}
+
 void session_apply(struct session *session, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -116,6 +151,7 @@ void session_apply(struct session *session, const struct event *event)
     take_text(session, data, "permissionMode", &session->mode);
     (void)json_i64(json_get(data, "approvalTimeoutSeconds"), &session->timeout_seconds);
     take_tools(session, data);
+    take_rules(session, data, event);
 }
 
 const struct session_thread *session_thread_find(const struct session *session, struct str thread)

@@ -3,7 +3,8 @@
  * Their data:
  *   {"change":"created","title","cwd","permissionMode","toolPolicies":{…},"approvalTimeoutSeconds","owner",
  *    "threadId"}
- *   {"change":"settings", any of the settings above; "toolPolicies" are merged, null takes one away}
+ *   {"change":"settings", any of the settings above; "toolPolicies" are merged, null takes one away;
+ *    "rules":[{"id","effect","rule",…}] are added, "removedRules":["id"] taken away, "usedRules":["id"] counted}
  *   {"change":"thread","thread":{"id","parentId","title"}}
  * A thread's id begins with its session's id and a dot, so that a thread alone names its session.
  */
@@ -26,6 +27,14 @@ struct session_tool {
     struct str effect; /* "allow", "deny", "ask" */
 };
 
+/* A rule of the session's own, as it was written; policy/ reads it. */
+struct session_rule {
+    struct str id, json, author;
+    int64_t at_ms;
+    uint64_t used;
+    struct session_rule *next;
+};
+
 struct session {
     struct arena arena;
     struct str id, title, cwd, mode, owner, main_thread;
@@ -34,6 +43,7 @@ struct session {
     struct session_tool *tools;
     size_t tool_count, tool_room;
     struct session_thread *threads; /* in order of creation */
+    struct session_rule *rules;     /* likewise */
     uint64_t changed_seq;           /* of the last event applied; 0: there is no such session */
 };
 

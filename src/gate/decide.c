@@ -37,7 +37,7 @@ static bool same_decision(const struct decide *d)
     const struct call *won = &d->call;
     return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
            str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) &&
-           json_same_tokens(won->rules, d->rules) && same_json(won->updated_input, d->updated_input);
+           (str_empty(d->rules) || json_same_tokens(won->rules, d->rules)) && same_json(won->updated_input, d->updated_input);
 }
 
 static void lost(struct read *read)
@@ -93,13 +93,37 @@ static struct str response_data(struct arena *arena, const struct decide *d, str
     return arena_str(arena, buf_str(&buf));
 }
 
+static void put_allow(struct json_out *out, struct str text, struct str layer)
+{
+    json_open(out, '{');
+    json_member(out, "id", str_of(id_new("rule").text));
+    json_member(out, "effect", STR("allow"));
+    json_member(out, "rule", text);
+    json_member(out, "layer", layer);
+    json_close(out, '}');
+}
+
+static void put_session_rules(struct json_out *out, struct str rules)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *list = NULL;
+    if (rc_bad(json_parse(&scratch, rules, &list, NULL)))
+        return;
+    json_key(out, "rules");
+    json_open(out, '[');
+    for (const struct json *rule = list->first; rule; rule = rule->next)
+        put_allow(out, rule->text, STR("session"));
+    json_close(out, ']');
+}
+
 /* What the decision means for later calls of the session; empty: nothing. */
 static struct str consequence(struct arena *arena, const struct decide *d, const struct open *open)
 {
-    bool wide = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;
+    bool session = d->decision == DECISION_ALLOW_SESSION;
+    bool wide = session && str_empty(d->rules);
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
-    if (!wide && str_empty(d->mode))
+    if (!session && str_empty(d->mode))
         return STR_NONE;
     json_open(&out, '{');
     json_member(&out, "change", STR("settings"));
@@ -112,8 +136,34 @@ static struct str consequence(struct arena *arena, const struct decide *d, const
         json_put_str(&out, STR("allow"));
         json_close(&out, '}');
     }
+    if (session && !wide)
+        put_session_rules(&out, d->rules);
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
+}
+
+/* allow_always: rules of the user's layer, kept with the response. */
+static void add_user_rules(struct append *append, const struct decide *d, const struct event *response)
+{
+    const struct json *rules = NULL;
+    if (d->decision != DECISION_ALLOW_ALWAYS || str_empty(d->rules) ||
+        rc_bad(json_parse(&append->arena, d->rules, &rules, NULL)))
+        return;
+    for (const struct json *rule = rules->first; rule; rule = rule->next) {
+        BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+        struct json_out out = json_out(&buf);
+        if (append->event_count == APPEND_EVENTS_MAX)
+            break;
+        json_open(&out, '{');
+        json_member(&out, "change", STR("added"));
+        json_member(&out, "toolCallId", response->call);
+        json_key(&out, "rule");
+        put_allow(&out, rule->text, STR("user"));
+        json_close(&out, '}');
+        (void)append_event(append, (struct event){.kind = EVENT_RULE_CHANGED, .at_ms = response->at_ms,
+                                                  .actor = response->actor,
+                                                  .data = arena_str(&append->arena, buf_str(&buf))});
+    }
 }
 
 static void keep_response(struct decide *d, const struct open *open)
@@ -136,6 +186,7 @@ static void keep_response(struct decide *d, const struct open *open)
     need.kind = EVENT_TOOL_APPROVAL_RESPONSE;
     append_need(append, need);
     (void)append_event(append, event);
+    add_user_rules(append, d, &append->events[0]);
     struct str change = consequence(arena, d, open);
     if (!str_empty(change)) {
         event.kind = EVENT_SESSION_CHANGED;
@@ -153,6 +204,20 @@ static void refuse(struct decide *d, enum err_code code, const char *words)
 {
     (void)err_set(&d->err, code, "%s", words);
     d->done(d);
+}
+
+static struct str narrowest(struct arena *arena, const struct question *question)
+{
+    struct suggestion suggestions[SUGGESTIONS_MAX];
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    if (policy_suggest(arena, question, suggestions) == 0)
+        return STR_NONE;
+    json_open(&out, '[');
+    for (size_t i = 0; i < suggestions[0].rule_count; i++)
+        json_put_str(&out, suggestions[0].rules[i]);
+    json_close(&out, ']');
+    return arena_str(arena, buf_str(&buf));
 }
 
 /* A person may change a call, but not into one that the rules deny. */
@@ -182,6 +247,41 @@ static void edited_with_session(struct session_want *want, const struct session 
     keep_response(d, open);
 }
 
+/* "Always" without saying what: the narrowest rules that would let this call pass. */
+static void choose_with_session(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct decide *d = want->arg;
+    struct open *open = open_find(d->gate, d->session, d->call_id);
+    const struct json *input = NULL;
+    if (!open) {
+        read_call(d->gate, d->session, d->call_id, lost, d);
+        return;
+    }
+    if (err->code == ERR_OK && session && rc_ok(json_parse(d->arena, d->call.input, &input, NULL))) {
+        struct tool_facts facts = tool_facts(open->name, input);
+        struct question question = gate_question(d->gate, d->arena, session, &facts, d->call.cwd);
+        d->rules = narrowest(d->arena, &question);
+    }
+    keep_response(d, open);
+}
+
+static void choose_rules(struct read *read)
+{
+    struct decide *d = read->arg;
+    apply_all(d->arena, &d->call, read);
+    d->err = read->err;
+    read_free(read);
+    if (d->err.code != ERR_OK) {
+        d->done(d);
+        return;
+    }
+    struct session_want *want = arena_new(d->arena, struct session_want);
+    want->id = d->session;
+    want->done = choose_with_session;
+    want->arg = d;
+    gate_session(d->gate, want);
+}
+
 static void judge_edited(struct decide *d)
 {
     struct session_want *want = arena_new(d->arena, struct session_want);
@@ -209,6 +309,8 @@ void gate_decide(struct gate *gate, struct decide *d)
     }
     if (d->updated_input)
         judge_edited(d);
+    else if (d->decision == DECISION_ALLOW_ALWAYS && str_empty(d->rules))
+        read_call(gate, d->session, d->call_id, choose_rules, d);
     else
         keep_response(d, open);
 }

@@ -28,6 +28,7 @@ static void follow(void *arg, const struct event *events, size_t count)
         journal_follow(gate, event);
         open_follow(gate, event);
         tokens_follow(gate, event);
+        rules_follow(gate, event);
         waiters_follow(gate, event);
     }
     watch_follow(gate, events, count);
@@ -49,6 +50,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     }
     gate->delivered = store_last_seq(gate->store);
     deadlines_init(gate);
+    rules_init(gate, options->managed, options->protected);
     *ret_gate = gate;
     return RC_OK;
 }
@@ -61,6 +63,7 @@ void gate_close(struct gate *gate)
     open_done(gate);
     sessions_done(gate);
     tokens_done(gate);
+    rules_done(gate);
     map_done(&gate->waiters);
     map_done(&gate->watchers);
     free(gate);
@@ -145,27 +148,15 @@ void gate_status(struct gate *gate, struct ask *ask)
 
 /* ---- a new call ---- */
 
-struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
-                          const struct tool_facts *facts, struct str cwd)
+static void put_rule_ids(struct json_out *out, const struct verdict *verdict)
 {
-    struct question question = {
-        .facts = facts,
-        .cwd = str_empty(cwd) ? session->cwd : cwd,
-        .root = session->cwd,
-        .home = gate->home,
-        .now_ms = clock_wall_ms(),
-    };
-    struct tool_policy *policies = arena_array(arena, struct tool_policy, session->tool_count + 1);
-    for (size_t i = 0; i < session->tool_count; i++) {
-        struct tool_policy *policy = &policies[question.tool_policy_count++];
-        policy->tool = session->tools[i].tool;
-        if (!effect_parse(session->tools[i].effect, &policy->effect))
-            policy->effect = EFFECT_ASK;
-    }
-    question.tool_policies = policies;
-    if (!mode_parse(session->mode, &question.mode))
-        question.mode = MODE_DEFAULT;
-    return policy_judge(arena, &question);
+    if (verdict->rule_count == 0)
+        return;
+    json_key(out, "rules");
+    json_open(out, '[');
+    for (size_t i = 0; i < verdict->rule_count; i++)
+        json_put_str(out, verdict->rules[i].id);
+    json_close(out, ']');
 }
 
 static struct str call_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict)
@@ -183,6 +174,7 @@ static struct str call_data(struct arena *arena, const struct ask *ask, const st
     json_member(&out, "rule", verdict->rule);
     json_member(&out, "source", verdict->source);
     json_member(&out, "why", verdict->why);
+    put_rule_ids(&out, verdict);
     json_close(&out, '}');
     json_close(&out, '}');
     CHECK(!buf.over);
@@ -225,9 +217,27 @@ static struct str request_data(struct arena *arena, const struct ask *ask, const
 
 static void ask_again(struct ask *ask);
 
+/* Uses that were reserved for an append that was not kept. */
+static void release_counted(struct gate *gate, const struct append *append)
+{
+    ARENA_SCOPE(scratch);
+    for (unsigned i = 0; i < append->event_count; i++) {
+        const struct json *data = NULL;
+        if (append->events[i].kind != EVENT_RULE_CHANGED ||
+            rc_bad(json_parse(&scratch, append->events[i].data, &data, NULL)))
+            continue;
+        struct rule_record *record = rules_find(gate, json_text(data, "id"));
+        if (record && record->reserved)
+            record->reserved--;
+        gate->rules.version++;
+    }
+}
+
 static void call_kept(struct append *append)
 {
     struct ask *ask = append->arg;
+    if (append->outcome != APPEND_KEPT)
+        release_counted(ask->gate, append);
     if (append->outcome == APPEND_REFUSED) {
         bool exists = append->refused_need == 0;
         append_free(append);
@@ -264,6 +274,42 @@ static void expect_call(struct ask *ask, const struct verdict *verdict, int64_t 
     ask->call.status = verdict->effect == EFFECT_ALLOW ? CALL_ALLOWED : CALL_DENIED;
 }
 
+static bool session_counts(const struct session *session, struct str id)
+{
+    for (const struct session_rule *rule = session->rules; rule; rule = rule->next)
+        if (str_eq(rule->id, id))
+            return str_has(rule->json, STR("\"uses\":"));
+    return false;
+}
+
+/* A rule that is good for a number of calls: its use is kept with the call. The user's are reserved until
+ * then, so that two calls on their way cannot share the last use; a session's are guarded by its need. */
+static void use_counted(struct gate *gate, const struct session *session, struct append *append,
+                        const struct verdict *verdict)
+{
+    const struct event *call = &append->events[0];
+    for (size_t i = 0; i < verdict->rule_count && append->event_count < APPEND_EVENTS_MAX; i++) {
+        const struct verdict_rule *rule = &verdict->rules[i];
+        struct event event = {.at_ms = call->at_ms, .actor = STR("nod")};
+        struct rule_record *record = rules_find(gate, rule->id);
+        if (record && record->source.counted) {
+            record->reserved++;
+            gate->rules.version++;
+            event.kind = EVENT_RULE_CHANGED;
+            event.data = arena_printf(&append->arena, "{\"change\":\"used\",\"id\":\"%.*s\"}",
+                                      STR_ARG(rule->id));
+        } else if (session_counts(session, rule->id)) {
+            event.kind = EVENT_SESSION_CHANGED;
+            event.session = call->session;
+            event.data = arena_printf(&append->arena, "{\"change\":\"used\",\"usedRules\":[\"%.*s\"]}",
+                                      STR_ARG(rule->id));
+        } else {
+            continue;
+        }
+        (void)append_event(append, event);
+    }
+}
+
 static void keep_call(struct ask *ask, const struct session *session, const struct verdict *verdict)
 {
     struct append *append = append_new();
@@ -292,6 +338,8 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
         event.data = request_data(arena, ask, verdict, append->deadline_ms);
         (void)append_event(append, event);
     }
+    use_counted(ask->gate, session, append, verdict);
+    rules_hit(ask->gate, verdict, now_ms);
     append->done = call_kept;
     append->arg = ask;
     store_append(ask->gate->store, append);

@@ -15,6 +15,7 @@
 #include "event/call.h"
 #include "event/session.h"
 #include "event/token.h"
+#include "policy/policy.h"
 #include "gate/execute.h"
 #include "store/store.h"
 
@@ -26,6 +27,8 @@ struct gate_options {
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
     bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
+    const char *managed;     /* the policy file that belongs to root; NULL: none */
+    const char *protected;   /* Nod's own folder: no rule lets anyone write there */
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -124,7 +127,8 @@ void gate_read(struct gate *gate, struct read *read);
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
 
 /* A READ_OPEN answer's item as people see it: call, reason, preview, deadline, digest. */
-void gate_write_pending(struct json_out *out, struct arena *arena, const struct open_approval *open);
+void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
+                        const struct open_approval *open);
 
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */
@@ -171,6 +175,39 @@ struct token_change {
     void *arg;
 };
 void gate_change_token(struct gate *gate, struct token_change *change);
+
+/* ---- rules ---- */
+struct rule_change {
+    struct str change;          /* "added", "removed", "trusted", "distrusted" */
+    struct str rule;            /* added: JSON, from gate_prepare_rule */
+    struct str id;              /* removed */
+    struct str path, hash;      /* trusted, distrusted: a project's policy file */
+    struct str actor;
+    struct err err;
+    void (*done)(struct rule_change *change);
+    void *arg;
+};
+/* Reads {"effect","rule","reason","expiresAt","uses","match","notMatch"}, gives it an id, writes it for keeping. */
+struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
+                            struct rule_source *ret_source, struct err *err);
+void gate_change_rule(struct gate *gate, struct rule_change *change);
+/* The ids of the user's layer. */
+const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count);
+/* The policy file of the session's folder and the hash of its content; false when there is none to read. */
+bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,
+                       struct str *ret_hash);
+/* All layers as JSON; with a session also its project's and its own. */
+void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session);
+
+struct explain {
+    const struct session *session;
+    struct str name, cwd;
+    const struct json *input;
+};
+/* The verdict on a call that nobody asked for, with the parts of a command and suggested rules. */
+void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain);
+/* What a rule would have done to the TOOL_CALL events of a read. */
+void gate_try(struct gate *gate, struct json_out *out, const struct rule_source *source, const struct read *read);
 
 /* ---- figures ---- */
 enum { GATE_BUCKETS = 12 };

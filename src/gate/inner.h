@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "gate/gate.h"
+#include "gate/rules.h"
 #include "policy/policy.h"
 
 /* An approval that was requested and not answered: a view of its events. */
@@ -13,6 +14,8 @@ struct open {
     struct str session, call, thread, digest, name; /* in `bytes` */
     int64_t requested_ms, deadline_ms;
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
+    char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
+    uint64_t judged_version;
     char bytes[];
 };
 
@@ -25,6 +28,7 @@ struct deadlines {
 struct session_slot {
     struct session *session;    /* NULL while it is read */
     struct session_want *wants; /* who waits for it */
+    struct session_rules rules;
     bool stale;                 /* it changed while it was read: read again */
 };
 
@@ -44,6 +48,7 @@ struct gate {
     uint64_t watcher_count;
     uint64_t delivered;   /* the last seq that was told */
     bool released;        /* nobody waits any more */
+    struct rules rules;
     struct gate_figures figures;
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
     bool sandbox;
@@ -84,8 +89,16 @@ void waiter_leave(struct ask *ask);
 void tokens_done(struct gate *gate);
 void execute_done(struct gate *gate);
 
-/* The verdict of rules, mode and defaults on a call of this session. */
+/* The rules of a session that is cached (every session that was lent is), and where they are remembered. */
+const struct rule_set *sessions_rules(struct gate *gate, const struct session *session);
+struct session_rules *sessions_rules_slot(struct gate *gate, const struct session *session);
+
+/* The verdict of rules, mode and defaults on a call of this session (verdict.c). */
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd);
+struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
+                              const struct tool_facts *facts, struct str cwd);
+void verdict_write_parts(struct json_out *out, const struct verdict *verdict);
+void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question);
 
 #endif

@@ -3,7 +3,34 @@
 
 #include "tools/tools.h"
 
-void gate_write_pending(struct json_out *out, struct arena *arena, const struct open_approval *open)
+#include <stdlib.h>
+
+/* What the rules of this moment say: the parts of a command, each with its verdict, and rules that would let
+ * the call pass. Remembered until a rule changes, because people look often. */
+static const char *judged(struct gate *gate, struct arena *arena, const struct open_approval *approval,
+                          const struct tool_facts *facts, struct str cwd)
+{
+    struct open *open = open_find(gate, approval->request.session, approval->request.call);
+    struct session_slot *slot = map_get(&gate->sessions, approval->request.session);
+    if (!open || !slot || !slot->session || !facts->input || facts->input->type != JSON_OBJECT)
+        return NULL;
+    uint64_t version = gate->rules.version ^ slot->session->changed_seq << 20;
+    if (open->judged && open->judged_version == version)
+        return open->judged;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    struct question question = gate_question(gate, arena, slot->session, facts, cwd);
+    struct verdict verdict = policy_judge(arena, &question);
+    verdict_write_suggestions(&out, arena, &question);
+    verdict_write_parts(&out, &verdict);
+    free(open->judged);
+    open->judged = strdup(buf_c(&buf));
+    open->judged_version = version;
+    return open->judged;
+}
+
+void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
+                        const struct open_approval *open)
 {
     const struct json *call = NULL, *request = NULL;
     if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) ||
@@ -39,9 +66,8 @@ void gate_write_pending(struct json_out *out, struct arena *arena, const struct 
         json_put_raw(out, preview->raw);
     else
         tool_preview(out, &facts, json_text(call, "cwd"));
-    json_key(out, "suggestions");
-    json_open(out, '[');
-    json_close(out, ']');
+    const char *by_rules = judged(gate, arena, open, &facts, json_text(call, "cwd"));
+    json_put_raw(out, by_rules ? str_of(by_rules) : STR("\"suggestions\":[]"));
     json_member(out, "digest", json_text(request, "digest"));
     json_close(out, '}');
 }

@@ -16,6 +16,12 @@ struct open *open_find(const struct gate *gate, struct str session, struct str c
     return map_get(&gate->open, call_key_str(&key));
 }
 
+static void open_free(struct open *open)
+{
+    free(open->judged);
+    free(open);
+}
+
 static struct str pack(char **at, struct str s)
 {
     struct str packed = {*at, s.n};
@@ -60,7 +66,7 @@ void open_follow(struct gate *gate, const struct event *event)
     if (!open)
         return;
     deadlines_remove(gate, open);
-    free(open);
+    open_free(open);
 }
 
 void open_done(struct gate *gate)
@@ -69,7 +75,7 @@ void open_done(struct gate *gate)
     struct str key;
     void *open;
     while (map_next(&gate->open, &at, &key, &open))
-        free(open);
+        open_free(open);
     map_done(&gate->open);
 }
 
@@ -101,6 +107,27 @@ static void open_read(struct read *read)
     finish(recovery, &err);
 }
 
+static void read_next(struct recovery *recovery, enum read_kind kind, void (*done)(struct read *))
+{
+    struct read *read = read_new(kind);
+    read->done = done;
+    read->arg = recovery;
+    store_read(recovery->gate->store, read);
+}
+
+static void rules_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    struct err err = read->err;
+    for (size_t i = 0; i < read->event_count; i++)
+        rules_follow(recovery->gate, &read->events[i]);
+    read_free(read);
+    if (err.code != ERR_OK)
+        finish(recovery, &err);
+    else
+        read_next(recovery, READ_OPEN, open_read);
+}
+
 static void tokens_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
@@ -109,22 +136,15 @@ static void tokens_read(struct read *read)
     for (size_t i = 0; i < read->event_count; i++)
         tokens_follow(gate, &read->events[i]);
     read_free(read);
-    if (err.code != ERR_OK) {
+    if (err.code != ERR_OK)
         finish(recovery, &err);
-        return;
-    }
-    struct read *next = read_new(READ_OPEN);
-    next->done = open_read;
-    next->arg = recovery;
-    store_read(gate->store, next);
+    else
+        read_next(recovery, READ_RULES, rules_read);
 }
 
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg)
 {
     struct recovery *recovery = heap_new(sizeof *recovery);
     *recovery = (struct recovery){gate, ready, arg};
-    struct read *read = read_new(READ_TOKENS);
-    read->done = tokens_read;
-    read->arg = recovery;
-    store_read(gate->store, read);
+    read_next(recovery, READ_TOKENS, tokens_read);
 }

@@ -25,12 +25,18 @@ static void answer(struct session_slot *slot, const struct err *err)
     }
 }
 
+static void free_slot(struct session_slot *slot)
+{
+    session_rules_done(&slot->rules);
+    session_free(slot->session);
+    free(slot);
+}
+
 static void drop(struct gate *gate, struct str id)
 {
     struct session_slot *slot = map_take(&gate->sessions, id);
     CHECK(slot && !slot->wants);
-    session_free(slot->session);
-    free(slot);
+    free_slot(slot);
 }
 
 /* The answer may drop the session or ask for others: the slot is looked up again after it. */
@@ -82,8 +88,7 @@ static void make_room(struct gate *gate)
             (void)map_put(&kept, id, slot);
             continue;
         }
-        session_free(slot->session);
-        free(slot);
+        free_slot(slot);
     }
     map_done(&gate->sessions);
     gate->sessions = kept;
@@ -130,11 +135,21 @@ void sessions_done(struct gate *gate)
     struct str id;
     void *value;
     while (map_next(&gate->sessions, &at, &id, &value)) {
-        struct session_slot *slot = value;
-        session_free(slot->session);
-        free(slot);
+        free_slot(value);
     }
     map_done(&gate->sessions);
+}
+
+struct session_rules *sessions_rules_slot(struct gate *gate, const struct session *session)
+{
+    struct session_slot *slot = map_get(&gate->sessions, session->id);
+    CHECK(slot && slot->session == session);
+    return &slot->rules;
+}
+
+const struct rule_set *sessions_rules(struct gate *gate, const struct session *session)
+{
+    return rules_for(gate, session, sessions_rules_slot(gate, session));
 }
 
 static void changed(struct append *append)

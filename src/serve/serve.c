@@ -195,6 +195,7 @@ static struct rc open_house(struct house *house, struct err *err)
 {
     const struct settings *settings = &house->cli->settings;
     struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
+                                .managed = settings->managed_policy, .protected = settings->data,
                                 .timeout_seconds = settings->approval_timeout_s};
     TRY(gate_open(house->loop, &gate, &house->gate, err));
     struct api_options api = {.gate = house->gate, .hosts = join_hosts(house),

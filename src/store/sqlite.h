@@ -18,7 +18,8 @@ enum { EVENT_COLUMN_COUNT = 8 };
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
- * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED. */
+ * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED,
+ * 15 RULE_CHANGED. */
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
@@ -68,7 +69,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
       " WHERE chain = " CHAIN_OF("?1") " AND kind = 13 ORDER BY seq")                                   \
     X(RUNS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq > ?1 AND seq IN"                \
       " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id) ORDER BY seq")          \
-    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")    \
+    X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
 
 enum sql {
 #define X(name, roles, text) SQL_##name,

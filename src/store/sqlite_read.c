@@ -211,6 +211,8 @@ static struct rc fill(struct answer *answer, struct err *err)
         return read_session(answer, answer->read->session, err);
     case READ_TOKENS:
         return add_events(answer, SQL_TOKEN_CHANGES, NULL, err);
+    case READ_RULES:
+        return add_events(answer, SQL_RULE_CHANGES, NULL, err);
     case READ_RUNS:
         return read_runs(answer, err);
     }

@@ -32,6 +32,7 @@ static const char *const steps[] = {
     "CREATE UNIQUE INDEX events_by_call ON events(call_seq, kind) WHERE call_seq IS NOT NULL;"
     "CREATE INDEX session_changes ON events(chain) WHERE kind = 13;"
     "CREATE INDEX token_changes ON events(kind) WHERE kind = 14;"
+    "CREATE INDEX rule_changes ON events(kind) WHERE kind = 15;"
 
     "CREATE TABLE chains("
     "  first_seq INTEGER PRIMARY KEY,"

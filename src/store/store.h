@@ -84,6 +84,7 @@ enum read_kind {
                       sessions whose last event is `before` a seq (0: all) */
     READ_SESSION,  /* the SESSION_CHANGED events of `session` */
     READ_TOKENS,   /* the TOKEN_CHANGED events */
+    READ_RULES,    /* the RULE_CHANGED events */
     READ_RUNS,     /* the last RUN_STATUS of every thread that has one, `after` a seq, ascending */
 };
 

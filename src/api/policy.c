@@ -1,0 +1,334 @@
+/* Rules: listed by layer, added, revoked, explained, tried; and trust in a project's policy file. */
+#include "api/exchange.h"
+
+/* ---- list ---- */
+
+static void write_policy(struct exchange *x, const struct session *session)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    gate_write_policy(x->gate, &out, session);
+    exchange_answer(x, 200, &buf);
+}
+
+void policy_show(struct exchange *x)
+{
+    struct str session = x->token->session;
+    struct err err;
+    if (rc_bad(query_text(x, "session", &session, &err)))
+        exchange_fail(x, &err);
+    else if (str_empty(session))
+        write_policy(x, NULL);
+    else
+        exchange_with_session(x, session, write_policy);
+}
+
+/* ---- add ---- */
+
+struct addition {
+    struct rule_change change;
+    struct session_change session;
+    struct rule_source source;
+    struct str json;
+};
+
+static void answer_rule(struct exchange *x, const struct err *err)
+{
+    const struct addition *addition = x->state;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    if (err->code != ERR_OK) {
+        exchange_fail(x, err);
+        return;
+    }
+    buf_put(&buf, addition->json);
+    exchange_answer(x, 201, &buf);
+}
+
+static void user_rule_added(struct rule_change *change) { answer_rule(change->arg, &change->err); }
+static void session_rule_added(struct session_change *change) { answer_rule(change->arg, &change->err); }
+
+static void add_to_session(struct exchange *x, const struct session *session)
+{
+    struct addition *addition = x->state;
+    addition->session = (struct session_change){
+        .arena = x->arena,
+        .id = arena_str(x->arena, session->id),
+        .data = arena_printf(x->arena, "{\"change\":\"settings\",\"rules\":[%.*s]}", STR_ARG(addition->json)),
+        .actor = x->actor,
+        .done = session_rule_added,
+        .arg = x,
+    };
+    gate_change_session(x->gate, &addition->session);
+}
+
+void policy_add(struct exchange *x)
+{
+    struct addition *addition = arena_new(x->arena, struct addition);
+    struct str session = STR_NONE;
+    struct err err;
+    x->state = addition;
+    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
+        rc_bad(gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (addition->source.layer == LAYER_SESSION) {
+        exchange_with_session(x, session, add_to_session);
+        return;
+    }
+    if (addition->source.layer != LAYER_USER) {
+        exchange_error(x, ERR_INVALID, "\"layer\" must be user or session: the others are files");
+        return;
+    }
+    addition->change = (struct rule_change){.change = STR("added"), .rule = addition->json, .actor = x->actor,
+                                            .done = user_rule_added, .arg = x};
+    gate_change_rule(x->gate, &addition->change);
+}
+
+/* ---- revoke ---- */
+
+static void answer_gone(struct exchange *x, const struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (err->code != ERR_OK) {
+        exchange_fail(x, err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "removed", x->params[0]);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static void user_rule_gone(struct rule_change *change) { answer_gone(change->arg, &change->err); }
+static void session_rule_gone(struct session_change *change) { answer_gone(change->arg, &change->err); }
+
+static void remove_from_session(struct exchange *x, const struct session *session)
+{
+    const struct session_rule *rule = session->rules;
+    while (rule && !str_eq(rule->id, x->params[0]))
+        rule = rule->next;
+    if (!rule) {
+        exchange_error(x, ERR_NOT_FOUND, "the session has no such rule");
+        return;
+    }
+    struct session_change *change = arena_new(x->arena, struct session_change);
+    *change = (struct session_change){
+        .arena = x->arena,
+        .id = arena_str(x->arena, session->id),
+        .data = arena_printf(x->arena, "{\"change\":\"settings\",\"removedRules\":[\"%.*s\"]}", STR_ARG(rule->id)),
+        .actor = x->actor,
+        .done = session_rule_gone,
+        .arg = x,
+    };
+    gate_change_session(x->gate, change);
+}
+
+void policy_remove(struct exchange *x)
+{
+    struct str session = STR_NONE;
+    struct err err;
+    if (rc_bad(query_text(x, "session", &session, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!str_empty(session)) {
+        exchange_with_session(x, session, remove_from_session);
+        return;
+    }
+    struct rule_change *change = arena_new(x->arena, struct rule_change);
+    *change = (struct rule_change){.change = STR("removed"), .id = x->params[0], .actor = x->actor,
+                                   .done = user_rule_gone, .arg = x};
+    gate_change_rule(x->gate, change);
+}
+
+/* ---- put: the user's layer as a whole ---- */
+
+struct replacement {
+    struct rule_change *changes;
+    size_t count, at;
+};
+
+static void next_change(struct exchange *x);
+
+static void change_made(struct rule_change *change)
+{
+    struct exchange *x = change->arg;
+    struct replacement *replacement = x->state;
+    if (change->err.code != ERR_OK) {
+        exchange_fail(x, &change->err);
+        return;
+    }
+    replacement->at++;
+    next_change(x);
+}
+
+static void next_change(struct exchange *x)
+{
+    struct replacement *replacement = x->state;
+    if (replacement->at == replacement->count)
+        write_policy(x, NULL);
+    else
+        gate_change_rule(x->gate, &replacement->changes[replacement->at]);
+}
+
+static struct rc plan_replacement(struct exchange *x, struct replacement *ret_plan, struct err *err)
+{
+    const struct json *rules = json_get(x->body, "rules");
+    struct rule_source source;
+    size_t old_count;
+    const struct str *old = gate_user_rule_ids(x->gate, x->arena, &old_count);
+    if (!rules || rules->type != JSON_ARRAY)
+        return err_set(err, ERR_INVALID, "\"rules\" must be an array of rules");
+    ret_plan->changes = arena_array(x->arena, struct rule_change, old_count + rules->count + 1);
+    for (const struct json *rule = rules->first; rule; rule = rule->next) {
+        struct rule_change *change = &ret_plan->changes[ret_plan->count++];
+        *change = (struct rule_change){.change = STR("added"), .actor = x->actor, .done = change_made, .arg = x};
+        TRY(gate_prepare_rule(x->arena, rule, &change->rule, &source, err));
+        if (source.layer != LAYER_USER)
+            return err_set(err, ERR_INVALID, "only rules of the user's layer can be put");
+    }
+    for (size_t i = 0; i < old_count; i++)
+        ret_plan->changes[ret_plan->count++] = (struct rule_change){
+            .change = STR("removed"), .id = old[i], .actor = x->actor, .done = change_made, .arg = x};
+    return RC_OK;
+}
+
+void policy_put(struct exchange *x)
+{
+    struct replacement *replacement = arena_new(x->arena, struct replacement);
+    struct err err;
+    x->state = replacement;
+    if (rc_bad(plan_replacement(x, replacement, &err)))
+        exchange_fail(x, &err);
+    else
+        next_change(x);
+}
+
+/* ---- explain ---- */
+
+static void explain_in(struct exchange *x, const struct session *session)
+{
+    const struct explain *asked = x->state;
+    struct explain explain = *asked;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    explain.session = session;
+    gate_explain(x->gate, &out, x->arena, &explain);
+    exchange_answer(x, 200, &buf);
+}
+
+void policy_explain(struct exchange *x)
+{
+    struct explain *explain = arena_new(x->arena, struct explain);
+    struct str session = x->token->session, mode = STR_NONE;
+    struct err err;
+    x->state = explain;
+    if (rc_bad(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &explain->name, &err)) ||
+        rc_bad(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &explain->cwd, &err)) ||
+        rc_bad(json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &mode, &err)) ||
+        rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
+        rc_bad(json_want_object(x->body, "input", &explain->input, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (str_empty(explain->name) || !explain->input) {
+        exchange_error(x, ERR_INVALID, "\"name\" and \"input\" of the call are needed");
+        return;
+    }
+    if (!str_empty(session)) {
+        exchange_with_session(x, session, explain_in);
+        return;
+    }
+    struct session *none = arena_new(x->arena, struct session);
+    none->cwd = explain->cwd;
+    none->mode = mode.p ? mode : STR("default");
+    explain_in(x, none);
+}
+
+/* ---- try ---- */
+
+enum { TRY_EVENTS = LIMIT_PAGE_EVENTS, TRY_WINDOW = 50000 };
+
+static void history_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+    } else {
+        gate_try(x->gate, &out, x->state, read);
+        exchange_answer(x, 200, &buf);
+    }
+    read_free(read);
+}
+
+void policy_try(struct exchange *x)
+{
+    struct rule_source *source = arena_new(x->arena, struct rule_source);
+    struct str json;
+    struct err err;
+    if (rc_bad(gate_prepare_rule(x->arena, x->body, &json, source, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    uint64_t last = gate_figures(x->gate).last_seq;
+    struct read *read = read_new(READ_EVENTS);
+    source->effect = EFFECT_ALLOW; /* what it names is what is asked, whatever its effect */
+    source->trusted = true;
+    x->state = source;
+    read->kinds = (uint64_t)1 << EVENT_TOOL_CALL;
+    read->after = last > TRY_WINDOW ? last - TRY_WINDOW : 0;
+    read->limit = TRY_EVENTS;
+    read->done = history_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+/* ---- trust ---- */
+
+static void trust_changed(struct rule_change *change)
+{
+    struct exchange *x = change->arg;
+    if (change->err.code != ERR_OK)
+        exchange_fail(x, &change->err);
+    else
+        exchange_with_session(x, x->session, write_policy);
+}
+
+static void trust_in(struct exchange *x, const struct session *session)
+{
+    struct str path, hash, wanted = STR_NONE;
+    struct err err;
+    bool trust = true;
+    if (rc_bad(json_want_str(x->body, "hash", LIMIT_NAME_BYTES, &wanted, &err)) ||
+        rc_bad(json_want_bool(x->body, "trusted", &trust, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (!gate_project_file(x->gate, x->arena, session, &path, &hash)) {
+        exchange_error(x, ERR_NOT_FOUND, "the session's folder has no .nod/policy.json that can be read");
+        return;
+    }
+    if (trust && !str_eq(wanted, hash)) {
+        exchange_error(x, ERR_CONFLICT, "\"hash\" must be that of the file as it is now: look again");
+        return;
+    }
+    struct rule_change *change = arena_new(x->arena, struct rule_change);
+    *change = (struct rule_change){.change = trust ? STR("trusted") : STR("distrusted"), .path = path,
+                                   .hash = trust ? hash : STR_NONE, .actor = x->actor,
+                                   .done = trust_changed, .arg = x};
+    gate_change_rule(x->gate, change);
+}
+
+void policy_trust(struct exchange *x)
+{
+    struct str session = STR_NONE;
+    struct err err;
+    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)))
+        exchange_fail(x, &err);
+    else
+        exchange_with_session(x, session, trust_in);
+}

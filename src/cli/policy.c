@@ -1,0 +1,283 @@
+/* nod policy list, add, remove, explain, try, trust. */
+#include "cli/local.h"
+#include "cli/remote.h"
+#include "cli/text.h"
+#include "io/clock.h"
+
+/* ---- list ---- */
+
+static void rule_row(struct table *table, struct arena *arena, const struct json *rule)
+{
+    table_row(table, (struct str[]){text_line(arena, json_text(rule, "layer")),
+                                    text_line(arena, json_text(rule, "effect")),
+                                    text_line(arena, json_text(rule, "rule")),
+                                    text_fit(arena, text_line(arena, json_text(rule, "author")), 24),
+                                    text_line(arena, json_text(rule, "id")),
+                                    text_line(arena, json_text(rule, "reason"))});
+}
+
+static void rule_rows(struct table *table, struct arena *arena, const struct json *rules)
+{
+    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
+        rule_row(table, arena, rule);
+}
+
+static void note_file(const char *what, struct arena *arena, const struct json *file)
+{
+    struct str problem = json_text(file, "problem");
+    if (!str_empty(problem))
+        cli_note("%s %.*s cannot be used: %.*s", what, STR_ARG(text_line(arena, json_text(file, "path"))),
+                 STR_ARG(text_line(arena, problem)));
+}
+
+static void note_project(struct arena *arena, const struct json *project)
+{
+    note_file("the project's policy file", arena, project);
+    if (!json_bool(project, "there", false) || json_bool(project, "trusted", true))
+        return;
+    cli_note("%.*s is not trusted: it tightens, its allows do not count (nod policy trust)",
+             STR_ARG(text_line(arena, json_text(project, "path"))));
+}
+
+static struct str policy_target(struct cli *cli)
+{
+    const char *session = option_text(cli, "session");
+    return session ? arena_printf(&cli->arena, "/api/policy?session=%s",
+                                  remote_escape(&cli->arena, str_of(session)).p)
+                   : STR("/api/policy");
+}
+
+struct rc policy_list_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
+    struct reply reply;
+    TRY(remote_get(cli, policy_target(cli), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    table_row(&table, (struct str[]){STR("LAYER"), STR("EFFECT"), STR("RULE"), STR("AUTHOR"), STR("ID"),
+                                     STR("REASON")});
+    rule_rows(&table, arena, json_get(json_get(reply.json, "managed"), "rules"));
+    rule_rows(&table, arena, json_get(reply.json, "user"));
+    rule_rows(&table, arena, json_get(json_get(reply.json, "project"), "rules"));
+    rule_rows(&table, arena, json_get(reply.json, "session"));
+    table_write(&buf, &table);
+    cli_out(buf_str(&buf));
+    note_file("the managed policy file", arena, json_get(reply.json, "managed"));
+    if (json_get(reply.json, "project"))
+        note_project(arena, json_get(reply.json, "project"));
+    const struct json *problems = json_get(reply.json, "problems");
+    for (const struct json *p = problems ? problems->first : NULL; p; p = p->next)
+        cli_note("problem: %.*s", STR_ARG(text_line(arena, p->text)));
+    return RC_OK;
+}
+
+/* ---- add, try ---- */
+
+static void put_examples(struct json_out *out, const struct cli *cli, const char *option, const char *key)
+{
+    size_t at = 0;
+    const char *example = option_each(cli, option, &at);
+    if (!example)
+        return;
+    json_key(out, key);
+    json_open(out, '[');
+    for (; example; example = option_each(cli, option, &at))
+        json_put_str(out, str_of(example));
+    json_close(out, ']');
+}
+
+static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
+{
+    struct json_out out = json_out(body);
+    const char *session = option_text(cli, "session");
+    uint64_t uses = 0;
+    int64_t seconds = 0;
+    TRY(option_number(cli, "uses", INT32_MAX, &uses, err));
+    TRY(option_time(cli, "for", INT32_MAX, &seconds, err));
+    json_open(&out, '{');
+    json_member(&out, "effect", str_of(cli->argv[0]));
+    json_member(&out, "rule", str_of(cli->argv[1]));
+    json_member(&out, "reason", str_of(option_text(cli, "reason")));
+    json_member(&out, "layer", session ? STR("session") : STR("user"));
+    json_member(&out, "sessionId", str_of(session));
+    if (uses)
+        json_member_u64(&out, "uses", uses);
+    if (seconds)
+        json_member_time(&out, "expiresAt", clock_wall_ms() + seconds * 1000);
+    put_examples(&out, cli, "match", "match");
+    put_examples(&out, cli, "not-match", "notMatch");
+    json_close(&out, '}');
+    return RC_OK;
+}
+
+struct rc policy_add_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct reply reply;
+    CHECK(cli->argc == 2);
+    TRY(rule_body(cli, &body, err));
+    TRY(remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    struct arena *arena = &cli->arena;
+    cli_note("%s %.*s holds from now on", cli->argv[0], STR_ARG(text_line(arena, json_text(reply.json, "rule"))));
+    cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "id")))));
+    return RC_OK;
+}
+
+struct rc policy_remove_command(struct cli *cli, struct err *err)
+{
+    struct query query = {.method = "DELETE"};
+    const char *session = option_text(cli, "session");
+    struct arena *arena = &cli->arena;
+    struct reply reply;
+    CHECK(cli->argc == 1);
+    query.target = arena_printf(arena, "/api/policy/rules/%s%s%s", remote_escape(arena, str_of(cli->argv[0])).p,
+                                session ? "?session=" : "",
+                                session ? remote_escape(arena, str_of(session)).p : "");
+    TRY(remote_ask(cli, arena, &query, &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_note("%s is gone", text_line(arena, str_of(cli->argv[0])).p);
+    return RC_OK;
+}
+
+struct rc policy_try_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct json_out out = json_out(&body);
+    struct arena *arena = &cli->arena;
+    struct reply reply;
+    int64_t calls = 0, covered = 0, asked = 0;
+    CHECK(cli->argc == 1);
+    json_open(&out, '{');
+    json_member(&out, "rule", str_of(cli->argv[0]));
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/policy/try"), buf_str(&body), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    (void)json_i64(json_get(reply.json, "calls"), &calls);
+    (void)json_i64(json_get(reply.json, "covered"), &covered);
+    (void)json_i64(json_get(reply.json, "asked"), &asked);
+    buf_printf(&buf, "%.*s names %lld of the last %lld calls; a person was asked about %lld of them\n",
+               STR_ARG(text_line(arena, json_text(reply.json, "rule"))), (long long)covered, (long long)calls,
+               (long long)asked);
+    const struct json *examples = json_get(reply.json, "examples");
+    for (const struct json *e = examples ? examples->first : NULL; e; e = e->next)
+        buf_printf(&buf, "  %s %.*s %.*s\n", json_bool(e, "asked", false) ? "asked " : "passed",
+                   STR_ARG(text_line(arena, json_text(e, "name"))),
+                   STR_ARG(text_fit(arena, text_summary(arena, json_get(e, "input")), 90)));
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+/* ---- explain ---- */
+
+static void print_part(struct buf *buf, struct arena *arena, const struct cli *cli, const struct json *part)
+{
+    struct str effect = json_text(part, "effect");
+    struct str rule = json_text(part, "rule");
+    int64_t depth = 0;
+    (void)json_i64(json_get(part, "depth"), &depth);
+    enum tint tint = str_is(effect, "allow") ? TINT_GREEN : str_is(effect, "deny") ? TINT_RED : TINT_YELLOW;
+    struct str padded = arena_printf(arena, "%-6.*s", STR_ARG(effect));
+    buf_printf(buf, "  %*s%.*s %.*s", (int)(depth < 10 ? depth * 2 : 20), "",
+               STR_ARG(text_tinted(arena, cli->color, tint, padded)), STR_ARG(text_line(arena, json_text(part, "text"))));
+    if (!str_empty(rule))
+        buf_printf(buf, "   by %.*s", STR_ARG(text_line(arena, rule)));
+    else if (!str_empty(json_text(part, "why")))
+        buf_printf(buf, "   %.*s", STR_ARG(text_line(arena, json_text(part, "why"))));
+    buf_putc(buf, '\n');
+}
+
+static void print_verdict(const struct cli *cli, struct arena *arena, const struct json *verdict)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    buf_printf(&buf, "%.*s: %.*s (%.*s)\n", STR_ARG(text_line(arena, json_text(verdict, "effect"))),
+               STR_ARG(text_line(arena, json_text(verdict, "why"))),
+               STR_ARG(text_line(arena, json_text(verdict, "source"))));
+    const struct json *parts = json_get(verdict, "parts");
+    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next)
+        print_part(&buf, arena, cli, part);
+    const struct json *rules = json_get(verdict, "rules");
+    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
+        buf_printf(&buf, "  rule %.*s, layer %.*s, by %.*s\n", STR_ARG(text_line(arena, json_text(rule, "rule"))),
+                   STR_ARG(text_line(arena, json_text(rule, "layer"))),
+                   STR_ARG(text_line(arena, json_text(rule, "author"))));
+    const struct json *suggestions = json_get(verdict, "suggestions");
+    if (suggestions && suggestions->count)
+        buf_puts(&buf, "it would pass with:\n");
+    for (const struct json *s = suggestions ? suggestions->first : NULL; s; s = s->next) {
+        const struct json *texts = json_get(s, "rules");
+        buf_printf(&buf, "  %.*s:", STR_ARG(text_line(arena, json_text(s, "label"))));
+        for (const struct json *text = texts ? texts->first : NULL; text; text = text->next)
+            buf_printf(&buf, " %.*s", STR_ARG(text_line(arena, text->text)));
+        buf_putc(&buf, '\n');
+    }
+    cli_out(buf_str(&buf));
+}
+
+struct rc policy_explain_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    const struct json *input;
+    const char *folder;
+    struct reply reply;
+    CHECK(cli->argc == 2);
+    TRY(local_input(cli, cli->argv[1], &input, err));
+    const char *cwd = option_text(cli, "cwd");
+    TRY(local_folder(cli, cwd ? cwd : ".", &folder, err));
+    json_open(&out, '{');
+    json_member(&out, "name", str_of(cli->argv[0]));
+    json_member_raw(&out, "input", input->raw);
+    json_member(&out, "cwd", str_of(folder));
+    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
+    json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/policy/explain"), buf_str(&body), &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        print_verdict(cli, &cli->arena, reply.json);
+    return RC_OK;
+}
+
+/* ---- trust ---- */
+
+struct rc policy_trust_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct arena *arena = &cli->arena;
+    struct reply reply;
+    bool forget = option_flag(cli, "forget");
+    CHECK(cli->argc == 1);
+    struct str target = arena_printf(arena, "/api/policy?session=%s",
+                                     remote_escape(arena, str_of(cli->argv[0])).p);
+    TRY(remote_get(cli, target, &reply, err));
+    const struct json *project = json_get(reply.json, "project");
+    struct str path = text_line(arena, json_text(project, "path"));
+    const struct json *rules = json_get(project, "rules");
+    for (const struct json *rule = !forget && rules ? rules->first : NULL; rule; rule = rule->next)
+        cli_note("  %.*s %.*s", STR_ARG(text_line(arena, json_text(rule, "effect"))),
+                 STR_ARG(text_line(arena, json_text(rule, "rule"))));
+    json_open(&out, '{');
+    json_member(&out, "sessionId", str_of(cli->argv[0]));
+    json_member(&out, "hash", json_text(project, "hash"));
+    json_member_bool(&out, "trusted", !forget);
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/policy/trust"), buf_str(&body), &reply, err));
+    cli_note("%.*s is %s", STR_ARG(path), forget ? "no longer trusted" : "trusted as it is now, to the byte");
+    return RC_OK;
+}

@@ -1,0 +1,242 @@
+/* Rules of the user's layer and trust in project files: listed, added, taken away, tried. */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+#include "tools/tools.h"
+
+#include <stdlib.h>
+
+/* ---- changes ---- */
+
+static void changed(struct append *append)
+{
+    struct rule_change *change = append->arg;
+    if (append->outcome != APPEND_KEPT)
+        change->err = append->err;
+    append_free(append);
+    change->done(change);
+}
+
+static struct str change_data(struct arena *arena, const struct rule_change *change)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "change", change->change);
+    if (!str_empty(change->rule)) {
+        json_key(&out, "rule");
+        json_put_raw(&out, change->rule);
+    }
+    json_member(&out, "id", change->id);
+    json_member(&out, "path", change->path);
+    json_member(&out, "hash", change->hash);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
+                            struct rule_source *ret_source, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    uint64_t uses;
+    TRY(rule_read(arena, object, ret_source, &uses, err));
+    ret_source->id = arena_str(arena, str_of(id_new("rule").text));
+    json_open(&out, '{');
+    rule_write(&out, ret_source);
+    if (ret_source->counted)
+        json_member_u64(&out, "uses", uses);
+    json_close(&out, '}');
+    *ret_json = arena_str(arena, buf_str(&buf));
+    return RC_OK;
+}
+
+void gate_change_rule(struct gate *gate, struct rule_change *change)
+{
+    if (str_is(change->change, "removed") && !rules_find(gate, change->id)) {
+        (void)err_set(&change->err, ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
+                      STR_ARG(change->id));
+        change->done(change);
+        return;
+    }
+    struct append *append = append_new();
+    (void)append_event(append, (struct event){
+        .kind = EVENT_RULE_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .actor = arena_str(&append->arena, change->actor),
+        .data = change_data(&append->arena, change),
+    });
+    append->done = changed;
+    append->arg = change;
+    store_append(gate->store, append);
+}
+
+const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count)
+{
+    size_t count = 0;
+    for (const struct rule_record *r = gate->rules.user; r; r = r->next)
+        count++;
+    struct str *ids = arena_array(arena, struct str, count + 1);
+    *ret_count = 0;
+    for (const struct rule_record *r = gate->rules.user; r; r = r->next)
+        ids[(*ret_count)++] = arena_str(arena, r->source.id);
+    return ids;
+}
+
+bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,
+                       struct str *ret_hash)
+{
+    (void)sessions_rules(gate, session);
+    const struct policy_file *file = &sessions_rules_slot(gate, session)->project;
+    if (!file->there || !file->hash[0])
+        return false;
+    *ret_path = arena_str(arena, str_of(file->path));
+    *ret_hash = arena_str(arena, str_of(file->hash));
+    return true;
+}
+
+/* ---- the list ---- */
+
+static void write_hits(struct json_out *out, const struct gate *gate, struct str id)
+{
+    const struct rule_hits *hits = map_get(&gate->rules.hits, id);
+    json_member_u64(out, "used", hits ? hits->count : 0);
+    if (hits)
+        json_member_time(out, "lastUsedAt", hits->last_ms);
+}
+
+static void write_source(struct json_out *out, const struct gate *gate, const struct rule_source *source)
+{
+    json_open(out, '{');
+    rule_write(out, source);
+    write_hits(out, gate, source->id);
+    json_close(out, '}');
+}
+
+static void write_file(struct json_out *out, const struct gate *gate, const struct policy_file *file)
+{
+    json_open(out, '{');
+    json_member(out, "path", str_of(file->path));
+    json_member_bool(out, "there", file->there);
+    json_member(out, "hash", str_of(file->hash));
+    json_member(out, "problem", str_of(file->problem));
+    json_key(out, "rules");
+    json_open(out, '[');
+    for (size_t i = 0; i < file->count; i++)
+        write_source(out, gate, &file->rules[i]);
+    json_close(out, ']');
+}
+
+static void write_problems(struct json_out *out, const struct rule_set *set)
+{
+    const struct rule_problem *problems;
+    size_t count = rule_set_problems(set, &problems);
+    json_key(out, "problems");
+    json_open(out, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_str(out, problems[i].words);
+    json_close(out, ']');
+}
+
+static void write_session_rules(struct json_out *out, const struct gate *gate, const struct session *session)
+{
+    ARENA_SCOPE(scratch);
+    json_key(out, "session");
+    json_open(out, '[');
+    for (const struct session_rule *r = session->rules; r; r = r->next) {
+        const struct json *json = NULL;
+        struct rule_source source;
+        uint64_t uses = 0;
+        if (rc_bad(json_parse(&scratch, r->json, &json, NULL)) ||
+            rc_bad(rule_read(&scratch, json, &source, &uses, NULL)))
+            continue;
+        source.id = r->id;
+        source.author = r->author;
+        source.layer = LAYER_SESSION;
+        source.uses_left = uses > r->used ? uses - r->used : 0;
+        write_source(out, gate, &source);
+    }
+    json_close(out, ']');
+}
+
+void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session)
+{
+    struct session none = {.mode = STR("default")};
+    struct session_rules scratch = {0};
+    const struct session *of = session ? session : &none;
+    const struct rule_set *set = session ? sessions_rules(gate, session) : rules_for(gate, of, &scratch);
+    struct session_rules *rules = session ? sessions_rules_slot(gate, session) : NULL;
+    json_open(out, '{');
+    json_key(out, "managed");
+    write_file(out, gate, &gate->rules.managed);
+    json_close(out, '}');
+    json_key(out, "user");
+    json_open(out, '[');
+    for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
+        struct rule_source source = r->source;
+        source.uses_left = r->uses > r->used ? r->uses - r->used : 0;
+        write_source(out, gate, &source);
+    }
+    json_close(out, ']');
+    if (rules) {
+        json_key(out, "project");
+        write_file(out, gate, &rules->project);
+        json_member_bool(out, "trusted", rules->trusted);
+        json_close(out, '}');
+        write_session_rules(out, gate, session);
+    }
+    write_problems(out, set);
+    json_close(out, '}');
+    session_rules_done(&scratch);
+}
+
+/* ---- what a rule would have done ---- */
+
+static bool covers(struct gate *gate, struct arena *arena, const struct rule_set *set, const struct event *event,
+                   struct call *ret_call)
+{
+    const struct json *input = NULL;
+    *ret_call = (struct call){0};
+    call_apply(arena, ret_call, event);
+    if (rc_bad(json_parse(arena, ret_call->input, &input, NULL)) || input->type != JSON_OBJECT)
+        return false;
+    struct tool_facts facts = tool_facts(ret_call->name, input);
+    struct question question = {.facts = &facts, .rules = set, .cwd = ret_call->cwd, .root = ret_call->cwd,
+                                .home = gate->home, .now_ms = clock_wall_ms()};
+    return policy_covers(arena, &question);
+}
+
+enum { TRIED_SHOWN = 20 };
+
+void gate_try(struct gate *gate, struct json_out *out, const struct rule_source *source, const struct read *read)
+{
+    struct rule_set *set = rule_set_new(source, 1);
+    uint64_t covered = 0, asked = 0, shown = 0;
+    json_open(out, '{');
+    json_member(out, "rule", source->text);
+    json_member_u64(out, "calls", read->event_count);
+    json_key(out, "examples");
+    json_open(out, '[');
+    for (size_t i = read->event_count; i-- > 0;) {
+        ARENA_SCOPE(scratch);
+        struct call call;
+        if (!covers(gate, &scratch, set, &read->events[i], &call))
+            continue;
+        covered++;
+        asked += !call.by_policy;
+        if (shown++ >= TRIED_SHOWN)
+            continue;
+        json_open(out, '{');
+        json_member(out, "toolCallId", call.id);
+        json_member(out, "sessionId", call.session);
+        json_member(out, "name", call.name);
+        json_member_raw(out, "input", call.input);
+        json_member_bool(out, "asked", !call.by_policy);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    json_member_u64(out, "covered", covered);
+    json_member_u64(out, "asked", asked);
+    json_close(out, '}');
+    rule_set_free(set);
+}

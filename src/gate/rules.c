@@ -1,0 +1,416 @@
+#include "gate/rules.h"
+
+#include "base/log.h"
+#include "base/stamp.h"
+#include "gate/inner.h"
+#include "io/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { POLICY_FILE_BYTES = 256 << 10, RULES_MAX = 20000 };
+
+/* ---- one rule, from JSON and to it ---- */
+
+static struct rc read_examples(struct arena *arena, const struct json *object, const char *key,
+                               const struct str **ret_list, size_t *ret_count, struct err *err)
+{
+    const struct json *list = json_get(object, key);
+    if (!list || list->type == JSON_NULL)
+        return RC_OK;
+    if (list->type != JSON_ARRAY)
+        return err_set(err, ERR_INVALID, "\"%s\" must be an array of strings", key);
+    struct str *items = arena_array(arena, struct str, list->count + 1);
+    size_t count = 0;
+    for (const struct json *item = list->first; item; item = item->next) {
+        if (item->type != JSON_STRING)
+            return err_set(err, ERR_INVALID, "\"%s\" must be an array of strings", key);
+        items[count++] = arena_str(arena, item->text);
+    }
+    *ret_list = items;
+    *ret_count = count;
+    return RC_OK;
+}
+
+static struct rc check_alone(const struct rule_source *source, struct err *err)
+{
+    const struct rule_problem *problems;
+    struct rule_set *set = rule_set_new(source, 1);
+    struct rc rc = RC_OK;
+    if (rule_set_problems(set, &problems))
+        rc = err_set(err, ERR_INVALID, "%.*s", STR_ARG(problems[0].words));
+    rule_set_free(set);
+    return rc;
+}
+
+struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
+                    uint64_t *ret_uses, struct err *err)
+{
+    struct rule_source source = {.layer = LAYER_USER};
+    struct str effect = STR("allow"), layer = STR("user"), expires = STR_NONE, text = STR_NONE;
+    int64_t uses = 0;
+    if (object->type != JSON_OBJECT)
+        return err_set(err, ERR_INVALID, "a rule must be an object");
+    TRY(json_want_str(object, "id", LIMIT_ID_BYTES, &source.id, err));
+    TRY(json_want_str(object, "rule", LIMIT_PATH_BYTES, &text, err));
+    TRY(json_want_str(object, "effect", LIMIT_ID_BYTES, &effect, err));
+    TRY(json_want_str(object, "layer", LIMIT_ID_BYTES, &layer, err));
+    TRY(json_want_str(object, "reason", LIMIT_TITLE_BYTES, &source.reason, err));
+    TRY(json_want_str(object, "expiresAt", LIMIT_ID_BYTES, &expires, err));
+    TRY(json_want_i64(object, "uses", 1, INT32_MAX, &uses, err));
+    TRY(read_examples(arena, object, "match", &source.match, &source.match_count, err));
+    TRY(read_examples(arena, object, "notMatch", &source.not_match, &source.not_match_count, err));
+    if (str_empty(text))
+        return err_set(err, ERR_INVALID, "\"rule\" is missing");
+    if (!effect_parse(effect, &source.effect))
+        return err_set(err, ERR_INVALID, "\"effect\" must be deny, ask or allow");
+    if (!layer_parse(layer, &source.layer))
+        return err_set(err, ERR_INVALID, "\"layer\" must be user or session");
+    if (expires.p && !stamp_parse(expires, &source.expires_at_ms))
+        return err_set(err, ERR_INVALID, "\"expiresAt\" must be a time like 2030-01-31T12:00:00Z");
+    source.counted = uses > 0;
+    source.uses_left = *ret_uses = (uint64_t)uses;
+    TRY(rule_check(arena, text, &source.text, err));
+    source.text = arena_str(arena, source.text);
+    source.id = arena_str(arena, source.id);
+    source.reason = arena_str(arena, source.reason);
+    TRY(check_alone(&source, err));
+    *ret_source = source;
+    return RC_OK;
+}
+
+static void write_examples(struct json_out *out, const char *key, const struct str *list, size_t count)
+{
+    if (count == 0)
+        return;
+    json_key(out, key);
+    json_open(out, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_str(out, list[i]);
+    json_close(out, ']');
+}
+
+void rule_write(struct json_out *out, const struct rule_source *source)
+{
+    json_member(out, "id", source->id);
+    json_member(out, "effect", str_of(effect_name(source->effect)));
+    json_member(out, "rule", source->text);
+    json_member(out, "layer", str_of(layer_name(source->layer)));
+    json_member(out, "author", source->author);
+    json_member(out, "reason", source->reason);
+    if (source->expires_at_ms)
+        json_member_time(out, "expiresAt", source->expires_at_ms);
+    if (source->counted)
+        json_member_u64(out, "usesLeft", source->uses_left);
+    write_examples(out, "match", source->match, source->match_count);
+    write_examples(out, "notMatch", source->not_match, source->not_match_count);
+}
+
+/* ---- policy files ---- */
+
+static struct rc take_entry(struct policy_file *file, const struct json *entry, enum effect effect,
+                            enum rule_layer layer, struct err *err)
+{
+    struct rule_source *source = &file->rules[file->count];
+    uint64_t uses = 0;
+    *source = (struct rule_source){0};
+    if (entry->type == JSON_STRING)
+        source->text = arena_str(&file->arena, entry->text);
+    else
+        TRY(rule_read(&file->arena, entry, source, &uses, err));
+    source->effect = effect;
+    source->layer = layer;
+    source->counted = false; /* a file cannot count */
+    source->author = arena_str(&file->arena, str_of(file->path));
+    source->id = arena_printf(&file->arena, "%s:%zu", layer_name(layer), file->count + 1);
+    file->count++;
+    return RC_OK;
+}
+
+static struct rc parse_file(struct policy_file *file, struct str text, enum rule_layer layer, struct err *err)
+{
+    static const enum effect effects[] = {EFFECT_DENY, EFFECT_ASK, EFFECT_ALLOW};
+    const struct json *top = NULL;
+    size_t total = 0;
+    TRY(json_parse(&file->arena, text, &top, err));
+    for (size_t i = 0; i < 3; i++) {
+        const struct json *list = json_get(top, effect_name(effects[i]));
+        if (list && list->type != JSON_ARRAY)
+            return err_set(err, ERR_INVALID, "\"%s\" must be an array", effect_name(effects[i]));
+        total += list ? list->count : 0;
+    }
+    if (top->type != JSON_OBJECT || total > RULES_MAX)
+        return err_set(err, ERR_INVALID, "it must be an object with \"deny\", \"ask\" and \"allow\"");
+    file->rules = arena_array(&file->arena, struct rule_source, total + 1);
+    for (size_t i = 0; i < 3; i++) {
+        const struct json *list = json_get(top, effect_name(effects[i]));
+        for (const struct json *entry = list ? list->first : NULL; entry; entry = entry->next)
+            TRY(take_entry(file, entry, effects[i], layer, err));
+    }
+    return RC_OK;
+}
+
+static struct rc load_file(struct policy_file *file, enum rule_layer layer, const struct stat *st,
+                           struct err *err)
+{
+    struct str text;
+    if (layer == LAYER_MANAGED && (st->st_uid != 0 || (st->st_mode & 022)))
+        return err_set(err, ERR_FORBIDDEN, "it must belong to root, and nobody else may write to it");
+    TRY(file_read(&file->arena, file->path, POLICY_FILE_BYTES, &text, err));
+    struct digest digest = digest_of(text);
+    digest_hex(&digest, file->hash);
+    return parse_file(file, text, layer, err);
+}
+
+/* True when the file is another than the one read last. */
+static bool refresh_file(struct policy_file *file, enum rule_layer layer)
+{
+    struct stat st;
+    struct err err;
+    int64_t stamp[4] = {0};
+    bool there = file->path && stat(file->path, &st) == 0;
+    if (there) {
+        stamp[0] = (int64_t)st.st_ino ^ (int64_t)st.st_dev << 32;
+        stamp[1] = st.st_size;
+        stamp[2] = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+        stamp[3] = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+    }
+    if (there == file->there && memcmp(stamp, file->stamp, sizeof stamp) == 0)
+        return false;
+    memcpy(file->stamp, stamp, sizeof stamp);
+    arena_done(&file->arena);
+    file->rules = NULL;
+    file->count = 0;
+    file->there = there;
+    file->hash[0] = file->problem[0] = '\0';
+    if (there && rc_bad(load_file(file, layer, &st, &err))) {
+        file->count = 0;
+        (void)snprintf(file->problem, sizeof file->problem, "%s", err.text);
+        log_line(LOG_WARN, "a policy file cannot be used", LOG_C("file", file->path), LOG_C("why", err.text));
+    }
+    return true;
+}
+
+static void file_done(struct policy_file *file)
+{
+    arena_done(&file->arena);
+    free(file->path);
+    *file = (struct policy_file){0};
+}
+
+/* ---- the set of a session ---- */
+
+void session_rules_done(struct session_rules *rules)
+{
+    rule_set_free(rules->set);
+    file_done(&rules->project);
+    *rules = (struct session_rules){0};
+}
+
+struct gathering {
+    struct rule_source *sources;
+    size_t count;
+};
+
+static uint64_t uses_left(const struct rule_record *record)
+{
+    uint64_t taken = record->used + record->reserved;
+    return record->uses > taken ? record->uses - taken : 0;
+}
+
+static void gather_user(struct gate *gate, struct gathering *all)
+{
+    for (struct rule_record *r = gate->rules.user; r && all->count < RULES_MAX; r = r->next) {
+        all->sources[all->count] = r->source;
+        if (r->source.counted)
+            all->sources[all->count].uses_left = uses_left(r);
+        all->count++;
+    }
+}
+
+static void gather_session(struct arena *arena, const struct session *session, struct gathering *all)
+{
+    for (const struct session_rule *r = session->rules; r && all->count < RULES_MAX; r = r->next) {
+        struct rule_source *source = &all->sources[all->count];
+        const struct json *json = NULL;
+        uint64_t uses = 0;
+        if (rc_bad(json_parse(arena, r->json, &json, NULL)) || rc_bad(rule_read(arena, json, source, &uses, NULL)))
+            continue; /* it was checked when it was added */
+        source->id = r->id;
+        source->layer = LAYER_SESSION;
+        source->author = r->author;
+        source->uses_left = uses > r->used ? uses - r->used : 0;
+        all->count++;
+    }
+}
+
+static void gather_file(const struct policy_file *file, bool trusted, struct gathering *all)
+{
+    for (size_t i = 0; i < file->count && all->count < RULES_MAX; i++) {
+        all->sources[all->count] = file->rules[i];
+        all->sources[all->count++].trusted = trusted;
+    }
+}
+
+static bool is_trusted(const struct gate *gate, const struct policy_file *file)
+{
+    const char *hash = file->path ? map_get(&gate->rules.trusted, str_of(file->path)) : NULL;
+    return hash && file->hash[0] && strcmp(hash, file->hash) == 0;
+}
+
+static void rebuild(struct gate *gate, const struct session *session, struct session_rules *rules)
+{
+    ARENA_SCOPE(scratch);
+    struct gathering all = {0};
+    size_t room = gate->rules.managed.count + rules->project.count;
+    for (struct rule_record *r = gate->rules.user; r; r = r->next)
+        room++;
+    for (const struct session_rule *r = session->rules; r; r = r->next)
+        room++;
+    all.sources = arena_array(&scratch, struct rule_source, room + 1);
+    gather_file(&gate->rules.managed, true, &all);
+    gather_user(gate, &all);
+    gather_file(&rules->project, rules->trusted, &all);
+    gather_session(&scratch, session, &all);
+    rule_set_free(rules->set);
+    rules->set = rule_set_new(all.sources, all.count);
+}
+
+const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules)
+{
+    struct rules *all = &gate->rules;
+    char path[LIMIT_PATH_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%.*s/.nod/policy.json", STR_ARG(session->cwd));
+    if (session->cwd.n && (!rules->project.path || strcmp(rules->project.path, path) != 0)) {
+        file_done(&rules->project);
+        rules->project.path = strdup(path);
+    }
+    if (refresh_file(&all->managed, LAYER_MANAGED))
+        all->version++;
+    bool changed = refresh_file(&rules->project, LAYER_PROJECT);
+    bool trusted = is_trusted(gate, &rules->project);
+    changed = changed || trusted != rules->trusted || !rules->set || rules->version != all->version ||
+              rules->changed_seq != session->changed_seq;
+    rules->trusted = trusted;
+    rules->version = all->version;
+    rules->changed_seq = session->changed_seq;
+    if (changed)
+        rebuild(gate, session, rules);
+    return rules->set;
+}
+
+/* ---- following ---- */
+
+struct rule_record *rules_find(const struct gate *gate, struct str id)
+{
+    for (struct rule_record *r = gate->rules.user; r; r = r->next)
+        if (str_eq(r->source.id, id))
+            return r;
+    return NULL;
+}
+
+static void follow_added(struct gate *gate, const struct event *event, const struct json *data)
+{
+    struct rules *rules = &gate->rules;
+    const struct json *rule = json_get(data, "rule");
+    struct rule_record *record = arena_new(&rules->arena, struct rule_record);
+    if (!rule || rc_bad(rule_read(&rules->arena, rule, &record->source, &record->uses, NULL)) ||
+        rules_find(gate, record->source.id))
+        return;
+    record->source.author = arena_str(&rules->arena, event->actor);
+    record->at_ms = event->at_ms;
+    struct rule_record **last = &rules->user;
+    while (*last)
+        last = &(*last)->next;
+    *last = record;
+}
+
+static void follow_removed(struct gate *gate, struct str id)
+{
+    for (struct rule_record **link = &gate->rules.user; *link; link = &(*link)->next) {
+        if (str_eq((*link)->source.id, id)) {
+            *link = (*link)->next;
+            return;
+        }
+    }
+}
+
+static void follow_used(struct gate *gate, struct str id)
+{
+    struct rule_record *record = rules_find(gate, id);
+    if (!record)
+        return;
+    record->used++;
+    if (record->reserved)
+        record->reserved--;
+}
+
+static void follow_trust(struct gate *gate, struct str path, struct str hash)
+{
+    free(map_take(&gate->rules.trusted, path));
+    if (!str_empty(hash)) {
+        char *copy = heap_new(hash.n + 1);
+        memcpy(copy, hash.p, hash.n);
+        (void)map_put(&gate->rules.trusted, path, copy);
+    }
+}
+
+void rules_follow(struct gate *gate, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    if (event->kind != EVENT_RULE_CHANGED || rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        return;
+    struct str change = json_text(data, "change");
+    if (str_is(change, "added"))
+        follow_added(gate, event, data);
+    else if (str_is(change, "removed"))
+        follow_removed(gate, json_text(data, "id"));
+    else if (str_is(change, "used"))
+        follow_used(gate, json_text(data, "id"));
+    else if (str_is(change, "trusted"))
+        follow_trust(gate, json_text(data, "path"), json_text(data, "hash"));
+    else if (str_is(change, "distrusted"))
+        follow_trust(gate, json_text(data, "path"), STR_NONE);
+    gate->rules.version++;
+}
+
+void rules_hit(struct gate *gate, const struct verdict *verdict, int64_t now_ms)
+{
+    for (size_t i = 0; i < verdict->rule_count; i++) {
+        struct str id = verdict->rules[i].id;
+        struct rule_hits *hits = map_get(&gate->rules.hits, id);
+        if (!hits) {
+            hits = heap_new(sizeof *hits);
+            (void)map_put(&gate->rules.hits, id, hits);
+        }
+        hits->count++;
+        hits->last_ms = now_ms;
+    }
+}
+
+void rules_init(struct gate *gate, const char *managed_path, const char *protected)
+{
+    gate->rules.managed.path = managed_path ? strdup(managed_path) : NULL;
+    gate->rules.protected = protected;
+    gate->rules.version = 1;
+}
+
+static void free_values(struct map *map)
+{
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(map, &at, &key, &value))
+        free(value);
+    map_done(map);
+}
+
+void rules_done(struct gate *gate)
+{
+    free_values(&gate->rules.trusted);
+    free_values(&gate->rules.hits);
+    file_done(&gate->rules.managed);
+    arena_done(&gate->rules.arena);
+}

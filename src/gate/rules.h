@@ -1,0 +1,83 @@
+/* The rules that hold, by layer; for the files of gate/ only.
+ *
+ * managed   a file that belongs to root; nothing below loosens it
+ * user      RULE_CHANGED events of the installation
+ * project   .nod/policy.json in the session's folder: it tightens, and loosens only when a person has trusted
+ *           its exact content (a RULE_CHANGED event with the content's hash)
+ * session   the session's own events
+ *
+ * Data of RULE_CHANGED: {"change":"added","rule":{…}}, {"change":"removed","id"}, {"change":"used","id"},
+ * {"change":"trusted","path","hash"}, {"change":"distrusted","path"}.
+ * A policy file: {"deny":[…],"ask":[…],"allow":[…]}, each entry a rule's text or an object {"rule","reason",
+ * "expiresAt","uses","match","notMatch"}.
+ */
+#ifndef GATE_RULES_H
+#define GATE_RULES_H
+
+#include "base/digest.h"
+#include "base/map.h"
+#include "event/session.h"
+#include "policy/policy.h"
+
+struct gate;
+
+struct rule_record {
+    struct rule_source source;
+    int64_t at_ms;
+    uint64_t uses;      /* allowed in all; source.counted says whether that means something */
+    uint64_t used;      /* counted from events */
+    uint64_t reserved;  /* judged and on their way to the store */
+    struct rule_record *next;
+};
+
+/* A policy file as it was last read. */
+struct policy_file {
+    char *path;
+    int64_t stamp[4];       /* device and inode, size, change time: another stamp is read again */
+    struct arena arena;
+    struct rule_source *rules;
+    size_t count;
+    bool there;
+    char hash[DIGEST_HEX_BYTES];
+    char problem[400];      /* empty: it can be read */
+};
+
+struct rules {
+    struct arena arena;
+    struct rule_record *user; /* in order */
+    struct map trusted;       /* path → hash, a heap string */
+    struct map hits;          /* rule id → struct rule_hits */
+    struct policy_file managed;
+    const char *protected;    /* Nod's own data */
+    uint64_t version;         /* grows with every change */
+};
+
+/* How often a rule decided since the start, and when last. */
+struct rule_hits {
+    uint64_t count;
+    int64_t last_ms;
+};
+
+/* What a session's calls are judged by, made anew when anything in it changed. */
+struct session_rules {
+    struct rule_set *set;
+    struct policy_file project;
+    uint64_t version, changed_seq;
+    bool trusted;
+};
+
+void rules_init(struct gate *gate, const char *managed_path, const char *protected);
+void rules_done(struct gate *gate);
+void rules_follow(struct gate *gate, const struct event *event);
+void session_rules_done(struct session_rules *rules);
+
+/* The set for a session; `rules` remembers it between calls. */
+const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules);
+/* Reads a rule as the API and events write it; ERR_INVALID with words. */
+struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
+                    uint64_t *ret_uses, struct err *err);
+void rule_write(struct json_out *out, const struct rule_source *source);
+struct rule_record *rules_find(const struct gate *gate, struct str id);
+void rules_hit(struct gate *gate, const struct verdict *verdict, int64_t now_ms);
+
+#endif

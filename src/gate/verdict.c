@@ -1,0 +1,182 @@
+/* What the rules say about a call: the question put together from session, rules and the file system, and the
+ * answer in words. Paths are resolved here, because policy/ touches nothing. */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+#include "tools/tools.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* Where a path leads, as far as it exists: the part that does not is kept as it is. */
+static struct str real_path(struct arena *arena, struct str path)
+{
+    char text[PATH_MAX], real[PATH_MAX];
+    if (!str_c(path, text, sizeof text) || text[0] != '/')
+        return STR_NONE;
+    size_t end = path.n;
+    for (;;) {
+        text[end] = '\0';
+        if (realpath(end ? text : "/", real))
+            break;
+        if (end == 0)
+            return STR_NONE;
+        while (end > 0 && path.p[end - 1] != '/')
+            end--;
+        if (end > 0)
+            end--;
+    }
+    struct str rest = str_sub(path, end, path.n);
+    bool root = str_is(str_of(real), "/");
+    return arena_printf(arena, "%s%.*s", root && rest.n ? "" : real, STR_ARG(rest));
+}
+
+static void resolve(struct arena *arena, struct question *question)
+{
+    const struct str *paths;
+    size_t count = policy_paths(arena, question, &paths);
+    if (count == 0)
+        return;
+    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
+    for (size_t i = 0; i < count; i++)
+        resolved[i] = (struct resolved_path){paths[i], real_path(arena, paths[i])};
+    question->resolved = resolved;
+    question->resolved_count = count;
+    question->cwd_real = real_path(arena, question->cwd);
+    question->root_real = real_path(arena, question->root);
+    question->home_real = real_path(arena, question->home);
+}
+
+static void put_tool_policies(struct arena *arena, const struct session *session, struct question *question)
+{
+    struct tool_policy *policies = arena_array(arena, struct tool_policy, session->tool_count + 1);
+    for (size_t i = 0; i < session->tool_count; i++) {
+        struct tool_policy *policy = &policies[question->tool_policy_count++];
+        policy->tool = session->tools[i].tool;
+        if (!effect_parse(session->tools[i].effect, &policy->effect))
+            policy->effect = EFFECT_ASK;
+    }
+    question->tool_policies = policies;
+}
+
+/* A session that is none (for explaining) is judged by what holds for all, and by its folder's file. */
+static const struct rule_set *rules_of(struct gate *gate, const struct session *session)
+{
+    static struct session_rules nobody;
+    if (!str_empty(session->id))
+        return sessions_rules(gate, session);
+    return rules_for(gate, session, &nobody);
+}
+
+struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
+                              const struct tool_facts *facts, struct str cwd)
+{
+    struct question question = {
+        .facts = facts,
+        .cwd = str_empty(cwd) ? session->cwd : cwd,
+        .root = session->cwd,
+        .home = gate->home,
+        .now_ms = clock_wall_ms(),
+        .rules = rules_of(gate, session),
+    };
+    if (gate->rules.protected) {
+        struct str *protected = arena_new(arena, struct str);
+        *protected = str_of(gate->rules.protected);
+        question.protected_paths = protected;
+        question.protected_count = 1;
+    }
+    put_tool_policies(arena, session, &question);
+    if (!mode_parse(session->mode, &question.mode))
+        question.mode = MODE_DEFAULT;
+    resolve(arena, &question);
+    return question;
+}
+
+struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
+                          const struct tool_facts *facts, struct str cwd)
+{
+    struct question question = gate_question(gate, arena, session, facts, cwd);
+    struct verdict verdict = policy_judge(arena, &question);
+    /* Rules that nobody can read might forbid it. */
+    if (gate->rules.managed.problem[0] && verdict.effect == EFFECT_ALLOW) {
+        verdict.effect = EFFECT_ASK;
+        verdict.source = STR("managed");
+        verdict.why = STR("the managed policy file cannot be used, so nothing passes unasked");
+    }
+    return verdict;
+}
+
+/* ---- in words ---- */
+
+static void write_rule(struct json_out *out, const struct verdict_rule *rule)
+{
+    json_open(out, '{');
+    json_member(out, "id", rule->id);
+    json_member(out, "effect", str_of(effect_name(rule->effect)));
+    json_member(out, "rule", rule->text);
+    json_member(out, "layer", str_of(layer_name(rule->layer)));
+    json_member(out, "author", rule->author);
+    json_member(out, "reason", rule->reason);
+    json_close(out, '}');
+}
+
+void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
+{
+    if (verdict->part_count == 0)
+        return;
+    json_key(out, "parts");
+    json_open(out, '[');
+    for (size_t i = 0; i < verdict->part_count; i++) {
+        const struct verdict_part *part = &verdict->parts[i];
+        json_open(out, '{');
+        json_member(out, "text", part->text);
+        json_member(out, "effect", str_of(effect_name(part->effect)));
+        json_member(out, "rule", part->rule.text);
+        if (!str_empty(part->rule.text))
+            json_member(out, "layer", str_of(layer_name(part->rule.layer)));
+        json_member(out, "why", part->why);
+        json_member_u64(out, "depth", part->depth);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void verdict_write_suggestions(struct json_out *out, struct arena *arena, const struct question *question)
+{
+    struct suggestion suggestions[SUGGESTIONS_MAX];
+    size_t count = policy_suggest(arena, question, suggestions);
+    json_key(out, "suggestions");
+    json_open(out, '[');
+    for (size_t i = 0; i < count; i++) {
+        json_open(out, '{');
+        json_member(out, "label", suggestions[i].label);
+        json_key(out, "rules");
+        json_open(out, '[');
+        for (size_t k = 0; k < suggestions[i].rule_count; k++)
+            json_put_str(out, suggestions[i].rules[k]);
+        json_close(out, ']');
+        json_member(out, "warning", suggestions[i].warning);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain)
+{
+    struct tool_facts facts = tool_facts(explain->name, explain->input);
+    struct question question = gate_question(gate, arena, explain->session, &facts, explain->cwd);
+    struct verdict verdict = gate_judge(gate, arena, explain->session, &facts, explain->cwd);
+    json_open(out, '{');
+    json_member(out, "effect", str_of(effect_name(verdict.effect)));
+    json_member(out, "rule", verdict.rule);
+    json_member(out, "source", verdict.source);
+    json_member(out, "why", verdict.why);
+    json_key(out, "rules");
+    json_open(out, '[');
+    for (size_t i = 0; i < verdict.rule_count; i++)
+        write_rule(out, &verdict.rules[i]);
+    json_close(out, ']');
+    verdict_write_parts(out, &verdict);
+    verdict_write_suggestions(out, arena, &question);
+    json_close(out, '}');
+}

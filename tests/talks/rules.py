@@ -1,0 +1,223 @@
+"""Rules: what they let pass, what they stop, who may change them, and that every change holds at once."""
+import json
+import os
+
+from world import must, must_match
+
+
+def scene(world, *arguments):
+    server = world.server(*arguments)
+    admin = server.admin()
+    folder = os.path.join(world.folder, "project")
+    os.makedirs(os.path.join(folder, "src"), exist_ok=True)
+    made = admin.session(cwd=folder)
+    return server, admin, made["id"], made["threadId"], folder
+
+
+def add(admin, effect, rule, **more):
+    return admin.ok("POST", "/api/policy/rules", {"effect": effect, "rule": rule, **more})
+
+
+def status(admin, thread, command, **more):
+    return admin.call(thread, "Bash", {"command": command}, **more)["status"]
+
+
+def test_every_part_of_a_line_must_be_covered(world):
+    _, admin, _, thread, _ = scene(world)
+    for rule in ("Bash(git diff:*)", "Bash(head:*)", "Bash(cd:*)"):
+        add(admin, "allow", rule)
+    must(status(admin, thread, "cd src && git diff --stat | head -5") == "allowed", "all parts are allowed")
+    must(status(admin, thread, "cd src && git diff --stat | sh") == "awaiting", "one part is not")
+
+
+def test_an_allowed_command_does_not_open_the_door(world):
+    _, admin, _, thread, _ = scene(world)
+    add(admin, "allow", "Bash(npm test:*)")
+    must(status(admin, thread, "npm test") == "allowed", "npm test itself")
+    must(status(admin, thread, "npm test -- --watch 'a && b'") == "allowed", "with arguments, quoted operators too")
+    for line in ("npm test; id", "npm test $(id)", "npm test > x", "npm testevil", "FOO=1 npm test", "npm test\nid"):
+        must(status(admin, thread, line) == "awaiting", f"{line!r} must be asked about")
+
+
+def test_a_deny_rule_sees_through_wrappers_and_modes(world):
+    _, admin, session, thread, _ = scene(world)
+    add(admin, "deny", "Bash(rm:*)", reason="nothing is deleted here")
+    lines = ("rm x", "sudo rm x", "env rm x", "bash -c 'rm x'", "find . -exec rm {} +", "true && rm x")
+    for mode in ("default", "bypassPermissions"):
+        admin.ok("PATCH", f"/api/sessions/{session}", {"permissionMode": mode})
+        for line in lines:
+            answer = admin.call(thread, "Bash", {"command": line})
+            must(answer["status"] == "denied", f"{line!r} under {mode}: {answer}")
+            must_match({"decidedBy": {"kind": "policy", "rule": "Bash(rm:*)"}}, answer)
+
+
+def test_revoking_holds_for_the_next_call(world):
+    server, admin, _, thread, _ = scene(world)
+    rule = add(admin, "allow", "Bash(make:*)")
+    must(status(admin, thread, "make") == "allowed", "allowed")
+    server.kill()
+    server.start()
+    must(status(admin, thread, "make all") == "allowed", "rules survive a restart")
+    admin.ok("DELETE", f"/api/policy/rules/{rule['id']}")
+    must(status(admin, thread, "make again") == "awaiting", "revoked")
+    changes = [e["data"]["change"] for e in admin.events(types="RULE_CHANGED")]
+    must(changes == ["added", "removed"], f"the log says {changes}")
+
+
+def test_a_rule_may_be_good_for_some_calls_only(world):
+    server, admin, session, thread, _ = scene(world)
+    add(admin, "allow", "Bash(ls:*)", uses=2)
+    must([status(admin, thread, f"ls {i}") for i in range(3)] == ["allowed", "allowed", "awaiting"], "two uses")
+    server.kill()
+    server.start()
+    must(status(admin, thread, "ls 9") == "awaiting", "uses are counted across restarts")
+    add(admin, "allow", "Bash(pwd)", layer="session", sessionId=session, uses=1)
+    must([status(admin, thread, "pwd", id=f"p{i}") for i in range(2)] == ["allowed", "awaiting"], "one use in a session")
+
+
+def test_a_rule_may_expire(world):
+    _, admin, _, thread, _ = scene(world)
+    add(admin, "allow", "Bash(ls:*)", expiresAt="2020-01-01T00:00:00Z")
+    must(status(admin, thread, "ls") == "awaiting", "it is over")
+    add(admin, "allow", "Bash(ls:*)", expiresAt="2090-01-01T00:00:00Z")
+    must(status(admin, thread, "ls again") == "allowed", "it is not")
+
+
+def test_malformed_rules_are_errors(world):
+    _, admin, session, thread, _ = scene(world)
+    for body in ({"rule": "Bash(", "effect": "allow"}, {"rule": "", "effect": "allow"}, {"effect": "allow"},
+                 {"rule": "Bash(ls)", "effect": "maybe"}, {"rule": "Bash(ls)", "layer": "managed"},
+                 {"rule": "Bash(ls:*)", "match": ["cat x"]}, {"rule": "Bash(ls:*)", "notMatch": ["ls -l"]},
+                 {"rule": "Bash(ls)", "expiresAt": "soon"}, {"rule": "Bash(ls)", "uses": 0}, {"rule": 7}):
+        reply = admin.post("/api/policy/rules", body)
+        must(reply.status == 400 and reply.code == "invalid", f"{body}: {reply}")
+    admin.call(thread, "Bash", {"command": "x"}, id="c")
+    reply = admin.decide(session, "c", "allow_always", rules=["Bash("])
+    must(reply.status == 400, f"{reply}")
+    reply = admin.decide(session, "c", "allow_once", rules=["Bash(x)"])
+    must(reply.status == 400, f"{reply}")
+    must(admin.events(types="RULE_CHANGED") == [], "nothing of this was kept")
+
+
+def test_always_makes_a_rule(world):
+    _, admin, session, thread, _ = scene(world)
+    person = admin.token_for("approver", "alice")
+    waiting = admin.call(thread, "Bash", {"command": "npm run build"}, id="c1")
+    must(waiting["status"] == "awaiting", f"{waiting}")
+    suggestions = admin.pending()[0]["suggestions"]
+    must(suggestions and all(s["rules"] and s["label"] for s in suggestions) and len(suggestions) <= 5, f"{suggestions}")
+    person.decided(session, "c1", "allow_always", rules=["Bash(npm run build:*)"])
+    must(status(admin, thread, "npm run build --all") == "allowed", "the rule holds at once")
+    other = admin.session()
+    must(status(admin, other["threadId"], "npm run build") == "allowed", "and in every session")
+    must(status(admin, thread, "npm run deploy") == "awaiting", "for what it names only")
+    rules = admin.ok("GET", "/api/policy")["user"]
+    must([(r["rule"], r["author"]) for r in rules] == [("Bash(npm run build:*)", "alice")], f"{rules}")
+
+
+def test_always_without_saying_what_is_the_narrowest(world):
+    _, admin, session, thread, _ = scene(world)
+    admin.call(thread, "Bash", {"command": "npm run build"}, id="c1")
+    admin.decided(session, "c1", "allow_always")
+    must(status(admin, thread, "npm run build") == "allowed", "exactly this")
+    must(status(admin, thread, "npm run build --all") == "awaiting", "and no more")
+
+
+def test_for_this_session_with_rules(world):
+    _, admin, session, thread, _ = scene(world)
+    admin.call(thread, "Bash", {"command": "cargo test"}, id="c1")
+    admin.decided(session, "c1", "allow_session", rules=["Bash(cargo test:*)"])
+    must(status(admin, thread, "cargo test -q") == "allowed", "in this session")
+    must(status(admin, thread, "cargo build") == "awaiting", "for what it names only")
+    must(status(admin, admin.session()["threadId"], "cargo test") == "awaiting", "not in another")
+    must([r["rule"] for r in admin.ok("GET", f"/api/policy?session={session}")["session"]] == ["Bash(cargo test:*)"], "listed")
+
+
+def test_a_project_file_is_obeyed_only_when_trusted(world):
+    _, admin, session, thread, folder = scene(world)
+    os.mkdir(os.path.join(folder, ".nod"))
+    path = os.path.join(folder, ".nod", "policy.json")
+
+    def write(rules):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(rules)
+    write(json.dumps({"allow": ["Bash(make:*)"], "deny": ["Bash(curl:*)"]}))
+    must(status(admin, thread, "make") == "awaiting", "its allow does not count")
+    must(status(admin, thread, "curl x") == "denied", "its deny does")
+    project = admin.ok("GET", f"/api/policy?session={session}")["project"]
+    must(project["trusted"] is False and len(project["rules"]) == 2, f"{project}")
+    reply = admin.post("/api/policy/trust", {"sessionId": session, "hash": "0" * 64})
+    must(reply.status == 409, f"trusted without looking: {reply}")
+    admin.ok("POST", "/api/policy/trust", {"sessionId": session, "hash": project["hash"]})
+    must(status(admin, thread, "make all") == "allowed", "trusted")
+    write(json.dumps({"allow": ["Bash(make:*)"], "deny": ["Bash(curl:*)"]}) + " ")
+    must(status(admin, thread, "make more") == "awaiting", "one byte changed")
+    must(status(admin, thread, "curl y") == "denied", "and it still tightens")
+
+
+def test_the_managed_file_is_above_all(world):
+    if os.geteuid() != 0:
+        return
+    path = os.path.join(world.folder, "managed.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"deny": ["Bash(ssh:*)"], "allow": ["Bash(uptime)"]}, file)
+    os.chmod(path, 0o644)
+    _, admin, session, thread, _ = scene(world, "--managed-policy", path)
+    add(admin, "allow", "Bash(ssh:*)")
+    admin.ok("PATCH", f"/api/sessions/{session}", {"permissionMode": "bypassPermissions", "toolPolicies": {"Bash": "allow"}})
+    must(status(admin, thread, "ssh host") == "denied", "nothing loosens it")
+    admin.ok("PATCH", f"/api/sessions/{session}", {"permissionMode": "default", "toolPolicies": {"Bash": None}})
+    must(status(admin, thread, "uptime") == "allowed", "its allow counts")
+    os.chmod(path, 0o666)
+    must(status(admin, thread, "uptime", id="u2") == "awaiting", "a file anyone may write to lets nothing pass")
+    must("root" in admin.ok("GET", "/api/policy")["managed"]["problem"], "and says why")
+
+
+def test_explaining_and_trying(world):
+    _, admin, session, thread, _ = scene(world)
+    add(admin, "allow", "Bash(git log:*)", reason="harmless")
+    verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "git log | wc -l"}, "sessionId": session})
+    must(verdict["effect"] == "ask" and [p["effect"] for p in verdict["parts"]] == ["allow", "ask"], f"{verdict}")
+    verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "git log"}, "sessionId": session})
+    must_match({"effect": "allow", "rule": "Bash(git log:*)", "source": "user"}, verdict)
+    must(verdict["rules"][0]["author"] == "admin" and verdict["rules"][0]["reason"] == "harmless", f"{verdict}")
+    for i, line in enumerate(["npm test", "npm test -- x", "npm run evil"]):
+        admin.call(thread, "Bash", {"command": line}, id=f"n{i}")
+    trial = admin.ok("POST", "/api/policy/try", {"rule": "Bash(npm test:*)"})
+    must_match({"calls": 3, "covered": 2, "asked": 2}, trial)
+    must(admin.ok("GET", "/api/policy")["user"][0]["rule"] == "Bash(git log:*)", "trying adds nothing")
+
+
+def test_agents_and_viewers_cannot_change_rules(world):
+    _, admin, _, _, _ = scene(world)
+    rule = add(admin, "deny", "Bash(rm:*)")
+    for role in ("agent", "viewer"):
+        client = admin.token_for(role, role)
+        for method, path, body in (("POST", "/api/policy/rules", {"rule": "Bash", "effect": "allow"}),
+                                   ("PUT", "/api/policy", {"rules": []}),
+                                   ("DELETE", f"/api/policy/rules/{rule['id']}", None)):
+            reply = client.request(method, path, body)
+            must(reply.status == 403, f"{role} {method} {path}: {reply}")
+    must(len(admin.ok("GET", "/api/policy")["user"]) == 1, "nothing changed")
+
+
+def test_the_users_layer_can_be_put_as_a_whole(world):
+    _, admin, _, thread, _ = scene(world)
+    add(admin, "allow", "Bash(ls:*)")
+    admin.ok("PUT", "/api/policy", {"rules": [{"rule": "Bash(pwd)"}, {"rule": "Bash(rm:*)", "effect": "deny"}]})
+    rules = admin.ok("GET", "/api/policy")["user"]
+    must([(r["effect"], r["rule"]) for r in rules] == [("allow", "Bash(pwd)"), ("deny", "Bash(rm:*)")], f"{rules}")
+    must(status(admin, thread, "ls") == "awaiting", "what is gone is gone")
+    reply = admin.request("PUT", "/api/policy", {"rules": [{"rule": "Bash(id)"}, {"rule": "Bash("}]})
+    must(reply.status == 400 and len(admin.ok("GET", "/api/policy")["user"]) == 2, "all of it or nothing")
+
+
+def test_protected_places_always_ask(world):
+    server, admin, session, thread, folder = scene(world)
+    add(admin, "allow", "Edit(//**)")
+    admin.ok("PATCH", f"/api/sessions/{session}", {"permissionMode": "acceptEdits"})
+    for path in (f"{folder}/.git/hooks/pre-commit", f"{folder}/.claude/settings.json", f"{world.folder}/home/.ssh/authorized_keys",
+                 f"{world.folder}/home/.bashrc", f"{server.data}/nod.db"):
+        answer = admin.call(thread, "Write", {"file_path": path, "content": "x"})
+        must(answer["status"] == "awaiting", f"{path}: {answer}")
+    must(admin.call(thread, "Write", {"file_path": f"{folder}/src/a.c", "content": "x"})["status"] == "allowed", "a plain file")
