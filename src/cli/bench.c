@@ -157,12 +157,15 @@ static struct rc read_plan(struct bench *bench, struct err *err)
     int64_t seconds = 1;
     TRY(option_time(cli, "time", SECONDS_MAX, &seconds, err));
     TRY(option_number(cli, "connections", BENCH_CONNECTIONS_MAX, &bench->connections, err));
+    TRY(option_number(cli, "sessions", BENCH_CONNECTIONS_MAX, &bench->sessions, err));
     TRY(option_number(cli, "calls", UINT32_MAX, &bench->calls, err));
     TRY(option_number(cli, "repeat", BENCH_REPEAT_MAX, &bench->repeat, err));
     TRY(option_number(cli, "rounds", 1000000, &bench->rounds, err));
     TRY(option_number(cli, "streams", 1000000, &bench->streams, err));
     TRY(option_number(cli, "events", 1000000000, &bench->events, err));
     TRY(option_number(cli, "open", 1000000, &bench->open, err));
+    if (!bench->sessions || bench->sessions > bench->connections)
+        bench->sessions = bench->connections;
     bench->time_us = seconds * 1000000;
     bench->against = option_text(cli, "against");
     bench->keep = option_flag(cli, "keep");

@@ -53,7 +53,7 @@ struct bench {
     struct cli *cli;
     struct arena *arena;
     /* The plan, from the options. */
-    uint64_t connections, calls, repeat, rounds, streams, events, open;
+    uint64_t connections, sessions, calls, repeat, rounds, streams, events, open;
     int64_t time_us;
     const char *against;
     bool keep;

@@ -38,7 +38,8 @@ static struct asker *new_askers(size_t count)
     return askers;
 }
 
-/* Each agent has a session and a connection of its own; pings have other connections. */
+/* Each agent has a connection, and unless fewer --sessions are wanted a session, of its own; pings have other
+ * connections. */
 static struct rc sit_down(struct bench *bench, struct agents *agents, struct err *err)
 {
     size_t count = bench->connections;
@@ -50,7 +51,10 @@ static struct rc sit_down(struct bench *bench, struct agents *agents, struct err
     for (size_t i = 0; i < count; i++) {
         struct asker *caller = &agents->calls.askers[i];
         struct asker *pinger = &agents->pings.askers[i];
-        TRY(players_sit(bench, &agents->seats[i], err));
+        if (i < bench->sessions)
+            TRY(players_sit(bench, &agents->seats[i], err));
+        else
+            agents->seats[i] = agents->seats[i % bench->sessions];
         TRY(line_open(&caller->line, &bench->place, err));
         TRY(line_open(&pinger->line, &bench->place, err));
         players_call(&caller->request, bench, &agents->seats[i], (unsigned)i, &caller->digits_at);
@@ -82,7 +86,7 @@ static struct rc take_turn(struct bench *bench, struct agents *agents, struct tu
 static struct rc count_kept(struct bench *bench, const struct agents *agents, struct err *err)
 {
     uint64_t kept = 0;
-    for (size_t i = 0; i < agents->calls.count; i++) {
+    for (size_t i = 0; i < bench->sessions; i++) {
         uint64_t of_seat;
         TRY(players_count(bench, &agents->seats[i], &of_seat, err));
         kept += of_seat;

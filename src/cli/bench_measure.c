@@ -70,9 +70,14 @@ double median_of(double *values, size_t count)
 
 struct rc yard_open(struct yard *yard, const char *folder, struct err *err)
 {
-    *yard = (struct yard){.fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)};
+    ARENA_SCOPE(scratch);
+    struct str template = arena_printf(&scratch, "%s/bench.XXXXXX", folder);
+    char *path = arena_bytes(&scratch, template.n + 1);
+    memcpy(path, template.p, template.n + 1);
+    *yard = (struct yard){.fd = mkostemp(path, O_CLOEXEC)};
     if (yard->fd < 0)
         return err_set(err, ERR_IO, "cannot measure the disk in '%s': %s", folder, strerror(errno));
+    (void)unlink(path);
     return RC_OK;
 }
 
