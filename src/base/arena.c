@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BLOCK_BYTES_MIN = 1024, BLOCK_BYTES_USUAL = 8192 };
+enum { BLOCK_BYTES_MIN = 1000, BLOCK_BYTES_USUAL = 8192 };
 
 struct arena_block {
     struct arena_block *next;
