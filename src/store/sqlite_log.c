@@ -11,7 +11,9 @@
  * SQLite they are as good as nothing, as what is left of an older log would be.
  *
  * A write that fails when it is at last done fails the sync, and with it the commit. What was gathered is
- * dropped then: SQLite writes those pages again, or never.
+ * dropped then: SQLite writes those pages again, or never. When the sync itself fails, the commit stands in
+ * the file as if it were good, and a crash now would bring to life what we are about to call failed; so it
+ * is made invalid by overwriting where it begins.
  */
 #include "store/sqlite.h"
 
@@ -22,6 +24,7 @@
 enum {
     GATHERED_BYTES = 64 << 10, /* SQLite's own layer takes no more than 128 KiB at once */
     STEP_BYTES = 256 << 10,
+    FRAME_HEADER_BYTES = 24,
 };
 
 /* Followed in memory by the file of the layer below. */
@@ -29,8 +32,9 @@ struct log_file {
     sqlite3_file sqlite;
     char *bytes;
     size_t n;
-    sqlite3_int64 at;  /* where bytes[0] belongs */
-    sqlite3_int64 end; /* of the file, when it was last grown */
+    sqlite3_int64 at;       /* where bytes[0] belongs */
+    sqlite3_int64 end;      /* of the file, when it was last grown */
+    sqlite3_int64 unsynced; /* where the first write since the last sync began, -1: there was none */
 };
 
 static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((struct log_file *)file + 1); }
@@ -55,6 +59,8 @@ static int flush(sqlite3_file *file)
     log->n = 0;
     if (n == 0)
         return SQLITE_OK;
+    if (log->unsynced < 0)
+        log->unsynced = log->at;
     int code = below(file)->pMethods->xWrite(below(file), log->bytes, (int)n, log->at);
     if (code == SQLITE_OK && log->at + (sqlite3_int64)n > log->end) {
         log->end = log->at + (sqlite3_int64)n;
@@ -88,10 +94,25 @@ static int log_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at
     return code == SQLITE_OK ? below(file)->pMethods->xRead(below(file), bytes, count, at) : code;
 }
 
+/* The salt of the log's header or of a frame is among these bytes, and is never all zeros. */
+static void invalidate_unsynced(struct log_file *log)
+{
+    static const char zeros[FRAME_HEADER_BYTES];
+    sqlite3_file *file = below(&log->sqlite);
+    if (log->unsynced >= 0)
+        (void)!file->pMethods->xWrite(file, zeros, FRAME_HEADER_BYTES, log->unsynced);
+}
+
 static int log_sync(sqlite3_file *file, int flags)
 {
+    struct log_file *log = (struct log_file *)file;
     int code = flush(file);
-    return code == SQLITE_OK ? below(file)->pMethods->xSync(below(file), flags) : code;
+    if (code == SQLITE_OK)
+        code = below(file)->pMethods->xSync(below(file), flags);
+    if (code != SQLITE_OK)
+        invalidate_unsynced(log);
+    log->unsynced = -1;
+    return code;
 }
 
 static int log_truncate(sqlite3_file *file, sqlite3_int64 bytes)
@@ -158,7 +179,7 @@ static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
     if (!(flags & SQLITE_OPEN_WAL))
         return usual->xOpen(usual, name, file, flags, ret_flags);
     struct log_file *log = (struct log_file *)file;
-    *log = (struct log_file){0};
+    *log = (struct log_file){.unsynced = -1};
     int code = usual->xOpen(usual, name, below(file), flags, ret_flags);
     if (code != SQLITE_OK)
         return code;
