@@ -156,7 +156,7 @@ class Agent(Client):
 
     def step(self):
         act = self.random.random()
-        if not self.open or (act < 0.5 and len(self.open) < 30):
+        if not self.open or (act < 0.5 and len(self.open) < 20):
             self.ask()
         elif act < 0.98:
             self.look()
@@ -229,7 +229,7 @@ class Person(Client):
         waiting = answer["pendingApprovals"]
         for one in self.random.sample(waiting, min(len(waiting), 4)):
             self.decide(one)
-        time.sleep(self.random.random() * 0.2)
+        time.sleep(self.random.random() * 0.1)
 
     def decide(self, one):
         self.count += 1
@@ -338,9 +338,9 @@ class Era:
             made = self.admin("POST", "/api/sessions", settings)
             other = self.admin("POST", f"/api/sessions/{made['id']}/threads", {})["id"]
             threads = [made["threadId"], other]
-            for half in range(2):
-                token = self.token("agent", f"agent{number}{half}", made["id"])
-                self.everybody.append(Agent(self, f"{number}{half}", token, made["id"], threads, self.rng.random()))
+            for part in range(4):
+                token = self.token("agent", f"agent{number}{part}", made["id"])
+                self.everybody.append(Agent(self, f"{number}{part}", token, made["id"], threads, self.rng.random()))
             scopes.append({"session": made["id"]} if number else {"session": made["id"], "thread": other})
         for number in range(3):
             self.everybody.append(Person(self, f"person{number}", self.token("approver", f"person{number}"), self.rng.random()))
