@@ -192,7 +192,8 @@ static void print_part(struct buf *buf, struct arena *arena, const struct cli *c
     enum tint tint = str_is(effect, "allow") ? TINT_GREEN : str_is(effect, "deny") ? TINT_RED : TINT_YELLOW;
     struct str padded = arena_printf(arena, "%-6.*s", STR_ARG(effect));
     buf_printf(buf, "  %*s%.*s %.*s", (int)(depth < 10 ? depth * 2 : 20), "",
-               STR_ARG(text_tinted(arena, cli->color, tint, padded)), STR_ARG(text_line(arena, json_text(part, "text"))));
+               STR_ARG(text_tinted(arena, cli->color, tint, padded)),
+               STR_ARG(text_line(arena, json_text(part, "text"))));
     if (!str_empty(rule))
         buf_printf(buf, "   by %.*s", STR_ARG(text_line(arena, rule)));
     else if (!str_empty(json_text(part, "why")))

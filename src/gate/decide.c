@@ -37,7 +37,8 @@ static bool same_decision(const struct decide *d)
     const struct call *won = &d->call;
     return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
            str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) &&
-           (str_empty(d->rules) || json_same_tokens(won->rules, d->rules)) && same_json(won->updated_input, d->updated_input);
+           (str_empty(d->rules) || json_same_tokens(won->rules, d->rules)) &&
+           same_json(won->updated_input, d->updated_input);
 }
 
 static void lost(struct read *read)

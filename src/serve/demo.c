@@ -65,7 +65,7 @@ static const struct step rounds[][3] = {
       "wants to run the tests", "make -s test", NULL, NULL},
      {"demo-3", "Write",
       "{\"file_path\":\"%s/CHANGES.md\",\"content\":\"# 1.1\\n- greets in two languages\\n\"}",
-      "wants to write CHANGES.md", NULL, "CHANGES.md", "# 1.1\n- greets in two languages\n"}},
+      "wants to write a change log", NULL, "CHANGES.md", "# 1.1\n- greets in two languages\n"}},
     {{"demo-4", "TodoWrite", "{\"todos\":[{\"content\":\"publish 1.1\",\"status\":\"pending\"}]}",
       "notes what is left to do", NULL, NULL, NULL}},
     {{"demo-5", "Bash", "{\"command\":\"rm -rf old && ls\",\"description\":\"Clean up\"}",

@@ -1,0 +1,43 @@
+/* The rules' part of gate.h, which includes it; nobody else does. */
+#ifndef GATE_GATE_RULES_H
+#define GATE_GATE_RULES_H
+
+#include "event/session.h"
+#include "policy/policy.h"
+#include "store/store.h"
+
+struct gate;
+
+struct rule_change {
+    struct str change;          /* "added", "removed", "trusted", "distrusted" */
+    struct str rule;            /* added: JSON, from gate_prepare_rule */
+    struct str id;              /* removed */
+    struct str path, hash;      /* trusted, distrusted: a project's policy file */
+    struct str actor;
+    struct err err;
+    void (*done)(struct rule_change *change);
+    void *arg;
+};
+/* Reads {"effect","rule","reason","expiresAt","uses","match","notMatch"}, gives it an id, writes it for keeping. */
+struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
+                            struct rule_source *ret_source, struct err *err);
+void gate_change_rule(struct gate *gate, struct rule_change *change);
+/* The ids of the user's layer. */
+const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count);
+/* The policy file of the session's folder and the hash of its content; false when there is none to read. */
+bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,
+                       struct str *ret_hash);
+/* All layers as JSON; with a session also its project's and its own. */
+void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session);
+
+struct explain {
+    const struct session *session;
+    struct str name, cwd;
+    const struct json *input;
+};
+/* The verdict on a call that nobody asked for, with the parts of a command and suggested rules. */
+void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain);
+/* What a rule would have done to the TOOL_CALL events of a read. */
+void gate_try(struct gate *gate, struct json_out *out, const struct rule_source *source, const struct read *read);
+
+#endif
