@@ -91,6 +91,18 @@
     X(policy_trust, "policy trust", TALKS, "SESSION", "trust the policy file of a session's folder",       \
       "Its rules are shown. It is trusted as it is now: one byte changed, and it only tightens again.",    \
       OPTION(0, "forget", NULL, "trust it no longer"))                                                     \
+    X(policy_test, "policy test", PRINTS, "RULE TOOL INPUT", "say whether a rule names a call",            \
+      "Needs no server. Exit status 0: yes, 1: no.",                                                       \
+      OPTION(0, "cwd", "DIR", "where the call would run; else this folder"))                                \
+    X(policy_import, "policy import", TALKS, "KIND FILE", "take over rules of another program",            \
+      "KIND is claude-code (settings.json), codex (.rules) or opencode (its configuration). Says line by " \
+      "line what could not be taken over.",                                                                \
+      OPTION('n', "dry-run", NULL, "only show what would be added"))                                       \
+    X(policy_check, "policy check", PRINTS, "FILE", "judge a table of calls, each by its one rule",        \
+      "FILE has the columns id, rule, tool, input, expected, why, with tabs between them. Exit status 1 "  \
+      "when a call passes that should not.",                                                               \
+      OPTION(0, "cwd", "DIR", "the project's folder")                                                      \
+      OPTION(0, "home", "DIR", "the home folder"))                                                         \
     X(token_create, "token create", TALKS, "", "make a token", "Prints the token, which is shown only now.", \
       OPTION(0, "role", "ROLE", "admin, approver, agent or viewer")                                        \
       OPTION(0, "name", "NAME", "who it is for; decisions are recorded under it")                          \

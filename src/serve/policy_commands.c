@@ -1,0 +1,104 @@
+/* `nod policy import`, `test` and `check`: the judge itself, at the command line. */
+#include "cli/cli.h"
+#include "cli/local.h"
+#include "cli/remote.h"
+#include "cli/text.h"
+#include "io/clock.h"
+#include "io/file.h"
+#include "policy/policy.h"
+#include "serve/policy_check.h"
+#include "tools/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { IMPORT_BYTES_MAX = 4 << 20 };
+
+/* ---- import ---- */
+
+static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    json_open(&out, '{');
+    json_member(&out, "effect", str_of(effect_name(rule->effect)));
+    json_member(&out, "rule", rule->text);
+    json_member(&out, "reason", rule->reason);
+    json_close(&out, '}');
+    return remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err);
+}
+
+static void print_remarks(struct cli *cli, const struct imported *imported)
+{
+    for (size_t i = 0; i < imported->remark_count; i++) {
+        const struct import_remark *remark = &imported->remarks[i];
+        cli_note("line %u: %.*s: %.*s", remark->line, STR_ARG(text_line(&cli->arena, remark->what)),
+                 STR_ARG(text_line(&cli->arena, remark->words)));
+    }
+}
+
+struct rc policy_import_command(struct cli *cli, struct err *err)
+{
+    struct imported imported = {0};
+    enum import_kind kind;
+    struct str text;
+    bool dry = option_flag(cli, "dry-run");
+    size_t added = 0;
+    CHECK(cli->argc == 2);
+    if (!import_kind_parse(str_of(cli->argv[0]), &kind))
+        return err_set(err, ERR_INVALID, "say claude-code, codex or opencode, not \"%s\"", cli->argv[0]);
+    TRY(file_read(&cli->arena, cli->argv[1], IMPORT_BYTES_MAX, &text, err));
+    TRY(policy_import(&cli->arena, kind, text, &imported, err));
+    for (size_t i = 0; i < imported.rule_count; i++) {
+        const struct rule_source *rule = &imported.rules[i];
+        struct err why;
+        if (!dry && rc_bad(add_rule(cli, rule, &why))) {
+            if (why.code == ERR_UNAVAILABLE || why.code == ERR_UNAUTHENTICATED || why.code == ERR_FORBIDDEN)
+                return err_set(err, why.code, "%s", why.text);
+            cli_note("not taken: %.*s: %s", STR_ARG(text_line(&cli->arena, rule->text)), why.text);
+            continue;
+        }
+        added++;
+        (void)printf("%s %.*s\n", effect_name(rule->effect), STR_ARG(text_line(&cli->arena, rule->text)));
+    }
+    print_remarks(cli, &imported);
+    cli_note("%zu rules %s, %zu remarks", added, dry ? "would be added" : "added", imported.remark_count);
+    return RC_OK;
+}
+
+/* ---- test ---- */
+
+struct rc policy_test_command(struct cli *cli, struct err *err)
+{
+    struct str canonical;
+    const struct json *input;
+    const char *folder;
+    const char *cwd = option_text(cli, "cwd");
+    CHECK(cli->argc == 3);
+    TRY(rule_check(&cli->arena, str_of(cli->argv[0]), &canonical, err));
+    TRY(local_input(cli, cli->argv[2], &input, err));
+    TRY(local_folder(cli, cwd ? cwd : ".", &folder, err));
+    struct rule_source source = {.id = STR("rule"), .effect = EFFECT_ALLOW, .text = canonical,
+                                 .layer = LAYER_USER};
+    struct tool_facts facts = tool_facts(str_of(cli->argv[1]), input);
+    struct rule_set *set = rule_set_new(&source, 1);
+    struct question question = {.facts = &facts, .rules = set, .cwd = str_of(folder), .root = str_of(folder),
+                                .home = str_of(getenv("HOME")), .now_ms = clock_wall_ms()};
+    bool covers = policy_covers(&cli->arena, &question);
+    rule_set_free(set);
+    cli->status = covers ? 0 : 1;
+    (void)printf("%.*s %s this call\n", STR_ARG(text_line(&cli->arena, canonical)),
+                 covers ? "lets pass" : "does not let pass");
+    return RC_OK;
+}
+
+/* ---- check ---- */
+
+struct rc policy_check_command(struct cli *cli, struct err *err)
+{
+    const char *cwd = option_text(cli, "cwd"), *home = option_text(cli, "home");
+    char *argv[] = {cli->argv[0], "--cwd", (char *)(cwd ? cwd : "/"), "--home", (char *)(home ? home : "/")};
+    CHECK(cli->argc == 1);
+    return policy_check_main(sizeof argv / sizeof *argv, argv, &cli->status, err);
+}
