@@ -130,18 +130,18 @@ void players_request(struct buf *out, const struct bench *bench, const char *tok
     CHECK(!out->over);
 }
 
-/* What an agent might send: a few commands, a word why, a number. */
+/* What an agent might send: one command with a long text in it, a word why, a number. */
 static void put_input(struct buf *out)
 {
-    static const char piece[] = "make -C services/api test ARGS=\\\"--quiet\\\" && git diff --stat; ";
+    static const char line[] = "- the test of the parser no longer depends on \\\"today\\\", it has a clock\\n";
+    static const char end[] = "'\",\"description\":\"Commit what is staged\",\"timeout\":120000}";
     size_t from = out->n;
-    buf_puts(out, "{\"command\":\"");
-    while (out->n - from + sizeof piece < INPUT_BYTES - 96)
-        buf_puts(out, piece);
-    buf_puts(out, "\",\"description\":\"Run the tests of one service");
-    while (out->n - from < INPUT_BYTES - 19)
+    buf_puts(out, "{\"command\":\"git commit -m 'parser: dates of other years\\n\\n");
+    while (out->n - from + sizeof line + sizeof end < INPUT_BYTES)
+        buf_puts(out, line);
+    while (out->n - from + sizeof end - 1 < INPUT_BYTES)
         buf_putc(out, '.');
-    buf_puts(out, "\",\"timeout\":120000}");
+    buf_puts(out, end);
     CHECK(out->n - from == INPUT_BYTES);
 }
 
