@@ -59,6 +59,15 @@
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call"))                                                        \
+    X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
+      "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
+      "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \
+      "install and remove show the change and write it when you agree.",                                   \
+      OPTION(0, "wait", "TIME", "how long a person may take (590s)")                                       \
+      OPTION(0, "strict", NULL, "ask a person also what Claude Code's own rules allow")                    \
+      OPTION(0, "settings", "FILE", "install, remove: the agent's settings; else the person's own")        \
+      OPTION(0, "http", NULL, "install: let the agent call the server itself, with NOD_TOKEN")             \
+      OPTION('y', "yes", NULL, "install, remove: write without asking"))                                   \
     X(log, "log", TALKS, "", "print events, oldest first",                                                 \
       "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
       "of the server, without gap or repeat. With --json each event is one line.",                         \

@@ -357,6 +357,13 @@ static void ask_with_session(struct session_want *want, const struct session *se
     }
     struct tool_facts facts = tool_facts(ask->name, ask->input);
     struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
+    if (verdict.effect == EFFECT_ASK && ask->only_rules) {
+        ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session,
+                                  .thread = ask->thread, .input = ask->input->raw, .why = verdict.why,
+                                  .rule = verdict.rule};
+        waiter_settle(ask);
+        return;
+    }
     keep_call(ask, session, &verdict);
 }
 

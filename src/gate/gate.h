@@ -50,6 +50,7 @@ void gate_session(struct gate *gate, struct session_want *want);
 struct session_change {
     struct arena *arena;
     struct str id;       /* empty: a new one, its id is filled in */
+    struct str new_id;   /* of a new one that is to have this id; ERR_CONFLICT when there is one already */
     struct str data;     /* of the SESSION_CHANGED event; see event/session.h */
     struct str thread;   /* that the change is about; may be empty */
     struct str actor;
@@ -68,6 +69,7 @@ struct ask {
     struct str actor;
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
+    bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
     struct call call;    /* the answer */
     struct err err;
     void (*done)(struct ask *ask);

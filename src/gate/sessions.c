@@ -168,7 +168,9 @@ static struct str creation(struct arena *arena, struct session_change *change)
 {
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
-    change->id = arena_str(change->arena, str_of(id_new("ses").text));
+    change->id = change->new_id;
+    if (str_empty(change->id))
+        change->id = arena_str(change->arena, str_of(id_new("ses").text));
     change->thread = arena_printf(change->arena, "%.*s.main", STR_ARG(change->id));
     json_open(&out, '{');
     json_member(&out, "change", STR("created"));

@@ -1,0 +1,63 @@
+/* Other people's agents, each in its own dialect.
+ *
+ * Pure translation: bytes of an agent's protocol become a struct, and the gate's answer becomes bytes of that
+ * protocol again. Nothing here waits, opens or remembers. The processes that carry the bytes are in cli/ (a
+ * hook, a wrapper, an MCP server on standard input) and api/ (the same over HTTP).
+ *
+ * Whatever cannot be understood is refused in the agent's own words; no function here can make an allow of
+ * anything but a call that the gate says is allowed.
+ */
+#ifndef AGENTS_AGENTS_H
+#define AGENTS_AGENTS_H
+
+#include "base/json.h"
+#include "event/call.h"
+
+/* ---- hooks: Claude Code's PreToolUse and PermissionRequest, and what Codex and Gemini made of them ---- */
+
+#define HOOK_AGENTS(X)    \
+    X(CLAUDE, "claude")   \
+    X(CODEX, "codex")     \
+    X(GEMINI, "gemini")
+
+enum hook_agent {
+#define X(name, wire) HOOK_##name,
+    HOOK_AGENTS(X)
+#undef X
+    HOOK_AGENT_COUNT
+};
+
+enum hook_kind {
+    HOOK_OTHER,      /* nothing that we decide: no opinion */
+    HOOK_BEFORE,     /* before every call */
+    HOOK_PERMISSION, /* when the agent itself would ask a person */
+};
+
+struct hook {
+    enum hook_agent agent;
+    enum hook_kind kind;
+    struct str event;   /* its name on the wire */
+    struct str session; /* the agent's own id of it */
+    struct str tool;    /* under the name that rules know */
+    struct str call;    /* the agent's id of the call; may be empty */
+    struct str cwd;
+    bool asks_later;    /* what no rule answers comes again as HOOK_PERMISSION, unless its own rules allow */
+    const struct json *input;
+};
+
+bool hook_agent_parse(struct str name, enum hook_agent *ret_agent);
+const char *hook_agent_name(enum hook_agent agent);
+/* Even when it fails, agent, kind and event are as far as they could be read: enough for a refusal. */
+struct rc hook_read(enum hook_agent agent, const struct json *message, struct hook *ret_hook,
+                    struct err *err);
+/* The answer in the agent's dialect. A call that is not allowed is refused, with words. */
+void hook_answer(struct buf *out, const struct hook *hook, const struct call *call);
+void hook_refuse(struct buf *out, const struct hook *hook, struct str words);
+
+/* Words for the agent when its call was not allowed: the person's, or the rule's, or what became of it. */
+struct str agent_words(struct arena *arena, const struct call *call);
+/* The call in the gate's answer (the members that decide); ERR_INVALID when it is none. */
+struct rc agent_call_read(struct arena *arena, const struct json *answer, struct call *ret_call,
+                          struct err *err);
+
+#endif

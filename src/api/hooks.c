@@ -1,0 +1,239 @@
+/* Hooks over HTTP: an agent's own message comes in, the answer in its own words goes out.
+ *
+ *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: claude, codex, gemini
+ *
+ * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
+ * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
+ * every failure is a refusal in it, since these agents go on when a hook answers with an error. Whoever hangs up
+ * takes the question back.
+ */
+#include "agents/agents.h"
+#include "api/exchange.h"
+
+#include "io/clock.h"
+
+enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400, SESSION_ID_DIGITS = 26 };
+
+struct hooking {
+    struct exchange *x;
+    struct hook hook;
+    struct ask *ask;
+    struct decide *withdrawal;
+    struct str session;
+    struct session_want want;
+    bool created, gone;
+};
+
+/* ---- answers ---- */
+
+static void give(struct hooking *h, const struct buf *body)
+{
+    if (h->gone)
+        http_drop(h->x->http);
+    else
+        exchange_answer(h->x, 200, body);
+}
+
+static void refuse(struct hooking *h, const char *words)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    hook_refuse(&buf, &h->hook, arena_printf(h->x->arena, "Nod refuses: %s", words));
+    give(h, &buf);
+}
+
+static void withdrawn(struct decide *decide)
+{
+    struct hooking *h = decide->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    hook_refuse(&buf, &h->hook, STR("Nobody answered in time, so this was not allowed."));
+    give(h, &buf);
+}
+
+/* Nobody waits for the answer any more: it disappears from every screen. */
+static void withdraw(struct hooking *h)
+{
+    struct exchange *x = h->x;
+    struct decide *decide = arena_new(x->arena, struct decide);
+    CHECK(!h->withdrawal);
+    h->withdrawal = decide;
+    decide->arena = x->arena;
+    decide->session = h->session;
+    decide->call_id = h->ask->id;
+    decide->decision = DECISION_CANCELLED;
+    decide->actor = x->actor;
+    decide->by = x->token_id;
+    decide->done = withdrawn;
+    decide->arg = h;
+    gate_decide(x->gate, decide);
+}
+
+static void asked(struct ask *ask)
+{
+    struct hooking *h = ask->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    if (ask->err.code != ERR_OK) {
+        refuse(h, ask->err.text);
+    } else if (ask->call.status == CALL_AWAITING && (h->gone || clock_steady_us() >= ask->wait_until_us)) {
+        withdraw(h);
+    } else if (ask->call.status == CALL_AWAITING) { /* the server ends; whoever asked comes again */
+        exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
+    } else {
+        hook_answer(&buf, &h->hook, &ask->call);
+        give(h, &buf);
+    }
+}
+
+static void client_gone(struct http_request *request)
+{
+    struct hooking *h = request->arg;
+    h->gone = true;
+    if (!h->withdrawal && h->ask && gate_forget(h->ask))
+        withdraw(h);
+}
+
+/* ---- the session ---- */
+
+static void find_session(struct hooking *h);
+
+static void session_made(struct session_change *change)
+{
+    struct hooking *h = change->arg;
+    if (change->err.code != ERR_OK && change->err.code != ERR_CONFLICT)
+        refuse(h, change->err.text);
+    else
+        find_session(h);
+}
+
+static struct str last_part(struct str path)
+{
+    struct str part, last = path;
+    while (!str_empty(path)) {
+        part = str_cut(path, '/', &path);
+        if (!str_empty(part))
+            last = part;
+    }
+    return last;
+}
+
+static void make_session(struct hooking *h)
+{
+    struct exchange *x = h->x;
+    struct session_change *change = arena_new(x->arena, struct session_change);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    h->created = true;
+    json_open(&out, '{');
+    json_member(&out, "title", arena_printf(x->arena, "%s in %.*s", hook_agent_name(h->hook.agent),
+                                            STR_ARG(last_part(h->hook.cwd))));
+    json_member(&out, "cwd", h->hook.cwd);
+    json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
+    json_member(&out, "owner", x->token_id);
+    json_close(&out, '}');
+    change->arena = x->arena;
+    change->new_id = h->session;
+    change->data = arena_str(x->arena, buf_str(&buf));
+    change->actor = x->actor;
+    change->done = session_made;
+    change->arg = h;
+    gate_change_session(x->gate, change);
+}
+
+static void ask_the_gate(struct hooking *h, const struct session *session)
+{
+    struct exchange *x = h->x;
+    struct ask *ask = h->ask;
+    ask->session = h->session;
+    ask->thread = arena_str(x->arena, session->main_thread);
+    gate_ask(x->gate, ask);
+}
+
+static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct hooking *h = want->arg;
+    bool bound = !str_empty(h->x->token->session);
+    if (err->code != ERR_OK)
+        refuse(h, err->text);
+    else if (session && auth_may_see(h->x->token, session))
+        ask_the_gate(h, session);
+    else if (session || bound || h->created)
+        refuse(h, "there is no session for this hook");
+    else
+        make_session(h);
+}
+
+static void find_session(struct hooking *h)
+{
+    h->want = (struct session_want){.id = h->session, .done = session_found, .arg = h};
+    gate_session(h->x->gate, &h->want);
+}
+
+/* "ses_" and 26 hexadecimal digits of what makes it this session and no other. */
+static struct str session_id(struct exchange *x, const struct hook *hook)
+{
+    char hex[DIGEST_HEX_BYTES];
+    const struct str pieces[] = {x->token_id, str_of(hook_agent_name(hook->agent)), hook->session};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    if (!str_empty(x->token->session))
+        return arena_str(x->arena, x->token->session);
+    digest_hex(&digest, hex);
+    return arena_printf(x->arena, "ses_%.*s", SESSION_ID_DIGITS, hex);
+}
+
+/* ---- the question ---- */
+
+static struct rc prepare(struct hooking *h, struct err *err)
+{
+    struct exchange *x = h->x;
+    struct ask *ask = h->ask;
+    uint64_t wait_seconds = WAIT_SECONDS_DEFAULT, strict = 0;
+    TRY(hook_read(h->hook.agent, x->body, &h->hook, err));
+    if (h->hook.kind == HOOK_OTHER)
+        return RC_OK;
+    TRY(query_u64(x, "wait", WAIT_SECONDS_MAX, &wait_seconds, err));
+    TRY(query_u64(x, "strict", 1, &strict, err));
+    TRY(query_text(x, "call", &ask->id, err));
+    if (!str_empty(h->hook.call))
+        ask->id = h->hook.call;
+    if (str_empty(ask->id))
+        ask->id = arena_str(x->arena, str_of(id_new("call").text));
+    if (!id_acceptable(ask->id) || ask->id.n > LIMIT_ID_BYTES)
+        return err_set(err, ERR_INVALID, "the call's id is none that can be kept");
+    if (h->hook.cwd.n && h->hook.cwd.p[0] != '/')
+        return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
+    ask->name = h->hook.tool;
+    ask->input = h->hook.input;
+    ask->cwd = h->hook.cwd;
+    ask->only_rules = h->hook.asks_later && !strict;
+    ask->wait_ms = ask->only_rules ? 0 : (int64_t)wait_seconds * 1000;
+    h->session = session_id(x, &h->hook);
+    return RC_OK;
+}
+
+void hooks_ask(struct exchange *x)
+{
+    struct hooking *h = arena_new(x->arena, struct hooking);
+    BUF_SCOPE(nothing, LIMIT_NAME_BYTES);
+    struct err err = {.code = ERR_OK};
+    h->x = x;
+    h->ask = arena_new(x->arena, struct ask);
+    h->ask->arena = x->arena;
+    h->ask->actor = x->actor;
+    h->ask->done = asked;
+    h->ask->arg = h;
+    if (!hook_agent_parse(x->params[0], &h->hook.agent)) {
+        exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex or gemini");
+        return;
+    }
+    if (rc_bad(prepare(h, &err))) {
+        refuse(h, err.text);
+        return;
+    }
+    if (h->hook.kind == HOOK_OTHER) {
+        buf_puts(&nothing, "{}");
+        exchange_answer(x, 200, &nothing);
+        return;
+    }
+    x->http->arg = h;
+    x->http->gone = client_gone;
+    find_session(h);
+}

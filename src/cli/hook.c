@@ -1,0 +1,211 @@
+/* nod hook: an agent's hook, from its message on standard input to its answer on standard output.
+ *
+ * One connection, one question: the server translates (api/hooks.c) and holds the answer for a person. This
+ * program lives for one call, so it does nothing else. Whatever goes wrong here is a refusal in the agent's
+ * own words, or, when not even the message can be read, exit status 2, which blocks too.
+ * If this process is killed, its connection ends and the server takes the question back.
+ */
+#include "agents/agents.h"
+#include "base/id.h"
+#include "base/limits.h"
+#include "cli/hook_install.h"
+#include "cli/remote.h"
+#include "http/http.h"
+#include "io/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum {
+    WAIT_S_DEFAULT = 590,        /* these agents give a hook 600 seconds, unless told otherwise */
+    WAIT_S_MAX = 7 * 86400,
+    ANSWER_MS_MORE = 5000,       /* for the server, beyond the time for a person */
+    HEARD_US = 1000000,          /* an attempt that took longer was heard: the server went away meanwhile */
+    AWAY_US_MAX = 60 * 1000000,
+    PAUSE_US = 200000,
+    LOOK_US = 500000,
+    BLOCKS_STATUS = 2,
+};
+
+struct hooked {
+    struct cli *cli;
+    enum hook_agent agent;
+    struct str message;
+    struct str call;  /* goes with every attempt: asking again is asking about the same call */
+    int64_t until_us;
+};
+
+static struct rc read_message(struct arena *arena, struct str *ret_text, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    for (;;) {
+        char *room = buf_room(&buf, 16 << 10);
+        if (!room)
+            return err_set(err, ERR_TOO_LARGE, "the message is larger than %d bytes", LIMIT_BODY_BYTES);
+        ssize_t n = read(STDIN_FILENO, room, 16 << 10);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_set(err, ERR_IO, "standard input: %s", strerror(errno));
+        if (n == 0)
+            break;
+        buf.n += (size_t)n;
+    }
+    *ret_text = arena_str(arena, buf_str(&buf));
+    return RC_OK;
+}
+
+static struct str target(struct hooked *hooked, int64_t seconds)
+{
+    return arena_printf(&hooked->cli->arena, "/api/hooks/%s?wait=%lld&call=%.*s%s",
+                        hook_agent_name(hooked->agent), (long long)seconds, STR_ARG(hooked->call),
+                        option_flag(hooked->cli, "strict") ? "&strict=1" : "");
+}
+
+static int64_t left_s(const struct hooked *hooked)
+{
+    int64_t left = (hooked->until_us - clock_steady_us()) / 1000000;
+    return left > 0 ? left : 0;
+}
+
+/* Asks once. A server that is not there, and one that answers with an error, are errors. */
+static struct rc ask(struct hooked *hooked, struct http_client *client, struct str *ret_answer,
+                     struct err *err)
+{
+    struct http_response response = {0};
+    struct arena *arena = &hooked->cli->arena;
+    const struct json *body = NULL;
+    int64_t seconds = left_s(hooked);
+    struct rc rc = http_client_call(client, arena, "POST", target(hooked, seconds), hooked->message,
+                                    seconds * 1000 + ANSWER_MS_MORE, &response, err);
+    const char *where = remote_where(hooked->cli);
+    if (rc.code == ERR_UNAVAILABLE)
+        return err_set(err, rc.code, "no nod server at %s: start it with `nod serve`", where);
+    TRY(rc);
+    if (response.status == 200) {
+        *ret_answer = response.body;
+        return RC_OK;
+    }
+    if (rc_bad(json_parse(arena, response.body, &body, NULL)))
+        body = NULL;
+    struct str words = json_text(json_get(body, "error"), "message");
+    return err_set(err, response.status == 503 ? ERR_UNAVAILABLE : ERR_FORBIDDEN,
+                   "the nod server at %s answered with status %d: %.*s; see nod doctor", where,
+                   response.status, STR_ARG(words));
+}
+
+/* A server that goes away while a person thinks is waited for; one that is not there is not. */
+static struct rc ask_on(struct hooked *hooked, struct http_client *client, struct str *ret_answer,
+                        struct err *err)
+{
+    int64_t away_us = 0;
+    for (;;) {
+        int64_t from_us = clock_steady_us();
+        struct rc rc = ask(hooked, client, ret_answer, err);
+        int64_t now_us = clock_steady_us();
+        bool heard = away_us || now_us - from_us > HEARD_US;
+        if (rc.code != ERR_UNAVAILABLE || !heard || left_s(hooked) == 0)
+            return rc;
+        if (!away_us || now_us - from_us > HEARD_US)
+            away_us = now_us;
+        if (now_us - away_us > AWAY_US_MAX)
+            return rc;
+        (void)usleep(PAUSE_US);
+    }
+}
+
+/* The agent has gone when nobody reads our answer: then nobody should be asked either. The server sees the
+ * connection end. Only calls that may be made in a signal handler are made. */
+static void look_for_reader(int signal)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    (void)signal;
+    if (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP | POLLNVAL)))
+        _exit(BLOCKS_STATUS);
+}
+
+static void watch_reader(void)
+{
+    struct itimerval every = {.it_interval = {.tv_usec = LOOK_US}, .it_value = {.tv_usec = LOOK_US}};
+    struct sigaction action = {.sa_handler = look_for_reader, .sa_flags = SA_RESTART};
+    (void)sigaction(SIGALRM, &action, NULL);
+    (void)setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void put_out(struct str text)
+{
+    while (text.n) {
+        ssize_t n = write(STDOUT_FILENO, text.p, text.n);
+        if (n < 0 && errno != EINTR)
+            return;
+        if (n > 0)
+            text = str_sub(text, (size_t)n, text.n);
+    }
+}
+
+/* In the agent's own words when its message can be read that far. */
+static void refuse(struct hooked *hooked, const struct err *why)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct arena *arena = &hooked->cli->arena;
+    const struct json *message = NULL;
+    struct hook hook = {.agent = hooked->agent};
+    struct str words = arena_printf(arena, "Nod did not allow this: %s", why->text);
+    cli_note("nod hook: %s", why->text);
+    bool read = rc_ok(json_parse(arena, hooked->message, &message, NULL)) && message->type == JSON_OBJECT;
+    if (read && rc_bad(hook_read(hooked->agent, message, &hook, NULL)) && hook.kind == HOOK_OTHER)
+        read = false;
+    if (!read) {
+        hooked->cli->status = BLOCKS_STATUS;
+        return;
+    }
+    if (hook.kind == HOOK_OTHER)
+        return;
+    hook_refuse(&buf, &hook, words);
+    put_out(buf_str(&buf));
+}
+
+static struct rc answer(struct hooked *hooked, struct err *err)
+{
+    struct http_client *client;
+    struct str text;
+    TRY(read_message(&hooked->cli->arena, &hooked->message, err));
+    TRY(remote_client(hooked->cli, &client, err));
+    watch_reader();
+    struct rc rc = ask_on(hooked, client, &text, err);
+    if (rc_ok(rc))
+        put_out(text);
+    http_client_free(client);
+    return rc;
+}
+
+static struct rc run_hook(struct cli *cli, enum hook_agent agent, struct err *err)
+{
+    struct hooked hooked = {.cli = cli, .agent = agent};
+    struct err why = {.code = ERR_OK};
+    int64_t wait_s = WAIT_S_DEFAULT;
+    TRY(option_time(cli, "wait", WAIT_S_MAX, &wait_s, err));
+    hooked.until_us = clock_steady_us() + wait_s * 1000000;
+    hooked.call = arena_str(&cli->arena, str_of(id_new("call").text));
+    if (rc_bad(answer(&hooked, &why)))
+        refuse(&hooked, &why);
+    return RC_OK;
+}
+
+struct rc hook_command(struct cli *cli, struct err *err)
+{
+    const char *act = cli->argc > 0 ? cli->argv[0] : "";
+    bool installs = strcmp(act, "install") == 0, removes = strcmp(act, "remove") == 0;
+    const char *name = cli->argv[installs || removes ? 1 : 0];
+    enum hook_agent agent = HOOK_CLAUDE;
+    if (name && !hook_agent_parse(str_of(name), &agent))
+        return err_set(err, ERR_INVALID, "hooks are of claude, codex or gemini, not '%s'", name);
+    if (installs || removes)
+        return hook_install(cli, agent, removes, err);
+    if (cli->argc > 1)
+        return err_set(err, ERR_INVALID, "nod hook takes one agent; see nod hook --help");
+    return run_hook(cli, agent, err);
+}

@@ -1,0 +1,165 @@
+"""Where a real Claude Code works in a test: its own home, a project, a scripted model, and Nod beside it.
+
+The program comes from npm, in an exact version, into a cache outside the tree; nothing here needs a network
+once it is there. No account, no telemetry: requests go to the model on loopback with a dummy key.
+"""
+import contextlib
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "talks"))
+
+import world  # noqa: E402
+from model import Model  # noqa: E402
+
+NEW, OLD = "2.1.325", "2.1.197"
+CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nod-tests")
+
+
+@functools.cache
+def claude(version=NEW):
+    """The native program; installs it at the first use."""
+    folder = os.path.join(CACHE, f"claude-{version}")
+    program = os.path.join(folder, "node_modules/@anthropic-ai/claude-code-linux-x64/claude")
+    if not os.path.exists(program):
+        if not shutil.which("npm"):
+            raise world.Skip("npm is not installed")
+        os.makedirs(folder, exist_ok=True)
+        run = subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--force", "--ignore-scripts",
+                              f"@anthropic-ai/claude-code@{version}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                             text=True, check=False)
+        if run.returncode or not os.path.exists(program):
+            raise world.Skip(f"npm could not install Claude Code {version}: {run.stdout[-300:]}")
+    return program
+
+
+class Run:
+    """A process whose output is kept in files."""
+
+    def __init__(self, desk, command, environment, given=None):
+        number = desk.world.number()
+        self.command = command
+        self.paths = [os.path.join(desk.world.folder, f"{kind}.{number}") for kind in ("out", "err")]
+        with open(self.paths[0], "wb") as out, open(self.paths[1], "wb") as err:
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
+                                            stdout=out, stderr=err, cwd=desk.project, env=environment,
+                                            start_new_session=True)
+        if given is not None and given is not Ellipsis:
+            self.process.stdin.write(given.encode())
+            self.process.stdin.close()
+
+    def say(self, text):
+        self.process.stdin.write(text.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def text(self, which):
+        with open(self.paths[which], "rb") as file:
+            return file.read().decode("utf-8", "replace")
+
+    out = property(lambda self: self.text(0))
+    err = property(lambda self: self.text(1))
+
+    def wait(self, timeout=60):
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise world.Failure(f"{self.command[:3]} does not end; out {self.out[-1500:]!r}, err {self.err[-1500:]!r}") from None
+
+    def ends(self, status=0, timeout=60):
+        got = self.wait(timeout)
+        world.must(got == status, f"{self.command[:3]} ended with {got}, not {status}; out {self.out[-1500:]!r}, "
+                                  f"err {self.err[-1500:]!r}")
+        return self
+
+
+class Desk:
+    def __init__(self, place, script, sub=(), version=NEW, serve=True):
+        self.world, self.version = place, version
+        self.program = claude(version)
+        self.model = Model(script, sub)
+        self.project = os.path.join(place.folder, "project")
+        self.config = os.path.join(place.folder, "config")
+        for folder in (self.project, self.config):
+            os.makedirs(folder)
+        place.environment.update({
+            "ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": "sk-dummy", "CLAUDE_CONFIG_DIR": self.config,
+            "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_TMPDIR": place.folder,
+            "XDG_RUNTIME_DIR": place.folder, "IS_SANDBOX": "1", "NOD_CLAUDE": self.program})
+        for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"):
+            place.environment.pop(name, None)
+        self.server = place.server() if serve else None
+        self.admin = self.server.admin() if serve else None
+        self.runs = []
+
+    def run(self, command, given=None, **environment):
+        run = Run(self, command, {**self.world.environment, **environment}, given)
+        self.runs.append(run)
+        return run
+
+    def claude(self, *arguments, given=None, **environment):
+        """Claude Code itself, as a person would start it."""
+        return self.run([self.program, *arguments], given, **environment)
+
+    def nod(self, *arguments, given=None, **environment):
+        return self.run([world.NOD, *arguments], given, **environment)
+
+    def settings(self, value):
+        with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
+            json.dump(value, file)
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.project, name))
+
+    def read(self, name):
+        with open(os.path.join(self.project, name), encoding="utf-8") as file:
+            return file.read()
+
+    def put(self, name, text):
+        path = os.path.join(self.project, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    # ---- the person ----
+    def waiting(self, count=1, patience=20):
+        def look():
+            found = self.admin.pending()
+            return found if len(found) >= count else None
+        return world.eventually(look, lambda: f"{count} call(s) waiting; {self.told()}", patience)
+
+    def told(self):
+        return " / ".join(f"{os.path.basename(run.command[0])}: {run.out[-700:]!r} {run.err[-700:]!r}" for run in self.runs)
+
+    def decide(self, pending, decision="allow_once", **more):
+        return self.admin.decided(pending["sessionId"], pending["toolCallId"], decision, **more)
+
+    def events(self, **query):
+        return self.admin.events(**query)
+
+    def close(self):
+        for run in self.runs:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(run.process.pid, 9)
+            run.process.wait()
+            if run.process.stdin:
+                with contextlib.suppress(OSError):
+                    run.process.stdin.close()
+        self.model.close()
+        for run in self.runs:
+            for mark in ("Sanitizer", "nod: bug:", "runtime error:"):
+                world.must(mark not in run.err, f"{run.command[:3]} complains: {run.err[-3000:]}")
+
+
+@contextlib.contextmanager
+def desk(place, script, **more):
+    one = Desk(place, script, **more)
+    try:
+        yield one
+    finally:
+        one.close()

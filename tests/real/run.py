@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Real clients against Nod: every test_ function of the files in this folder. Ends with: N passed, N failed.
+
+    run.py [--jobs N] [WORDS...]      only those whose name holds one of the words
+
+Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds), NOD_REAL_MUST=1: a skip is a failure.
+"""
+import argparse
+import concurrent.futures
+import glob
+import importlib
+import os
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import desk  # noqa: E402,F401: finds the world
+import world  # noqa: E402
+
+
+def tests():
+    for path in sorted(glob.glob(os.path.join(HERE, "*.py"))):
+        name = os.path.basename(path)[:-3]
+        if name in ("run", "model", "desk"):
+            continue
+        for key, value in vars(importlib.import_module(name)).items():
+            if key.startswith("test_") and callable(value):
+                yield f"{name}: {key[5:].replace('_', ' ')}", value
+
+
+def run(name, test):
+    started = time.monotonic()
+    place = world.World()
+    try:
+        test(place)
+        place.close()
+        return name, "ok", "", time.monotonic() - started
+    except world.Skip as skip:
+        place.close(quietly=True)
+        return name, "skipped", str(skip), time.monotonic() - started
+    except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
+        logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
+        place.close(quietly=True)
+        words = traceback.format_exc() if not isinstance(error, world.Failure) else \
+            f"{error}\n{traceback.format_tb(error.__traceback__)[-2 if len(traceback.extract_tb(error.__traceback__)) > 1 else -1]}"
+        return name, "FAILED", words + logs, time.monotonic() - started
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    options.add_argument("words", nargs="*")
+    given = options.parse_args()
+    chosen = [(n, t) for n, t in tests() if not given.words or any(w in n for w in given.words)]
+    count = {"ok": 0, "skipped": 0, "FAILED": 0}
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run, n, t) for n, t in chosen]):
+            name, result, words, seconds = done.result()
+            if result == "skipped" and os.environ.get("NOD_REAL_MUST"):
+                result = "FAILED"
+            count[result] += 1
+            print(f"{result:8}{name} ({seconds:.1f} s){': ' + words if words else ''}", flush=True)
+    if count["skipped"]:
+        print(f"{count['skipped']} skipped")
+    print(f"{count['ok']} passed, {count['FAILED']} failed")
+    return 1 if count["FAILED"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
