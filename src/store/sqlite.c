@@ -20,7 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-_Static_assert(EVENT_TOOL_CALL == 3 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKEN_CHANGED == 14,
+_Static_assert(EVENT_TOOL_CALL == 3 && EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 &&
+                   EVENT_TOKEN_CHANGED == 14 && EVENT_RULE_CHANGED == 15,
                "these numbers stand in SQLITE_STATEMENTS");
 
 enum {
@@ -293,6 +294,14 @@ static struct rc open_database(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
+static struct rc sqlite_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+{
+    int64_t seq;
+    TRY(sqlite_number(handle->db, "SELECT coalesce(max(seq), 0) FROM events", &seq, err));
+    *ret_seq = (uint64_t)seq;
+    return RC_OK;
+}
+
 static struct rc use_wal(struct backend_handle *handle, struct err *err)
 {
     STATEMENT_SCOPE(statement);
@@ -321,6 +330,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
     TRY(sqlite_schema_compare(handle->db, handle->path, err));
     TRY(sqlite_schema_check_end(handle->db, handle->path, err));
+    TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
     (void)sqlite3_wal_hook(handle->db, count_frames, handle);
     return prepare_all(handle, err);
 }
@@ -362,14 +372,6 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
         return rc;
     }
     *ret_handle = handle;
-    return RC_OK;
-}
-
-static struct rc sqlite_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
-{
-    int64_t seq;
-    TRY(sqlite_number(handle->db, "SELECT coalesce(max(seq), 0) FROM events", &seq, err));
-    *ret_seq = (uint64_t)seq;
     return RC_OK;
 }
 

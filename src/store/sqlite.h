@@ -18,8 +18,8 @@ enum { EVENT_COLUMN_COUNT = 8 };
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
- * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED,
- * 15 RULE_CHANGED. */
+ * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
+ * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 #define SQLITE_STATEMENTS(X)                                                                            \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
@@ -37,8 +37,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                                          \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_seq = ?1 AND kind = ?2")             \
-    X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events"                                                 \
-      " WHERE chain = " CHAIN_OF("?1") " AND thread_id = ?2 AND kind = 12")                             \
+    X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2 AND kind = 12") \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
     X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
@@ -69,7 +68,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
       " WHERE chain = " CHAIN_OF("?1") " AND kind = 13 ORDER BY seq")                                   \
     X(RUNS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq > ?1 AND seq IN"                \
       " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id) ORDER BY seq")          \
-    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")    \
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
     X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
 
 enum sql {
@@ -97,6 +96,7 @@ struct backend_handle {
     int lock_fd;
     bool known;             /* next_seq and heads are true */
     uint64_t next_seq;
+    uint64_t committed_seq; /* the last that was kept */
     int64_t data_version;
     struct heads heads;
     struct call_found call; /* of the append at hand */

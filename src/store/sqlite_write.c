@@ -136,7 +136,8 @@ static struct rc need_holds(struct backend_handle *handle, const struct need *ne
         *ret_holds = head->changed_seq == need->seq;
         return RC_OK;
     case NEED_RUN_AT:
-        sqlite_bind_str(handle, SQL_RUN_AT, 1, need->session);
+        TRY(find_head(handle, need->session, &head, err));
+        sqlite_bind_int(handle, SQL_RUN_AT, 1, (int64_t)head->first_seq);
         sqlite_bind_str(handle, SQL_RUN_AT, 2, need->call);
         TRY(find_seq(handle, SQL_RUN_AT, &seq, err));
         *ret_holds = seq == need->seq;
@@ -326,17 +327,25 @@ static struct rc notice_others(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* What the database says when we know nothing. Somebody who took events away or put some in has broken the
+ * order that followers have seen: nothing can be kept behind that. */
+static struct rc learn(struct backend_handle *handle, struct err *err)
+{
+    uint64_t last_seq;
+    TRY(find_seq(handle, SQL_LAST_SEQ, &last_seq, err));
+    if (last_seq != handle->committed_seq)
+        return err_set(err, ERR_CORRUPT, "%s: somebody else has changed the events: see `nod verify`",
+                       handle->path);
+    handle->next_seq = last_seq + 1;
+    handle->known = true;
+    return RC_OK;
+}
+
 static struct rc apply_group(struct backend_handle *handle, struct append *group, struct err *err)
 {
     TRY(notice_others(handle, err));
-    if (!handle->known) {
-        bool row;
-        TRY(sqlite_step(handle, SQL_LAST_SEQ, &row, err));
-        CHECK(row);
-        handle->next_seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_SEQ], 0) + 1;
-        sqlite_reset(handle, SQL_LAST_SEQ);
-        handle->known = true;
-    }
+    if (!handle->known)
+        TRY(learn(handle, err));
     for (struct append *append = group; append; append = append->next)
         TRY(apply_append(handle, append, err));
     TRY(write_heads(handle, err));
@@ -349,6 +358,7 @@ static struct rc commit_once(struct backend_handle *handle, struct append *group
     struct rc rc = apply_group(handle, group, err);
     if (rc_ok(rc)) {
         heads_written(&handle->heads);
+        handle->committed_seq = handle->next_seq - 1;
         return RC_OK;
     }
     /* Some errors have rolled back by themselves already. */

@@ -240,6 +240,42 @@ static void one_of_twenty_answers_wins(void **state)
     rig_verify_well(rig, 4);
 }
 
+static struct append *claim(const char *session, const char *thread, uint64_t run_at)
+{
+    struct append *append = append_new();
+    append_need(append, (struct need){.need = NEED_RUN_AT, .session = rig_text(append, "%s", session),
+                                      .call = rig_text(append, "%s", thread), .seq = run_at});
+    rig_event(append, EVENT_RUN_STATUS, session, "", "{\"status\":\"running\"}");
+    append->events[0].thread = rig_text(append, "%s", thread);
+    return append;
+}
+
+/* The session begins in the same group, so that nothing of it is kept yet when the needs are looked up. */
+static void one_of_several_claims_a_run(void **state)
+{
+    struct rig *rig = *state;
+    struct append *first = append_new(), *claims[5];
+    rig_event(first, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    rig_hand(rig, first);
+    for (int i = 0; i < 5; i++)
+        rig_hand(rig, claims[i] = claim("s1", "t1", 0));
+    rig_wait(rig);
+    for (int i = 0; i < 5; i++) {
+        check_outcome(claims[i], i == 0 ? APPEND_KEPT : APPEND_REFUSED);
+        append_free(claims[i]);
+    }
+    append_free(first);
+    (void)rig_append(rig, claim("s1", "t2", 0), APPEND_KEPT); /* 3 */
+    (void)rig_append(rig, claim("s1", "t1", 3), APPEND_REFUSED);
+    (void)rig_append(rig, claim("s1", "t1", 2), APPEND_KEPT); /* 4 */
+    struct read *read = rig_read(rig, read_new(READ_RUNS));
+    assert_int_equal(read->event_count, 2);
+    assert_int_equal(read->events[0].seq, 3);
+    assert_int_equal(read->events[1].seq, 4);
+    assert_int_equal(read->covered, 4);
+    read_free(read);
+}
+
 /* What no caller should do fails for that caller alone, whoever is in the same group. */
 static void a_faulty_append_harms_no_other(void **state)
 {
@@ -720,7 +756,7 @@ static void sessions_are_listed_by_last_event(void **state)
     read_free(read);
 }
 
-static void tokens_belong_to_the_installation(void **state)
+static void tokens_and_rules_belong_to_the_installation(void **state)
 {
     struct rig *rig = *state;
     (void)rig_one(rig, EVENT_TOKEN_CHANGED, "", "", "{\"t\":1}");
@@ -731,7 +767,12 @@ static void tokens_belong_to_the_installation(void **state)
     assert_int_equal(read->events[1].seq, 3);
     assert_true(str_empty(read->events[1].session));
     read_free(read);
-    rig_verify_well(rig, 3);
+    (void)rig_one(rig, EVENT_RULE_CHANGED, "", "", "{\"r\":1}");
+    read = rig_read(rig, read_new(READ_RULES));
+    assert_int_equal(read->event_count, 1);
+    assert_int_equal(read->events[0].seq, 4);
+    read_free(read);
+    rig_verify_well(rig, 4);
 }
 
 /* ---- everything at once, for the thread sanitizer above all ---- */
@@ -830,6 +871,7 @@ int main(void)
         TEST(a_run_is_claimed_by_its_last_status),
         TEST(the_first_broken_need_is_named),
         TEST(one_of_twenty_answers_wins),
+        TEST(one_of_several_claims_a_run),
         TEST(a_faulty_append_harms_no_other),
         TEST(many_at_once_are_kept_in_order_as_groups),
         TEST(a_receiver_may_append_again),
@@ -842,7 +884,7 @@ int main(void)
         TEST(a_call_is_found_in_its_session_or_in_all),
         TEST(open_approvals_come_and_go),
         TEST(sessions_are_listed_by_last_event),
-        TEST(tokens_belong_to_the_installation),
+        TEST(tokens_and_rules_belong_to_the_installation),
         TEST(readers_and_writer_work_at_once),
     };
     int failed = 0;

@@ -1,0 +1,545 @@
+/* What only the SQLite backend can meet: its files, its disk, hands that reach into the database. */
+#include "store_rig.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static int set_up(void **state)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    rig_init(rig, "sqlite");
+    *state = rig;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    rig_done(*state);
+    free(*state);
+    return 0;
+}
+
+static const char *path_of(const struct rig *rig, const char *name)
+{
+    static char path[160];
+    (void)snprintf(path, sizeof path, "%s/%s", rig->folder, name);
+    return path;
+}
+
+/* Behind the store's back. */
+static void run_sql(const struct rig *rig, const char *text)
+{
+    sqlite3 *db;
+    char *said = NULL;
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &db), SQLITE_OK);
+    if (sqlite3_exec(db, text, NULL, NULL, &said) != SQLITE_OK)
+        fail_msg("%s: %s", text, said);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void put_file(const struct rig *rig, const char *name, const char *bytes, size_t n)
+{
+    int fd = open(path_of(rig, name), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    assert_int_equal(close(fd), 0);
+}
+
+static void refuses_to_open(struct rig *rig, enum err_code code, const char *word)
+{
+    struct err err = {0};
+    struct rc rc = rig_try_open(rig, &err);
+    assert_int_equal(rc.code, code);
+    if (!strstr(err.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", err.text, word);
+}
+
+/* ---- verify ---- */
+
+/* 1, 2: the sessions begin. 3-4: s1 asks c1. 5-6: s2 asks c1. 7: c1 of s1 is answered. 8, 9: one message each. */
+static void fill(struct rig *rig)
+{
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s2", "", "{}");
+    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
+    (void)rig_append(rig, rig_ask("s2", "c1", 2), APPEND_KEPT);
+    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{\"m\":8}");
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s2", "", "{\"m\":9}");
+    rig_close(rig);
+}
+
+static const struct {
+    const char *sql;
+    uint64_t bad_seq;
+} forgeries[] = {
+    {"UPDATE events SET data = '{\"name\":\"Bush\"}' WHERE seq = 3", 3},
+    {"UPDATE events SET data = data || ' ' WHERE seq = 9", 9},
+    {"UPDATE events SET actor = 'mallory' WHERE seq = 7", 7},
+    {"UPDATE events SET at_ms = at_ms + 1 WHERE seq = 1", 1},
+    {"UPDATE events SET thread_id = 'other' WHERE seq = 8", 8},
+    {"UPDATE events SET session_id = 's2' WHERE seq = 8", 8},
+    {"UPDATE events SET call_id = 'c2' WHERE seq = 4", 4},
+    {"UPDATE events SET kind = 2 WHERE seq = 8", 8},
+    {"UPDATE events SET kind = 99 WHERE seq = 8", 8},
+    {"UPDATE events SET hash = zeroblob(32) WHERE seq = 9", 9},
+    {"UPDATE events SET hash = x'00' WHERE seq = 9", 9},
+    {"UPDATE events SET chain = 2 WHERE seq = 8", 8},
+    {"UPDATE events SET call_seq = 5 WHERE seq = 7", 7},
+    {"UPDATE events SET call_seq = NULL WHERE seq = 7", 7},
+    {"DELETE FROM events WHERE seq = 1", 1},
+    {"DELETE FROM events WHERE seq = 5", 5},
+    {"DELETE FROM events WHERE seq = 9", 9},
+    {"DELETE FROM events WHERE seq >= 8", 8},
+    {"DELETE FROM events WHERE seq = 8; UPDATE events SET seq = 8 WHERE seq = 9", 8},
+    {"UPDATE events SET data = '{\"m\":' || (17 - seq) || '}' WHERE seq >= 8", 8},
+    {"UPDATE events SET seq = -seq WHERE seq >= 8; UPDATE events SET seq = 17 + seq WHERE seq < 0", 8},
+    {"INSERT INTO events SELECT 10, chain, call_seq, session_id, thread_id, kind, at_ms, actor, call_id, data,"
+     " hash FROM events WHERE seq = 9", 10},
+    {"UPDATE chains SET hash = zeroblob(32) WHERE session_id = 's1'", 8},
+    {"UPDATE chains SET last_seq = 10 WHERE session_id = 's2'", 10},
+    {"UPDATE chains SET changed_seq = 8 WHERE session_id = 's1'", 8},
+    {"UPDATE chains SET session_id = 's9' WHERE session_id = 's2'", 9},
+    {"DELETE FROM chains WHERE session_id = 's2'", 9},
+    {"DELETE FROM open_approvals", 6},
+    {"UPDATE open_approvals SET call_id = 'c7'", 6},
+    {"UPDATE open_approvals SET thread_id = 'other'", 6},
+    {"UPDATE open_approvals SET call_seq = 3", 6},
+    {"UPDATE open_approvals SET request_seq = 100", 6},
+    {"INSERT INTO open_approvals VALUES(4, 3, 's1', 's1-main', 'c1', 0)", 4},
+    {"INSERT INTO open_approvals VALUES(8, 3, 's1', 's1-main', 'c1', 0)", 8},
+    {"INSERT INTO open_approvals VALUES(-4, 3, 's1', 's1-main', 'c1', 0)", 1},
+};
+
+static void verify_finds_every_forgery(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    struct err err = {0};
+    char command[400];
+    fill(rig);
+    rig_verify_well(rig, 9);
+    for (size_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
+        (void)snprintf(command, sizeof command, "cp '%s/nod.db' '%s/good.db'", rig->folder, rig->folder);
+        assert_int_equal(system(command), 0);
+        run_sql(rig, forgeries[i].sql);
+        if (rc_bad(store_verify(rig->url, &check, &err)))
+            fail_msg("%s: %s", forgeries[i].sql, err.text);
+        if (check.bad_seq != forgeries[i].bad_seq)
+            fail_msg("%s: found %lu (%s)", forgeries[i].sql, (unsigned long)check.bad_seq, check.why);
+        assert_true(check.why[0] != '\0');
+        (void)snprintf(command, sizeof command, "mv '%s/good.db' '%s/nod.db'", rig->folder, rig->folder);
+        assert_int_equal(system(command), 0);
+    }
+    rig_verify_well(rig, 9);
+}
+
+static void verify_wants_the_indexes_that_make_promises(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    struct err err = {0};
+    fill(rig);
+    run_sql(rig, "DROP INDEX events_by_call; CREATE INDEX events_by_call ON events(call_seq, kind)");
+    assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "indexes"));
+    refuses_to_open(rig, ERR_CORRUPT, "indexes");
+}
+
+static unsigned count_files(const struct rig *rig)
+{
+    char command[160];
+    unsigned count = 0;
+    (void)snprintf(command, sizeof command, "ls -A '%s' | wc -l", rig->folder);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    assert_int_equal(fscanf(pipe, "%u", &count), 1);
+    (void)pclose(pipe);
+    return count;
+}
+
+static void verify_leaves_no_trace(void **state)
+{
+    struct rig *rig = *state;
+    fill(rig);
+    unsigned before = count_files(rig);
+    rig_verify_well(rig, 9);
+    assert_int_equal(count_files(rig), before);
+}
+
+static void verify_works_beside_a_busy_server(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    for (int round = 0; round < 20; round++) {
+        struct store_check check;
+        struct err err = {0};
+        struct append *appends[50];
+        for (int i = 0; i < 50; i++) {
+            char call[16];
+            (void)snprintf(call, sizeof call, "c%d-%d", round, i);
+            rig_hand(rig, appends[i] = rig_ask("s1", call, 0));
+        }
+        assert_true(rc_ok(store_verify(rig->url, &check, &err)));
+        assert_int_equal(check.bad_seq, 0);
+        rig_wait(rig);
+        for (int i = 0; i < 50; i++)
+            append_free(appends[i]);
+    }
+    rig_verify_well(rig, 2000);
+}
+
+static void verify_names_what_is_not_there(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    struct err err = {0};
+    assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_NOT_FOUND);
+    assert_int_equal(store_verify("floppy:/a", &check, &err).code, ERR_INVALID);
+}
+
+/* ---- opening ---- */
+
+static void a_changed_end_is_refused_at_start(void **state)
+{
+    struct rig *rig = *state;
+    fill(rig);
+    run_sql(rig, "UPDATE events SET actor = 'mallory' WHERE seq = 9");
+    refuses_to_open(rig, ERR_CORRUPT, "event 9");
+    run_sql(rig, "UPDATE events SET actor = 'tester' WHERE seq = 9; DELETE FROM chains WHERE session_id = 's1'");
+    refuses_to_open(rig, ERR_CORRUPT, "event 8");
+}
+
+static void what_is_no_database_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    char garbage[8192];
+    memset(garbage, 'g', sizeof garbage);
+    put_file(rig, "nod.db", garbage, sizeof garbage);
+    refuses_to_open(rig, ERR_CORRUPT, "no database");
+    struct store_check check;
+    assert_int_equal(store_verify(rig->url, &check, NULL).code, ERR_CORRUPT);
+    struct stat st;
+    assert_int_equal(stat(path_of(rig, "nod.db"), &st), 0);
+    assert_int_equal(st.st_size, sizeof garbage); /* and is left as it is */
+}
+
+static void an_empty_file_is_a_new_store(void **state)
+{
+    struct rig *rig = *state;
+    put_file(rig, "nod.db", "", 0);
+    rig_verify_well(rig, 0);
+    rig_open(rig);
+    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 1);
+}
+
+static void a_damaged_database_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    fill(rig);
+    assert_int_equal(truncate(path_of(rig, "nod.db"), 3 * 4096), 0);
+    assert_int_equal(store_verify(rig->url, &check, NULL).code, ERR_CORRUPT);
+    refuses_to_open(rig, ERR_CORRUPT, "backup");
+}
+
+static void other_programs_databases_are_refused(void **state)
+{
+    struct rig *rig = *state;
+    run_sql(rig, "CREATE TABLE bookmarks(url TEXT)");
+    refuses_to_open(rig, ERR_CORRUPT, "another program");
+}
+
+static void a_newer_version_is_refused_by_name(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    struct err err = {0};
+    fill(rig);
+    run_sql(rig, "UPDATE meta SET value = 7 WHERE name = 'schema_version'");
+    refuses_to_open(rig, ERR_CORRUPT, "version 7");
+    refuses_to_open(rig, ERR_CORRUPT, "versions up to ");
+    assert_int_equal(store_verify(rig->url, &check, &err).code, ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "version 7"));
+}
+
+static void a_missing_folder_is_named(void **state)
+{
+    struct rig *rig = *state;
+    (void)snprintf(rig->url, sizeof rig->url, "sqlite:%s/deep/nod.db", rig->folder);
+    refuses_to_open(rig, ERR_IO, "No such file");
+    (void)snprintf(rig->url, sizeof rig->url, "oracle:%s/nod.db", rig->folder);
+    refuses_to_open(rig, ERR_INVALID, "there is no store");
+}
+
+static void a_second_writer_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    struct rig second;
+    char pid[32];
+    rig_open(rig);
+    rig_init(&second, "sqlite");
+    memcpy(second.url, rig->url, sizeof second.url);
+    (void)snprintf(pid, sizeof pid, "(pid %d)", (int)getpid());
+    refuses_to_open(&second, ERR_CONFLICT, pid);
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    rig_close(rig);
+    rig_open(&second);
+    rig_close(&second);
+    rig_done(&second);
+}
+
+static void files_are_private_whatever_the_umask(void **state)
+{
+    struct rig *rig = *state;
+    static const char *const names[] = {"nod.db", "nod.db-wal", "nod.db-shm", "nod.lock"};
+    struct stat st;
+    mode_t before = umask(0);
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    (void)umask(before);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        assert_int_equal(stat(path_of(rig, names[i]), &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0600);
+    }
+    rig_close(rig);
+    assert_int_equal(chmod(path_of(rig, "nod.db"), 0666), 0);
+    rig_open(rig);
+    assert_int_equal(stat(path_of(rig, "nod.db"), &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* As somebody who is not root and owns the folder; 0 when the opening fails with that code and word. */
+static int open_as_other(struct rig *rig, enum err_code code, const char *word)
+{
+    struct err err = {0};
+    struct store *store;
+    struct loop *loop;
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+        return 2;
+    if (rc_bad(loop_new(&loop, NULL)))
+        return 3;
+    struct rc rc = store_open(loop, &(struct store_options){.url = rig->url}, &store, &err);
+    if (rc.code == code && strstr(err.text, word))
+        return 0;
+    (void)fprintf(stderr, "code %d: %s\n", rc.code, err.text);
+    return 1;
+}
+
+static void refuses_as_other(struct rig *rig, enum err_code code, const char *word)
+{
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(open_as_other(rig, code, word));
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void give_away(struct rig *rig)
+{
+    char command[160];
+    (void)snprintf(command, sizeof command, "chown -R 65534:65534 '%s'", rig->folder);
+    assert_int_equal(geteuid() == 0 ? system(command) : 0, 0);
+}
+
+static void what_cannot_be_written_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    fill(rig);
+    give_away(rig);
+    assert_int_equal(chmod(path_of(rig, "nod.db"), 0400), 0);
+    refuses_as_other(rig, ERR_IO, "cannot be written");
+    assert_int_equal(chmod(path_of(rig, "nod.db"), 0600), 0);
+    assert_int_equal(unlink(path_of(rig, "nod.lock")), 0);
+    assert_int_equal(chmod(rig->folder, 0500), 0);
+    refuses_as_other(rig, ERR_IO, "Permission denied");
+    assert_int_equal(chmod(rig->folder, 0700), 0);
+}
+
+/* ---- while it runs ---- */
+
+static void a_hand_in_the_database_is_noticed(void **state)
+{
+    struct rig *rig = *state;
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    run_sql(rig, "INSERT INTO meta VALUES('visitor', 1); DELETE FROM meta WHERE name = 'visitor'");
+    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 2);
+    rig_verify_well(rig, 2);
+
+    run_sql(rig, "CREATE TEMP TABLE t AS SELECT * FROM events WHERE seq = 2; DELETE FROM events WHERE seq = 2");
+    struct append *append = append_new();
+    rig_event(append, EVENT_USER_MESSAGE, "s1", "", "{}");
+    rig_hand(rig, append);
+    rig_wait(rig);
+    assert_int_equal(append->outcome, APPEND_FAILED);
+    assert_int_equal(append->err.code, ERR_CORRUPT);
+    append_free(append);
+    assert_false(store_figures(rig->store).healthy);
+}
+
+static void an_older_version_is_brought_up_to_date(void **state)
+{
+    struct rig *rig = *state;
+    struct store_check check;
+    fill(rig);
+    run_sql(rig, "DROP INDEX runs; UPDATE meta SET value = 1 WHERE name = 'schema_version'"); /* as version 1 was */
+    assert_int_equal(store_verify(rig->url, &check, NULL).code, ERR_CONFLICT);
+    rig_open(rig);
+    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 10);
+    rig_verify_well(rig, 10);
+}
+
+static const char *large_data(void)
+{
+    static char data[100 << 10];
+    memset(data, 'x', sizeof data - 1);
+    return data;
+}
+
+/* Appends until one fails; returns how many were kept. */
+static unsigned append_until_full(struct rig *rig)
+{
+    for (unsigned kept = 0;; kept++) {
+        struct append *append = append_new();
+        rig_event(append, EVENT_USER_MESSAGE, "s1", "", large_data());
+        rig_hand(rig, append);
+        rig_wait(rig);
+        enum append_outcome outcome = append->outcome;
+        enum err_code code = append->err.code;
+        append_free(append);
+        if (outcome == APPEND_KEPT) {
+            assert_true(store_figures(rig->store).healthy);
+            continue;
+        }
+        assert_int_equal(outcome, APPEND_FAILED);
+        assert_int_equal(code, ERR_UNAVAILABLE);
+        assert_false(store_figures(rig->store).healthy);
+        return kept;
+    }
+}
+
+static void check_kept(struct rig *rig, uint64_t kept)
+{
+    assert_int_equal(rig->followed, kept);
+    struct read *read = rig_question(READ_EVENTS, "s1");
+    read->kinds = 1u << EVENT_USER_MESSAGE;
+    read->after = kept - 1;
+    read = rig_read(rig, read);
+    assert_int_equal(read->event_count, 1);
+    read_free(read);
+    rig_verify_well(rig, kept);
+}
+
+static void a_file_that_may_not_grow_is_survived(void **state)
+{
+    struct rig *rig = *state;
+    struct rlimit before, small;
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    rig_open(rig);
+    uint64_t kept = rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 3 << 20;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int round = 0; round < 3; round++)
+        kept += append_until_full(rig);
+    check_kept(rig, kept);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    kept = rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    assert_true(store_figures(rig->store).healthy);
+    check_kept(rig, kept);
+    (void)signal(SIGXFSZ, handler);
+}
+
+static void a_full_disk_is_survived(void **state)
+{
+    struct rig *rig = *state;
+    char ballast[4096] = {0};
+    if (mount("none", rig->folder, "tmpfs", 0, "size=6m") != 0)
+        skip();
+    rig_open(rig);
+    uint64_t kept = rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    int fd = open(path_of(rig, "ballast"), O_WRONLY | O_CREAT, 0600);
+    for (int i = 0; i < 1024; i++) /* 4 MB */
+        assert_int_equal(write(fd, ballast, sizeof ballast), sizeof ballast);
+    kept += append_until_full(rig);
+    while (write(fd, ballast, sizeof ballast) > 0) /* nothing at all is left */
+        ;
+    kept += append_until_full(rig);
+    check_kept(rig, kept);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(unlink(path_of(rig, "ballast")), 0);
+    kept = rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}");
+    assert_true(store_figures(rig->store).healthy);
+    check_kept(rig, kept);
+    rig_close(rig);
+    rig_verify_well(rig, kept);
+    assert_int_equal(umount2(rig->folder, MNT_DETACH), 0);
+}
+
+static void log_is_bounded(struct rig *rig, uint64_t bytes_max)
+{
+    struct stat st;
+    assert_int_equal(stat(path_of(rig, "nod.db-wal"), &st), 0);
+    assert_true((uint64_t)st.st_size < bytes_max);
+}
+
+/* 150 MB go through the log; it is begun anew all the time. */
+static void the_log_does_not_grow_for_ever(void **state)
+{
+    struct rig *rig = *state;
+    struct append *appends[50];
+    rig_open(rig);
+    for (int round = 0; round < 30; round++) {
+        for (int i = 0; i < 50; i++) {
+            appends[i] = append_new();
+            rig_event(appends[i], EVENT_USER_MESSAGE, "s1", "", large_data());
+            rig_hand(rig, appends[i]);
+        }
+        rig_wait(rig);
+        for (int i = 0; i < 50; i++) {
+            assert_int_equal(appends[i]->outcome, APPEND_KEPT);
+            append_free(appends[i]);
+        }
+        log_is_bounded(rig, 80 << 20);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(verify_finds_every_forgery),
+        TEST(verify_wants_the_indexes_that_make_promises),
+        TEST(verify_leaves_no_trace),
+        TEST(verify_works_beside_a_busy_server),
+        TEST(verify_names_what_is_not_there),
+        TEST(a_changed_end_is_refused_at_start),
+        TEST(what_is_no_database_is_refused),
+        TEST(an_empty_file_is_a_new_store),
+        TEST(a_damaged_database_is_refused),
+        TEST(other_programs_databases_are_refused),
+        TEST(a_newer_version_is_refused_by_name),
+        TEST(a_missing_folder_is_named),
+        TEST(a_second_writer_is_refused),
+        TEST(files_are_private_whatever_the_umask),
+        TEST(what_cannot_be_written_is_refused),
+        TEST(an_older_version_is_brought_up_to_date),
+        TEST(a_hand_in_the_database_is_noticed),
+        TEST(a_file_that_may_not_grow_is_survived),
+        TEST(a_full_disk_is_survived),
+        TEST(the_log_does_not_grow_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
