@@ -56,7 +56,6 @@ struct rc bench_disk(struct bench *bench, struct err *err)
 struct rc bench_fill(struct bench *bench, struct err *err)
 {
     struct fill_plan plan = {.url = bench->cli->settings.store, .events = bench->events, .open = bench->open};
-    TRY(file_own_folder(bench->cli->settings.data, err));
     return fill_store(&plan, err);
 }
 
@@ -183,35 +182,46 @@ static const struct part *part_find(const char *name)
     return NULL;
 }
 
-static struct rc run_part(struct bench *bench, const struct part *part, struct err *err)
+/* The parts that were named, or the usual ones; NULL ends the list. */
+static struct rc choose_parts(const struct cli *cli, const struct part **ret_chosen, struct err *err)
 {
-    if (part->plays)
-        TRY(players_come(bench, err));
-    return err_wrap(err, part->run(bench, err), "%s", part->name);
-}
-
-static struct rc run_parts(struct bench *bench, struct err *err)
-{
-    const struct cli *cli = bench->cli;
-    for (int i = 0; i < cli->argc; i++)
-        if (!part_find(cli->argv[i]))
+    size_t count = 0;
+    for (int i = 0; i < cli->argc; i++) {
+        const struct part *part = part_find(cli->argv[i]);
+        if (!part || cli->argc > PARTS)
             return err_set(err, ERR_INVALID, "there is no part '%s'; see nod bench --help", cli->argv[i]);
-    for (int i = 0; i < cli->argc; i++)
-        TRY(run_part(bench, part_find(cli->argv[i]), err));
+        ret_chosen[count++] = part;
+    }
     for (int i = 0; i < PARTS && cli->argc == 0; i++)
         if (parts[i].usual)
-            TRY(run_part(bench, &parts[i], err));
+            ret_chosen[count++] = &parts[i];
+    CHECK(count <= PARTS);
+    ret_chosen[count] = NULL;
+    return RC_OK;
+}
+
+/* Without the server that a part needs, nothing is touched. */
+static struct rc run_parts(struct bench *bench, const struct part *const *chosen, struct err *err)
+{
+    const char *folder = bench->cli->settings.data;
+    for (size_t i = 0; chosen[i]; i++)
+        if (chosen[i]->plays)
+            TRY(players_come(bench, err));
+    TRY(file_own_folder(folder, err));
+    TRY(yard_open(&bench->yard, folder, err));
+    for (size_t i = 0; chosen[i]; i++)
+        TRY(err_wrap(err, chosen[i]->run(bench, err), "%s", chosen[i]->name));
     return RC_OK;
 }
 
 struct rc bench_command(struct cli *cli, struct err *err)
 {
     struct bench bench = {.cli = cli, .arena = &cli->arena, .connections = 64, .calls = 4000, .repeat = 3,
-                          .rounds = 200, .streams = 1000, .events = 10000, .open = 100};
+                          .rounds = 200, .streams = 1000, .events = 10000, .open = 100, .yard.fd = -1};
+    const struct part *chosen[PARTS + 1];
     TRY(read_plan(&bench, err));
-    TRY(file_own_folder(cli->settings.data, err));
-    TRY(yard_open(&bench.yard, cli->settings.data, err));
-    struct rc rc = run_parts(&bench, err);
+    TRY(choose_parts(cli, chosen, err));
+    struct rc rc = run_parts(&bench, chosen, err);
     players_leave(&bench);
     judge_disk(&bench);
     yard_close(&bench.yard);
