@@ -19,6 +19,8 @@ def may(role, method, path):
         return True
     if "/tokens" in path or "/logins" in path:
         return role == "admin"
+    if path.startswith("/api/policy") and method != "GET" and not path.endswith(("/explain", "/try")) and role in ("agent", "viewer"):
+        return False
     if not CONTRACT.match(path):
         return None
     if role == "admin":
@@ -53,10 +55,7 @@ class Estate:
     def fill(self, path, session, thread, call, token="none"):
         names = {"session": session, "s": session, "thread": thread, "t": thread, "call": call, "c": call, "toolCall": call, "token": token}
 
-        def one(found):
-            must(found[1] in names, f"an unknown parameter in {path}")
-            return names[found[1]]
-        return re.sub(r"\{(\w+)\}", one, path)
+        return re.sub(r"\{(\w+)\}", lambda found: names.get(found[1], "none"), path)
 
     def body(self, method, path):
         if method in ("GET", "DELETE"):
