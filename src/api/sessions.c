@@ -4,6 +4,8 @@
 #include "base/id.h"
 #include "policy/policy.h"
 
+enum { THREAD_NAME_BYTES = 64 };
+
 /* Settings of a session as a person or agent sends them; absent members stay untouched. */
 struct settings {
     struct str title, cwd, mode;
@@ -245,12 +247,25 @@ static struct str thread_data(struct arena *arena, struct str id, struct str par
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The part of the thread's id behind the dot, for whoever brings one: the same again is the same thread. */
+static struct rc read_thread_name(const struct json *body, struct str *ret_name, struct err *err)
+{
+    TRY(json_want_str(body, "name", THREAD_NAME_BYTES, ret_name, err));
+    for (size_t i = 0; i < ret_name->n; i++) {
+        char c = ret_name->p[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'))
+            return err_set(err, ERR_INVALID, "\"name\" of a thread is letters, digits, _ and -");
+    }
+    return RC_OK;
+}
+
 static void thread_session_found(struct exchange *x, const struct session *session)
 {
-    struct str title = STR_NONE, parent = STR_NONE;
+    struct str title = STR_NONE, parent = STR_NONE, name = STR_NONE;
     struct err err;
     if (rc_bad(json_want_str(x->body, "title", LIMIT_TITLE_BYTES, &title, &err)) ||
-        rc_bad(json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err))) {
+        rc_bad(json_want_str(x->body, "parentId", LIMIT_ID_BYTES, &parent, &err)) ||
+        rc_bad(read_thread_name(x->body, &name, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -262,7 +277,13 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     x->state = change;
     change->arena = x->arena;
     change->id = arena_str(x->arena, session->id);
-    change->thread = arena_printf(x->arena, "%.*s.%s", STR_ARG(session->id), id_short().text);
+    struct id made = id_short();
+    name = str_empty(name) ? str_of(made.text) : name;
+    change->thread = arena_printf(x->arena, "%.*s.%.*s", STR_ARG(session->id), STR_ARG(name));
+    if (session_thread_find(session, change->thread)) {
+        answer_thread(x, session);
+        return;
+    }
     change->data = thread_data(x->arena, change->thread, parent, title);
     change->actor = x->actor;
     change->done = thread_added;

@@ -191,6 +191,8 @@ void call_write_members(struct json_out *out, const struct call *call)
     json_member_raw(out, "input", call_effective_input(call));
     json_member_raw(out, "updatedInput", call->updated_input);
     json_member(out, "feedback", call->feedback);
+    json_member(out, "mode", call->mode);
+    json_member_raw(out, "rules", call->rules);
     if (call->deadline_ms)
         json_member_time(out, "deadline", call->deadline_ms);
 }

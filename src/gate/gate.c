@@ -100,6 +100,8 @@ static void take_answer(struct call *call, const struct call *rung)
     call->actor = rung->actor;
     call->by = rung->by;
     call->feedback = rung->feedback;
+    call->mode = rung->mode;
+    call->rules = rung->rules;
     call->updated_input = rung->updated_input;
     call->decided_ms = rung->decided_ms;
     call->response_seq = rung->response_seq;

@@ -193,6 +193,7 @@ struct gate_figures gate_figures(const struct gate *gate);
 /* Whether calls can be kept right now. */
 bool gate_healthy(const struct gate *gate);
 
+#include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
 
 #endif
