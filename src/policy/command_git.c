@@ -11,24 +11,24 @@
 /* The sub-command, letters that take a value, options of its own as in command_table.c (a bare word among
  * them is an operand). The letters matter where a dangerous letter could hide behind one in a cluster. */
 #define GIT_SUBS(X)                                                          \
-    X("add", "", "X -e --edit -p --patch -i --interactive")                  \
+    X("add", "", "G X -e --edit -p --patch -i --interactive")                  \
     X("am", "", "")                                                          \
     X("annotate", "", "")                                                    \
     X("apply", "", "X --unsafe-paths T --directory")                         \
     X("archive", "", "W -o T --remote")                                      \
     X("bisect", "", "X run visualize view")                                  \
-    X("blame", "", "")                                                       \
+    X("blame", "", "G ")                                                       \
     X("branch", "", "X --edit-description")                                  \
     X("bundle", "", "")                                                      \
     X("cat-file", "", "X --filters S --filter")                              \
     X("check-attr", "", "")                                                  \
-    X("check-ignore", "", "")                                                \
-    X("checkout", "", "")                                                    \
+    X("check-ignore", "", "G ")                                                \
+    X("checkout", "", "G ")                                                    \
     X("cherry", "", "")                                                      \
     X("cherry-pick", "", "")                                                 \
     X("clean", "e", "X -i --interactive")                                    \
     X("clone", "bj", "R -u T -c --reference --bundle-uri")                \
-    X("commit", "mFCcSu", "")                                            \
+    X("commit", "mFCcSu", "G ")                                            \
     X("commit-tree", "", "")                                                 \
     X("count-objects", "", "")                                               \
     X("describe", "", "")                                                    \
@@ -45,12 +45,12 @@
     X("hash-object", "", "")                                                 \
     X("init", "", "")                                                        \
     X("log", "", "")                                                         \
-    X("ls-files", "", "")                                                    \
+    X("ls-files", "", "G ")                                                    \
     X("ls-remote", "", "")                                                   \
     X("ls-tree", "", "")                                                     \
     X("merge", "mFSX", "R -s --strategy")                                    \
     X("merge-base", "", "")                                                  \
-    X("mv", "", "")                                                          \
+    X("mv", "", "G ")                                                          \
     X("name-rev", "", "")                                                    \
     X("notes", "", "")                                                       \
     X("prune", "", "")                                                       \
@@ -63,18 +63,18 @@
     X("repack", "", "")                                                      \
     X("rerere", "", "")                                                      \
     X("reset", "", "")                                                       \
-    X("restore", "", "")                                                     \
+    X("restore", "", "G ")                                                     \
     X("rev-list", "", "")                                                    \
     X("rev-parse", "", "")                                                   \
     X("revert", "", "R --strategy")                                          \
-    X("rm", "", "")                                                          \
+    X("rm", "", "G ")                                                          \
     X("shortlog", "", "")                                                    \
     X("show", "", "")                                                        \
     X("show-branch", "", "")                                                 \
     X("show-ref", "", "")                                                    \
     X("sparse-checkout", "", "")                                             \
-    X("stash", "", "")                                                       \
-    X("status", "", "")                                                      \
+    X("stash", "", "G ")                                                       \
+    X("status", "", "G ")                                                      \
     X("submodule", "", "X foreach add")                                      \
     X("switch", "", "")                                                      \
     X("symbolic-ref", "", "")                                                \
@@ -158,7 +158,7 @@ static void study_global(struct studying *s, size_t at)
         act_other(s, i, "an option before the sub-command changes what git runs, or where");
         size_t bang = str_find(text, '!');
         if (bang < text.n)
-            act_code(s, ALL_WORDS, str_sub(text, bang + 1, text.n), "it runs text");
+            act_text(s, str_sub(text, bang + 1, text.n));
         s->study->packs = true;
     }
 }

@@ -22,7 +22,8 @@ static struct word found_file(const struct word *word)
     struct word file = *word;
     if (!str_has(word->text, STR("{}")))
         return file;
-    file.text = STR("./\x01");
+    if (str_is(word->text, "{}"))
+        file.text = STR("./\x01");
     file.flags |= WORD_GLOB;
     return file;
 }
@@ -52,8 +53,7 @@ void study_find(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
         const struct word *word = &s->words[i];
-        bool splits = (word->flags & (WORD_SPLITS | WORD_CHOSEN)) != 0;
-        if (!word_literal(word) && (splits || (word->text.p[0] == WORD_HOLE && (word->flags & WORD_GLOB))))
+        if ((word->flags & WORD_SPLITS) || may_be_option(word))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         for (size_t k = 0; k < sizeof find_acts / sizeof *find_acts; k++) {
             if (!str_is(word->text, find_acts[k].name))
@@ -118,8 +118,10 @@ void study_env(struct studying *s)
         struct str text = s->words[i].text;
         bool split = is_option(text) && (str_find(text, 'S') < text.n || str_starts(text, STR("--split")) ||
                                          str_starts(text, STR("--s")));
-        if (split && i < at)
-            act_code(s, ALL_WORDS, text, "it runs text");
+        if (split && i < at) {
+            act_text(s, text.n > 2 ? str_sub(text, 2, text.n) : STR_NONE);
+            act_text(s, i + 1 < s->count ? s->words[i + 1].text : STR_NONE);
+        }
     }
     act_runs(s, at, NULL);
     s->study->packs = true;
@@ -176,7 +178,7 @@ static void make_variable(struct studying *s, size_t i)
 void study_make(struct studying *s)
 {
     static const struct command_row row = {
-        "make", WAY_PLAIN, "jlOW", "T -C -f -I -E -o --directory --file --makefile --include-dir --eval --old-file "
+        "make", WAY_PLAIN, "jlOW", "G T -C -f -I -E -o --directory --file --makefile --include-dir --eval --old-file "
                                    "--assume-old --new-file --what-if --assume-new -e --environment-overrides "
                                    "S --jobs --load-average --output-sync --keep-going --debug"};
     options_study(s, &row, 1);
@@ -184,7 +186,7 @@ void study_make(struct studying *s)
         struct str text = s->words[i].text;
         if (!is_option(text) && str_find(text, '=') < text.n)
             make_variable(s, i);
-        else if (!word_literal(&s->words[i]) && (s->words[i].flags & WORD_CHOSEN))
+        else if (s->words[i].flags & (WORD_CHOSEN | WORD_BRACE))
             act_other(s, ALL_WORDS, "one of its words may set a variable");
     }
 }
@@ -200,7 +202,9 @@ void study_tar(struct studying *s)
         "X --remove-files --unlink-first --overwrite-dir --recursive-unlink -U"};
     options_study(s, &row, 1);
     /* The first word may be a cluster without its dash. */
-    if (s->count > 1 && !is_option(s->words[1].text) && word_literal(&s->words[1])) {
+    if (s->count > 1 && !word_literal(&s->words[1]))
+        act_other(s, ALL_WORDS, "one of its words may become an option");
+    if (s->count > 1 && !is_option(s->words[1].text)) {
         struct str text = s->words[1].text;
         for (size_t i = 0; i < text.n; i++)
             if (strchr("IFCPU", text.p[i]))

@@ -23,6 +23,7 @@ void act_writes(struct studying *s, size_t word, struct str path);
 void act_runs(struct studying *s, size_t from, const struct word *more);
 void act_script(struct studying *s, size_t word, struct str text);
 void act_code(struct studying *s, size_t word, struct str code, const char *why);
+void act_text(struct studying *s, struct str text);
 
 /* ---- options ---- */
 

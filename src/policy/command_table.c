@@ -4,6 +4,7 @@
  *   W  writes the file that is its value        T  takes orders from its value: a configuration, a folder, …
  *   V  takes a value and is harmless            S  is harmless, though it looks like the beginning of another
  *   F  (what runs its arguments) a known flag without value; others are not understood
+ *   G  (a letter alone) a file name that looks like an option is unlikely enough
  *   N1 (the same) an operand stands before the command;  =  so may assignments
  *
  * Long names may be shortened by the caller, short ones clustered, values may follow behind `=`, in the same
@@ -13,23 +14,23 @@
 
 #include <stdlib.h>
 
-#define NODE_OPTIONS "F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print --require --import --loader --experimental-loader T --env-file "\
+#define NODE_OPTIONS "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print --require --import --loader --experimental-loader T --env-file "\
                      "--experimental-default-config-file --config W --redirect-warnings --diagnostic-dir --report-dir "\
                      "--cpu-prof-dir --heap-prof-dir --trace-event-file-pattern X -i --interactive --inspect "\
                      "--inspect-brk --watch --test-reporter"
-#define GO_OPTIONS "R -exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags T -C -overlay -modfile -pkgdir "\
+#define GO_OPTIONS "G R -exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags T -C -overlay -modfile -pkgdir "\
                    "--overlay --modfile W -o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile "\
                    "-trace -outputdir --exec --toolexec --vettool --coverprofile --cpuprofile --memprofile "\
                    "--outputdir --blockprofile --mutexprofile --trace -test.coverprofile -test.cpuprofile "\
                    "-test.memprofile -test.outputdir -test.trace"
-#define PYTEST_OPTIONS "T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls "\
+#define PYTEST_OPTIONS "G T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls "\
                        "W --basetemp --junitxml --junit-xml --log-file --resultlog --report-log --html --cov-report "\
                        "--self-contained-html X --pastebin --debug S --cov --co --co-only --deb"
 #define PIP_OPTIONS "T -i -f -c -e -r --index-url --extra-index-url --find-links --trusted-host --constraint --cert "\
                     "--client-cert --proxy --editable --requirement R --python --editor --global-option "\
                     "--install-option --build-option --config-settings W -t -d --target --root --prefix --src "\
                     "--log --log-file --report --cache-dir --dest --no-clean S --pre --no-cache-dir --user"
-#define NPM_OPTIONS "R --script-shell --node-options --shell --editor --viewer --git --browser --init-module "\
+#define NPM_OPTIONS "G R --script-shell --node-options --shell --editor --viewer --git --browser --init-module "\
                     "T --prefix --userconfig --globalconfig --registry --cwd --dir -C --rcfile --cafile --node-gyp "\
                     "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet"
 #define SSH_OPTIONS "F -q -T -t -v -4 -6 -n -C -a -k -x T -F -o -S -I -i -J -O -w R -e W -E X -L -R -D -W -A -f -g -N -M -Y -X"
@@ -72,7 +73,7 @@ static const struct command_row rows[] = {
     {"bazel run", WAY_NEVER, "", ""},
     {"bg", WAY_PLAIN, "", ""},
     {"bind", WAY_NEVER, "", ""},
-    {"black", WAY_WRITES, "", "T --config"},
+    {"black", WAY_WRITES, "", "G T --config"},
     {"brew", WAY_SUBS, "", ""},
     {"brew sh", WAY_NEVER, "", ""},
     {"bsdtar", WAY_TAR, "", ""},
@@ -193,7 +194,7 @@ static const struct command_row rows[] = {
     {"env", WAY_ENV, "", ""},
     {"envsubst", WAY_READS, "", ""},
     {"erl", WAY_NEVER, "", ""},
-    {"eslint", WAY_PLAIN, "", "T -c -f --config --format --rulesdir --plugin --parser --resolve-plugins-relative-to "
+    {"eslint", WAY_PLAIN, "", "G T -c -f --config --format --rulesdir --plugin --parser --resolve-plugins-relative-to "
                               "--ignore-path --parser-options W -o --output-file --cache-location --cache-file"},
     {"eval", WAY_EVAL, "", ""},
     {"ex", WAY_NEVER, "", ""},
@@ -217,7 +218,7 @@ static const struct command_row rows[] = {
     {"find", WAY_FIND, "", ""},
     {"firejail", WAY_NEVER, "", ""},
     {"fish", WAY_SHELL, "", ""},
-    {"flake8", WAY_READS, "", "T --config --append-config W --output-file --tee"},
+    {"flake8", WAY_READS, "", "G T --config --append-config W --output-file --tee"},
     {"flatpak-spawn", WAY_RUNS, "", "F --host"},
     {"flock", WAY_NEVER, "", ""},
     {"fmt", WAY_READS, "", ""},
@@ -274,10 +275,10 @@ static const struct command_row rows[] = {
     {"ip netns", WAY_NEVER, "", ""},
     {"ip vrf", WAY_NEVER, "", ""},
     {"irb", WAY_NEVER, "", ""},
-    {"isort", WAY_WRITES, "", "T --settings-path --settings-file --sp"},
+    {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
     {"java", WAY_PLAIN, "*", "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T "
                              "-XX:Flags -XX:VMOptionsFile -Djava.security.manager"},
-    {"jest", WAY_PLAIN, "it", "T -c --config --rootDir --roots --projects --haste --globals --env --testEnvironment "
+    {"jest", WAY_PLAIN, "it", "G T -c --config --rootDir --roots --projects --haste --globals --env --testEnvironment "
                               "--resolver --runner --testRunner --transform --globalSetup --globalTeardown "
                               "--setupFiles --setupFilesAfterEnv --reporters --testResultsProcessor --preset "
                               "--snapshotSerializers --moduleNameMapper --filter --testSequencer W --outputFile "
@@ -333,7 +334,7 @@ static const struct command_row rows[] = {
     {"mkdir", WAY_WRITES, "m", ""},
     {"mkfifo", WAY_WRITES, "", ""},
     {"mktemp", WAY_WRITES, "", ""},
-    {"mocha", WAY_PLAIN, "", "R -r --require --ui --reporter T --config --package --file --opts -R -u"},
+    {"mocha", WAY_PLAIN, "", "G R -r --require --ui --reporter T --config --package --file --opts -R -u"},
     {"mongo", WAY_NEVER, "", ""},
     {"mongosh", WAY_NEVER, "", ""},
     {"more", WAY_READS, "", "R +"},
@@ -341,7 +342,7 @@ static const struct command_row rows[] = {
     {"mv", WAY_WRITES, "tS", ""},
     {"mvn", WAY_PLAIN, "plr", "T -f -s -gs -gt -t -D --file --settings --global-settings --toolchains --define -b "
                               "--builder W -l --log-file"},
-    {"mypy", WAY_READS, "mpc", "T --config-file --python-executable --custom-typeshed-dir --custom-typing-module -c "
+    {"mypy", WAY_READS, "mpc", "G T --config-file --python-executable --custom-typeshed-dir --custom-typing-module -c "
                                "--command W --any-exprs-report --cobertura-xml-report --html-report --junit-xml "
                                "--linecount-report --lineprecision-report --txt-report --xml-report --xslt-html-report "
                                "--cache-dir X --install-types --pdb"},
@@ -418,7 +419,7 @@ static const struct command_row rows[] = {
     {"poetry shell", WAY_NEVER, "", ""},
     {"popd", WAY_PLAIN, "", ""},
     {"pr", WAY_READS, "", ""},
-    {"prettier", WAY_WRITES, "", "T --config --plugin --plugin-search-dir --ignore-path --config-path W --cache-location"},
+    {"prettier", WAY_WRITES, "", "G T --config --plugin --plugin-search-dir --ignore-path --config-path W --cache-location"},
     {"printenv", WAY_READS, "", ""},
     {"printf", WAY_TEST, "", ""},
     {"prlimit", WAY_NEVER, "", ""},
@@ -431,14 +432,14 @@ static const struct command_row rows[] = {
     {"pwd", WAY_READS, "", ""},
     {"pwsh", WAY_NEVER, "", ""},
     {"py.test", WAY_PLAIN, "kmrnW", PYTEST_OPTIONS},
-    {"pylint", WAY_READS, "jdef", "R --init-hook --load-plugins T --rcfile W --output"},
+    {"pylint", WAY_READS, "jdef", "G R --init-hook --load-plugins T --rcfile W --output"},
     {"pypy", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"pypy3", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"pytest", WAY_PLAIN, "kmrnW", PYTEST_OPTIONS},
     {"python", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"python2", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"python3", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
-    {"rake", WAY_PLAIN, "jT", "R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C "
+    {"rake", WAY_PLAIN, "jT", "G R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C "
                               "--rakefile --rakelibdir --libdir --directory"},
     {"read", WAY_STATE, "", ""},
     {"readarray", WAY_NEVER, "", ""},
@@ -456,7 +457,7 @@ static const struct command_row rows[] = {
                                  "--remote-option --dparam --files-from W --log-file --write-batch --only-write-batch "
                                  "--read-batch --partial-dir --backup-dir --temp-dir S --exclude --exclude-from"},
     {"ruby", WAY_CODE, "", "R -e -n -p -r -I -x -i -C -S -s -F -0 -X"},
-    {"ruff", WAY_WRITES, "", "T --config W -o --output-file --cache-dir"},
+    {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"run-parts", WAY_NEVER, "", ""},
     {"runuser", WAY_NEVER, "", ""},
     {"rustup", WAY_SUBS, "", ""},
@@ -478,7 +479,7 @@ static const struct command_row rows[] = {
     {"sha1sum", WAY_READS, "", ""},
     {"sha256sum", WAY_READS, "", ""},
     {"sha512sum", WAY_READS, "", ""},
-    {"shellcheck", WAY_READS, "CefiopsSW", "T --rcfile"},
+    {"shellcheck", WAY_READS, "CefiopsSW", "G T --rcfile"},
     {"shopt", WAY_STATE, "", ""},
     {"shred", WAY_WRITES, "ns", "T --random-source"},
     {"shuf", WAY_READS, "in", "W -o --output T --random-source"},
@@ -539,7 +540,7 @@ static const struct command_row rows[] = {
     {"true", WAY_READS, "", ""},
     {"truncate", WAY_WRITES, "rs", ""},
     {"ts-node", WAY_CODE, "", "R -e -p -r --eval --print --require T -P --project --cwd --dir -C --compiler"},
-    {"tsc", WAY_PLAIN, "tm", "T -p --project -b --build --plugins --baseUrl --rootDir --typeRoots W --outDir --outFile "
+    {"tsc", WAY_PLAIN, "tm", "G T -p --project -b --build --plugins --baseUrl --rootDir --typeRoots W --outDir --outFile "
                              "--out --declarationDir --tsBuildInfoFile --generateTrace --generateCpuProfile --mapRoot"},
     {"tsx", WAY_CODE, "", "R -e -p -r --eval --print --require --import T --tsconfig"},
     {"type", WAY_READS, "", ""},
@@ -569,7 +570,7 @@ static const struct command_row rows[] = {
     {"vim", WAY_NEVER, "", ""},
     {"vimdiff", WAY_NEVER, "", ""},
     {"visudo", WAY_NEVER, "", ""},
-    {"vitest", WAY_PLAIN, "t", "T -c -r --config --root --dir --environment --globals --globalSetup --reporter "
+    {"vitest", WAY_PLAIN, "t", "G T -c -r --config --root --dir --environment --globals --globalSetup --reporter "
                                "--workspace --project --runner W --outputFile --coverage.reportsDirectory"},
     {"volta", WAY_SUBS, "", ""},
     {"volta run", WAY_NEVER, "", ""},

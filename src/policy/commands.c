@@ -49,6 +49,11 @@ void act_code(struct studying *s, size_t word, struct str code, const char *why)
     add_act(s, ACT_CODE, word, why)->code = code;
 }
 
+void act_text(struct studying *s, struct str text)
+{
+    add_act(s, ACT_TEXT, ALL_WORDS, "it runs text that is not known")->code = text;
+}
+
 /* ---- rows ---- */
 
 bool option_next(const char **at, char *act, struct option_name *ret_name)
@@ -107,15 +112,15 @@ bool looks_like_assignment(struct str text)
 bool words_joined(struct studying *s, size_t from, struct str *ret_text)
 {
     BUF_SCOPE(buf, (size_t)1 << 20);
+    bool literal = true;
     for (size_t i = from; i < s->count; i++) {
-        if (!word_literal(&s->words[i]))
-            return false;
+        literal = literal && word_literal(&s->words[i]);
         if (i > from)
             buf_putc(&buf, ' ');
         buf_put(&buf, s->words[i].text);
     }
     *ret_text = arena_str(s->arena, buf_str(&buf));
-    return !buf.over;
+    return literal && !buf.over;
 }
 
 /* ---- options ---- */
@@ -192,6 +197,19 @@ static void short_options(struct studying *s, const struct command_row *row, siz
     }
 }
 
+/* {a,b}: no alternative begins with anything but a letter. */
+static bool brace_may_dash(struct str raw)
+{
+    for (size_t i = 0; i + 1 < raw.n; i++) {
+        char c = raw.p[i + 1];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+                     c == '/';
+        if ((raw.p[i] == '{' || raw.p[i] == ',') && !plain)
+            return true;
+    }
+    return false;
+}
+
 bool may_be_option(const struct word *word)
 {
     struct str text = word->text;
@@ -202,7 +220,16 @@ bool may_be_option(const struct word *word)
         return hole < str_find(text, '=') && hole < text.n;
     if ((word->flags & WORD_CHOSEN) && (word->flags & WORD_SPLITS))
         return true;
+    if ((word->flags & WORD_BRACE) && hole == 0 && brace_may_dash(word->raw))
+        return true;
     return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB));
+}
+
+/* Rows with a `G` take file names for file names, also when a pattern made them. */
+static bool only_glob(const struct command_row *row, const struct word *word)
+{
+    bool glob = (word->flags & WORD_OPEN) == WORD_GLOB && word->text.n && word->text.p[0] == WORD_HOLE;
+    return glob && str_has(str_of(row->options), STR("G "));
 }
 
 void options_study(struct studying *s, const struct command_row *row, size_t from)
@@ -211,7 +238,7 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
         return;
     for (size_t i = from; i < s->count; i++) {
         struct str text = s->words[i].text;
-        if (row->name[0] && may_be_option(&s->words[i]))
+        if (row->name[0] && may_be_option(&s->words[i]) && !only_glob(row, &s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         /* Behind `--` are operands, unless it is itself the value of the option before it. */
         if (str_is(text, "--") && i > from && !is_option(s->words[i - 1].text))
@@ -343,7 +370,7 @@ static void study_shell(struct studying *s)
     else if (!text)
         act_other(s, i, "it runs a script");
     else if (!word_literal(&s->words[i]))
-        act_code(s, ALL_WORDS, STR_NONE, "it runs text that is not known");
+        act_text(s, s->words[i].text);
     else
         act_script(s, i, s->words[i].text);
     if (text && i + 1 < s->count)
@@ -355,6 +382,10 @@ static void study_shell(struct studying *s)
 /* An interpreter: what stands behind the script belongs to the script. */
 static void study_code(struct studying *s, const struct command_row *row, size_t from)
 {
+    static const char *const says[] = {"--version", "-V", "-v", "--help", "-h"};
+    for (size_t i = 0; i < sizeof says / sizeof *says; i++)
+        if (s->count == from + 1 && word_is(&s->words[from], says[i]))
+            return;
     bool sure;
     size_t at = operand_find(s, row, from, &sure);
     bool module = false;
@@ -383,8 +414,9 @@ static void study_eval(struct studying *s, const struct command_row *row, size_t
         return;
     struct studying part = *s;
     part.count = first ? at + 1 : s->count;
-    if (!sure || !words_joined(&part, at, &text))
-        act_code(s, ALL_WORDS, STR_NONE, "it runs text that is not known");
+    bool literal = words_joined(&part, at, &text);
+    if (!sure || !literal)
+        act_text(s, text);
     else
         act_script(s, part.count - 1, text);
 }
@@ -405,6 +437,16 @@ static void study_remote(struct studying *s, const struct command_row *row, size
     act_code(s, known ? s->count - 1 : ALL_WORDS, text, "it runs a command on another machine");
 }
 
+/* Any word may be a command, and one with a blank in it a line. */
+static void study_never(struct studying *s)
+{
+    act_other(s, ALL_WORDS, "what it does cannot be told from its words");
+    s->study->packs = true;
+    for (size_t i = 1; i < s->count; i++)
+        if (str_find(s->words[i].text, ' ') < s->words[i].text.n)
+            act_text(s, s->words[i].text);
+}
+
 static void study_way(struct studying *s, const struct command_row *row, size_t from);
 
 static void study_subs(struct studying *s, const struct command_row *row)
@@ -421,9 +463,11 @@ static void study_subs(struct studying *s, const struct command_row *row)
     for (size_t i = 1; !sure && i < s->count; i++)
         if (!word_literal(&s->words[i]) || command_row_sub(str_of(row->name), s->words[i].text))
             act_other(s, ALL_WORDS, "an option before its sub-command is not known");
-    if (sub && sub->way == WAY_NEVER)
+    if (sub && sub->way == WAY_NEVER) {
         act_other(s, at, "this sub-command can do anything");
-    else if (sub)
+        s->study->packs = true;
+    }
+    if (sub && sub->way != WAY_NEVER)
         study_way(s, sub, at + 1);
 }
 
@@ -514,7 +558,7 @@ static void study_way(struct studying *s, const struct command_row *row, size_t 
     case WAY_CODE: study_code(s, row, from); break;
     case WAY_EVAL: case WAY_FIRST: study_eval(s, row, from); break;
     case WAY_REMOTE: study_remote(s, row, from); break;
-    case WAY_NEVER: act_other(s, ALL_WORDS, "what it does cannot be told from its words"); break;
+    case WAY_NEVER: study_never(s); break;
     case WAY_SUBS: study_subs(s, row); break;
     case WAY_FIND: study_find(s); break;
     case WAY_XARGS: study_xargs(s); break;

@@ -15,6 +15,7 @@ enum act_kind {
     ACT_RUNS,   /* runs the command `inner` */
     ACT_SCRIPT, /* runs the shell text `script` */
     ACT_CODE,   /* runs code in another language, or a text that is not known: `code` */
+    ACT_TEXT,   /* runs shell text of which only a part is known: `code` */
     ACT_WRITES, /* writes the file `path` */
     ACT_OTHER,  /* takes orders from elsewhere, changes files it was not told to, cannot be read, … */
 };

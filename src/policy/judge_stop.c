@@ -34,13 +34,15 @@ static bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 static void stops_by_program(struct judging *j, struct argv *argv, struct str program)
 {
     struct rule_key key = {.kind = KEY_WORD, .first = program};
+    if (!word_marked(j->set->first_words, word_mark(program)))
+        return;
     stops_under(j, &key, argv);
     key.kind = KEY_WORDS;
     /* The second word of a rule is the first that is neither option nor, perhaps, an option's value. */
     bool value = false;
     for (size_t i = 1; i < argv->count; i++) {
         key.second = argv->words[i].text;
-        if (!word_literal(&argv->words[i]) && j->set->stops_commands)
+        if (!word_literal(&argv->words[i]))
             note_unknown(j, "only bash knows whether a rule speaks against it");
         if (is_option(key.second)) {
             value = str_find(key.second, '=') == key.second.n;
@@ -241,6 +243,10 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             break;
         case ACT_CODE:
             if (str_empty(act->code) || text_stops(j, act->code, false))
+                note_unknown(j, act->why);
+            break;
+        case ACT_TEXT:
+            if (!text_stops(j, act->code, true))
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: word_stops(j, &act->path, folder, true); break;

@@ -192,6 +192,8 @@ static struct rc take_command(struct making *m, struct str content)
 {
     struct rule *rule = m->rule;
     struct str text = str_trim(content);
+    if (str_is(text, "*"))
+        return bad(m, "it names no command");
     bool open = str_ends(text, STR(":*")) || str_ends(text, STR(" *")) || str_ends(text, STR("\t*"));
     if (open)
         text = str_trim(str_sub(text, 0, text.n - 2));

@@ -231,9 +231,7 @@ static void compile(struct rule_set *set, size_t at)
 
 static void mark_word(uint64_t marks[64], struct str word)
 {
-    uint32_t mark = 0;
-    for (size_t i = 0; i < word.n; i++)
-        mark = word_mark_add(mark, word.p[i]);
+    uint32_t mark = word_mark(word);
     marks[mark >> 6 & 63] |= (uint64_t)1 << (mark & 63);
 }
 

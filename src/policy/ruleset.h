@@ -38,6 +38,13 @@ struct rule_set {
 
 /* A cheap mark of a word, made letter by letter; what is not marked is in no rule. */
 static inline uint32_t word_mark_add(uint32_t mark, char c) { return mark * 31 + (unsigned char)c; }
+static inline uint32_t word_mark(struct str word)
+{
+    uint32_t mark = 0;
+    for (size_t i = 0; i < word.n; i++)
+        mark = word_mark_add(mark, word.p[i]);
+    return mark;
+}
 static inline bool word_marked(const uint64_t marks[64], uint32_t mark)
 {
     return marks[mark >> 6 & 63] >> (mark & 63) & 1;

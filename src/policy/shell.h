@@ -23,16 +23,17 @@ enum word_flag {
     WORD_QUOTED = 1 << 0,  /* some of it */
     WORD_ESCAPED = 1 << 1, /* by a backslash, or a line continued inside the word */
     WORD_VAR = 1 << 2,     /* $NAME: the environment's text */
-    WORD_CHOSEN = 1 << 3,  /* text made on the line itself: ${x:-y}, {a,b}, $'…' */
+    WORD_CHOSEN = 1 << 3,  /* text made on the line itself: ${x#y}, $'…', the variable of a loop */
     WORD_SPLITS = 1 << 4,  /* may become no word, or several */
     WORD_GLOB = 1 << 5,
     WORD_TILDE = 1 << 6,
     WORD_RUNS = 1 << 7,    /* a command or process substitution */
     WORD_DOUBT = 1 << 8,   /* an expansion that is not understood */
+    WORD_BRACE = 1 << 9,   /* {a,b} */
 };
 
 enum {
-    WORD_OPEN = WORD_VAR | WORD_CHOSEN | WORD_SPLITS | WORD_GLOB | WORD_TILDE | WORD_RUNS | WORD_DOUBT,
+    WORD_OPEN = WORD_VAR | WORD_CHOSEN | WORD_SPLITS | WORD_GLOB | WORD_TILDE | WORD_RUNS | WORD_DOUBT | WORD_BRACE,
     WORD_UNKNOWABLE = WORD_RUNS | WORD_DOUBT,
 };
 
@@ -95,7 +96,6 @@ struct shell {
     const char *doubt;      /* NULL: all of it was understood */
     size_t doubt_at;        /* byte */
     size_t part_count;      /* simple commands, also those inside substitutions */
-    bool has_loop_variable; /* a `for` gave a variable its value on the line */
 };
 
 struct shell *shell_parse(struct arena *arena, struct str text);

@@ -58,7 +58,7 @@ static size_t put_so_far(const struct shell_parser *p, const struct reading *r) 
 static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
 {
     put(p, WORD_HOLE);
-    if ((flags & WORD_VAR) && *p->loop_variable)
+    if ((flags & WORD_VAR) && *p->chosen_variable)
         flags |= WORD_CHOSEN;
     r->flags |= flags;
     r->name = false;
@@ -149,7 +149,7 @@ static bool read_arithmetic(struct shell_parser *p, struct reading *r, unsigned 
             return shell_doubt(p, "arithmetic is not evaluated here");
         p->at++;
     }
-    put_hole(p, r, flags | WORD_CHOSEN);
+    put_hole(p, r, flags | WORD_VAR);
     return true;
 }
 
@@ -174,13 +174,15 @@ static bool read_parameter_rest(struct shell_parser *p, struct reading *r, unsig
             op_bytes = strlen(ops[i]);
     if (!op_bytes)
         return shell_doubt(p, "an expansion of this kind is not understood");
+    /* Cutting off the front, blanks, a dash in front or an assignment make of it what the line wants. */
+    bool chosen = look(p, 0) == '#' || look(p, op_bytes) == '-';
     p->at += op_bytes;
-    while (plain_default_letter(look(p, 0)))
-        p->at++;
+    for (; plain_default_letter(look(p, 0)); p->at++)
+        chosen = chosen || look(p, 0) == ' ' || look(p, 0) == '=';
     if (look(p, 0) != '}')
         return shell_doubt(p, "an expansion of this kind is not understood");
     p->at++;
-    put_hole(p, r, flags | WORD_CHOSEN);
+    put_hole(p, r, flags | WORD_VAR | (chosen ? WORD_CHOSEN : 0));
     return true;
 }
 
@@ -194,7 +196,7 @@ static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned f
         if (look(p, 0) != '}')
             return shell_doubt(p, "an expansion of this kind is not understood");
         p->at++;
-        put_hole(p, r, flags | WORD_CHOSEN);
+        put_hole(p, r, flags | WORD_VAR);
         return true;
     }
     if (!name_letter(look(p, 0)))
@@ -404,7 +406,7 @@ static void read_letter(struct shell_parser *p, struct reading *r)
         else if (c == ',' || (c == '.' && look(p, 1) == '.'))
             r->brace_mark |= r->brace_at != SIZE_MAX;
         else if (c == '}' && r->brace_mark)
-            r->flags |= WORD_CHOSEN | WORD_SPLITS;
+            r->flags |= WORD_BRACE;
         else if (c == '~' && r->after_equals)
             r->flags |= WORD_TILDE;
         else if (c == '=' && r->name && n > 0 && !r->assign_at)
@@ -462,7 +464,7 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
     struct token *token = &p->token;
     struct str raw = str_sub(p->text, from, p->at);
     char next = look(p, 0);
-    if ((r->flags & WORD_CHOSEN) && r->brace_at != SIZE_MAX)
+    if ((r->flags & WORD_BRACE) && r->brace_at != SIZE_MAX)
         p->scratch[r->base + r->brace_at] = WORD_HOLE;
     if ((r->flags & WORD_GLOB) && r->bracket_at != SIZE_MAX)
         p->scratch[r->base + r->bracket_at] = WORD_HOLE;

@@ -380,6 +380,19 @@ static bool tame_variable(const struct word *word)
     return true;
 }
 
+/* A value that is one word when its variable is used, no option and no assignment. */
+static bool tame_value(const struct word *word)
+{
+    struct str text = word->text;
+    bool glob = (word->flags & WORD_OPEN) == WORD_GLOB;
+    if ((!word_literal(word) && !glob) || str_empty(text) || text.p[0] == '-' || text.p[0] == WORD_HOLE)
+        return false;
+    for (size_t i = 0; i < text.n; i++)
+        if (strchr(" \t\n=*?[", text.p[i]))
+            return false;
+    return true;
+}
+
 static bool parse_for(struct shell_parser *p, struct node *node)
 {
     struct words words = {0};
@@ -389,13 +402,13 @@ static bool parse_for(struct shell_parser *p, struct node *node)
         node->kind = NODE_DOUBT;
         node->why = "it sets a variable that others may look at";
     }
-    *p->loop_variable = true;
     if (!shell_next(p) || !skip_newlines(p))
         return false;
     if (at_reserved(p, RESERVED_IN)) {
         if (!shell_next(p))
             return false;
         for (; p->token.kind == TOKEN_WORD;) {
+            *p->chosen_variable |= !tame_value(&p->token.word);
             add_word(p, node, &words);
             if (!shell_next(p))
                 return false;
@@ -641,6 +654,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
 {
     struct shell *shell = arena_new(arena, struct shell);
     size_t words = 0;
+    bool chosen_variable = false;
     shell->root = arena_new(arena, struct node);
     shell->root->kind = NODE_LIST;
     shell->root->raw = text;
@@ -652,7 +666,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
     if (str_find(text, '\0') < text.n)
         return shell;
     struct shell_parser p = {.arena = arena, .text = text, .depth = depth, .words = &words,
-                             .parts = &shell->part_count, .loop_variable = &shell->has_loop_variable,
+                             .parts = &shell->part_count, .chosen_variable = &chosen_variable,
                              .scratch_bytes = text.n + 8};
     ARENA_SCOPE(scratch);
     p.scratch = arena_bytes(&scratch, p.scratch_bytes);
