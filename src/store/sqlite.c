@@ -187,9 +187,9 @@ static struct rc lock_folder(struct backend_handle *handle, struct err *err)
                        STR_ARG(str_empty(pid) ? STR("unknown") : pid), handle->path);
     }
     TRY(rc);
-    /* Who holds it is a kindness: a disk that is too full for it is no reason to stop here. */
-    if (ftruncate(handle->lock_fd, 0) == 0)
-        (void)!dprintf(handle->lock_fd, "%d\n", (int)getpid());
+    /* Who holds it is a kindness: a disk that is too full for it is no reason to stop here. Always as many
+     * bytes, because truncating can wait for the disk. */
+    (void)!dprintf(handle->lock_fd, "%-10d\n", (int)getpid());
     return RC_OK;
 }
 

@@ -290,7 +290,7 @@ static struct rc open_read_only(struct verifier *verifier, bool immutable, struc
         return sqlite_fail(verifier->db, code, verifier->path, err);
     CHECK(sqlite3_busy_timeout(verifier->db, 5000) == SQLITE_OK);
     CHECK(sqlite3_db_config(verifier->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
-    return RC_OK;
+    return sqlite_exec(verifier->db, "PRAGMA cache_size = -64000", err); /* calls are looked up all over */
 }
 
 static struct rc verify_once(const char *path, bool immutable, struct store_check *ret_check, struct err *err)

@@ -21,6 +21,7 @@
 #include "store/backend.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -372,6 +373,7 @@ static struct append *take_appends(struct store *store, bool *unsettled)
             want_tidy(store);
         } else {
             settle(store, true);
+            (void)malloc_trim(0); /* what the busy time has left behind goes back to the system */
             *unsettled = false;
         }
         lock(&store->inbox.lock);

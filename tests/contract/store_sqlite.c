@@ -182,7 +182,7 @@ static void verify_works_beside_a_busy_server(void **state)
         struct err err = {0};
         struct append *appends[50];
         for (int i = 0; i < 50; i++) {
-            char call[16];
+            char call[32];
             (void)snprintf(call, sizeof call, "c%d-%d", round, i);
             rig_hand(rig, appends[i] = rig_ask("s1", call, 0));
         }
