@@ -23,6 +23,8 @@ static void pending_read(struct read *read)
     for (size_t i = 0; i < read->open_count; i++)
         gate_write_pending(x->gate, &out, &read->arena, &read->open[i]);
     json_close(&out, ']');
+    if (read->limit && read->open_count == read->limit)
+        json_member_u64(&out, "next", read->covered);
     json_member_u64(&out, "seq", *(const uint64_t *)x->state);
     json_close(&out, '}');
     int64_t took_us = read->took_us + clock_steady_us() - from_us;
@@ -35,8 +37,9 @@ static void pending_read(struct read *read)
 static void read_pending(struct exchange *x, struct str session, struct str thread)
 {
     struct err err;
-    uint64_t limit = LIMIT_PAGE_EVENTS;
-    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err))) {
+    uint64_t limit = LIMIT_PAGE_EVENTS, after = 0;
+    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
+        rc_bad(query_u64(x, "after", INT64_MAX, &after, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -47,6 +50,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, session);
     read->thread = arena_str(&read->arena, thread);
+    read->after = after;
     read->limit = (unsigned)limit;
     read->done = pending_read;
     read->arg = x;

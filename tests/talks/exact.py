@@ -111,6 +111,8 @@ def test_more_than_a_thousand_wait(world):
             break
         path = f"/api/approvals/pending?after={page['next']}"
     must(seen == [f"c{n:04}" for n in range(1100)], f"{len(seen)} of 1100 can be seen")
+    world.nod("deny", "c1099")
+    must(admin.status("c1099")["status"] == "denied", "the last one can be answered from the command line")
 
 
 def test_allow_for_the_session_holds_at_once(world):
