@@ -17,9 +17,11 @@ struct arena;
 struct gate;
 struct http_request;
 struct http_server;
+struct runtime;
 
 struct api_options {
     struct gate *gate;
+    struct runtime *runtime;  /* runs of our own agent */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
 };

@@ -14,6 +14,7 @@ struct api *api_new(const struct api_options *options)
     struct str left = str_of(options->hosts);
     api->gate = options->gate;
     api->timeout_seconds = options->timeout_seconds;
+    api->runtime = options->runtime;
     while (left.n && api->host_count < HOSTS_MAX) {
         size_t end = 0;
         while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')

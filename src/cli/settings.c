@@ -38,6 +38,7 @@ static const size_t value_bytes[] = {
     [SETTING_PATH] = sizeof(const char *),   [SETTING_TEXT] = sizeof(const char *),
     [SETTING_SECRET] = sizeof(const char *), [SETTING_FLAG] = sizeof(bool),
     [SETTING_CHOICE] = sizeof(int),          [SETTING_DURATION] = sizeof(int64_t),
+    [SETTING_NUMBER] = sizeof(int64_t),
     [SETTING_LIST] = sizeof(struct setting_list),
 };
 
@@ -128,6 +129,7 @@ static const char *path_parse(const struct settings *settings, struct str text)
 static struct rc value_parse(const struct settings *settings, const struct setting *setting, struct str text,
                              union value *ret_value, struct err *err)
 {
+    uint64_t number;
     struct arena *arena = settings->arena;
     if (text.n > SETTING_TEXT_MAX || memchr(text.p ? text.p : "", '\0', text.n))
         return err_set(err, ERR_INVALID, "%s is too long or holds a NUL byte", setting->name);
@@ -160,6 +162,13 @@ static struct rc value_parse(const struct settings *settings, const struct setti
             err, ERR_INVALID,
             "%s must be a time from %lld to %lld seconds, such as 90, 90s, 5m, 2h or 7d, not '%.*s'",
             setting->name, (long long)setting->min, (long long)setting->max, STR_ARG(text));
+    case SETTING_NUMBER:
+        if (str_to_u64(text, &number) && number <= (uint64_t)setting->max && (int64_t)number >= setting->min) {
+            ret_value->duration = (int64_t)number;
+            return RC_OK;
+        }
+        return err_set(err, ERR_INVALID, "%s must be a whole number from %lld to %lld, not '%.*s'", setting->name,
+                       (long long)setting->min, (long long)setting->max, STR_ARG(text));
     }
     CHECK(false);
     return RC_OK;
@@ -370,6 +379,7 @@ struct str settings_show(const struct settings *settings, enum setting_id id)
     case SETTING_FLAG: return *(const bool *)at ? STR("yes") : STR("no");
     case SETTING_CHOICE: return choice_name(setting->choices, *(const int *)at);
     case SETTING_DURATION: return duration_show(settings->arena, *(const int64_t *)at);
+    case SETTING_NUMBER: return arena_printf(settings->arena, "%lld", (long long)*(const int64_t *)at);
     case SETTING_LIST: return list_show(settings->arena, at);
     }
     CHECK(false);

@@ -64,6 +64,32 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "how it says it", .choices = "text|json")                                                            \
     X(managed_policy, PATH, "managed-policy", "NOD_MANAGED_POLICY", IN_FLAGS | IN_FILE, SERVES,            \
       "/etc/nod/policy.json", "FILE", "rules that nothing below can loosen; it must belong to root")        \
+    X(providers, LIST, "providers", "NOD_PROVIDERS", IN_FLAGS | IN_FILE, SERVES, "anthropic,openai", "NAME,…", \
+      "models for runs, in the order in which they are tried: anthropic, openai; those not set up are left out") \
+    X(anthropic_url, TEXT, "anthropic-url", "ANTHROPIC_BASE_URL", IN_FLAGS | IN_FILE, SERVES,              \
+      "https://api.anthropic.com", "URL", "where the Messages API is")                                     \
+    X(anthropic_model, TEXT, "anthropic-model", "ANTHROPIC_MODEL", IN_FLAGS | IN_FILE, SERVES,             \
+      "claude-sonnet-4-20250514", "MODEL", "the model for runs that name none")                            \
+    X(anthropic_key, SECRET, "anthropic-key", "ANTHROPIC_API_KEY", 0, SERVES, "", "KEY", "its key")        \
+    X(anthropic_key_file, PATH, "anthropic-key-file", "ANTHROPIC_API_KEY_FILE", IN_FLAGS | IN_FILE, SERVES, \
+      "", "FILE", "the file that holds the key")                                                           \
+    X(openai_url, TEXT, "openai-url", "OPENAI_BASE_URL", IN_FLAGS | IN_FILE, SERVES,                       \
+      "https://api.openai.com/v1", "URL", "where /chat/completions is: OpenAI, or whoever speaks like it") \
+    X(openai_model, TEXT, "openai-model", "OPENAI_MODEL", IN_FLAGS | IN_FILE, SERVES, "", "MODEL",         \
+      "its model; without one it is not asked")                                                            \
+    X(openai_key, SECRET, "openai-key", "OPENAI_API_KEY", 0, SERVES, "", "KEY", "its key")                 \
+    X(openai_key_file, PATH, "openai-key-file", "OPENAI_API_KEY_FILE", IN_FLAGS | IN_FILE, SERVES, "",     \
+      "FILE", "the file that holds the key")                                                               \
+    X(max_iterations, NUMBER, "max-iterations", "NOD_MAX_ITERATIONS", IN_FLAGS | IN_FILE, SERVES, "5", "N", \
+      "answers of the model to one prompt, for runs that do not say", .min = 1, .max = 1000)               \
+    X(context_tokens, NUMBER, "context-tokens", "NOD_CONTEXT_TOKENS", IN_FLAGS | IN_FILE, SERVES, "150000", \
+      "N", "a conversation that is longer is summed up", .min = 1000, .max = 10000000)                     \
+    X(answer_tokens, NUMBER, "answer-tokens", "NOD_ANSWER_TOKENS", IN_FLAGS | IN_FILE, SERVES, "8192", "N", \
+      "the most that a model may say at once", .min = 16, .max = 1000000)                                  \
+    X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
+      "let a model use several tools in one answer")                                                       \
+    X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
+      "commands of runs see no network and write in the session's folder only (bubblewrap)")               \
     X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
       "play a small scripted agent through the gate")                                                      \
     X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL,                                      \
@@ -85,6 +111,7 @@ enum setting_kind {
     SETTING_FLAG,     /* yes or no; as a flag it takes no value */
     SETTING_CHOICE,   /* the number of a word of `choices` */
     SETTING_DURATION, /* seconds, or with a unit: 90, 90s, 5m, 2h, 7d */
+    SETTING_NUMBER,   /* a whole number */
     SETTING_LIST,     /* words, with commas or blanks between them */
 };
 
@@ -95,6 +122,7 @@ enum setting_kind {
 #define SETTING_TYPE_FLAG bool
 #define SETTING_TYPE_CHOICE int
 #define SETTING_TYPE_DURATION int64_t
+#define SETTING_TYPE_NUMBER int64_t
 #define SETTING_TYPE_LIST struct setting_list
 
 enum setting_id {

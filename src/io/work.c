@@ -6,7 +6,6 @@
 #include "io/loop.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -17,13 +16,21 @@ struct job_list {
     unsigned count;
 };
 
+/* A thread; it is joined when it has ended, by whoever comes next, so that none outlives the pool. */
+struct hand {
+    struct work_pool *pool;
+    pthread_t thread;
+    struct hand *next;
+};
+
 struct work_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job came, or the pool ends */
-    pthread_cond_t finished; /* an errand is finished, or a thread has ended */
+    pthread_cond_t finished; /* a thread has ended */
     struct bell *bell;
     struct job_list waiting, over;
     struct errand *errands, *last_errand;
+    struct hand *ended;
     unsigned threads, threads_max, idle;
     unsigned open;           /* the loop's */
     bool ending;
@@ -76,7 +83,8 @@ static struct job *wait_for_job(struct work_pool *pool)
 
 static void *work(void *arg)
 {
-    struct work_pool *pool = arg;
+    struct hand *hand = arg;
+    struct work_pool *pool = hand->pool;
     struct job *job;
     lock(pool);
     while ((job = wait_for_job(pool))) {
@@ -87,6 +95,8 @@ static void *work(void *arg)
         bell_ring(pool->bell);
     }
     pool->threads--;
+    hand->next = pool->ended;
+    pool->ended = hand;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
     unlock(pool);
     return NULL;
@@ -96,16 +106,29 @@ static void *work(void *arg)
 static void add_thread(struct work_pool *pool)
 {
     pthread_attr_t attributes;
-    pthread_t thread;
+    struct hand *hand = heap_new(sizeof *hand);
+    hand->pool = pool;
     CHECK(pthread_attr_init(&attributes) == 0);
     CHECK(pthread_attr_setstacksize(&attributes, STACK_BYTES) == 0);
-    CHECK(pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0);
-    int failed = pthread_create(&thread, &attributes, work, pool);
+    int failed = pthread_create(&hand->thread, &attributes, work, hand);
     CHECK(pthread_attr_destroy(&attributes) == 0);
     /* Without a new thread the job waits for an old one. */
     CHECK(failed == 0 || pool->threads > 0);
-    if (!failed)
+    if (failed)
+        free(hand);
+    else
         pool->threads++;
+}
+
+/* The lock is not held. */
+static void join_ended(struct hand *ended)
+{
+    while (ended) {
+        struct hand *next = ended->next;
+        CHECK(pthread_join(ended->thread, NULL) == 0);
+        free(ended);
+        ended = next;
+    }
 }
 
 static struct errand *take_errands(struct work_pool *pool)
@@ -163,7 +186,10 @@ void work_submit(struct work_pool *pool, struct job *job)
     if (pool->waiting.count > pool->idle && pool->threads < pool->threads_max)
         add_thread(pool);
     CHECK(pthread_cond_signal(&pool->work) == 0);
+    struct hand *ended = pool->ended;
+    pool->ended = NULL;
     unlock(pool);
+    join_ended(ended);
 }
 
 unsigned work_open(const struct work_pool *pool) { return pool->open; }
@@ -177,6 +203,7 @@ void work_pool_free(struct work_pool *pool)
     while (pool->threads > 0)
         CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
     unlock(pool);
+    join_ended(pool->ended);
     bell_free(pool->bell);
     CHECK(pthread_cond_destroy(&pool->work) == 0);
     CHECK(pthread_cond_destroy(&pool->finished) == 0);
@@ -190,6 +217,7 @@ void work_errand(struct work_pool *pool, struct errand *errand)
     errand->next = NULL;
     errand->pool = pool;
     errand->finished = false;
+    CHECK(pthread_cond_init(&errand->over, NULL) == 0);
     lock(pool);
     if (pool->last_errand)
         pool->last_errand->next = errand;
@@ -198,8 +226,9 @@ void work_errand(struct work_pool *pool, struct errand *errand)
     pool->last_errand = errand;
     bell_ring(pool->bell);
     while (!errand->finished)
-        CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
+        CHECK(pthread_cond_wait(&errand->over, &pool->lock) == 0);
     unlock(pool);
+    CHECK(pthread_cond_destroy(&errand->over) == 0);
 }
 
 void errand_finish(struct errand *errand)
@@ -208,6 +237,6 @@ void errand_finish(struct errand *errand)
     lock(pool);
     CHECK(!errand->finished);
     errand->finished = true;
-    CHECK(pthread_cond_broadcast(&pool->finished) == 0);
+    CHECK(pthread_cond_signal(&errand->over) == 0);
     unlock(pool);
 }

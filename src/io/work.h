@@ -9,6 +9,7 @@
 #ifndef IO_WORK_H
 #define IO_WORK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 struct loop;
@@ -26,6 +27,7 @@ struct errand {
     void *arg;
     struct errand *next;           /* the pool's */
     struct work_pool *pool;
+    pthread_cond_t over;
     bool finished;
 };
 

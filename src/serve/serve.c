@@ -11,6 +11,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/loop.h"
+#include "runtime/runtime.h"
 #include "serve/serve.h"
 
 #include <malloc.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct house {
     struct cli *cli;
@@ -27,6 +29,7 @@ struct house {
     struct gate *gate;
     struct api *api;
     struct http_server *server;
+    struct runtime *runtime;
     struct token_change admin;
     struct demo_child demo;
     struct err err; /* why it had to end */
@@ -121,6 +124,7 @@ static void open_doors(struct house *house)
         return;
     }
     api_set_ready(house->api, true);
+    runtime_start(house->runtime);
     struct gate_figures figures = gate_figures(house->gate);
     log_line(LOG_INFO, "ready", LOG_I("port", port), LOG_C("socket", settings->socket),
              LOG_I("waiting", figures.pending), LOG_I("us", clock_steady_us() - house->started_us));
@@ -147,6 +151,13 @@ static void recovered(void *arg, const struct err *err)
 
 static void stopped(void *arg) { end(arg); }
 
+/* Runs first: their last words need the store and the loop. */
+static void runs_ended(void *arg)
+{
+    struct house *house = arg;
+    http_server_stop(house->server, stopped, house);
+}
+
 static void stop(void *arg)
 {
     struct house *house = arg;
@@ -159,7 +170,7 @@ static void stop(void *arg)
     demo_stop(&house->demo);
     api_set_ready(house->api, false);
     gate_release(house->gate);
-    http_server_stop(house->server, stopped, house);
+    runtime_stop(house->runtime, runs_ended, house);
 }
 
 static void set_up_process(const struct settings *settings)
@@ -196,9 +207,11 @@ static struct rc open_house(struct house *house, struct err *err)
     const struct settings *settings = &house->cli->settings;
     struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
-                                .timeout_seconds = settings->approval_timeout_s};
+                                .timeout_seconds = settings->approval_timeout_s,
+                                .sandbox = settings->sandbox};
     TRY(gate_open(house->loop, &gate, &house->gate, err));
-    struct api_options api = {.gate = house->gate, .hosts = join_hosts(house),
+    TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
+    struct api_options api = {.gate = house->gate, .runtime = house->runtime, .hosts = join_hosts(house),
                               .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = house->api,
@@ -215,8 +228,13 @@ static void close_house(struct house *house)
     demo_stop(&house->demo);
     if (house->server)
         http_server_free(house->server);
+    /* Ended in a hurry: what the runs do is as safe as in a crash, and waiting for them is what was refused. */
+    if (house->runtime && runtime_busy(house->runtime))
+        _exit(1);
     if (house->gate)
         gate_close(house->gate);
+    if (house->runtime)
+        runtime_free(house->runtime);
     if (house->api)
         api_free(house->api);
     loop_free(house->loop);

@@ -15,4 +15,13 @@ struct demo_child {
 struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err);
 void demo_stop(struct demo_child *child);
 
+struct cli;
+struct gate;
+struct loop;
+struct runtime;
+
+/* Our own agent, with the models that the settings name. */
+struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struct runtime **ret_runtime,
+                    struct err *err);
+
 #endif

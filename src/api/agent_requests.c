@@ -1,0 +1,438 @@
+/* Runs of Nod's own agent: asked for, executed, looked at, ended.
+ *
+ * One entry, execute, starts a run and resumes it: what is to be done is read from its events, so it may be called
+ * as often as one likes. approve-tool answers a call in the words of that surface: yes goes on, no ends the run.
+ */
+#include "api/exchange.h"
+
+#include "policy/policy.h"
+#include "runtime/runtime.h"
+
+enum { PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000 };
+
+/* ---- a run and its events ---- */
+
+struct looking {
+    struct run_state state;
+    struct str thread;
+    struct read *events;   /* of the thread */
+    void (*then)(struct exchange *x, struct looking *looking);
+};
+
+static void write_usage(struct json_out *out, const struct run_usage *usage)
+{
+    json_open(out, '{');
+    json_member_i64(out, "input", usage->input);
+    json_member_i64(out, "output", usage->output);
+    json_member_i64(out, "cacheRead", usage->cache_read);
+    json_member_i64(out, "cacheWrite", usage->cache_write);
+    json_close(out, '}');
+}
+
+static void write_request(struct json_out *out, const struct exchange *x, const struct looking *looking)
+{
+    const struct run_state *state = &looking->state;
+    json_open(out, '{');
+    json_member(out, "id", state->id);
+    json_member(out, "sessionId", x->session);
+    json_member(out, "threadId", looking->thread);
+    json_member(out, "status", state->status);
+    json_member(out, "reason", state->reason);
+    json_member(out, "prompt", state->prompt);
+    json_member(out, "model", state->model);
+    json_member_i64(out, "iterationCount", state->iterations);
+    json_member(out, "result", run_status_over(state->status) ? state->text : STR_NONE);
+    json_key(out, "usage");
+    write_usage(out, &state->usage);
+    json_member_time(out, "createdAt", state->created_ms);
+    json_member_time(out, "updatedAt", state->changed_ms);
+    json_close(out, '}');
+}
+
+static void answer_request(struct exchange *x, struct looking *looking)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    write_request(&out, x, looking);
+    exchange_answer(x, x->route->status, &buf);
+}
+
+static void thread_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct looking *looking = x->state;
+    if (read->err.code != ERR_OK)
+        exchange_fail(x, &read->err);
+    else if (!run_state_of(x->arena, read->events, read->event_count, x->params[0], &looking->state))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such request");
+    else {
+        looking->events = read;
+        looking->then(x, looking);
+    }
+    read_free(read);
+}
+
+static void read_thread(struct exchange *x, struct str thread)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, x->session);
+    read->thread = arena_str(&read->arena, thread);
+    read->kinds = run_event_kinds();
+    read->limit = UINT32_MAX >> 1;
+    read->done = thread_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+/* The run's thread, from the statuses of its session. */
+static void statuses_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct looking *looking = x->state;
+    struct err err = read->err;
+    for (size_t i = 0; i < read->event_count && err.code == ERR_OK; i++) {
+        ARENA_SCOPE(scratch);
+        const struct json *data;
+        if (rc_ok(json_parse(&scratch, read->events[i].data, &data, NULL)) &&
+            str_eq(json_text(data, "runId"), x->params[0]))
+            looking->thread = arena_str(x->arena, read->events[i].thread);
+    }
+    read_free(read);
+    if (err.code != ERR_OK)
+        exchange_fail(x, &err);
+    else if (str_empty(looking->thread))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such request");
+    else
+        read_thread(x, looking->thread);
+}
+
+static void session_found(struct exchange *x, const struct session *session)
+{
+    struct read *read = read_new(READ_EVENTS);
+    (void)session;
+    read->session = arena_str(&read->arena, x->session);
+    read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
+    read->limit = UINT32_MAX >> 1;
+    read->done = statuses_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+{
+    struct looking *looking = arena_new(x->arena, struct looking);
+    looking->then = then;
+    x->state = looking;
+    exchange_with_session(x, session_of_thread(x->params[0]), session_found);
+}
+
+void requests_show(struct exchange *x) { with_run(x, answer_request); }
+
+static void answer_checkpoint(struct exchange *x, struct looking *looking)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    run_write_checkpoint(&out, x->arena, looking->events->events, looking->events->event_count, &looking->state);
+    exchange_answer(x, 200, &buf);
+}
+
+void requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint); }
+
+/* ---- its events, under their other names ---- */
+
+static void open_event(struct json_out *out, const struct event *event, struct str type)
+{
+    json_open(out, '{');
+    json_member_u64(out, "seq", event->seq);
+    json_member(out, "type", type);
+    json_member_time(out, "at", event->at_ms);
+}
+
+static void write_message(struct json_out *out, const struct event *event, const struct json *data)
+{
+    const struct json *content = json_get(data, "content");
+    for (const struct json *block = content ? content->first : NULL; block; block = block->next) {
+        bool text = str_is(json_text(block, "type"), "text");
+        if (!text && !str_is(json_text(block, "type"), "tool_use"))
+            continue;
+        open_event(out, event, text ? STR("text_chunk") : STR("tool_call"));
+        json_member(out, "text", text ? json_text(block, "text") : STR_NONE);
+        if (!text) {
+            json_member(out, "id", json_text(block, "id"));
+            json_member(out, "name", json_text(block, "name"));
+            json_member_raw(out, "input", json_get(block, "input") ? json_get(block, "input")->raw : STR("{}"));
+        }
+        json_close(out, '}');
+    }
+}
+
+static void write_event(struct json_out *out, struct arena *arena, const struct event *event)
+{
+    const struct json *data;
+    if (rc_bad(json_parse(arena, event->data, &data, NULL)))
+        return;
+    if (event->kind == EVENT_AGENT_MESSAGE)
+        write_message(out, event, data);
+    if (event->kind == EVENT_TOOL_RESULT) {
+        open_event(out, event, STR("tool_result"));
+        json_member(out, "toolCallId", event->call);
+        json_member_raw(out, "content", json_get(data, "content") ? json_get(data, "content")->raw : STR("null"));
+        json_member_bool(out, "isError", json_bool(data, "isError", false));
+        json_close(out, '}');
+    }
+    if (event->kind == EVENT_RUN_STATUS && run_status_over(json_text(data, "status"))) {
+        open_event(out, event, STR("completion"));
+        json_member(out, "status", json_text(data, "status"));
+        json_member(out, "reason", json_text(data, "reason"));
+        json_close(out, '}');
+    }
+}
+
+static void answer_events(struct exchange *x, struct looking *looking)
+{
+    uint64_t after = 0;
+    struct err err;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (rc_bad(query_u64(x, "after", INT64_MAX, &after, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    json_open(&out, '{');
+    json_key(&out, "events");
+    json_open(&out, '[');
+    uint64_t next = after;
+    for (size_t i = 0; i < looking->events->event_count; i++) {
+        const struct event *event = &looking->events->events[i];
+        if (event->seq <= after)
+            continue;
+        write_event(&out, x->arena, event);
+        next = event->seq;
+    }
+    json_close(&out, ']');
+    json_member_u64(&out, "next", next);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+void requests_events(struct exchange *x) { with_run(x, answer_events); }
+
+/* ---- a new one ---- */
+
+struct asking {
+    struct run_start start;
+    struct session_change change;
+    struct str cwd, mode, session, thread;
+    const struct json *policies;
+};
+
+static void started(struct run_start *start)
+{
+    struct exchange *x = start->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (start->err.code != ERR_OK) {
+        exchange_fail(x, &start->err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "id", start->id);
+    json_member(&out, "sessionId", start->session);
+    json_member(&out, "threadId", start->thread);
+    json_member(&out, "status", STR("pending"));
+    json_close(&out, '}');
+    exchange_answer(x, 201, &buf);
+}
+
+static void start_in(struct exchange *x, struct asking *asking, struct str session, struct str thread)
+{
+    asking->start.arena = x->arena;
+    asking->start.session = session;
+    asking->start.thread = thread;
+    asking->start.actor = x->actor;
+    asking->start.done = started;
+    asking->start.arg = x;
+    runtime_create(x->api->runtime, &asking->start);
+}
+
+static void start_found(struct exchange *x, const struct session *session)
+{
+    struct asking *asking = x->http->arg;
+    struct str thread = asking->thread.n ? asking->thread : arena_str(x->arena, session->main_thread);
+    if (!session_thread_find(session, thread))
+        exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
+    else
+        start_in(x, asking, x->session, thread);
+}
+
+static void session_made(struct session_change *change)
+{
+    struct exchange *x = change->arg;
+    if (change->err.code != ERR_OK)
+        exchange_fail(x, &change->err);
+    else
+        start_in(x, x->http->arg, change->id, change->thread);
+}
+
+static struct str title_of(struct arena *arena, struct str prompt)
+{
+    struct str rest, line = str_cut(prompt, '\n', &rest);
+    size_t n = line.n < 80 ? line.n : 80;
+    while (n < line.n && n > 0 && ((unsigned char)line.p[n] & 0xC0) == 0x80)
+        n--;
+    return arena_str(arena, str_sub(line, 0, n));
+}
+
+static void make_session(struct exchange *x, struct asking *asking)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_key(&out, "title");
+    json_put_str(&out, title_of(x->arena, asking->start.prompt));
+    json_member(&out, "cwd", asking->cwd);
+    json_member(&out, "permissionMode", asking->mode);
+    if (asking->policies)
+        json_member_raw(&out, "toolPolicies", asking->policies->raw);
+    if (x->api->timeout_seconds)
+        json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
+    json_member(&out, "owner", x->token_id);
+    json_close(&out, '}');
+    asking->change = (struct session_change){
+        .arena = x->arena,
+        .data = arena_str(x->arena, buf_str(&buf)),
+        .actor = x->actor,
+        .done = session_made,
+        .arg = x,
+    };
+    gate_change_session(x->gate, &asking->change);
+}
+
+static struct rc check_policies(const struct json *policies, struct err *err)
+{
+    enum effect effect;
+    for (const struct json *p = policies ? policies->first : NULL; p; p = p->next)
+        if (p->type != JSON_STRING || !effect_parse(p->text, &effect) || p->key.n > LIMIT_NAME_BYTES)
+            return err_set(err, ERR_INVALID, "\"toolPolicies\": each must be \"allow\", \"deny\" or \"ask\"");
+    return RC_OK;
+}
+
+static struct rc read_asking(struct exchange *x, struct asking *asking, struct err *err)
+{
+    enum permission_mode mode;
+    struct run_start *start = &asking->start;
+    TRY(json_want_str(x->body, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
+    TRY(json_want_str(x->body, "model", LIMIT_NAME_BYTES, &start->model, err));
+    TRY(json_want_str(x->body, "system", PROMPT_BYTES_MAX, &start->system, err));
+    TRY(json_want_i64(x->body, "maxIterations", 1, ITERATIONS_MAX, &start->iterations_max, err));
+    TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &asking->cwd, err));
+    TRY(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &asking->session, err));
+    TRY(json_want_str(x->body, "threadId", LIMIT_ID_BYTES, &asking->thread, err));
+    TRY(json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &asking->mode, err));
+    TRY(json_want_object(x->body, "toolPolicies", &asking->policies, err));
+    TRY(check_policies(asking->policies, err));
+    if (str_empty(str_trim(start->prompt)))
+        return err_set(err, ERR_INVALID, "\"prompt\" is missing");
+    if (str_empty(asking->session) && asking->thread.n)
+        asking->session = session_of_thread(asking->thread);
+    if (str_empty(asking->session) && (asking->cwd.n == 0 || asking->cwd.p[0] != '/'))
+        return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
+    if (asking->mode.n && !mode_parse(asking->mode, &mode))
+        return err_set(err, ERR_INVALID, "\"permissionMode\" is no permission mode");
+    if (asking->mode.n)
+        asking->mode = str_of(mode_name(mode));
+    return RC_OK;
+}
+
+void requests_create(struct exchange *x)
+{
+    struct asking *asking = arena_new(x->arena, struct asking);
+    struct err err;
+    x->http->arg = asking;
+    if (rc_bad(read_asking(x, asking, &err)))
+        exchange_fail(x, &err);
+    else if (!str_empty(x->token->session) && !str_eq(x->token->session, asking->session))
+        exchange_error(x, ERR_FORBIDDEN, "this token is bound to one session");
+    else if (str_empty(asking->session))
+        make_session(x, asking);
+    else
+        exchange_with_session(x, asking->session, start_found);
+}
+
+/* ---- going on, and ending it ---- */
+
+static void execute_found(struct exchange *x, struct looking *looking)
+{
+    if (!run_status_over(looking->state.status))
+        runtime_execute(x->api->runtime, x->session, looking->thread);
+    answer_request(x, looking);
+}
+
+void requests_execute(struct exchange *x) { with_run(x, execute_found); }
+
+static void cancelled(struct run_cancel *cancel)
+{
+    struct exchange *x = cancel->arg;
+    if (cancel->err.code != ERR_OK)
+        exchange_fail(x, &cancel->err);
+    else
+        with_run(x, answer_request);
+}
+
+static void cancel_found(struct exchange *x, struct looking *looking)
+{
+    struct run_cancel *cancel = arena_new(x->arena, struct run_cancel);
+    *cancel = (struct run_cancel){
+        .arena = x->arena, .session = x->session, .thread = looking->thread, .id = x->params[0],
+        .actor = x->actor, .done = cancelled, .arg = x,
+    };
+    runtime_cancel(x->api->runtime, cancel);
+}
+
+void requests_cancel(struct exchange *x) { with_run(x, cancel_found); }
+
+/* ---- yes or no ---- */
+
+static void approved(struct decide *decide)
+{
+    struct exchange *x = decide->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (decide->err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->err, &decide->call);
+        return;
+    }
+    if (decide->err.code != ERR_OK) {
+        exchange_fail(x, &decide->err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member_bool(&out, "success", true);
+    json_member(&out, "toolCallId", decide->call_id);
+    json_member(&out, "decision", str_of(decision_name(decide->call.decision)));
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static void approve_found(struct exchange *x)
+{
+    struct decide *decide = arena_new(x->arena, struct decide);
+    bool yes = false;
+    struct err err;
+    *decide = (struct decide){
+        .arena = x->arena, .session = x->session, .call_id = x->params[0],
+        .actor = x->actor, .by = x->token_id, .done = approved, .arg = x,
+    };
+    struct rc rc = json_want_bool(x->body, "approved", &yes, &err);
+    if (rc_ok(rc))
+        rc = json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err);
+    if (rc_ok(rc) && !json_get(x->body, "approved"))
+        rc = err_set(&err, ERR_INVALID, "\"approved\" is missing: true or false");
+    decide->decision = yes ? DECISION_ALLOW_ONCE : DECISION_ABORT;
+    if (rc_bad(rc))
+        exchange_fail(x, &err);
+    else
+        gate_decide(x->gate, decide);
+}
+
+void requests_approve(struct exchange *x) { exchange_with_call(x, x->params[0], approve_found); }

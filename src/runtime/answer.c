@@ -1,0 +1,101 @@
+#include "runtime/provider.h"
+
+void answer_done(struct answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        buf_done(&answer->blocks[i].text);
+        buf_done(&answer->blocks[i].signature);
+    }
+    arena_done(&answer->arena);
+}
+
+struct block *answer_add(struct answer *answer, enum block_kind kind)
+{
+    if (answer->count == BLOCKS_MAX) {
+        (void)err_set(&answer->err, ERR_TOO_LARGE, "the model's answer has more than %d blocks", BLOCKS_MAX);
+        return NULL;
+    }
+    struct block *block = &answer->blocks[answer->count++];
+    *block = (struct block){
+        .kind = kind, .text = buf_init(BLOCK_BYTES_MAX), .signature = buf_init(BLOCK_BYTES_MAX)};
+    return block;
+}
+
+void answer_say(struct answer *answer, struct block *block, struct str text)
+{
+    buf_put(&block->text, text);
+    if (answer->say && text.n)
+        answer->say(answer->say_arg, text);
+}
+
+struct rc answer_check(struct answer *answer, struct err *err)
+{
+    size_t bytes = 0;
+    if (answer->err.code != ERR_OK) {
+        *err = answer->err;
+        return (struct rc){err->code};
+    }
+    if (!answer->ended)
+        return err_set(err, ERR_UNAVAILABLE, "the model's answer ended in the middle");
+    for (size_t i = 0; i < answer->count; i++) {
+        struct block *block = &answer->blocks[i];
+        const struct json *input;
+        bytes += block->text.n + block->signature.n + block->raw.n;
+        if (block->text.over || block->signature.over || bytes > BLOCK_BYTES_MAX)
+            return err_set(err, ERR_TOO_LARGE, "the model's answer is larger than %d bytes", BLOCK_BYTES_MAX);
+        if (block->kind != BLOCK_TOOL_USE)
+            continue;
+        if (block->text.n == 0)
+            buf_puts(&block->text, "{}");
+        if (rc_bad(json_parse(&answer->arena, buf_str(&block->text), &input, NULL)) || input->type != JSON_OBJECT)
+            return err_set(err, ERR_UNAVAILABLE, "the model's use of %.*s has an input that is no JSON object",
+                           STR_ARG(block->name));
+    }
+    return RC_OK;
+}
+
+static void write_block(struct json_out *out, const struct block *block)
+{
+    struct str text = buf_str(&block->text);
+    if (block->kind == BLOCK_OTHER) {
+        json_put_raw(out, block->raw);
+        return;
+    }
+    if (block->kind == BLOCK_TEXT && text.n == 0)
+        return; /* the API does not take empty ones back */
+    json_open(out, '{');
+    if (block->kind == BLOCK_TEXT) {
+        json_member(out, "type", STR("text"));
+        json_member(out, "text", text);
+    } else if (block->kind == BLOCK_THINKING) {
+        json_member(out, "type", STR("thinking"));
+        json_key(out, "thinking");
+        json_put_str(out, text);
+        json_key(out, "signature");
+        json_put_str(out, buf_str(&block->signature));
+    } else {
+        json_member(out, "type", STR("tool_use"));
+        json_member(out, "id", block->id);
+        json_member(out, "name", block->name);
+        json_member_raw(out, "input", text);
+    }
+    json_close(out, '}');
+}
+
+void answer_write(struct json_out *out, const struct answer *answer)
+{
+    json_open(out, '[');
+    for (size_t i = 0; i < answer->count; i++)
+        write_block(out, &answer->blocks[i]);
+    json_close(out, ']');
+}
+
+void usage_write(struct json_out *out, const struct run_usage *usage)
+{
+    json_open(out, '{');
+    json_member_i64(out, "input", usage->input);
+    json_member_i64(out, "output", usage->output);
+    json_member_i64(out, "cacheRead", usage->cache_read);
+    json_member_i64(out, "cacheWrite", usage->cache_write);
+    json_close(out, '}');
+}

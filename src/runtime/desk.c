@@ -1,0 +1,228 @@
+/* A job's errands to the loop: plain calls on this side, the gate's values on the other. */
+#include "runtime/inner.h"
+
+#include "io/clock.h"
+
+/* Several things are asked at once; the errand is over with the last. */
+struct batch {
+    struct errand errand;
+    struct worker *worker;
+    struct append *append;
+    struct read *read;
+    struct ask *asks;
+    struct execute *executes;
+    struct decide *decide;
+    struct session_want want;
+    struct str json;
+    size_t count, open;
+    struct err err;
+};
+
+static void run_batch(struct worker *w, struct batch *batch, void (*start)(struct errand *errand))
+{
+    batch->worker = w;
+    batch->errand.start = start;
+    batch->errand.arg = batch;
+    work_errand(w->runtime->pool, &batch->errand);
+}
+
+static void one_done(struct batch *batch)
+{
+    CHECK(batch->open > 0);
+    if (--batch->open == 0)
+        errand_finish(&batch->errand);
+}
+
+/* ---- reading ---- */
+
+static void read_done(struct read *read) { errand_finish(&((struct batch *)read->arg)->errand); }
+
+static void start_read(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->read->done = read_done;
+    batch->read->arg = batch;
+    gate_read(batch->worker->runtime->gate, batch->read);
+}
+
+struct rc desk_load(struct worker *w, struct err *err)
+{
+    for (;;) {
+        struct read *read = read_new(READ_EVENTS);
+        struct batch batch = {.read = read};
+        read->session = arena_str(&read->arena, w->run->session);
+        read->thread = arena_str(&read->arena, w->run->thread);
+        read->kinds = run_event_kinds();
+        read->after = w->talk.seq;
+        read->limit = LIMIT_PAGE_EVENTS;
+        run_batch(w, &batch, start_read);
+        struct err failed = read->err;
+        size_t count = read->event_count;
+        for (size_t i = 0; i < count; i++)
+            talk_apply(&w->talk, &read->events[i]);
+        read_free(read);
+        if (failed.code != ERR_OK) {
+            *err = failed;
+            return (struct rc){failed.code};
+        }
+        if (count == 0)
+            return RC_OK;
+    }
+}
+
+static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct batch *batch = want->arg;
+    batch->err = *err;
+    if (session)
+        batch->worker->root = arena_str(&batch->worker->arena, session->cwd);
+    errand_finish(&batch->errand);
+}
+
+static void start_session(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->want = (struct session_want){.id = batch->worker->run->session, .done = session_found, .arg = batch};
+    gate_session(batch->worker->runtime->gate, &batch->want);
+}
+
+struct rc desk_root(struct worker *w, struct err *err)
+{
+    struct batch batch = {.count = 0};
+    run_batch(w, &batch, start_session);
+    if (batch.err.code != ERR_OK)
+        *err = batch.err;
+    return (struct rc){batch.err.code};
+}
+
+/* ---- keeping ---- */
+
+static void append_done(struct append *append) { errand_finish(&((struct batch *)append->arg)->errand); }
+
+static void start_append(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->append->done = append_done;
+    batch->append->arg = batch;
+    gate_keep(batch->worker->runtime->gate, batch->append);
+}
+
+static struct rc append_outcome(struct append *append, struct err *err)
+{
+    if (append->outcome == APPEND_KEPT)
+        return RC_OK;
+    if (append->outcome == APPEND_REFUSED)
+        return err_set(err, ERR_CONFLICT, "the run is not ours any more");
+    *err = append->err;
+    return (struct rc){append->err.code};
+}
+
+struct rc desk_append(struct worker *w, struct append *append, struct err *err)
+{
+    struct batch batch = {.append = append};
+    run_batch(w, &batch, start_append);
+    struct rc rc = append_outcome(append, err);
+    append_free(append);
+    return rc;
+}
+
+struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err)
+{
+    struct append *append = append_new();
+    struct batch batch = {.append = append};
+    struct str session = arena_str(&append->arena, w->run->session);
+    struct str thread = arena_str(&append->arena, w->run->thread);
+    append_need(append, (struct need){.need = NEED_RUN_AT, .session = session, .call = thread, .seq = w->fence});
+    (void)append_event(append, (struct event){
+        .kind = kind,
+        .at_ms = clock_wall_ms(),
+        .session = session,
+        .thread = thread,
+        .actor = STR("nod"),
+        .data = arena_str(&append->arena, data),
+    });
+    run_batch(w, &batch, start_append);
+    struct rc rc = append_outcome(append, err);
+    if (rc_ok(rc) && ret_seq)
+        *ret_seq = append->events[0].seq;
+    if (rc_ok(rc))
+        talk_apply(&w->talk, &append->events[0]);
+    append_free(append);
+    return rc;
+}
+
+/* ---- calls ---- */
+
+static void ask_done(struct ask *ask) { one_done(ask->arg); }
+
+static void start_asks(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->open = batch->count + 1;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->asks[i].done = ask_done;
+        batch->asks[i].arg = batch;
+        gate_ask(batch->worker->runtime->gate, &batch->asks[i]);
+    }
+    one_done(batch);
+}
+
+void desk_ask(struct worker *w, struct ask *asks, size_t count)
+{
+    struct batch batch = {.asks = asks, .count = count};
+    if (count)
+        run_batch(w, &batch, start_asks);
+}
+
+static void execute_one_done(struct execute *execute) { one_done(execute->arg); }
+
+static void start_executes(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->open = batch->count + 1;
+    for (size_t i = 0; i < batch->count; i++) {
+        batch->executes[i].done = execute_one_done;
+        batch->executes[i].arg = batch;
+        gate_execute(batch->worker->runtime->gate, &batch->executes[i]);
+    }
+    one_done(batch);
+}
+
+void desk_execute(struct worker *w, struct execute *executes, size_t count)
+{
+    struct batch batch = {.executes = executes, .count = count};
+    if (count)
+        run_batch(w, &batch, start_executes);
+}
+
+static void decide_done(struct decide *decide) { errand_finish(&((struct batch *)decide->arg)->errand); }
+
+static void start_decide(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->decide->done = decide_done;
+    batch->decide->arg = batch;
+    gate_decide(batch->worker->runtime->gate, batch->decide);
+}
+
+void desk_decide(struct worker *w, struct decide *decide)
+{
+    struct batch batch = {.decide = decide};
+    run_batch(w, &batch, start_decide);
+}
+
+/* ---- saying ---- */
+
+static void start_say(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    struct worker *w = batch->worker;
+    gate_say(w->runtime->gate, w->run->session, w->run->thread, batch->json);
+    errand_finish(errand);
+}
+
+void desk_say(struct worker *w, struct str json)
+{
+    struct batch batch = {.json = json};
+    run_batch(w, &batch, start_say);
+}

@@ -1,0 +1,88 @@
+/* What the files of runtime/ share; nobody else includes this. */
+#ifndef RUNTIME_INNER_H
+#define RUNTIME_INNER_H
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "base/map.h"
+#include "gate/gate.h"
+#include "io/work.h"
+#include "runtime/provider.h"
+#include "runtime/runtime.h"
+#include "runtime/talk.h"
+
+struct fetch_line;
+
+/* Why a job has ended. */
+enum run_end {
+    RUN_OVER,    /* nothing more is to be done */
+    RUN_WAITS,   /* for an answer: it is woken by it */
+    RUN_LEFT,    /* someone else's, or put down: not ours any more */
+    RUN_TROUBLE, /* the store could not: tried again soon */
+};
+
+/* A run that someone works on here, or that waits for an answer. By thread: a thread has one at a time. */
+struct run {
+    struct runtime *runtime;
+    struct str session, thread; /* in `bytes` */
+    atomic_bool cancelled;      /* ends the job at its next step */
+    bool working, again;        /* again: something happened meanwhile, look once more */
+    enum run_end end;           /* the job's */
+    struct job job;
+    char bytes[];
+};
+
+struct runtime {
+    struct loop *loop;
+    struct gate *gate;
+    struct runtime_options options;
+    struct arena arena;
+    struct work_pool *pool;
+    struct map runs;            /* thread → struct run */
+    struct watcher watcher;
+    struct timer *trouble;      /* wakes the runs that had it */
+    struct str owner;           /* this process, in RUN_STATUS */
+    struct str tools;           /* definitions */
+    bool started, stopping;
+    void (*ended)(void *arg);
+    void *ended_arg;
+};
+
+/* ---- what a job has in hand ---- */
+struct worker {
+    struct run *run;
+    struct runtime *runtime;
+    struct arena arena;         /* for as long as the job */
+    struct talk talk;
+    struct str root;            /* the session's folder */
+    uint64_t fence;             /* seq of the RUN_STATUS that says it is ours */
+    int64_t lease_ms;
+    struct fetch_line *line;
+};
+
+static inline bool worker_cancelled(const struct worker *w)
+{
+    return atomic_load_explicit(&w->run->cancelled, memory_order_relaxed);
+}
+
+/* turn.c: the job. */
+void run_work(struct job *job);
+
+/* model.c: one answer, after retries and other providers. */
+struct rc model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err);
+
+/* ---- desk.c: what a job asks of the loop; each returns when it is done ---- */
+/* Brings the talk up to date with the thread's events. */
+struct rc desk_load(struct worker *w, struct err *err);
+/* The session's folder. */
+struct rc desk_root(struct worker *w, struct err *err);
+/* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */
+struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);
+/* Keeps an append as it is; ERR_CONFLICT when a need did not hold. Frees it. */
+struct rc desk_append(struct worker *w, struct append *append, struct err *err);
+void desk_ask(struct worker *w, struct ask *asks, size_t count);
+void desk_execute(struct worker *w, struct execute *executes, size_t count);
+void desk_decide(struct worker *w, struct decide *decide);
+void desk_say(struct worker *w, struct str json);
+
+#endif

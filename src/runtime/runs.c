@@ -1,0 +1,468 @@
+/* The runs of this process, on the loop: who is at work, who waits, what wakes whom.
+ *
+ * A run that waits costs an entry in a map. It is woken by following: a response to one of its calls, whoever gave
+ * it and wherever. A wake while the job is at work makes it look once more when it is done, so nothing that is
+ * kept between its last look and its end is missed.
+ */
+#include "runtime/inner.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+#include "io/loop.h"
+
+#include <stdlib.h>
+
+enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000 };
+
+static void wake(struct run *run);
+
+static struct run *run_find(const struct runtime *runtime, struct str thread)
+{
+    return map_get(&runtime->runs, thread);
+}
+
+static struct run *run_ensure(struct runtime *runtime, struct str session, struct str thread)
+{
+    struct run *run = run_find(runtime, thread);
+    if (run)
+        return run;
+    run = heap_new(sizeof *run + session.n + thread.n);
+    memcpy(run->bytes, session.p, session.n);
+    memcpy(run->bytes + session.n, thread.p, thread.n);
+    run->runtime = runtime;
+    run->session = (struct str){run->bytes, session.n};
+    run->thread = (struct str){run->bytes + session.n, thread.n};
+    (void)map_put(&runtime->runs, run->thread, run);
+    return run;
+}
+
+static void run_drop(struct run *run)
+{
+    CHECK(!run->working);
+    CHECK(map_take(&run->runtime->runs, run->thread) == run);
+    free(run);
+}
+
+static void end_if_over(struct runtime *runtime)
+{
+    if (!runtime->stopping || work_open(runtime->pool) > 0 || !runtime->ended)
+        return;
+    void (*ended)(void *arg) = runtime->ended;
+    runtime->ended = NULL;
+    ended(runtime->ended_arg);
+}
+
+static void worked(struct job *job)
+{
+    struct run *run = job->arg;
+    struct runtime *runtime = run->runtime;
+    run->working = false;
+    if (runtime->stopping) {
+        run_drop(run);
+        end_if_over(runtime);
+    } else if (run->end == RUN_TROUBLE) {
+        timer_start(runtime->trouble, TROUBLE_MS);
+    } else if (run->again) {
+        wake(run);
+    } else if (run->end != RUN_WAITS) {
+        run_drop(run);
+    }
+}
+
+static void wake(struct run *run)
+{
+    run->again = run->working;
+    if (run->working || run->runtime->stopping)
+        return;
+    run->working = true;
+    atomic_store(&run->cancelled, false);
+    run->job = (struct job){.run = run_work, .done = worked, .arg = run};
+    work_submit(run->runtime->pool, &run->job);
+}
+
+/* Those that had trouble, and those that wait, look again: the latter find nothing to do. */
+static void try_again(void *arg)
+{
+    struct runtime *runtime = arg;
+    size_t at = 0;
+    struct str thread;
+    void *value;
+    while (map_next(&runtime->runs, &at, &thread, &value)) {
+        struct run *run = value;
+        if (!run->working && run->end == RUN_TROUBLE)
+            wake(run);
+    }
+}
+
+/* ---- following ---- */
+
+static void status_told(struct runtime *runtime, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data;
+    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        return;
+    struct str status = json_text(data, "status");
+    struct run *run = run_find(runtime, event->thread);
+    if (str_is(status, "awaiting_approval") && !run && !runtime->stopping)
+        run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
+    else if (str_is(status, "cancelled") && run && run->working)
+        atomic_store(&run->cancelled, true);
+    else if (run_status_over(status) && run && !run->working)
+        run_drop(run);
+}
+
+static void tell(struct watcher *watcher, struct happening *happening)
+{
+    struct runtime *runtime = watcher->arg;
+    const struct event *event = happening->event;
+    if (event->kind == EVENT_RUN_STATUS) {
+        status_told(runtime, event);
+        return;
+    }
+    struct run *run = run_find(runtime, event->thread);
+    if (run)
+        wake(run);
+}
+
+static void caught_up(struct watcher *watcher)
+{
+    if (watcher->failed)
+        log_line(LOG_ERROR, "runs cannot be followed; restart the server");
+    else
+        gate_watch_more(watcher);
+}
+
+static void read_runs(struct runtime *runtime, uint64_t after);
+
+static void runs_read(struct read *read)
+{
+    struct runtime *runtime = read->arg;
+    uint64_t covered = read->covered, after = read->after;
+    size_t count = read->event_count;
+    if (read->err.code != ERR_OK)
+        log_line(LOG_ERROR, "runs cannot be recovered", LOG_C("error", read->err.text));
+    for (size_t i = 0; i < count; i++) {
+        ARENA_SCOPE(scratch);
+        const struct json *data;
+        const struct event *event = &read->events[i];
+        if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+            continue;
+        struct str status = json_text(data, "status");
+        if (!run_status_over(status) && !str_is(status, "pending"))
+            wake(run_ensure(runtime, event->session, event->thread));
+    }
+    bool failed = read->err.code != ERR_OK;
+    read_free(read);
+    if (runtime->stopping || failed)
+        return;
+    if (count && covered > after) {
+        read_runs(runtime, covered);
+        return;
+    }
+    runtime->watcher.after = covered;
+    runtime->started = true;
+    gate_watch(runtime->gate, &runtime->watcher);
+}
+
+static void read_runs(struct runtime *runtime, uint64_t after)
+{
+    struct read *read = read_new(READ_RUNS);
+    read->after = after;
+    read->done = runs_read;
+    read->arg = runtime;
+    gate_read(runtime->gate, read);
+}
+
+/* ---- the runtime ---- */
+
+static void copy_options(struct runtime *runtime, const struct runtime_options *options)
+{
+    runtime->options = *options;
+    for (size_t i = 0; i < options->provider_count; i++) {
+        struct provider_options *mine = &runtime->options.providers[i];
+        mine->kind = arena_c(&runtime->arena, str_of(mine->kind));
+        mine->url = arena_c(&runtime->arena, str_of(mine->url));
+        mine->model = arena_c(&runtime->arena, str_of(mine->model));
+        mine->key = arena_c(&runtime->arena, str_of(mine->key));
+        CHECK(provider_find(mine->kind));
+    }
+}
+
+struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options)
+{
+    struct runtime *runtime = heap_new(sizeof *runtime);
+    BUF_SCOPE(tools, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&tools);
+    CHECK(options->provider_count <= PROVIDERS_MAX);
+    runtime->loop = loop;
+    runtime->gate = options->gate;
+    copy_options(runtime, options);
+    gate_tool_definitions(&out);
+    runtime->tools = arena_str(&runtime->arena, buf_str(&tools));
+    runtime->owner = arena_str(&runtime->arena, str_of(id_new("own").text));
+    runtime->pool = work_pool_new(loop, RUN_THREADS_MAX);
+    runtime->trouble = timer_new(loop, try_again, runtime);
+    runtime->watcher = (struct watcher){
+        .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
+        .session = STR(""),
+        .tell = tell,
+        .caught_up = caught_up,
+        .arg = runtime,
+    };
+    return runtime;
+}
+
+void runtime_start(struct runtime *runtime) { read_runs(runtime, 0); }
+
+void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg)
+{
+    size_t at = 0;
+    struct str thread;
+    void *value;
+    runtime->stopping = true;
+    runtime->ended = ended;
+    runtime->ended_arg = arg;
+    if (runtime->started)
+        gate_unwatch(&runtime->watcher);
+    runtime->started = false;
+    while (map_next(&runtime->runs, &at, &thread, &value))
+        atomic_store(&((struct run *)value)->cancelled, true);
+    end_if_over(runtime);
+}
+
+bool runtime_busy(const struct runtime *runtime) { return work_open(runtime->pool) > 0; }
+
+void runtime_free(struct runtime *runtime)
+{
+    size_t at = 0;
+    struct str thread;
+    void *value;
+    CHECK(!runtime_busy(runtime));
+    while (map_next(&runtime->runs, &at, &thread, &value))
+        free(value);
+    map_done(&runtime->runs);
+    work_pool_free(runtime->pool);
+    timer_free(runtime->trouble);
+    arena_done(&runtime->arena);
+    free(runtime);
+}
+
+void runtime_execute(struct runtime *runtime, struct str session, struct str thread)
+{
+    wake(run_ensure(runtime, session, thread));
+}
+
+/* ---- a new run ---- */
+
+static void read_thread(struct runtime *runtime, struct str session, struct str thread,
+                        void (*done)(struct read *read), void *arg)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->session = arena_str(&read->arena, session);
+    read->thread = arena_str(&read->arena, thread);
+    read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
+    read->limit = UINT32_MAX >> 1;
+    read->done = done;
+    read->arg = arg;
+    gate_read(runtime->gate, read);
+}
+
+struct creating {
+    struct runtime *runtime;
+    struct run_start *start;
+    struct run_cancel *cancel;
+};
+
+static void created(struct append *append)
+{
+    struct creating *creating = append->arg;
+    struct run_start *start = creating->start;
+    if (append->outcome == APPEND_FAILED)
+        start->err = append->err;
+    else if (append->outcome == APPEND_REFUSED)
+        (void)err_set(&start->err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
+    append_free(append);
+    start->done(start);
+}
+
+static struct str prompt_data(struct arena *arena, const struct run_start *start)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "runId", start->id);
+    json_key(&out, "text");
+    json_put_str(&out, start->prompt);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str pending_data(struct arena *arena, const struct run_start *start)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "runId", start->id);
+    json_member(&out, "status", STR("pending"));
+    json_member(&out, "model", start->model);
+    json_member(&out, "system", start->system);
+    if (start->iterations_max)
+        json_member_i64(&out, "maxIterations", start->iterations_max);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void keep_start(struct creating *creating, uint64_t seq)
+{
+    struct run_start *start = creating->start;
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    start->id = arena_printf(start->arena, "%.*s.%s", STR_ARG(start->session), id_short().text);
+    struct event event = {
+        .kind = EVENT_USER_MESSAGE,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, start->session),
+        .thread = arena_str(arena, start->thread),
+        .actor = arena_str(arena, start->actor),
+        .data = prompt_data(arena, start),
+    };
+    append_need(append, (struct need){
+        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = seq});
+    (void)append_event(append, event);
+    event.kind = EVENT_RUN_STATUS;
+    event.data = pending_data(arena, start);
+    (void)append_event(append, event);
+    append->done = created;
+    append->arg = creating;
+    gate_keep(creating->runtime->gate, append);
+}
+
+static void statuses_read(struct read *read)
+{
+    struct creating *creating = read->arg;
+    struct run_start *start = creating->start;
+    struct run_state state = {0};
+    start->err = read->err;
+    bool there = run_state_of(start->arena, read->events, read->event_count, STR_NONE, &state);
+    read_free(read);
+    if (start->err.code == ERR_OK && there && !run_status_over(state.status))
+        (void)err_set(&start->err, ERR_CONFLICT, "the thread has a run that is %.*s; cancel it or wait",
+                      STR_ARG(state.status));
+    if (start->err.code == ERR_OK)
+        keep_start(creating, state.status_seq);
+    else
+        start->done(start);
+}
+
+void runtime_create(struct runtime *runtime, struct run_start *start)
+{
+    struct creating *creating = arena_new(start->arena, struct creating);
+    *creating = (struct creating){.runtime = runtime, .start = start};
+    read_thread(runtime, start->session, start->thread, statuses_read, creating);
+}
+
+/* ---- the end of one ---- */
+
+struct withdrawal {
+    struct arena arena;
+    struct decide decide;
+};
+
+static void withdrawn(struct decide *decide)
+{
+    struct withdrawal *withdrawal = decide->arg;
+    arena_done(&withdrawal->arena);
+    free(withdrawal);
+}
+
+/* What nobody needs an answer to any more is not asked any more. */
+static void open_read(struct read *read)
+{
+    struct runtime *runtime = read->arg;
+    for (size_t i = 0; i < read->open_count; i++) {
+        struct withdrawal *withdrawal = heap_new(sizeof *withdrawal);
+        struct arena *arena = &withdrawal->arena;
+        withdrawal->decide = (struct decide){
+            .arena = arena,
+            .session = arena_str(arena, read->open[i].request.session),
+            .call_id = arena_str(arena, read->open[i].request.call),
+            .decision = DECISION_CANCELLED,
+            .actor = STR("nod"),
+            .by_agent = true,
+            .done = withdrawn,
+            .arg = withdrawal,
+        };
+        gate_decide(runtime->gate, &withdrawal->decide);
+    }
+    read_free(read);
+}
+
+static void withdraw_open(struct runtime *runtime, struct str session, struct str thread)
+{
+    struct read *read = read_new(READ_OPEN);
+    read->session = arena_str(&read->arena, session);
+    read->thread = arena_str(&read->arena, thread);
+    read->done = open_read;
+    read->arg = runtime;
+    gate_read(runtime->gate, read);
+}
+
+static void cancel_read(struct read *read);
+
+static void cancel_kept(struct append *append)
+{
+    struct creating *creating = append->arg;
+    struct run_cancel *cancel = creating->cancel;
+    enum append_outcome outcome = append->outcome;
+    if (outcome == APPEND_FAILED)
+        cancel->err = append->err;
+    append_free(append);
+    if (outcome == APPEND_REFUSED) { /* it moved on meanwhile */
+        read_thread(creating->runtime, cancel->session, cancel->thread, cancel_read, creating);
+        return;
+    }
+    if (outcome == APPEND_KEPT)
+        withdraw_open(creating->runtime, cancel->session, cancel->thread);
+    cancel->done(cancel);
+}
+
+static void cancel_read(struct read *read)
+{
+    struct creating *creating = read->arg;
+    struct run_cancel *cancel = creating->cancel;
+    struct run_state state = {0};
+    cancel->err = read->err;
+    bool there = run_state_of(cancel->arena, read->events, read->event_count, STR_NONE, &state);
+    read_free(read);
+    if (cancel->err.code == ERR_OK && (!there || (cancel->id.n && !str_eq(cancel->id, state.id)) ||
+                                       run_status_over(state.status)))
+        (void)err_set(&cancel->err, ERR_CONFLICT, "the run is over already");
+    if (cancel->err.code != ERR_OK) {
+        cancel->done(cancel);
+        return;
+    }
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_RUN_STATUS,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, cancel->session),
+        .thread = arena_str(arena, cancel->thread),
+        .actor = arena_str(arena, cancel->actor),
+        .data = arena_printf(arena, "{\"runId\":\"%.*s\",\"status\":\"cancelled\"}", STR_ARG(state.id)),
+    };
+    append_need(append, (struct need){
+        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = state.status_seq});
+    (void)append_event(append, event);
+    append->done = cancel_kept;
+    append->arg = creating;
+    gate_keep(creating->runtime->gate, append);
+}
+
+void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel)
+{
+    struct creating *creating = arena_new(cancel->arena, struct creating);
+    *creating = (struct creating){.runtime = runtime, .cancel = cancel};
+    read_thread(runtime, cancel->session, cancel->thread, cancel_read, creating);
+}

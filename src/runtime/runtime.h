@@ -1,0 +1,112 @@
+/* Our own agent: from events to events, one plain loop.
+ *
+ * A run is one execution of a prompt in a thread. Its checkpoint is its events: conversation, calls, how far it
+ * is, whether someone works on it, all is read from them. A fresh start, an approval after days and the first
+ * moment after a crash are the same entry: read the events, see what is next, do it, keep it, and so on. A run
+ * that must wait for a person ends its job; an answer that is kept wakes it.
+ *
+ * Events of a run, beside those of its calls (event/call.h):
+ *   USER_MESSAGE   {"runId","text"}
+ *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
+ *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner","leaseUntil"}
+ *   COMPACTION     {"runId","summary"}        what came before is not sent to the model any more
+ *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
+ * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.
+ * A run's id begins with its session's id and a dot, like a thread's.
+ *
+ * Everything here is for the loop. See README.md for how it works inside.
+ */
+#ifndef RUNTIME_RUNTIME_H
+#define RUNTIME_RUNTIME_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+#include "event/event.h"
+
+struct gate;
+struct loop;
+struct runtime;
+
+enum { PROVIDERS_MAX = 4 };
+
+/* A model's server. Kinds: "anthropic", "openai" (chat completions). */
+struct provider_options {
+    const char *kind;
+    const char *url;   /* without the path of the API */
+    const char *model;
+    const char *key;   /* empty: none is sent */
+};
+
+struct runtime_options {
+    struct gate *gate;
+    struct provider_options providers[PROVIDERS_MAX]; /* in the order in which they are tried */
+    size_t provider_count;
+    int64_t iterations_max;   /* answers of the model to one prompt */
+    int64_t context_tokens;   /* beyond this the conversation is summed up */
+    int64_t answer_tokens;    /* of one answer */
+    bool parallel_tools;      /* the model may use several tools in one answer */
+    bool only_process;        /* nobody else uses the store: whoever owned a run before is gone */
+};
+
+struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options);
+/* Goes on with every run that is not over, and from then on with whatever is answered. */
+void runtime_start(struct runtime *runtime);
+/* Puts every run down where it is (it goes on after the next start); then `ended`, on the loop. */
+void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg);
+/* Whether a job is under way. */
+bool runtime_busy(const struct runtime *runtime);
+/* After runtime_stop has ended, and after the gate is closed. */
+void runtime_free(struct runtime *runtime);
+
+/* ---- runs ---- */
+struct run_start {
+    struct arena *arena;
+    struct str session, thread; /* must exist */
+    struct str prompt, model, system;
+    int64_t iterations_max;     /* 0: as set */
+    struct str actor;
+    struct str id;              /* filled in */
+    struct err err;             /* ERR_CONFLICT: the thread has a run that is not over */
+    void (*done)(struct run_start *start);
+    void *arg;
+};
+/* Keeps the prompt; the run is pending until it is executed. */
+void runtime_create(struct runtime *runtime, struct run_start *start);
+/* Begins or goes on, unless someone is at it already: calling it again is harmless. */
+void runtime_execute(struct runtime *runtime, struct str session, struct str thread);
+
+struct run_cancel {
+    struct arena *arena;
+    struct str session, thread, id, actor;
+    struct err err;             /* ERR_CONFLICT: it is over already */
+    void (*done)(struct run_cancel *cancel);
+    void *arg;
+};
+void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel);
+
+/* ---- reading: pure functions of a thread's events ---- */
+struct run_usage {
+    int64_t input, output, cache_read, cache_write; /* tokens; `input` is what was neither read from nor put
+                                                       into the cache */
+};
+
+struct run_state {
+    struct str id, status, reason, model, prompt, text; /* text: what the model said last */
+    struct str owner;
+    int64_t iterations, iterations_max, lease_ms, created_ms, changed_ms;
+    uint64_t status_seq;
+    struct run_usage usage;
+};
+/* The state of run `id` (empty: the last one) in these events of one thread; false when there is none. */
+bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
+                  struct run_state *ret_state);
+bool run_status_over(struct str status);
+/* {"conversationHistory","lastToolCall","iterationCount","status"} */
+void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
+                          const struct run_state *state);
+/* Kinds of events that the two above need, as bits. */
+uint64_t run_event_kinds(void);
+
+#endif

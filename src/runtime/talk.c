@@ -1,0 +1,339 @@
+#include "runtime/talk.h"
+
+#include "base/stamp.h"
+
+enum { CHAIN_MAX = 100 };
+
+void talk_init(struct talk *talk) { *talk = (struct talk){0}; }
+
+void talk_done(struct talk *talk)
+{
+    map_done(&talk->calls);
+    arena_done(&talk->arena);
+}
+
+static struct turn *add_turn(struct talk *talk, enum turn_kind kind)
+{
+    struct turn *turn = arena_new(&talk->arena, struct turn);
+    turn->kind = kind;
+    if (talk->last)
+        talk->last->next = turn;
+    else
+        talk->first = turn;
+    talk->last = turn;
+    return turn;
+}
+
+static struct str copy(struct talk *talk, const struct json *data, const char *key)
+{
+    return arena_str(&talk->arena, json_text(data, key));
+}
+
+/* ---- what each event means ---- */
+
+static void take_user(struct talk *talk, const struct event *event, const struct json *data)
+{
+    add_turn(talk, TURN_USER)->text = copy(talk, data, "text");
+    talk->run.prompt = copy(talk, data, "text");
+    (void)event;
+}
+
+static void add_usage(struct talk *talk, const struct json *usage)
+{
+    struct run_usage now = {0};
+    (void)json_i64(json_get(usage, "input"), &now.input);
+    (void)json_i64(json_get(usage, "output"), &now.output);
+    (void)json_i64(json_get(usage, "cacheRead"), &now.cache_read);
+    (void)json_i64(json_get(usage, "cacheWrite"), &now.cache_write);
+    talk->context_tokens = now.input + now.output + now.cache_read + now.cache_write;
+    talk->run.usage.input += now.input;
+    talk->run.usage.output += now.output;
+    talk->run.usage.cache_read += now.cache_read;
+    talk->run.usage.cache_write += now.cache_write;
+}
+
+static void take_agent(struct talk *talk, const struct event *event, const struct json *data)
+{
+    struct turn *turn = add_turn(talk, TURN_AGENT);
+    struct use **last = &turn->uses;
+    turn->content = json_get(data, "content");
+    (void)event;
+    talk->run.iterations++;
+    talk->run.text = STR_NONE;
+    add_usage(talk, json_get(data, "usage"));
+    for (const struct json *b = turn->content ? turn->content->first : NULL; b; b = b->next) {
+        struct str type = json_text(b, "type");
+        if (str_is(type, "text"))
+            talk->run.text = json_text(b, "text");
+        if (!str_is(type, "tool_use"))
+            continue;
+        struct use *use = arena_new(&talk->arena, struct use);
+        *use = (struct use){.id = json_text(b, "id"), .name = json_text(b, "name"), .input = json_get(b, "input")};
+        *last = use;
+        last = &use->next;
+    }
+}
+
+static void take_status(struct talk *talk, const struct event *event, const struct json *data)
+{
+    struct run_state *run = &talk->run;
+    struct str id = json_text(data, "runId");
+    if (!str_eq(id, run->id)) {
+        struct str prompt = run->prompt; /* it came just before */
+        *run = (struct run_state){.id = arena_str(&talk->arena, id), .prompt = prompt, .created_ms = event->at_ms};
+        run->model = copy(talk, data, "model");
+        talk->system = copy(talk, data, "system");
+        (void)json_i64(json_get(data, "maxIterations"), &run->iterations_max);
+    }
+    run->status = copy(talk, data, "status");
+    run->reason = copy(talk, data, "reason");
+    run->owner = copy(talk, data, "owner");
+    run->lease_ms = 0;
+    (void)stamp_parse(json_text(data, "leaseUntil"), &run->lease_ms);
+    run->changed_ms = event->at_ms;
+    run->status_seq = event->seq;
+}
+
+/* What came before is replaced by its summary. */
+static void take_compaction(struct talk *talk, const struct event *event, const struct json *data)
+{
+    (void)event;
+    talk->first = talk->last = NULL;
+    talk->context_tokens = 0;
+    add_turn(talk, TURN_USER)->text =
+        arena_printf(&talk->arena, "This is what happened so far, summed up:\n\n%.*s\n\nThe task at hand:\n\n%.*s",
+                     STR_ARG(json_text(data, "summary")), STR_ARG(talk->run.prompt));
+}
+
+static void take_call(struct talk *talk, const struct event *event)
+{
+    struct call *call = map_get(&talk->calls, event->call);
+    if (!call) {
+        call = arena_new(&talk->arena, struct call);
+        (void)map_put(&talk->calls, event->call, call);
+    }
+    call_apply(&talk->arena, call, event);
+}
+
+static const struct {
+    enum event_kind kind;
+    void (*take)(struct talk *talk, const struct event *event, const struct json *data);
+} takers[] = {
+    {EVENT_USER_MESSAGE, take_user},
+    {EVENT_AGENT_MESSAGE, take_agent},
+    {EVENT_RUN_STATUS, take_status},
+    {EVENT_COMPACTION, take_compaction},
+};
+
+uint64_t run_event_kinds(void)
+{
+    static const enum event_kind of_calls[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_REQUEST,
+                                               EVENT_TOOL_APPROVAL_RESPONSE, EVENT_TOOL_STARTED, EVENT_TOOL_RESULT};
+    uint64_t kinds = 0;
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
+        kinds |= (uint64_t)1 << takers[i].kind;
+    for (size_t i = 0; i < sizeof of_calls / sizeof *of_calls; i++)
+        kinds |= (uint64_t)1 << of_calls[i];
+    return kinds;
+}
+
+void talk_apply(struct talk *talk, const struct event *event)
+{
+    const struct json *data;
+    if (event->seq <= talk->seq)
+        return;
+    talk->seq = event->seq;
+    if (event_kind_of_call(event->kind)) {
+        take_call(talk, event);
+        return;
+    }
+    for (size_t i = 0; i < sizeof takers / sizeof *takers; i++) {
+        if (takers[i].kind != event->kind)
+            continue;
+        /* Blocks of the conversation are views into this copy. */
+        struct str text = arena_str(&talk->arena, event->data);
+        if (rc_ok(json_parse(&talk->arena, text, &data, NULL)))
+            takers[i].take(talk, event, data);
+    }
+}
+
+/* ---- calls ---- */
+
+const struct call *talk_call(const struct talk *talk, struct str id)
+{
+    const struct call *call = map_get(&talk->calls, id);
+    for (int i = 0; call && !str_empty(call->superseded_by) && i < CHAIN_MAX; i++)
+        call = map_get(&talk->calls, call->superseded_by);
+    return call;
+}
+
+struct str talk_call_id(const struct talk *talk, struct str id)
+{
+    const struct call *call = map_get(&talk->calls, id);
+    for (int i = 0; call && !str_empty(call->superseded_by) && i < CHAIN_MAX; i++) {
+        id = call->superseded_by;
+        call = map_get(&talk->calls, id);
+    }
+    return id;
+}
+
+bool talk_settled(const struct call *call)
+{
+    if (!call || call->decision == DECISION_NONE)
+        return false;
+    return call->result_seq || !call_allowed(call);
+}
+
+static struct str result_text(struct arena *arena, const struct call *call)
+{
+    const struct json *value;
+    if (rc_ok(json_parse(arena, call->result, &value, NULL)) && value->type == JSON_STRING)
+        return value->text;
+    return call->result;
+}
+
+struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_is_error)
+{
+    *ret_is_error = true;
+    if (!call || call->decision == DECISION_NONE)
+        return STR("Cancelled before anyone answered; it was not run");
+    if (call->result_seq) {
+        *ret_is_error = call->result_is_error;
+        struct str text = result_text(arena, call);
+        bool edited = !str_empty(call->updated_input);
+        bool words = !call->by_policy && !str_empty(call->feedback);
+        if (edited)
+            text = arena_printf(arena, "(The user changed the input to %.*s)\n%.*s", STR_ARG(call->updated_input),
+                                STR_ARG(text));
+        return words ? arena_printf(arena, "%.*s\n(The user says: %.*s)", STR_ARG(text), STR_ARG(call->feedback)) : text;
+    }
+    if (call->by_policy && str_is(call->source, "tool"))
+        return call->why; /* the input did not fit */
+    if (call->by_policy)
+        return arena_printf(arena, "Denied by policy: %.*s", STR_ARG(call->why));
+    switch (call->decision) {
+    case DECISION_DENY:
+    case DECISION_ABORT:
+        return str_empty(call->feedback) ? STR("User rejected this tool call")
+                                         : arena_printf(arena, "User rejected: %.*s", STR_ARG(call->feedback));
+    case DECISION_TIMEOUT:
+        return STR("Nobody answered in time; it was not run");
+    case DECISION_NONE:
+    case DECISION_ALLOW_ONCE:
+    case DECISION_ALLOW_SESSION:
+    case DECISION_ALLOW_ALWAYS:
+    case DECISION_CANCELLED:
+    case DECISION_COUNT:
+        break;
+    }
+    return STR("Cancelled; it was not run");
+}
+
+/* ---- what others see of a run ---- */
+
+bool run_status_over(struct str status)
+{
+    static const char *const over[] = {"completed", "rejected", "failed", "cancelled"};
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++)
+        if (str_is(status, over[i]))
+            return true;
+    return false;
+}
+
+bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
+                  struct run_state *ret_state)
+{
+    struct talk talk;
+    bool found = false;
+    talk_init(&talk);
+    for (size_t i = 0; i < count; i++) {
+        talk_apply(&talk, &events[i]);
+        if (talk.run.id.n && (str_empty(id) || str_eq(id, talk.run.id))) {
+            *ret_state = talk.run;
+            found = true;
+        }
+    }
+    if (found) {
+        struct str *texts[] = {&ret_state->id, &ret_state->status, &ret_state->reason, &ret_state->model,
+                               &ret_state->prompt, &ret_state->text, &ret_state->owner};
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            *texts[i] = arena_str(arena, *texts[i]);
+    }
+    talk_done(&talk);
+    return found;
+}
+
+static void write_results(struct json_out *out, struct arena *arena, const struct talk *talk, const struct turn *turn)
+{
+    bool any = false;
+    for (const struct use *use = turn->uses; use; use = use->next)
+        any = any || talk_settled(talk_call(talk, use->id));
+    if (!any)
+        return;
+    json_open(out, '{');
+    json_member(out, "role", STR("user"));
+    json_key(out, "content");
+    json_open(out, '[');
+    for (const struct use *use = turn->uses; use; use = use->next) {
+        const struct call *call = talk_call(talk, use->id);
+        bool is_error;
+        if (!talk_settled(call))
+            continue;
+        json_open(out, '{');
+        json_member(out, "type", STR("tool_result"));
+        json_member(out, "tool_use_id", use->id);
+        json_key(out, "content");
+        json_put_str(out, talk_outcome(arena, call, &is_error));
+        json_member_bool(out, "is_error", is_error);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+static void write_history(struct json_out *out, struct arena *arena, const struct talk *talk)
+{
+    json_open(out, '[');
+    for (const struct turn *turn = talk->first; turn; turn = turn->next) {
+        json_open(out, '{');
+        json_member(out, "role", turn->kind == TURN_USER ? STR("user") : STR("assistant"));
+        json_key(out, "content");
+        if (turn->kind == TURN_USER)
+            json_put_str(out, turn->text);
+        else
+            json_put_raw(out, turn->content ? turn->content->raw : STR("[]"));
+        json_close(out, '}');
+        write_results(out, arena, talk, turn);
+    }
+    json_close(out, ']');
+}
+
+void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
+                          const struct run_state *state)
+{
+    struct talk talk;
+    const struct use *last = NULL;
+    talk_init(&talk);
+    for (size_t i = 0; i < count; i++)
+        talk_apply(&talk, &events[i]);
+    for (const struct turn *turn = talk.first; turn; turn = turn->next)
+        for (const struct use *use = turn->uses; use; use = use->next)
+            last = use;
+    json_open(out, '{');
+    json_key(out, "conversationHistory");
+    write_history(out, arena, &talk);
+    json_key(out, "lastToolCall");
+    if (last) {
+        json_open(out, '{');
+        json_member(out, "id", last->id);
+        json_member(out, "name", last->name);
+        json_member_raw(out, "input", last->input ? last->input->raw : STR("{}"));
+        json_close(out, '}');
+    } else {
+        json_put_null(out);
+    }
+    json_member_i64(out, "iterationCount", state->iterations);
+    json_member(out, "status", state->status);
+    json_close(out, '}');
+    talk_done(&talk);
+}

@@ -1,0 +1,49 @@
+/* A conversation: what a thread's events amount to for a model. Pure; private to runtime/. */
+#ifndef RUNTIME_TALK_H
+#define RUNTIME_TALK_H
+
+#include "base/map.h"
+#include "event/call.h"
+#include "runtime/runtime.h"
+
+/* A use of a tool that the model asked for. */
+struct use {
+    struct str id, name;
+    const struct json *input;
+    struct use *next;
+};
+
+enum turn_kind { TURN_USER, TURN_AGENT };
+
+struct turn {
+    enum turn_kind kind;
+    struct str text;             /* TURN_USER */
+    const struct json *content;  /* TURN_AGENT: blocks */
+    struct use *uses;            /* of them, in order */
+    struct turn *next;
+};
+
+struct talk {
+    struct arena arena;
+    struct turn *first, *last;
+    struct map calls;            /* id → struct call */
+    struct run_state run;        /* the last one */
+    struct str system;           /* added by whoever started the run */
+    int64_t context_tokens;      /* that the last answer was made from */
+    uint64_t seq;                /* of the last event applied */
+};
+
+void talk_init(struct talk *talk);
+void talk_done(struct talk *talk);
+void talk_apply(struct talk *talk, const struct event *event);
+
+/* The call that stands for a use now: the last of those that took each other's place; NULL: not asked yet. */
+const struct call *talk_call(const struct talk *talk, struct str id);
+/* The id under which it is asked next, when talk_call is NULL. */
+struct str talk_call_id(const struct talk *talk, struct str id);
+/* Whether it has an outcome that the model can be told. */
+bool talk_settled(const struct call *call);
+/* What the model is told of it. */
+struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_is_error);
+
+#endif

@@ -1,0 +1,469 @@
+/* The loop of a run, in a worker thread: what is next, do it, keep it.
+ *
+ * Invariants
+ *  1. Everything is kept under the fence: the seq of the RUN_STATUS with which this job claimed the run. When
+ *     another has claimed or cancelled it, nothing more of ours is kept, no tool is started, and the job ends.
+ *  2. An answer of the model is kept whole, before any of its calls is asked.
+ *  3. Asking, doing and answering are each done at most once per call, whoever repeats them (gate/); so this loop
+ *     may begin anew after a crash at any point and comes to the same end.
+ */
+#include "runtime/inner.h"
+
+#include "base/log.h"
+#include "http/http.h"
+#include "io/clock.h"
+
+enum { LEASE_MS = 15 * 60000, LEASE_LEFT_MS = 12 * 60000, USES_MAX = BLOCKS_MAX };
+
+enum step { STEP_MODEL, STEP_TOOLS, STEP_END };
+
+/* ---- statuses ---- */
+
+static struct str status_data(struct worker *w, const char *status, const char *reason)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    bool running = str_is(str_of(status), "running");
+    json_open(&out, '{');
+    json_member(&out, "runId", w->talk.run.id);
+    json_member(&out, "status", str_of(status));
+    json_member(&out, "reason", str_of(reason));
+    if (running) {
+        json_member(&out, "owner", w->runtime->owner);
+        json_member_time(&out, "leaseUntil", w->lease_ms);
+    } else {
+        json_member_i64(&out, "iterations", w->talk.run.iterations);
+        json_key(&out, "usage");
+        usage_write(&out, &w->talk.run.usage);
+    }
+    json_close(&out, '}');
+    return arena_str(&w->arena, buf_str(&buf));
+}
+
+static struct rc keep_status(struct worker *w, const char *status, const char *reason, struct err *err)
+{
+    return desk_keep(w, EVENT_RUN_STATUS, status_data(w, status, reason), &w->fence, err);
+}
+
+/* The run becomes ours, or stays so. */
+static struct rc claim(struct worker *w, struct err *err)
+{
+    w->lease_ms = clock_wall_ms() + LEASE_MS;
+    return keep_status(w, "running", "", err);
+}
+
+static struct rc renew(struct worker *w, struct err *err)
+{
+    return w->lease_ms - clock_wall_ms() > LEASE_LEFT_MS ? RC_OK : claim(w, err);
+}
+
+/* ---- what is next ---- */
+
+static const struct use *open_uses(const struct talk *talk)
+{
+    return talk->last && talk->last->kind == TURN_AGENT ? talk->last->uses : NULL;
+}
+
+static bool all_settled(const struct talk *talk)
+{
+    for (const struct use *use = open_uses(talk); use; use = use->next)
+        if (!talk_settled(talk_call(talk, use->id)))
+            return false;
+    return true;
+}
+
+static enum step next_step(const struct talk *talk)
+{
+    if (!talk->last || talk->last->kind == TURN_USER)
+        return STEP_MODEL;
+    if (!talk->last->uses)
+        return STEP_END;
+    for (const struct use *use = talk->last->uses; use; use = use->next) {
+        const struct call *call = talk_call(talk, use->id);
+        if (!talk_settled(call) || call->decision == DECISION_ABORT)
+            return STEP_TOOLS;
+    }
+    return STEP_MODEL;
+}
+
+/* Whether a run that waits can go on. */
+static bool can_go_on(const struct talk *talk)
+{
+    for (const struct use *use = open_uses(talk); use; use = use->next) {
+        const struct call *call = talk_call(talk, use->id);
+        bool allowed = call && call->decision != DECISION_NONE && call_allowed(call);
+        if (!call || (allowed && !call->result_seq) || call->decision == DECISION_ABORT)
+            return true;
+    }
+    return all_settled(talk);
+}
+
+/* ---- the model ---- */
+
+static struct str system_prompt(struct worker *w)
+{
+    return arena_printf(
+        &w->arena,
+        "You are a coding agent. You work in the folder %.*s with the tools you are given; paths are relative to "
+        "it.\nSome uses of tools are shown to a person first, who may allow, change or refuse them. A refusal comes "
+        "back as an error with the person's words: heed them.\nWhen you need to use tools:\n"
+        "- Suggest ONE tool at a time\n- Wait for the result before suggesting the next tool\n"
+        "- Use the result to inform your next decision\nWhen the task is done, say briefly what you did.%s%.*s",
+        STR_ARG(w->root), w->talk.system.n ? "\n\n" : "", STR_ARG(w->talk.system));
+}
+
+/* A model's id for a use must be new in the session and fit to be shown. */
+static void settle_ids(struct worker *w, struct answer *answer)
+{
+    for (size_t i = 0; i < answer->count; i++) {
+        struct block *block = &answer->blocks[i];
+        bool fine = block->kind != BLOCK_TOOL_USE || (id_acceptable(block->id) && block->id.n < LIMIT_ID_BYTES / 2 &&
+                                                      !map_get(&w->talk.calls, block->id));
+        for (size_t j = 0; fine && block->kind == BLOCK_TOOL_USE && j < i; j++)
+            fine = !str_eq(answer->blocks[j].id, block->id);
+        if (!fine)
+            block->id = arena_str(&answer->arena, str_of(id_new("toolu").text));
+    }
+}
+
+static struct str message_data(struct worker *w, const struct answer *answer)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "runId", w->talk.run.id);
+    json_key(&out, "content");
+    answer_write(&out, answer);
+    json_member(&out, "stopReason", answer->stop_reason);
+    json_member(&out, "model", answer->model);
+    json_key(&out, "usage");
+    usage_write(&out, &answer->usage);
+    json_close(&out, '}');
+    CHECK(!buf.over);
+    return arena_str(&w->arena, buf_str(&buf));
+}
+
+static struct request request_of(struct worker *w)
+{
+    const struct runtime_options *options = &w->runtime->options;
+    return (struct request){
+        .talk = &w->talk,
+        .model = w->talk.run.model,
+        .system = system_prompt(w),
+        .tools = w->runtime->tools,
+        .answer_tokens = options->answer_tokens,
+        .parallel_tools = options->parallel_tools,
+    };
+}
+
+/* The conversation is summed up by the model itself, and goes on from there. */
+static struct rc compact(struct worker *w, struct err *err)
+{
+    struct answer answer = {.ended = false};
+    struct request request = request_of(w);
+    request.tools = STR_NONE;
+    request.closing = STR("Sum up this conversation for yourself: the task, what was done and found, files and their "
+                          "state, what is left to do. You will go on from your summary alone.");
+    struct rc rc = model_ask(w, &request, &answer, err);
+    if (rc_ok(rc)) {
+        BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+        BUF_SCOPE(text, BLOCK_BYTES_MAX);
+        struct json_out out = json_out(&buf);
+        for (size_t i = 0; i < answer.count; i++)
+            if (answer.blocks[i].kind == BLOCK_TEXT)
+                buf_put(&text, buf_str(&answer.blocks[i].text));
+        json_open(&out, '{');
+        json_member(&out, "runId", w->talk.run.id);
+        json_member(&out, "summary", buf_str(&text));
+        json_member_i64(&out, "tokensBefore", w->talk.context_tokens);
+        json_close(&out, '}');
+        rc = desk_keep(w, EVENT_COMPACTION, buf_str(&buf), NULL, err);
+    }
+    answer_done(&answer);
+    return rc;
+}
+
+static struct rc ask_model(struct worker *w, struct err *err)
+{
+    struct answer answer = {.ended = false};
+    if (w->talk.context_tokens > w->runtime->options.context_tokens)
+        TRY(compact(w, err));
+    struct request request = request_of(w);
+    struct rc rc = model_ask(w, &request, &answer, err);
+    if (rc_ok(rc)) {
+        settle_ids(w, &answer);
+        rc = desk_keep(w, EVENT_AGENT_MESSAGE, message_data(w, &answer), NULL, err);
+    }
+    answer_done(&answer);
+    return rc;
+}
+
+/* ---- the tools ---- */
+
+/* A use that cannot be is kept as a call that was denied, with words for the model; no person is bothered. */
+static struct rc keep_invalid(struct worker *w, const struct use *use, const struct err *why, struct err *err)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "id", use->id);
+    json_member(&out, "name", use->name);
+    json_member_raw(&out, "input", use->input ? use->input->raw : STR("{}"));
+    json_key(&out, "verdict");
+    json_open(&out, '{');
+    json_member(&out, "effect", STR("deny"));
+    json_member(&out, "source", STR("tool"));
+    json_member(&out, "why", str_of(why->text));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    struct event event = {
+        .kind = EVENT_TOOL_CALL,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, w->run->session),
+        .thread = arena_str(arena, w->run->thread),
+        .call = arena_str(arena, use->id),
+        .actor = STR("nod"),
+        .data = arena_str(arena, buf_str(&buf)),
+    };
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});
+    append_need(append, (struct need){
+        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = w->fence});
+    (void)append_event(append, event);
+    return desk_append(w, append, err);
+}
+
+/* What was not asked yet is asked, all at once. */
+static struct rc ask_all(struct worker *w, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct ask *asks = arena_array(&arena, struct ask, USES_MAX);
+    size_t count = 0;
+    for (const struct use *use = open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
+        struct err why;
+        if (talk_call(&w->talk, use->id))
+            continue;
+        if (rc_bad(gate_tool_check(use->name, use->input, &why))) {
+            TRY(keep_invalid(w, use, &why, err));
+            continue;
+        }
+        struct ask *ask = &asks[count++];
+        *ask = (struct ask){
+            .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
+            .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = STR("nod agent"),
+        };
+        gate_look(ask, w->root);
+    }
+    desk_ask(w, asks, count);
+    for (size_t i = 0; i < count; i++) {
+        if (asks[i].err.code == ERR_OK)
+            continue;
+        *err = asks[i].err;
+        return (struct rc){err->code};
+    }
+    return desk_load(w, err);
+}
+
+/* The next uses that are allowed and not done: those that only look together, others one by one. */
+static size_t next_executes(struct worker *w, struct execute executes[USES_MAX])
+{
+    size_t count = 0;
+    for (const struct use *use = open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
+        const struct call *call = talk_call(&w->talk, use->id);
+        if (!call || talk_settled(call) || call->decision == DECISION_NONE)
+            continue;
+        bool looks = gate_tool_only_looks(use->name);
+        if (!looks && count)
+            break;
+        executes[count++] = (struct execute){
+            .arena = &w->arena,
+            .session = w->run->session,
+            .call = call->id,
+            .actor = STR("nod agent"),
+            .fence = {.need = NEED_RUN_AT, .session = w->run->session, .call = w->run->thread, .seq = w->fence},
+            .cancelled = &w->run->cancelled,
+        };
+        if (!looks)
+            break;
+    }
+    return count;
+}
+
+static struct rc execute_all(struct worker *w, struct err *err)
+{
+    for (;;) {
+        ARENA_SCOPE(arena);
+        struct execute *executes = arena_array(&arena, struct execute, USES_MAX);
+        size_t count = next_executes(w, executes);
+        if (count == 0 || worker_cancelled(w))
+            return RC_OK;
+        for (size_t i = 0; i < count; i++)
+            executes[i].arena = &arena;
+        desk_execute(w, executes, count);
+        for (size_t i = 0; i < count; i++) {
+            if (executes[i].err.code == ERR_OK)
+                continue;
+            *err = executes[i].err;
+            return (struct rc){err->code};
+        }
+        TRY(desk_load(w, err));
+        TRY(renew(w, err));
+    }
+}
+
+static void cancel_open(struct worker *w)
+{
+    for (const struct use *use = open_uses(&w->talk); use; use = use->next) {
+        const struct call *call = talk_call(&w->talk, use->id);
+        if (!call || call->decision != DECISION_NONE)
+            continue;
+        struct decide decide = {.arena = &w->arena, .session = w->run->session, .call_id = call->id,
+                                .decision = DECISION_CANCELLED, .actor = STR("nod"), .by_agent = true};
+        desk_decide(w, &decide);
+    }
+}
+
+static const struct call *aborted(const struct talk *talk)
+{
+    for (const struct use *use = open_uses(talk); use; use = use->next) {
+        const struct call *call = talk_call(talk, use->id);
+        if (call && call->decision == DECISION_ABORT)
+            return call;
+    }
+    return NULL;
+}
+
+static bool unasked(const struct talk *talk)
+{
+    for (const struct use *use = open_uses(talk); use; use = use->next)
+        if (!talk_call(talk, use->id))
+            return true;
+    return false;
+}
+
+/* True when the run goes on with the model. */
+static struct rc use_tools(struct worker *w, bool *ret_go_on, struct err *err)
+{
+    *ret_go_on = false;
+    do { /* a file that changed since it was shown makes a new question */
+        TRY(ask_all(w, err));
+        if (!aborted(&w->talk))
+            TRY(execute_all(w, err));
+    } while (unasked(&w->talk) && !worker_cancelled(w));
+    if (worker_cancelled(w))
+        return RC_OK;
+    const struct call *abort = aborted(&w->talk);
+    if (abort) {
+        cancel_open(w);
+        w->run->end = RUN_OVER;
+        return keep_status(w, "rejected", arena_c(&w->arena, abort->feedback), err);
+    }
+    if (all_settled(&w->talk)) {
+        *ret_go_on = true;
+        return RC_OK;
+    }
+    w->run->end = RUN_WAITS;
+    return keep_status(w, "awaiting_approval", "", err);
+}
+
+/* ---- the loop ---- */
+
+static struct rc finish(struct worker *w, const char *status, const char *reason, struct err *err)
+{
+    w->run->end = RUN_OVER;
+    return keep_status(w, status, reason, err);
+}
+
+/* An error of the model ends the run; one of the store, or another owner, does not. */
+static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
+{
+    int64_t most = w->talk.run.iterations_max ? w->talk.run.iterations_max : w->runtime->options.iterations_max;
+    *ret_go_on = false;
+    if (w->talk.run.iterations >= most)
+        return finish(w, "failed",
+                      arena_printf(&w->arena, "the limit of %lld iterations is reached", (long long)most).p, err);
+    uint64_t before = w->fence;
+    struct rc rc = ask_model(w, err);
+    if (worker_cancelled(w)) {
+        w->run->end = RUN_LEFT;
+        return RC_OK;
+    }
+    CHECK(before == w->fence);
+    if (rc.code == ERR_CONFLICT || rc.code == ERR_IO || rc.code == ERR_CORRUPT)
+        return rc;
+    if (rc_bad(rc)) {
+        struct err why = *err;
+        return finish(w, "failed", why.text, err);
+    }
+    *ret_go_on = true;
+    return RC_OK;
+}
+
+static struct rc go_on(struct worker *w, struct err *err)
+{
+    bool more = true;
+    w->run->end = RUN_LEFT;
+    while (more && !worker_cancelled(w)) {
+        TRY(renew(w, err));
+        switch (next_step(&w->talk)) {
+        case STEP_MODEL:
+            TRY(model_step(w, &more, err));
+            break;
+        case STEP_TOOLS:
+            TRY(use_tools(w, &more, err));
+            break;
+        case STEP_END:
+            return finish(w, "completed", "", err);
+        }
+    }
+    return RC_OK;
+}
+
+/* Whether the run is there for us to take. */
+static bool takeable(const struct worker *w)
+{
+    const struct run_state *run = &w->talk.run;
+    if (!str_is(run->status, "running") || str_eq(run->owner, w->runtime->owner))
+        return true;
+    return w->runtime->options.only_process || run->lease_ms < clock_wall_ms();
+}
+
+static struct rc take_up(struct worker *w, struct err *err)
+{
+    const struct run_state *run = &w->talk.run;
+    TRY(desk_load(w, err));
+    w->run->end = RUN_OVER;
+    if (run->id.n == 0 || run_status_over(run->status))
+        return RC_OK;
+    w->run->end = RUN_WAITS;
+    if (str_is(run->status, "awaiting_approval") && !can_go_on(&w->talk))
+        return RC_OK;
+    w->run->end = RUN_LEFT;
+    if (!takeable(w))
+        return RC_OK;
+    w->fence = run->status_seq;
+    TRY(desk_root(w, err));
+    TRY(claim(w, err));
+    return go_on(w, err);
+}
+
+void run_work(struct job *job)
+{
+    struct run *run = job->arg;
+    struct worker w = {.run = run, .runtime = run->runtime};
+    struct err err = {.code = ERR_OK};
+    talk_init(&w.talk);
+    struct rc rc = take_up(&w, &err);
+    if (rc.code == ERR_CONFLICT) {
+        run->end = RUN_LEFT; /* cancelled, or claimed by another */
+    } else if (rc_bad(rc)) {
+        log_line(LOG_WARN, "run cannot go on", LOG_S("thread", run->thread), LOG_C("error", err.text));
+        run->end = RUN_TROUBLE;
+    }
+    if (w.line)
+        fetch_line_free(w.line);
+    talk_done(&w.talk);
+    arena_done(&w.arena);
+}
