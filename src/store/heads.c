@@ -55,7 +55,6 @@ struct head *heads_add(struct heads *heads, struct str session)
     if (session.n)
         memcpy(head->session, session.p, session.n);
     head->session_bytes = session.n;
-    head->recent = true;
     heads->ring[at] = head;
     CHECK(map_put(&heads->by_session, session, head) == NULL);
     return head;
