@@ -101,6 +101,7 @@ static void take_response(struct arena *arena, struct call *call, const struct e
     call->feedback = text_of(arena, data, "feedback");
     call->updated_input = raw_of(arena, data, "updatedInput");
     call->rules = raw_of(arena, data, "rules");
+    call->rules_chosen = json_bool(data, "rulesChosen", false);
     call->mode = text_of(arena, data, "mode");
     call->decided_ms = event->at_ms;
     call->response_seq = event->seq;

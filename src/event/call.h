@@ -5,7 +5,7 @@
  * Data of the events:
  *   TOOL_CALL               {"id","name","input","cwd","verdict":{"effect","rule","source","why"}}
  *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
- *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","mode","by"}
+ *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","rulesChosen","mode","by"}
  *   TOOL_STARTED            {"toolCallId"}
  *   TOOL_RESULT             {"toolCallId","content","isError"}
  */
@@ -64,6 +64,7 @@ struct call {
     struct str feedback;
     struct str rule, source, why;  /* of the verdict */
     struct str rules, mode;    /* of the response: JSON array, name */
+    bool rules_chosen;         /* by Nod, because the person named none */
     struct str digest;         /* of what was asked */
     struct str files;          /* of the files that were shown; empty: none were */
     struct str superseded_by;  /* the call that took its place, because the files had changed */

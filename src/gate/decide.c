@@ -37,7 +37,7 @@ static bool same_decision(const struct decide *d)
     const struct call *won = &d->call;
     return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
            str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) &&
-           (str_empty(d->rules) || json_same_tokens(won->rules, d->rules)) &&
+           won->rules_chosen == d->rules_chosen && (d->rules_chosen || json_same_tokens(won->rules, d->rules)) &&
            same_json(won->updated_input, d->updated_input);
 }
 
@@ -87,6 +87,8 @@ static struct str response_data(struct arena *arena, const struct decide *d, str
     if (d->updated_input)
         json_member_raw(&out, "updatedInput", d->updated_input->raw);
     json_member_raw(&out, "rules", d->rules);
+    if (d->rules_chosen)
+        json_member_bool(&out, "rulesChosen", true);
     json_member(&out, "mode", d->mode);
     json_member(&out, "by", d->by);
     json_close(&out, '}');
@@ -294,6 +296,7 @@ static void judge_edited(struct decide *d)
 
 void gate_decide(struct gate *gate, struct decide *d)
 {
+    d->rules_chosen = d->decision == DECISION_ALLOW_ALWAYS && str_empty(d->rules);
     struct open *open = open_find(gate, d->session, d->call_id);
     d->gate = gate;
     if (!open) {
@@ -310,7 +313,7 @@ void gate_decide(struct gate *gate, struct decide *d)
     }
     if (d->updated_input)
         judge_edited(d);
-    else if (d->decision == DECISION_ALLOW_ALWAYS && str_empty(d->rules))
+    else if (d->rules_chosen)
         read_call(gate, d->session, d->call_id, choose_rules, d);
     else
         keep_response(d, open);

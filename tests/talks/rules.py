@@ -119,6 +119,9 @@ def test_always_without_saying_what_is_the_narrowest(world):
     _, admin, session, thread, _ = scene(world)
     admin.call(thread, "Bash", {"command": "npm run build"}, id="c1")
     admin.decided(session, "c1", "allow_always")
+    admin.decided(session, "c1", "allow_always")
+    reply = admin.decide(session, "c1", "allow_always", rules=["Bash(npm run build)"])
+    must(reply.status == 409, f"naming rules is another decision: {reply}")
     must(status(admin, thread, "npm run build") == "allowed", "exactly this")
     must(status(admin, thread, "npm run build --all") == "awaiting", "and no more")
 
