@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { HEADS_MAX = 4096 };
+enum { HEADS_MAX = 4096, LOOKS_MAX = 64 };
 
 struct head *heads_get(struct heads *heads, struct str session)
 {
@@ -15,11 +15,11 @@ struct head *heads_get(struct heads *heads, struct str session)
     return head;
 }
 
-/* The place of a clean one that has not been asked for since the hand last passed; `count` when all are
- * in use. */
+/* The place of a clean one that has not been asked for since the hand last passed; `count` when there is
+ * none near: a group that changes more sessions than fit must not look at all of them for each. */
 static size_t find_victim(struct heads *heads)
 {
-    for (size_t tries = 0; tries < 2 * heads->count; tries++) {
+    for (int looks = 0; looks < LOOKS_MAX; looks++) {
         size_t at = heads->hand;
         heads->hand = (heads->hand + 1) % heads->count;
         if (heads->ring[at]->dirty)

@@ -81,7 +81,10 @@ static const struct {
 };
 
 /* What a failed step has already said, sqlite3_reset says again. */
-void sqlite_reset(struct backend_handle *handle, enum sql sql) { (void)sqlite3_reset(handle->statements[sql]); }
+void sqlite_reset(struct backend_handle *handle, enum sql sql)
+{
+    (void)sqlite3_reset(handle->statements[sql]);
+}
 
 struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err)
 {
@@ -263,10 +266,13 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
     if (!idle && writer->wal_frames < TIDY_FRAMES)
         return RC_OK;
     bool large = idle && writer->wal_frames > LARGE_FRAMES;
-    TRY(checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames, err));
+    CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK); /* a reader must not make appends wait */
+    struct rc rc = checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames,
+                              err);
+    CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
     if (idle)
         (void)sqlite3_db_release_memory(writer->db);
-    return RC_OK;
+    return rc;
 }
 
 /* ---- open and close ---- */
@@ -311,7 +317,7 @@ static struct rc use_wal(struct backend_handle *handle, struct err *err)
         return sqlite_fail(handle->db, code, handle->path, err);
     const char *mode = (const char *)sqlite3_column_text(statement, 0);
     if (!mode || strcmp(mode, "wal") != 0)
-        return err_set(err, ERR_IO, "%s lies where SQLite cannot share memory: choose a folder on a local disk",
+        return err_set(err, ERR_IO, "%s is on a disk that cannot share memory: choose a local one",
                        handle->path);
     return RC_OK;
 }

@@ -129,7 +129,8 @@ void sqlite_finalize(struct sqlite3_stmt **statement);
 const char *sqlite_log_layer(void);
 
 /* ---- sqlite_row.c: one row of EVENT_COLUMNS ---- */
-/* A view that lives until the next step. */
+/* Views that live until the next step. */
+struct str sqlite_str(struct sqlite3_stmt *statement, int column);
 struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, struct err *err);
 /* False when the column holds no hash. */
 bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *ret_digest);

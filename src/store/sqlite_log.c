@@ -138,8 +138,15 @@ static int log_close(sqlite3_file *file)
     return flushed == SQLITE_OK ? closed : flushed;
 }
 
-static int log_lock(sqlite3_file *file, int level) { return below(file)->pMethods->xLock(below(file), level); }
-static int log_unlock(sqlite3_file *file, int level) { return below(file)->pMethods->xUnlock(below(file), level); }
+static int log_lock(sqlite3_file *file, int level)
+{
+    return below(file)->pMethods->xLock(below(file), level);
+}
+
+static int log_unlock(sqlite3_file *file, int level)
+{
+    return below(file)->pMethods->xUnlock(below(file), level);
+}
 
 static int log_reserved(sqlite3_file *file, int *ret_reserved)
 {
@@ -152,7 +159,11 @@ static int log_control(sqlite3_file *file, int what, void *arg)
 }
 
 static int log_sector(sqlite3_file *file) { return below(file)->pMethods->xSectorSize(below(file)); }
-static int log_device(sqlite3_file *file) { return below(file)->pMethods->xDeviceCharacteristics(below(file)); }
+
+static int log_device(sqlite3_file *file)
+{
+    return below(file)->pMethods->xDeviceCharacteristics(below(file));
+}
 
 static const sqlite3_io_methods log_methods = {
     .iVersion = 1,

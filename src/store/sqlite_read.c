@@ -174,9 +174,7 @@ static struct rc read_sessions(struct answer *answer, struct err *err)
         TRY(sqlite_step(answer->handle, SQL_SESSIONS, &row, err));
         if (!row)
             return RC_OK;
-        struct str session = {(const char *)sqlite3_column_text(statement, 0),
-                              (size_t)sqlite3_column_bytes(statement, 0)};
-        TRY(read_session(answer, session, err));
+        TRY(read_session(answer, sqlite_str(statement, 0), err));
         if (count == limit || answer->bytes >= LIMIT_READ_BYTES) {
             read->covered = (uint64_t)sqlite3_column_int64(statement, 1);
             return RC_OK;

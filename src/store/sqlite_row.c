@@ -3,10 +3,10 @@
 
 #include <sqlite3.h>
 
-static struct str column_str(sqlite3_stmt *statement, int at)
+struct str sqlite_str(struct sqlite3_stmt *statement, int column)
 {
-    const char *text = (const char *)sqlite3_column_text(statement, at);
-    int bytes = sqlite3_column_bytes(statement, at);
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    int bytes = sqlite3_column_bytes(statement, column);
     return (struct str){text ? text : "", text ? (size_t)bytes : 0};
 }
 
@@ -19,13 +19,13 @@ struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, 
                        (long long)kind);
     *ret_event = (struct event){
         .seq = (uint64_t)seq,
-        .session = column_str(statement, 1),
-        .thread = column_str(statement, 2),
+        .session = sqlite_str(statement, 1),
+        .thread = sqlite_str(statement, 2),
         .kind = (enum event_kind)kind,
         .at_ms = sqlite3_column_int64(statement, 4),
-        .actor = column_str(statement, 5),
-        .call = column_str(statement, 6),
-        .data = column_str(statement, 7),
+        .actor = sqlite_str(statement, 5),
+        .call = sqlite_str(statement, 6),
+        .data = sqlite_str(statement, 7),
     };
     return RC_OK;
 }

@@ -142,8 +142,8 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err
     TRY(describe(model, &arena, &should, err));
     TRY(describe(db, &arena, &is, err));
     if (!str_eq(is, should))
-        return err_set(err, ERR_CORRUPT, "%s has other tables or indexes than it should have: restore a backup",
-                       path);
+        return err_set(err, ERR_CORRUPT,
+                       "%s has other tables or indexes than it should have: restore a backup", path);
     return RC_OK;
 }
 
@@ -203,8 +203,8 @@ struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct e
 {
     __attribute__((cleanup(tail_done))) struct tail tail = {.db = db, .path = path};
     STATEMENT_SCOPE(rows);
-    TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1", &rows,
-                       err));
+    TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1",
+                       &rows, err));
     TRY(sqlite_prepare(db, "SELECT hash FROM events WHERE chain = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1",
                        &tail.before, err));
     TRY(sqlite_prepare(db, "SELECT last_seq, hash FROM chains WHERE first_seq = ?1", &tail.head, err));

@@ -146,18 +146,18 @@ static struct rc check_heads(struct verifier *verifier, struct err *err)
     STATEMENT_SCOPE(rows);
     bool row;
     TRY(sqlite_prepare(verifier->db,
-                       "SELECT session_id, first_seq, last_seq, changed_seq, hash FROM chains ORDER BY first_seq",
-                       &rows, err));
+                       "SELECT session_id, first_seq, last_seq, changed_seq, hash FROM chains"
+                       " ORDER BY first_seq", &rows, err));
     for (;;) {
         TRY(next_row(verifier, rows, &row, err));
         if (!row || blamed(verifier))
             break;
-        struct str session = {(const char *)sqlite3_column_text(rows, 0), (size_t)sqlite3_column_bytes(rows, 0)};
+        struct str session = sqlite_str(rows, 0);
         int64_t last_seq = sqlite3_column_int64(rows, 2);
         const struct link *link = map_get(&verifier->links, session);
         struct digest hash;
         if (!link || last_seq > (int64_t)link->last_seq)
-            blame(verifier, last_seq, "the event is missing, and with it the end of the chain of its session");
+            blame(verifier, last_seq, "the event is missing, and with it the end of its session's chain");
         else if (sqlite3_column_int64(rows, 1) != (int64_t)link->first_seq ||
                  last_seq != (int64_t)link->last_seq ||
                  sqlite3_column_int64(rows, 3) != (int64_t)link->changed_seq ||
@@ -198,7 +198,8 @@ static struct rc check_calls(struct verifier *verifier, struct err *err)
                    "the event is about a call that was not made", err));
     TRY(check_none(verifier,
                    "SELECT a.seq FROM events a LEFT JOIN events r ON r.call_seq = a.call_seq AND r.kind = 4"
-                   " WHERE a.call_seq IS NOT NULL AND a.kind = 5 AND (r.seq IS NULL OR r.seq > a.seq) LIMIT 1",
+                   " WHERE a.call_seq IS NOT NULL AND a.kind = 5 AND (r.seq IS NULL OR r.seq > a.seq)"
+                   " LIMIT 1",
                    "a response to what nobody asked", err));
     TRY(check_none(verifier,
                    "SELECT r.seq FROM events r LEFT JOIN open_approvals o ON o.request_seq = r.seq"
@@ -231,7 +232,8 @@ static struct rc check_structure(struct verifier *verifier, struct err *err)
     const char *said = row ? (const char *)sqlite3_column_text(rows, 0) : "nothing";
     if (said && strcmp(said, "ok") == 0)
         return RC_OK;
-    return err_set(err, ERR_CORRUPT, "%s is damaged (%s): restore a backup", verifier->path, said ? said : "");
+    return err_set(err, ERR_CORRUPT, "%s is damaged (%s): restore a backup", verifier->path,
+                   said ? said : "out of memory");
 }
 
 static struct rc check_all(struct verifier *verifier, struct err *err)
@@ -306,8 +308,8 @@ static struct rc verify_once(const char *path, bool immutable, struct store_chec
     if (version == 0)
         return RC_OK; /* nothing was ever kept here */
     if (!sqlite_schema_is_current(version))
-        return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date", path,
-                       version);
+        return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date",
+                       path, version);
     return check_all(&verifier, err);
 }
 

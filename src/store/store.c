@@ -511,7 +511,8 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     const char *place;
     const struct backend *backend = backend_find(options->url, &place);
     if (!backend)
-        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db", options->url);
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db",
+                       options->url);
     struct store *store = heap_new(sizeof *store);
     store->backend = backend;
     store->follow = options->follow;

@@ -71,9 +71,9 @@ static void what_is_not_written_stays(void **state)
     assert_null(heads.dirty);
     assert_true(heads_get(&heads, name_of(text, 5))->stored);
     assert_false(heads_get(&heads, name_of(text, 5))->dirty);
-    size_t count = heads.count;
-    (void)heads_add(&heads, STR("one more"));
-    assert_int_equal(heads.count, count); /* takes the place of one that is written */
+    for (int i = MANY; i < 2 * MANY; i++)
+        (void)heads_add(&heads, name_of(text, i));
+    assert_true(heads.count < MANY + MANY / 10); /* they take the places of those that are written */
     heads_clear(&heads);
 }
 
