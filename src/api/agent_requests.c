@@ -361,11 +361,27 @@ void requests_create(struct exchange *x)
 
 /* ---- going on, and ending it ---- */
 
+static void executed(struct run_go *go)
+{
+    struct exchange *x = go->arg;
+    if (go->err.code != ERR_OK)
+        exchange_fail(x, &go->err);
+    else
+        with_run(x, answer_request);
+}
+
 static void execute_found(struct exchange *x, struct looking *looking)
 {
-    if (!run_status_over(looking->state.status))
-        runtime_execute(x->api->runtime, x->session, looking->thread);
-    answer_request(x, looking);
+    struct run_go *go = arena_new(x->arena, struct run_go);
+    if (run_status_over(looking->state.status)) {
+        answer_request(x, looking);
+        return;
+    }
+    *go = (struct run_go){
+        .arena = x->arena, .session = x->session, .thread = looking->thread, .actor = x->actor,
+        .done = executed, .arg = x,
+    };
+    runtime_execute(x->api->runtime, go);
 }
 
 void requests_execute(struct exchange *x) { with_run(x, execute_found); }

@@ -22,7 +22,7 @@ static struct rc read_types(struct str types, uint64_t *ret_kinds, struct err *e
 static struct rc read_scope(struct exchange *x, struct event_scope *scope, struct err *err)
 {
     struct str types = STR_NONE;
-    uint64_t limit = 200;
+    uint64_t limit = 200, live = 0;
     struct str last = http_header(x->http, "last-event-id");
     TRY(query_u64(x, "after", INT64_MAX, &scope->after, err));
     TRY(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, err));
@@ -30,6 +30,8 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     TRY(query_text(x, "thread", &scope->thread, err));
     TRY(query_text(x, "types", &types, err));
     TRY(read_types(types, &scope->kinds, err));
+    TRY(query_u64(x, "live", 1, &live, err));
+    scope->live = live == 1;
     scope->limit = limit ? (unsigned)limit : 1;
     if (last.p && !str_to_u64(last, &scope->after))
         return err_set(err, ERR_INVALID, "Last-Event-ID must be a seq");
@@ -136,6 +138,18 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_stream_send(follower->stream, form_sse(happening));
 }
 
+/* Text that is still being said: it has no seq, and a reader that lags behind misses nothing by missing it. */
+static void hear(struct watcher *watcher, struct str json)
+{
+    struct follower *follower = watcher->arg;
+    ARENA_SCOPE(scratch);
+    if (follower->token->revoked_ms || http_stream_queued(follower->stream) > LIMIT_STREAM_QUEUE_BYTES / 4)
+        return;
+    struct shared *bytes = shared_new(arena_printf(&scratch, "event: live\ndata: %.*s\n\n", STR_ARG(json)));
+    (void)http_stream_send(follower->stream, bytes);
+    shared_unref(bytes);
+}
+
 static void go_on(struct follower *follower)
 {
     if (follower->watcher.failed)
@@ -173,6 +187,7 @@ static struct follower *follower_new(const struct event_scope *scope)
     w->kinds = scope->kinds;
     w->after = scope->after;
     w->tell = tell;
+    w->hear = scope->live ? hear : NULL;
     w->caught_up = caught_up;
     w->arg = follower;
     return follower;

@@ -11,6 +11,7 @@ struct event_scope {
     uint64_t kinds;             /* bits; 0: all */
     uint64_t after;
     unsigned limit;
+    bool live;                  /* text that is being said, too */
 };
 
 /* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */

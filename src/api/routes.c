@@ -55,7 +55,7 @@ static const struct route routes[] = {
      "Answer a call of a thread", "", "Decision", 200, "DecisionAnswer"},
     {"GET", "/api/events", SEERS, BODY_NONE, events_read,
      "Events after a seq: a page, or a live stream (Accept: text/event-stream)",
-     "after session thread types limit", NULL, 200, "EventPage"},
+     "after session thread types limit live", NULL, 200, "EventPage"},
     {"GET", "/api/ws", SEERS, BODY_NONE, socket_open,
      "WebSocket: subscribe, decide, call", "", NULL, 101, NULL},
     {"POST", "/api/agent-requests", PEOPLE, BODY_OBJECT, requests_create,

@@ -37,6 +37,7 @@ struct act {
     struct terminal *terminal;
     struct session_change change;
     struct run_start start;
+    struct run_go go;
     struct run_cancel cancel;
     struct decide decide;
 };
@@ -338,18 +339,30 @@ static void watch(struct terminal *terminal)
 
 /* ---- run ---- */
 
+static void executed(struct run_go *go)
+{
+    struct act *act = go->arg;
+    if (go->err.code != ERR_OK)
+        send_error(act->terminal, str_of(go->err.text));
+    act_free(act);
+}
+
 static void started(struct run_start *start)
 {
     struct act *act = start->arg;
     struct terminal *terminal = act->terminal;
-    if (start->err.code != ERR_OK)
+    if (start->err.code != ERR_OK) {
         send_error(terminal, str_of(start->err.text));
-    else {
-        if (!terminal->watching && terminal->socket)
-            watch(terminal);
-        runtime_execute(terminal->api->runtime, start->session, start->thread);
+        act_free(act);
+        return;
     }
-    act_free(act);
+    if (!terminal->watching && terminal->socket)
+        watch(terminal);
+    act->go = (struct run_go){
+        .arena = &act->arena, .session = start->session, .thread = start->thread, .actor = start->actor,
+        .done = executed, .arg = act,
+    };
+    runtime_execute(terminal->api->runtime, &act->go);
 }
 
 static void begin(struct act *act)

@@ -248,11 +248,6 @@ void runtime_free(struct runtime *runtime)
     free(runtime);
 }
 
-void runtime_execute(struct runtime *runtime, struct str session, struct str thread)
-{
-    wake(run_ensure(runtime, session, thread));
-}
-
 /* ---- a new run ---- */
 
 static void read_thread(struct runtime *runtime, struct str session, struct str thread,
@@ -272,6 +267,7 @@ struct creating {
     struct runtime *runtime;
     struct run_start *start;
     struct run_cancel *cancel;
+    struct run_go *go;
 };
 
 static void created(struct append *append)
@@ -360,6 +356,63 @@ void runtime_create(struct runtime *runtime, struct run_start *start)
     struct creating *creating = arena_new(start->arena, struct creating);
     *creating = (struct creating){.runtime = runtime, .start = start};
     read_thread(runtime, start->session, start->thread, statuses_read, creating);
+}
+
+/* ---- going on ---- */
+
+static void go_now(struct creating *creating)
+{
+    struct run_go *go = creating->go;
+    if (go->err.code == ERR_OK && !creating->runtime->stopping)
+        wake(run_ensure(creating->runtime, go->session, go->thread));
+    go->done(go);
+}
+
+static void go_kept(struct append *append)
+{
+    struct creating *creating = append->arg;
+    if (append->outcome == APPEND_FAILED)
+        creating->go->err = append->err;
+    append_free(append); /* refused: someone else was quicker, which is as good */
+    go_now(creating);
+}
+
+/* A run that was pending is on its way from now on: whoever looks next takes it up. */
+static void go_read(struct read *read)
+{
+    struct creating *creating = read->arg;
+    struct run_go *go = creating->go;
+    struct run_state state = {0};
+    go->err = read->err;
+    bool there = run_state_of(go->arena, read->events, read->event_count, STR_NONE, &state);
+    read_free(read);
+    if (go->err.code != ERR_OK || !there || !str_is(state.status, "pending")) {
+        go_now(creating);
+        return;
+    }
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_RUN_STATUS,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, go->session),
+        .thread = arena_str(arena, go->thread),
+        .actor = arena_str(arena, go->actor),
+        .data = arena_printf(arena, "{\"runId\":\"%.*s\",\"status\":\"running\"}", STR_ARG(state.id)),
+    };
+    append_need(append, (struct need){
+        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = state.status_seq});
+    (void)append_event(append, event);
+    append->done = go_kept;
+    append->arg = creating;
+    gate_keep(creating->runtime->gate, append);
+}
+
+void runtime_execute(struct runtime *runtime, struct run_go *go)
+{
+    struct creating *creating = arena_new(go->arena, struct creating);
+    *creating = (struct creating){.runtime = runtime, .go = go};
+    read_thread(runtime, go->session, go->thread, go_read, creating);
 }
 
 /* ---- the end of one ---- */

@@ -74,8 +74,16 @@ struct run_start {
 };
 /* Keeps the prompt; the run is pending until it is executed. */
 void runtime_create(struct runtime *runtime, struct run_start *start);
-/* Begins or goes on, unless someone is at it already: calling it again is harmless. */
-void runtime_execute(struct runtime *runtime, struct str session, struct str thread);
+/* Begins or goes on, unless someone is at it already: calling it again is harmless. When it is done the run will
+ * go on, whatever happens to this process. */
+struct run_go {
+    struct arena *arena;
+    struct str session, thread, actor;
+    struct err err;
+    void (*done)(struct run_go *go);
+    void *arg;
+};
+void runtime_execute(struct runtime *runtime, struct run_go *go);
 
 struct run_cancel {
     struct arena *arena;

@@ -79,7 +79,7 @@ class Run:
         return self.until(*OVER)
 
     def pending(self, count=1):
-        return eventually(lambda: (lambda p: p if len(p) == count else None)(self.client.pending(f"/sessions/{self.session}")),
+        return eventually(lambda: (lambda p: (p or [None]) if len(p) == count else None)(self.client.pending(f"/sessions/{self.session}")),
                           lambda: f"{count} pending; the run is {json.dumps(self.state())}")
 
     def answer(self, decision="allow_once", **more):
