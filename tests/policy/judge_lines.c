@@ -1,0 +1,89 @@
+/* For differential.py: judges command lines in this process.
+ *
+ *   judge_lines RULE... < lines parted by NUL     each RULE is allowed
+ *
+ * Prints a line per command: `-` when it is asked about, else a JSON array of its simple commands, each an array
+ * of words; a word that only bash can finish is null. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "policy/policy.h"
+#include "policy/shell.h"
+#include "tools/tools.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_nodes(struct json_out *out, const struct node *node)
+{
+    for (; node; node = node->next) {
+        if (node->kind == NODE_SIMPLE) {
+            json_open(out, '[');
+            for (size_t i = 0; i < node->word_count; i++) {
+                if (word_literal(&node->words[i]))
+                    json_put_str(out, node->words[i].text);
+                else
+                    json_put_null(out);
+            }
+            json_close(out, ']');
+        }
+        print_nodes(out, node->first);
+    }
+}
+
+static bool allowed(struct arena *arena, const struct rule_set *set, struct str line)
+{
+    BUF_SCOPE(buf, (size_t)1 << 20);
+    struct json_out out = json_out(&buf);
+    const struct json *input;
+    struct err err;
+    json_open(&out, '{');
+    json_key(&out, "command");
+    json_put_str(&out, line);
+    json_close(&out, '}');
+    if (rc_bad(json_parse(arena, arena_str(arena, buf_str(&buf)), &input, &err)))
+        return false;
+    struct tool_facts facts = tool_facts(STR("Bash"), input);
+    /* What the reader of JSON repaired is another line. */
+    if (!str_eq(facts.command, line))
+        return false;
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/scratch"), .root = STR("/scratch"),
+                                .home = STR("/scratch/home")};
+    return policy_judge(arena, &question).effect == EFFECT_ALLOW;
+}
+
+static void judge_line(const struct rule_set *set, struct str line)
+{
+    ARENA_SCOPE(arena);
+    if (!allowed(&arena, set, line)) {
+        (void)puts("-");
+        return;
+    }
+    BUF_SCOPE(buf, (size_t)1 << 20);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '[');
+    print_nodes(&out, shell_parse(&arena, line)->root);
+    json_close(&out, ']');
+    (void)printf("%.*s\n", STR_ARG(buf_str(&buf)));
+}
+
+int main(int argc, char **argv)
+{
+    struct rule_source *sources = heap_new((size_t)argc * sizeof *sources);
+    for (int i = 1; i < argc; i++)
+        sources[i - 1] = (struct rule_source){.effect = EFFECT_ALLOW, .text = str_of(argv[i]), .layer = LAYER_USER};
+    struct rule_set *set = rule_set_new(sources, (size_t)argc - 1);
+    const struct rule_problem *problems;
+    if (rule_set_problems(set, &problems) > 0) {
+        (void)fprintf(stderr, "%.*s\n", STR_ARG(problems[0].words));
+        return 2;
+    }
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t n;
+    while ((n = getdelim(&line, &room, '\0', stdin)) > 0)
+        judge_line(set, (struct str){line, (size_t)n - (line[n - 1] == '\0')});
+    free(line);
+    free(sources);
+    rule_set_free(set);
+    return 0;
+}
