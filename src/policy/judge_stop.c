@@ -283,15 +283,16 @@ enum { NET_WORD_BYTES = 128 };
 struct net_word {
     char bytes[NET_WORD_BYTES];
     size_t n;
-    uint32_t mark;
+    uint32_t mark, name_mark; /* of the whole, and of what stands behind the last slash */
     bool over;
 };
 
+/* Three words in a row, options left out of the first two: the first word of a rule may stand before a value. */
 struct net {
     struct judging *j;
     bool note, hit;
-    struct net_word word;
-    struct net_word before[2]; /* options left out: the first word of a rule, and perhaps a value between */
+    struct net_word words[3];
+    unsigned at; /* of the word being read; the one before is (at + 2) % 3 */
 };
 
 static struct str net_text(const struct net_word *word) { return (struct str){word->bytes, word->n}; }
@@ -313,19 +314,17 @@ static void net_under(struct net *net, const struct rule_key *key)
     }
 }
 
-static void net_look(struct net *net)
+static void net_look(struct net *net, const struct net_word *word)
 {
-    const struct net_word *word = &net->word;
     struct rule_key key = {.kind = KEY_WORD, .first = program_name(net_text(word))};
-    bool path = key.first.n != word->n;
-    if (path || word_marked(net->j->set->first_words, word->mark))
+    if (word_marked(net->j->set->first_words, word->name_mark))
         net_under(net, &key);
     if (!word_marked(net->j->set->second_words, word->mark))
         return;
     key.kind = KEY_WORDS;
     key.second = net_text(word);
-    for (int i = 0; i < 2; i++) {
-        key.first = program_name(net_text(&net->before[i]));
+    for (unsigned back = 1; back <= 2; back++) {
+        key.first = program_name(net_text(&net->words[(net->at + back) % 3]));
         if (!str_empty(key.first))
             net_under(net, &key);
     }
@@ -333,31 +332,29 @@ static void net_look(struct net *net)
 
 static void net_end_word(struct net *net)
 {
-    struct net_word *word = &net->word;
+    struct net_word *word = &net->words[net->at];
     if (word->n && !word->over) {
-        net_look(net);
+        net_look(net, word);
         if (word->bytes[0] != '-') {
-            memcpy(&net->before[1], &net->before[0], sizeof net->before[0]);
-            memcpy(&net->before[0], word, sizeof *word);
+            net->at = (net->at + 1) % 3;
+            word = &net->words[net->at];
         }
     }
     word->n = 0;
-    word->mark = 0;
+    word->mark = word->name_mark = 0;
     word->over = false;
 }
 
 enum net_class { NET_LETTER, NET_QUOTE, NET_BORDER };
 
-static enum net_class net_class(char c)
-{
-    switch (c) {
-    case '"': case '\'': case '\\': return NET_QUOTE; /* parts no words */
-    case ' ': case '\t': case '\n': case '\r': case ';': case '&': case '|': case '(': case ')': case '<': case '>':
-    case '`': case '$': case '=': case '{': case '}': case ',': case ':': case '!':
-        return NET_BORDER;
-    default: return NET_LETTER;
-    }
-}
+/* Quotes part no words; these letters do. */
+static const unsigned char net_classes[256] = {
+    ['"'] = NET_QUOTE, ['\''] = NET_QUOTE, ['\\'] = NET_QUOTE,
+    [' '] = NET_BORDER, ['\t'] = NET_BORDER, ['\n'] = NET_BORDER, ['\r'] = NET_BORDER, [';'] = NET_BORDER,
+    ['&'] = NET_BORDER, ['|'] = NET_BORDER, ['('] = NET_BORDER, [')'] = NET_BORDER, ['<'] = NET_BORDER,
+    ['>'] = NET_BORDER, ['`'] = NET_BORDER, ['$'] = NET_BORDER, ['='] = NET_BORDER, ['{'] = NET_BORDER,
+    ['}'] = NET_BORDER, [','] = NET_BORDER, [':'] = NET_BORDER, ['!'] = NET_BORDER,
+};
 
 bool text_stops(struct judging *j, struct str text, bool note)
 {
@@ -365,18 +362,17 @@ bool text_stops(struct judging *j, struct str text, bool note)
     if (!j->set->stops_commands)
         return false;
     for (size_t i = 0; i < text.n && !(net.hit && !note); i++) {
-        char c = text.p[i];
-        struct net_word *word = &net.word;
-        switch (net_class(c)) {
-        case NET_QUOTE: break;
-        case NET_BORDER: net_end_word(&net); break;
-        case NET_LETTER:
-            word->mark = word_mark_add(word->mark, c);
+        struct net_word *word = &net.words[net.at];
+        enum net_class class = (enum net_class)net_classes[(unsigned char)text.p[i]];
+        if (class == NET_BORDER) {
+            net_end_word(&net);
+        } else if (class == NET_LETTER) {
+            word->mark = word_mark_add(word->mark, text.p[i]);
+            word->name_mark = text.p[i] == '/' ? 0 : word_mark_add(word->name_mark, text.p[i]);
             if (word->n < NET_WORD_BYTES)
-                word->bytes[word->n++] = c;
+                word->bytes[word->n++] = text.p[i];
             else
                 word->over = true;
-            break;
         }
     }
     net_end_word(&net);

@@ -11,7 +11,7 @@ static bool odd(struct str path)
 {
     if (str_find(path, '\\') < path.n || str_starts(path, STR("file:")))
         return true;
-    for (size_t i = 0; i + 2 < path.n; i++) {
+    for (size_t i = str_find(path, '%'); i + 2 < path.n; i++) {
         char c = path.p[i + 2];
         if (path.p[i] == '%' && path.p[i + 1] == '2' && (c == 'e' || c == 'E' || c == 'f' || c == 'F'))
             return true;
@@ -24,8 +24,12 @@ static bool plain(struct str path)
     if (str_empty(path) || path.n > LIMIT_PATH_BYTES || odd(path))
         return false;
     for (size_t i = 0; i < path.n;) {
-        uint32_t code;
-        size_t n = utf8_decode(str_sub(path, i, path.n), &code);
+        uint32_t code = (unsigned char)path.p[i];
+        size_t n = code < 0x80 ? 1 : utf8_decode(str_sub(path, i, path.n), &code);
+        if (code >= ' ' && code < 0x7f) {
+            i++;
+            continue;
+        }
         if (n == 0 || code == '\n' || code == '\t' || utf8_hidden(code))
             return false;
         i += n;
@@ -37,9 +41,15 @@ struct str path_joined(struct arena *arena, struct str cwd, struct str home, str
 {
     if (str_starts(path, STR("/")))
         return path;
-    if (str_is(path, "~") || str_starts(path, STR("~/")))
-        return arena_printf(arena, "%.*s%.*s", STR_ARG(home), STR_ARG(str_sub(path, 1, path.n)));
-    return arena_printf(arena, "%.*s/%.*s", STR_ARG(cwd), STR_ARG(path));
+    bool tilde = str_is(path, "~") || str_starts(path, STR("~/"));
+    struct str base = tilde ? home : cwd, rest = tilde ? str_sub(path, 1, path.n) : path;
+    char *joined = arena_bytes(arena, base.n + 1 + rest.n);
+    if (base.n)
+        memcpy(joined, base.p, base.n);
+    joined[base.n] = '/';
+    if (rest.n)
+        memcpy(joined + base.n + 1, rest.p, rest.n);
+    return (struct str){joined, base.n + 1 + rest.n};
 }
 
 /* Takes out what says nothing; `..` takes the component before it. */
