@@ -41,6 +41,12 @@
       "A single one is shown in full.",                                                                    \
       OPTION('s', "session", "ID", "only of this session")                                                 \
       OPTION(0, "watch", NULL, "go on and show every change"))                                             \
+    X(watch, "watch", TALKS, "", "answer calls in the terminal",                                           \
+      "The inbox with keys: j and k move, y allows once, n denies with words, ? shows the others.", )      \
+    X(login, "login", TALKS, "", "make a link that logs a browser in",                                     \
+      "The link is good once, for ten minutes. Whoever opens it may do what its role may.",                \
+      OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
+      OPTION(0, "role", "ROLE", "admin, approver or viewer; else admin"))                                  \
     X(show, "show", TALKS, "CALL", "show everything about one call",                                       \
       "CALL is an id, or the beginning or end of the id of a waiting call.", )                             \
     X(approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                                \
@@ -68,6 +74,18 @@
       OPTION(0, "settings", "FILE", "install, remove: the agent's settings; else the person's own")        \
       OPTION(0, "http", NULL, "install: let the agent call the server itself, with NOD_TOKEN")             \
       OPTION('y', "yes", NULL, "install, remove: write without asking"))                                   \
+    X(run, "run", TALKS, "[WORDS...]", "let Nod's own agent do something",                                 \
+      "Shows what the agent says and does, and asks here before it changes anything: y yes, n no with "    \
+      "words for the agent, s for the session, a always, e edit first, q end the run. Others may answer "  \
+      "too. The run lives in the server: it goes on when this command ends. Ctrl-C cancels it. Exit "      \
+      "status 0 when it completed, 1 when not.",                                                           \
+      OPTION(0, "cwd", "DIR", "the folder to work in; else this one")                                      \
+      OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION('s', "session", "ID", "go on in this session")                                                \
+      OPTION(0, "max-iterations", "N", "answers of the model, at most (50)")                               \
+      OPTION('d', "detach", NULL, "print the request's id and leave the asking to others")                 \
+      OPTION(0, "resume", "ID", "show a request again, and ask what waits"))                               \
     X(log, "log", TALKS, "", "print events, oldest first",                                                 \
       "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
       "of the server, without gap or repeat. With --json each event is one line.",                         \

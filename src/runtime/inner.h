@@ -41,6 +41,7 @@ struct runtime {
     struct map runs;            /* thread → struct run */
     struct watcher watcher;
     struct timer *trouble;      /* wakes the runs that had it */
+    struct timer *rest;         /* after the last job */
     struct str owner;           /* this process, in RUN_STATUS */
     struct str tools;           /* definitions */
     bool started, stopping;

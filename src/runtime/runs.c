@@ -10,9 +10,10 @@
 #include "io/clock.h"
 #include "io/loop.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
-enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000 };
+enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000, REST_MS = 5000 };
 
 static void wake(struct run *run);
 
@@ -67,6 +68,16 @@ static void worked(struct job *job)
     } else if (run->end != RUN_WAITS) {
         run_drop(run);
     }
+    /* What jobs needed goes back when there is a rest: what waits is to cost as good as nothing. */
+    if (work_open(runtime->pool) == 0 && !runtime->stopping)
+        timer_start(runtime->rest, REST_MS);
+}
+
+static void give_back(void *arg)
+{
+    const struct runtime *runtime = arg;
+    if (work_open(runtime->pool) == 0)
+        (void)malloc_trim(0);
 }
 
 static void wake(struct run *run)
@@ -203,6 +214,7 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     runtime->owner = arena_str(&runtime->arena, str_of(id_new("own").text));
     runtime->pool = work_pool_new(loop, RUN_THREADS_MAX);
     runtime->trouble = timer_new(loop, try_again, runtime);
+    runtime->rest = timer_new(loop, give_back, runtime);
     runtime->watcher = (struct watcher){
         .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
         .session = STR(""),
@@ -244,6 +256,7 @@ void runtime_free(struct runtime *runtime)
     map_done(&runtime->runs);
     work_pool_free(runtime->pool);
     timer_free(runtime->trouble);
+    timer_free(runtime->rest);
     arena_done(&runtime->arena);
     free(runtime);
 }

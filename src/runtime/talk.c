@@ -205,7 +205,9 @@ struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_
         if (edited)
             text = arena_printf(arena, "(The user changed the input to %.*s)\n%.*s", STR_ARG(call->updated_input),
                                 STR_ARG(text));
-        return words ? arena_printf(arena, "%.*s\n(The user says: %.*s)", STR_ARG(text), STR_ARG(call->feedback)) : text;
+        if (words)
+            text = arena_printf(arena, "%.*s\n(The user says: %.*s)", STR_ARG(text), STR_ARG(call->feedback));
+        return text;
     }
     if (call->by_policy && str_is(call->source, "tool"))
         return call->why; /* the input did not fit */

@@ -129,7 +129,8 @@ static struct rc run_multi_edit(const struct tool_use *use, struct str *ret_text
     "\"old_string\":{\"type\":\"string\",\"description\":\"The text to replace, exactly as it is in the file\"}," \
     "\"new_string\":{\"type\":\"string\",\"description\":\"What takes its place\"},"                             \
     "\"replace_all\":{\"type\":\"boolean\",\"description\":\"Every occurrence, not the only one\"}"
-#define FILE_PATH "\"file_path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative to the project\"}"
+#define FILE_PATH \
+    "\"file_path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative to the project\"}"
 
 const struct hands hands_edit = {
     .name = "Edit",

@@ -85,7 +85,8 @@ static void test_write_and_read(void **state)
 {
     struct rig *rig = *state;
     struct stat st;
-    expect(run(rig, "Write", "{\"file_path\":\"a/b/new.txt\",\"content\":\"héllo\\nworld\"}"), false, "Wrote 11 characters");
+    expect(run(rig, "Write", "{\"file_path\":\"a/b/new.txt\",\"content\":\"héllo\\nworld\"}"),
+           false, "Wrote 11 characters");
     expect_file(rig, "a/b/new.txt", "héllo\nworld");
     assert_int_equal(stat(path_of(rig, "a/b/new.txt"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0644);
@@ -104,7 +105,8 @@ static void test_mode_is_kept(void **state)
     struct stat st;
     put(rig, "run.sh", "one\n");
     assert_int_equal(chmod(path_of(rig, "run.sh"), 0750), 0);
-    expect(run(rig, "Edit", "{\"file_path\":\"run.sh\",\"old_string\":\"one\",\"new_string\":\"two\"}"), false, "Edited");
+    expect(run(rig, "Edit", "{\"file_path\":\"run.sh\",\"old_string\":\"one\",\"new_string\":\"two\"}"),
+           false, "Edited");
     assert_int_equal(stat(path_of(rig, "run.sh"), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0750);
     expect_file(rig, "run.sh", "two\n");
@@ -115,7 +117,8 @@ static void test_edits(void **state)
     struct rig *rig = *state;
     put(rig, "f", "a b a\n");
     expect(run(rig, "Edit", "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"c\"}"), true, "more than once");
-    expect(run(rig, "Edit", "{\"file_path\":\"f\",\"old_string\":\"x\",\"new_string\":\"c\"}"), true, "not in the file");
+    expect(run(rig, "Edit", "{\"file_path\":\"f\",\"old_string\":\"x\",\"new_string\":\"c\"}"),
+           true, "not in the file");
     expect(run(rig, "Edit", "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"a\"}"), true, "the same");
     expect_file(rig, "f", "a b a\n");
     expect(run(rig, "Edit", "{\"file_path\":\"f\",\"old_string\":\"a\",\"new_string\":\"c\",\"replace_all\":true}"),
@@ -130,7 +133,8 @@ static void test_edits(void **state)
            false, "Edited");
     expect_file(rig, "f", "c e\n");
     put(rig, "dos", "one\r\ntwo\r\nthree\r\n");
-    expect(run(rig, "Edit", "{\"file_path\":\"dos\",\"old_string\":\"one\\ntwo\",\"new_string\":\"1\\n2\"}"), false, "Edited");
+    expect(run(rig, "Edit", "{\"file_path\":\"dos\",\"old_string\":\"one\\ntwo\",\"new_string\":\"1\\n2\"}"),
+           false, "Edited");
     expect_file(rig, "dos", "1\r\n2\r\nthree\r\n");
 }
 
@@ -185,7 +189,8 @@ static void test_bash_stops_when_cancelled(void **state)
 static void test_glob_and_grep(void **state)
 {
     struct rig *rig = *state;
-    expect(run(rig, "Write", "{\"file_path\":\"src/a.c\",\"content\":\"int one;\\nint two;\\nint three;\\n\"}"), false, "");
+    expect(run(rig, "Write", "{\"file_path\":\"src/a.c\",\"content\":\"int one;\\nint two;\\nint three;\\n\"}"),
+           false, "");
     expect(run(rig, "Write", "{\"file_path\":\"src/deep/b.c\",\"content\":\"char two;\\n\"}"), false, "");
     expect(run(rig, "Write", "{\"file_path\":\"note.md\",\"content\":\"two\\n\"}"), false, "");
     expect(run(rig, "Glob", "{\"pattern\":\"**/*.c\"}"), false, "src/deep/b.c\n");
@@ -207,11 +212,13 @@ static void test_notebook(void **state)
     struct rig *rig = *state;
     put(rig, "n.ipynb", "{\"cells\": [{\"cell_type\":\"code\",\"id\":\"one\",\"source\":[\"1\"]},\n"
                         " {\"cell_type\":\"code\",\"id\":\"two\",\"source\":[\"2\"]}], \"nbformat\": 4}");
-    expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"two\",\"new_source\":\"a\\nb\"}"), false, "");
+    expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"two\",\"new_source\":\"a\\nb\"}"),
+           false, "");
     expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"0\",\"new_source\":\"\","
                                     "\"edit_mode\":\"delete\"}"),
            false, "");
-    expect_file(rig, "n.ipynb", "{\"cells\": [{\"cell_type\":\"code\",\"id\":\"two\",\"source\":[\"a\\n\",\"b\"]}], \"nbformat\": 4}");
+    expect_file(rig, "n.ipynb", "{\"cells\": [{\"cell_type\":\"code\",\"id\":\"two\","
+                                "\"source\":[\"a\\n\",\"b\"]}], \"nbformat\": 4}");
     expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"two\",\"new_source\":\"x\","
                                     "\"edit_mode\":\"insert\",\"cell_type\":\"markdown\"}"),
            false, "");
@@ -220,7 +227,8 @@ static void test_notebook(void **state)
     assert_true(rc_ok(file_read(&rig->arena, path_of(rig, "n.ipynb"), 1 << 20, &text, NULL)));
     assert_true(rc_ok(json_parse(&rig->arena, text, &json, NULL)));
     assert_int_equal(json_get(json, "cells")->count, 2);
-    expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"9\",\"new_source\":\"\"}"), true, "no cell");
+    expect(run(rig, "NotebookEdit", "{\"notebook_path\":\"n.ipynb\",\"cell_id\":\"9\",\"new_source\":\"\"}"),
+           true, "no cell");
 }
 
 static void test_look_and_change_between(void **state)

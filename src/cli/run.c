@@ -1,0 +1,350 @@
+/* nod run: Nod's own agent, at the terminal.
+ *
+ * The run lives in the server. This command asks for it, shows what happens from the events, and asks the person
+ * here; it may end or lose its connection at any time without harm to the run, and `--resume` shows it again.
+ */
+#include "cli/run.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "cli/local.h"
+#include "cli/view.h"
+#include "http/http.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, AWAY_US = 300000 };
+
+/* ---- showing ---- */
+
+static void put_line(struct running *running, enum tint tint, struct str text)
+{
+    ARENA_SCOPE(arena);
+    struct cli *cli = running->cli;
+    if (!running->fresh)
+        cli_out(STR("\n"));
+    struct str line = text_fit(&arena, text_line(&arena, text), cli->width);
+    cli_out(arena_printf(&arena, "%.*s\n", STR_ARG(text_tinted(&arena, cli->color, tint, line))));
+    running->fresh = true;
+}
+
+static void put_text(struct running *running, struct str text)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    utf8_show(&buf, text, true);
+    if (buf.n == 0)
+        return;
+    cli_out(buf_str(&buf));
+    running->fresh = buf.p[buf.n - 1] == '\n';
+}
+
+static void on_live(struct running *running, const struct json *live)
+{
+    struct str text = json_text(live, "text");
+    if (!str_eq(json_text(live, "threadId"), running->thread))
+        return;
+    if (!str_is(json_text(live, "type"), "text_chunk")) {
+        buf_clear(&running->said);
+        put_line(running, TINT_YELLOW, text);
+        return;
+    }
+    buf_put(&running->said, text);
+    put_text(running, text);
+    (void)fflush(stdout);
+}
+
+static void on_message(struct running *running, const struct json *event, const struct json *data)
+{
+    const struct json *content = json_get(data, "content");
+    BUF_SCOPE(text, TEXT_BYTES_MAX);
+    (void)event;
+    for (const struct json *block = content ? content->first : NULL; block; block = block->next)
+        if (str_is(json_text(block, "type"), "text"))
+            buf_put(&text, json_text(block, "text"));
+    if (!str_eq(buf_str(&text), buf_str(&running->said))) {
+        if (!running->fresh)
+            cli_out(STR("\n"));
+        put_text(running, buf_str(&text));
+    }
+    if (!running->fresh)
+        cli_out(STR("\n"));
+    running->fresh = true;
+    buf_clear(&running->said);
+}
+
+static void on_call(struct running *running, const struct json *event, const struct json *data)
+{
+    ARENA_SCOPE(arena);
+    (void)event;
+    put_line(running, TINT_CYAN,
+             arena_printf(&arena, "• %.*s %.*s", STR_ARG(json_text(data, "name")),
+                          STR_ARG(text_summary(&arena, json_get(data, "input")))));
+}
+
+static void on_request(struct running *running, const struct json *event, const struct json *data)
+{
+    ARENA_SCOPE(arena);
+    struct err err;
+    (void)event;
+    if (rc_bad(run_ask(running, &arena, json_text(data, "toolCallId"), &err)))
+        cli_note("nod: %s", err.text);
+}
+
+static void on_result(struct running *running, const struct json *event, const struct json *data)
+{
+    ARENA_SCOPE(arena);
+    struct str left = json_text(data, "content");
+    bool bad = json_bool(data, "isError", false);
+    (void)event;
+    for (int i = 0; left.n && i < RESULT_LINES_SHOWN; i++) {
+        struct str line = str_cut(left, '\n', &left);
+        put_line(running, bad ? TINT_RED : TINT_DIM, arena_printf(&arena, "  %.*s", STR_ARG(line)));
+    }
+    if (left.n)
+        put_line(running, TINT_DIM, STR("  …"));
+}
+
+static void on_status(struct running *running, const struct json *event, const struct json *data)
+{
+    static const char *const over[] = {"completed", "rejected", "failed", "cancelled"};
+    ARENA_SCOPE(arena);
+    struct str status = json_text(data, "status"), reason = json_text(data, "reason");
+    const struct json *usage = json_get(data, "usage");
+    (void)event;
+    if (!str_eq(json_text(data, "runId"), running->id))
+        return;
+    for (size_t i = 0; i < sizeof over / sizeof *over; i++)
+        running->over = running->over || str_is(status, over[i]);
+    if (!running->over)
+        return;
+    running->cli->status = str_is(status, "completed") ? 0 : 1;
+    if (running->cli->json)
+        return;
+    if (running->cli->status)
+        put_line(running, TINT_RED, arena_printf(&arena, "%.*s%s%.*s", STR_ARG(status), reason.n ? ": " : "",
+                                                 STR_ARG(reason)));
+    if (usage)
+        put_line(running, TINT_DIM, arena_printf(&arena, "tokens: %.*s", STR_ARG(usage->raw)));
+}
+
+static void on_note(struct running *running, const struct json *event, const struct json *data)
+{
+    (void)event;
+    put_line(running, TINT_YELLOW, json_text(data, "text"));
+}
+
+static const struct {
+    const char *type;
+    void (*show)(struct running *running, const struct json *event, const struct json *data);
+} shown[] = {
+    {"AGENT_MESSAGE", on_message}, {"TOOL_CALL", on_call},       {"TOOL_APPROVAL_REQUEST", on_request},
+    {"TOOL_RESULT", on_result},    {"RUN_STATUS", on_status},    {"LOCAL_SYSTEM_MESSAGE", on_note},
+};
+
+static void show_event(struct running *running, const struct json *event)
+{
+    struct str type = json_text(event, "type");
+    if (running->cli->json) {
+        cli_out(event->raw);
+        cli_out(STR("\n"));
+        if (str_is(type, "RUN_STATUS"))
+            on_status(running, event, json_get(event, "data"));
+        return;
+    }
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        if (str_is(type, shown[i].type))
+            shown[i].show(running, event, json_get(event, "data"));
+}
+
+static bool on_event(void *arg, struct str id, struct str type, struct str data)
+{
+    ARENA_SCOPE(arena);
+    struct running *running = arg;
+    const struct json *json;
+    uint64_t seq;
+    if (rc_bad(json_parse(&arena, data, &json, NULL)))
+        return true;
+    if (str_is(type, "live") && !running->cli->json)
+        on_live(running, json);
+    if (str_is(type, "live") || !str_to_u64(id, &seq) || seq <= running->after)
+        return true;
+    show_event(running, json);
+    running->after = seq;
+    return !running->over;
+}
+
+/* ---- following, through restarts of the server ---- */
+
+static struct rc follow_run(struct running *running, struct err *err)
+{
+    struct http_client *client;
+    TRY(remote_client(running->cli, &client, err));
+    while (!running->over) {
+        ARENA_SCOPE(arena);
+        struct str target = arena_printf(&arena, "/api/events?after=%llu&session=%s&live=1",
+                                         (unsigned long long)running->after, remote_escape(&arena, running->session).p);
+        struct rc rc = http_client_stream(client, target, on_event, running, err);
+        if (running->over || (rc_bad(rc) && !remote_passing(rc))) {
+            http_client_free(client);
+            return running->over ? RC_OK : rc;
+        }
+        buf_clear(&running->said);
+        (void)usleep(AWAY_US);
+    }
+    http_client_free(client);
+    return RC_OK;
+}
+
+/* ---- Ctrl-C ---- */
+
+struct canceller {
+    struct http_client *client;
+    struct str target;
+};
+
+/* The first ends the run, the second only this command. */
+static void *on_interrupt(void *arg)
+{
+    ARENA_SCOPE(arena);
+    struct canceller *canceller = arg;
+    struct http_response response;
+    sigset_t set;
+    int number;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    while (sigwait(&set, &number) != 0)
+        ;
+    (void)http_client_call(canceller->client, &arena, "POST", canceller->target, STR("{}"), 5000, &response, NULL).code;
+    while (sigwait(&set, &number) != 0)
+        ;
+    _exit(130);
+}
+
+static struct rc catch_interrupt(struct running *running, struct err *err)
+{
+    static struct canceller canceller; /* lives as long as the thread: for ever */
+    struct arena *arena = &running->cli->arena;
+    sigset_t set;
+    pthread_t thread;
+    TRY(remote_client(running->cli, &canceller.client, err));
+    canceller.target = arena_printf(arena, "/api/agent-requests/%s/cancel", remote_escape(arena, running->id).p);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGINT);
+    CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);
+    CHECK(pthread_create(&thread, NULL, on_interrupt, &canceller) == 0);
+    CHECK(pthread_detach(thread) == 0);
+    return RC_OK;
+}
+
+/* ---- beginning ---- */
+
+static struct str prompt_of(struct cli *cli)
+{
+    struct str prompt = STR("");
+    for (int i = 0; i < cli->argc; i++)
+        prompt = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(prompt), i ? " " : "", cli->argv[i]);
+    return prompt;
+}
+
+static struct rc begin(struct running *running, struct err *err)
+{
+    struct cli *cli = running->cli;
+    struct reply reply;
+    const char *folder;
+    uint64_t iterations = ITERATIONS;
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    TRY(option_number(cli, "max-iterations", 1000, &iterations, err));
+    TRY(local_folder(cli, option_text(cli, "cwd") ? option_text(cli, "cwd") : ".", &folder, err));
+    json_open(&out, '{');
+    json_member(&out, "prompt", prompt_of(cli));
+    json_member(&out, "model", str_of(option_text(cli, "model")));
+    json_member(&out, "permissionMode", str_of(option_text(cli, "mode")));
+    json_member(&out, "sessionId", str_of(option_text(cli, "session")));
+    if (!option_text(cli, "session"))
+        json_member(&out, "cwd", str_of(folder));
+    json_member_u64(&out, "maxIterations", iterations);
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/agent-requests"), buf_str(&body), &reply, err));
+    running->id = json_text(reply.json, "id");
+    running->session = json_text(reply.json, "sessionId");
+    running->thread = json_text(reply.json, "threadId");
+    return RC_OK;
+}
+
+static struct rc resume(struct running *running, const char *id, struct err *err)
+{
+    struct cli *cli = running->cli;
+    struct reply reply;
+    struct str target = arena_printf(&cli->arena, "/api/agent-requests/%s", remote_escape(&cli->arena, str_of(id)).p);
+    TRY(remote_get(cli, target, &reply, err));
+    running->id = json_text(reply.json, "id");
+    running->session = json_text(reply.json, "sessionId");
+    running->thread = json_text(reply.json, "threadId");
+    return RC_OK;
+}
+
+/* What is answered already is history; what waits is asked. */
+static struct rc ask_waiting(struct running *running, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct reply pending;
+    TRY(view_pending(running->cli, &arena, arena_c(&arena, running->session), &pending, err));
+    const struct json *calls = json_get(pending.json, "pendingApprovals");
+    for (const struct json *one = calls ? calls->first : NULL; one; one = one->next)
+        TRY(run_ask(running, &arena, json_text(one, "toolCallId"), err));
+    return RC_OK;
+}
+
+static struct rc last_event(struct running *running, struct err *err)
+{
+    for (;;) {
+        ARENA_SCOPE(arena);
+        struct query query = {.method = "GET"};
+        struct reply reply;
+        int64_t next;
+        query.target = arena_printf(&arena, "/api/events?after=%llu&session=%s&limit=1000",
+                                    (unsigned long long)running->after, remote_escape(&arena, running->session).p);
+        TRY(remote_ask(running->cli, &arena, &query, &reply, err));
+        if (!json_i64(json_get(reply.json, "next"), &next) || (uint64_t)next <= running->after)
+            return RC_OK;
+        running->after = (uint64_t)next;
+    }
+}
+
+struct rc run_command(struct cli *cli, struct err *err)
+{
+    static struct running the_run; /* the thread may look at it until the process ends */
+    struct running *running = &the_run;
+    const char *old = option_text(cli, "resume");
+    struct reply reply;
+    *running = (struct running){.cli = cli, .said = buf_init(TEXT_BYTES_MAX), .fresh = true};
+    running->asks = isatty(STDIN_FILENO) && !cli->json;
+    if ((old != NULL) == (cli->argc > 0))
+        return err_set(err, ERR_INVALID, "say what is to be done, or --resume ID");
+    TRY(old ? resume(running, old, err) : begin(running, err));
+    if (old || option_text(cli, "session"))
+        TRY(last_event(running, err));
+    struct str target = arena_printf(&cli->arena, "/api/agent-requests/%s/execute",
+                                     remote_escape(&cli->arena, running->id).p);
+    TRY(remote_post(cli, target, STR("{}"), &reply, err));
+    if (option_flag(cli, "detach")) {
+        cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(running->id)));
+        return RC_OK;
+    }
+    TRY(catch_interrupt(running, err));
+    if (old && !cli->json)
+        TRY(ask_waiting(running, err));
+    struct str status = json_text(reply.json, "status");
+    if (old && !str_is(status, "running") && !str_is(status, "awaiting_approval")) {
+        cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(status)));
+        return RC_OK;
+    }
+    struct rc rc = follow_run(running, err);
+    buf_done(&running->said);
+    return rc;
+}

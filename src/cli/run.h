@@ -1,0 +1,23 @@
+/* What the two files of `nod run` share. */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+
+#include "base/buf.h"
+#include "cli/remote.h"
+
+struct running {
+    struct cli *cli;
+    struct str id, session, thread; /* of the request */
+    bool asks;             /* the person at this terminal is asked */
+    struct buf said;       /* text that was shown as it came, of the answer that is on its way */
+    bool fresh;            /* the cursor stands at the beginning of a line */
+    uint64_t after;
+    bool over;
+};
+
+/* Shows what a waiting call would do and asks; the answer is sent, unless somebody else was quicker. */
+struct rc run_ask(struct running *running, struct arena *arena, struct str call, struct err *err);
+/* A diff or a command, with colours when there are any. */
+void run_show_preview(struct buf *buf, const struct cli *cli, struct arena *arena, const struct json *preview);
+
+#endif

@@ -1,0 +1,33 @@
+"""Very many runs that wait: they hold no thread and no connection, and little memory."""
+import concurrent.futures
+import os
+
+from stage import use
+from world import eventually, must
+
+COUNT = int(os.environ.get("NOD_RUNS", "1000"))
+
+
+def threads_of(server):
+    return len(os.listdir(f"/proc/{server.process.pid}/task"))
+
+
+def test_a_thousand_runs_wait(stage):
+    model = stage.model([{"text": "I need this.", "tools": [use(1, "Bash", command="true")]}, {"text": "Done."}])
+    server = stage.serve(model)
+    admin = server.admin()
+    stage.begin(admin).pending()  # everything that is loaded once is loaded
+    before_kb = server.memory_kb()
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        runs = list(pool.map(lambda n: stage.begin(admin, f"run {n}"), range(COUNT)))
+        eventually(lambda: model.requests and all(
+            s == "awaiting_approval" for s in pool.map(lambda r: r.state()["status"], runs)), "all wait", 120)
+        eventually(lambda: threads_of(server) < 12, lambda: f"{threads_of(server)} threads", 30)
+        each = (server.memory_kb() - before_kb) / COUNT
+        files = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+        print(f"        {COUNT} runs wait: {each:.1f} KB each, {threads_of(server)} threads, {files} descriptors", flush=True)
+        must(files < 60, f"{files} descriptors")
+        sanitized = "san" in os.path.realpath(server.process.args[0]) or os.environ.get("ASAN_OPTIONS")
+        must(sanitized or each < 4 or before_kb > 100000, f"{each:.1f} KB each")
+        list(pool.map(lambda r: admin.decided(r.session, "toolu_1", "allow_once"), runs))
+        eventually(lambda: all(s == "completed" for s in pool.map(lambda r: r.state()["status"], runs)), "all are done", 120)

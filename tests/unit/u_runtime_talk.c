@@ -1,0 +1,136 @@
+/* Conversations as they are read from events. */
+#include "runtime/talk.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+static uint64_t next_seq;
+
+static void tell(struct talk *talk, enum event_kind kind, const char *call, const char *data)
+{
+    struct event event = {
+        .seq = ++next_seq, .kind = kind, .at_ms = 1700000000000, .session = STR("ses_1"), .thread = STR("ses_1.main"),
+        .call = str_of(call), .actor = STR("tester"), .data = str_of(data),
+    };
+    talk_apply(talk, &event);
+}
+
+static void begin(struct talk *talk)
+{
+    next_seq = 0;
+    talk_init(talk);
+    tell(talk, EVENT_USER_MESSAGE, NULL, "{\"runId\":\"ses_1.r\",\"text\":\"do it\"}");
+    tell(talk, EVENT_RUN_STATUS, NULL, "{\"runId\":\"ses_1.r\",\"status\":\"pending\",\"maxIterations\":9}");
+    tell(talk, EVENT_AGENT_MESSAGE, NULL,
+         "{\"runId\":\"ses_1.r\",\"content\":[{\"type\":\"text\",\"text\":\"well\"},{\"type\":\"tool_use\",\"id\":\"c1\","
+         "\"name\":\"Bash\",\"input\":{\"command\":\"x\"}}],\"usage\":{\"input\":5,\"output\":2,\"cacheRead\":3}}");
+}
+
+static void ask(struct talk *talk, const char *id)
+{
+    char call[200];
+    (void)snprintf(call, sizeof call, "{\"id\":\"%s\",\"name\":\"Bash\",\"input\":{},\"verdict\":{\"effect\":\"ask\"}}", id);
+    tell(talk, EVENT_TOOL_CALL, id, call);
+    tell(talk, EVENT_TOOL_APPROVAL_REQUEST, id, "{\"files\":\"abc\"}");
+}
+
+static void expect_outcome(const struct talk *talk, const char *id, bool is_error, const char *want)
+{
+    ARENA_SCOPE(arena);
+    bool bad;
+    struct str text = talk_outcome(&arena, talk_call(talk, str_of(id)), &bad);
+    assert_int_equal(bad, is_error);
+    assert_string_equal(arena_c(&arena, text), want);
+}
+
+static void test_state(void **state)
+{
+    struct talk talk;
+    (void)state;
+    begin(&talk);
+    assert_true(str_is(talk.run.status, "pending") && str_is(talk.run.prompt, "do it") && str_is(talk.run.text, "well"));
+    assert_int_equal(talk.run.iterations, 1);
+    assert_int_equal(talk.run.iterations_max, 9);
+    assert_int_equal(talk.run.usage.cache_read, 3);
+    assert_int_equal(talk.context_tokens, 10);
+    assert_int_equal(talk.run.status_seq, 2);
+    assert_true(str_is(talk.last->uses->id, "c1"));
+    assert_null(talk_call(&talk, STR("c1")));
+    talk_done(&talk);
+}
+
+static void test_outcomes(void **state)
+{
+    struct talk talk;
+    (void)state;
+    begin(&talk);
+    ask(&talk, "c1");
+    assert_false(talk_settled(talk_call(&talk, STR("c1"))));
+    tell(&talk, EVENT_TOOL_APPROVAL_RESPONSE, "c1", "{\"decision\":\"deny\",\"feedback\":\"Use X\"}");
+    assert_true(talk_settled(talk_call(&talk, STR("c1"))));
+    expect_outcome(&talk, "c1", true, "User rejected: Use X");
+    ask(&talk, "c2");
+    tell(&talk, EVENT_TOOL_APPROVAL_RESPONSE, "c2", "{\"decision\":\"allow_once\"}");
+    assert_false(talk_settled(talk_call(&talk, STR("c2"))));
+    tell(&talk, EVENT_TOOL_STARTED, "c2", "{}");
+    tell(&talk, EVENT_TOOL_RESULT, "c2", "{\"content\":\"out\",\"isError\":false}");
+    expect_outcome(&talk, "c2", false, "out");
+    ask(&talk, "c3");
+    tell(&talk, EVENT_TOOL_APPROVAL_RESPONSE, "c3", "{\"decision\":\"timeout\"}");
+    expect_outcome(&talk, "c3", true, "Nobody answered in time; it was not run");
+    expect_outcome(&talk, "none", true, "Cancelled before anyone answered; it was not run");
+    talk_done(&talk);
+}
+
+static void test_a_call_that_took_another_s_place(void **state)
+{
+    struct talk talk;
+    (void)state;
+    begin(&talk);
+    ask(&talk, "c1");
+    tell(&talk, EVENT_TOOL_APPROVAL_RESPONSE, "c1", "{\"decision\":\"allow_once\"}");
+    tell(&talk, EVENT_TOOL_RESULT, "c1", "{\"content\":\"x\",\"isError\":true,\"supersededBy\":\"c1.again\"}");
+    assert_null(talk_call(&talk, STR("c1")));
+    assert_true(str_is(talk_call_id(&talk, STR("c1")), "c1.again"));
+    ask(&talk, "c1.again");
+    assert_true(str_is(talk_call(&talk, STR("c1"))->id, "c1.again"));
+    talk_done(&talk);
+}
+
+static void test_events_twice_and_broken(void **state)
+{
+    struct talk talk;
+    struct event old = {.seq = 1, .kind = EVENT_USER_MESSAGE, .data = STR("{\"text\":\"again\"}")};
+    (void)state;
+    begin(&talk);
+    talk_apply(&talk, &old);
+    assert_true(str_is(talk.first->text, "do it"));
+    tell(&talk, EVENT_AGENT_MESSAGE, NULL, "{\"content\":");
+    tell(&talk, EVENT_AGENT_MESSAGE, NULL, "{}");
+    assert_null(talk.last->uses);
+    tell(&talk, EVENT_COMPACTION, NULL, "{\"summary\":\"short\"}");
+    assert_true(talk.first == talk.last && str_has(talk.first->text, STR("short")));
+    assert_true(str_has(talk.first->text, STR("do it")));
+    talk_done(&talk);
+}
+
+static void test_statuses(void **state)
+{
+    (void)state;
+    assert_true(run_status_over(STR("completed")) && run_status_over(STR("failed")));
+    assert_false(run_status_over(STR("awaiting_approval")) || run_status_over(STR("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_outcomes),
+        cmocka_unit_test(test_a_call_that_took_another_s_place),
+        cmocka_unit_test(test_events_twice_and_broken),
+        cmocka_unit_test(test_statuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
