@@ -26,10 +26,12 @@ export class Server {
     this.port = Number(this.url.split(":").pop());
     this.link = /http\S+#login=\S+/.exec(said)[0];
     this.token = readFileSync(join(this.data, "admin.token"), "utf8").trim();
+    this.agent ??= (await this.api("POST", "/api/tokens", { name: "claude-code", role: "agent" })).token;
     return this;
   }
 
   async kill() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     const gone = new Promise((done) => this.child.once("exit", done));
     this.child.kill("SIGKILL");
     await gone;
@@ -40,18 +42,18 @@ export class Server {
     rmSync(this.data, { recursive: true, force: true });
   }
 
-  async api(method, path, body) {
+  async api(method, path, body, token = this.token) {
     const answer = await fetch(this.url + path, { method, body: body === undefined ? undefined : typeof body === "string" ? body : JSON.stringify(body),
-      headers: { Authorization: `Bearer ${this.token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) } });
+      headers: { Authorization: `Bearer ${token}`, ...(body === undefined ? {} : { "Content-Type": "application/json" }) } });
     const text = await answer.text();
     const json = text ? JSON.parse(text) : null;
     if (!answer.ok) throw Object.assign(new Error(`${method} ${path}: ${answer.status} ${text}`), { status: answer.status, json });
     return json;
   }
 
-  session(fields = {}) { return this.api("POST", "/api/sessions", { title: "greeter", cwd: "/home/alice/greeter", ...fields }); }
+  session(fields = {}) { return this.api("POST", "/api/sessions", { title: "greeter", cwd: "/home/alice/greeter", ...fields }, this.agent); }
   call(session, name, input, id, extra = {}) {
-    return this.api("POST", `/api/threads/${extra.thread ?? session.threadId}/tool-calls`, { id: id ?? `call-${++this.made}`, name, input, cwd: session.cwd, ...extra.fields });
+    return this.api("POST", `/api/threads/${extra.thread ?? session.threadId}/tool-calls`, { id: id ?? `call-${++this.made}`, name, input, cwd: session.cwd, ...extra.fields }, this.agent);
   }
   bash(session, command, id) { return this.call(session, "Bash", { command }, id); }
   status(id, session) { return this.api("GET", `/api/tool-calls/${encodeURIComponent(id)}${session ? `?session=${session.id}` : ""}`); }
@@ -73,13 +75,14 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 export async function person(server, name = "alice", options = DESKTOP, role = "admin") {
   const context = await (await openBrowser()).newContext(options);
   const page = await context.newPage();
+  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 8000));
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => { if (/Content.Security.Policy|Trusted/i.test(message.text())) page.faults.push(message.text()); });
   const { path } = await server.login(name, role);
   await page.goto(server.url + path);
   await page.locator("nav").waitFor();
-  await page.waitForFunction(() => document.querySelector(".connected.live"));
+  await page.locator(".connected.live").waitFor({ state: "attached" });
   return page;
 }
 export const armed = (page) => page.locator(".answers.armed").waitFor();

@@ -10,6 +10,8 @@ const OLD = `#include "greet.h"\n\n#include <stdio.h>\n\n/* Says hello. */\nint 
 const NEW = `#include "greet.h"\n\n#include <stdio.h>\n#include <string.h>\n\n/* Says hello in the language asked for. */\nint greet(const char *name, const char *language)\n{\n    if (strcmp(language, "de") == 0)\n        printf("hallo, %s\\n", name);\n    else\n        printf("hello, %s\\n", name);\n    return 0;\n}\n`;
 
 async function stage(server) {
+  await server.api("POST", "/api/policy/rules", { effect: "allow", rule: "Bash(tail:*)", reason: "only reads" });
+  await server.api("POST", "/api/policy/rules", { effect: "deny", rule: "Bash(git push:*)", reason: "people push" });
   const work = await server.session();
   const site = await server.session({ title: "website relaunch", cwd: "/home/alice/site" });
   const sub = await server.api("POST", `/api/sessions/${work.id}/threads`, { title: "reviewer", parentId: work.threadId });

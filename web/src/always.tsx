@@ -4,48 +4,51 @@ import { call } from "./api";
 import { answer } from "./answers";
 import { offers, type Item } from "./store";
 import { Shown } from "./text";
-import type { Suggestion } from "./types";
 
-const ruleOf = (s: Suggestion): string => typeof s === "string" ? s : s.rule ?? s.text ?? "";
-const wordsOf = (s: Suggestion): string => typeof s === "string" ? "" : s.words ?? s.note ?? s.breadth ?? "";
-
-interface Tried { matched: number; of: number }
+interface Tried { covered: number; calls: number }
+const rulesIn = (text: string): string[] => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
 export function Always({ item, close, armed, seenAll }: { item: Item; close: () => void; armed: boolean; seenAll: boolean }) {
-  const suggestions = item.p.suggestions.filter((s) => ruleOf(s));
-  const [rule, setRule] = useState(suggestions.length ? ruleOf(suggestions[0]) : item.p.toolCall.name);
+  const suggestions = item.p.suggestions.filter((one) => one.rules?.length);
+  const [text, setText] = useState(suggestions.length ? suggestions[0].rules.join("\n") : "");
   const [tried, setTried] = useState<Tried | null>(null);
   const [wrong, setWrong] = useState("");
   useEffect(() => {
-    if (!offers("/api/policy/try") || !rule) return;
+    setTried(null);
+    const rules = rulesIn(text);
+    if (!offers("/api/policy/try") || !rules.length) return;
+    let stale = false;
     const timer = setTimeout(() => {
-      call("POST", "/api/policy/try", { rule, effect: "allow" }).then((said) => {
-        setTried({ matched: Number(said.matched ?? said.would ?? said.count ?? 0), of: Number(said.of ?? said.calls ?? said.total ?? 0) });
+      Promise.all(rules.map((rule) => call("POST", "/api/policy/try", { rule, effect: "allow" }))).then((said) => {
+        if (stale) return;
+        setTried({ covered: said.reduce((sum, one) => sum + Number(one.covered ?? 0), 0), calls: Number(said[0].calls ?? 0) });
         setWrong("");
-      }, (error: Error) => { setTried(null); setWrong(error.message); });
-    }, 200);
-    return () => clearTimeout(timer);
-  }, [rule]);
+      }, (error: Error) => { if (!stale) setWrong(error.message); });
+    }, 150);
+    return () => { stale = true; clearTimeout(timer); };
+  }, [text]);
+  const ready = armed && seenAll && rulesIn(text).length > 0 && !wrong;
   return (
     <form class="panel" onSubmit={(event) => {
       event.preventDefault();
-      if (armed && seenAll && rule && !wrong) void answer(item, "allow_always", { rules: [rule] }).then(close);
+      if (ready) void answer(item, "allow_always", { rules: rulesIn(text) }).then(close);
     }}>
       <fieldset>
-        <legend>Allow from now on</legend>
+        <legend>Allow from now on{suggestions.length > 1 && <span class="dim"> (narrow to broad)</span>}</legend>
         {suggestions.map((suggestion) => {
-          const text = ruleOf(suggestion);
-          return <label class="choice"><input type="radio" name="rule" checked={rule === text} onChange={() => setRule(text)} />
-            <code><Shown text={text} line /></code> <span class="dim"><Shown text={wordsOf(suggestion)} line /></span></label>;
+          const own = suggestion.rules.join("\n");
+          return <label class="choice"><input type="radio" name="rule" checked={text === own} onChange={() => setText(own)} />
+            <span>{suggestion.label && <><Shown text={suggestion.label} line />: </>}{suggestion.rules.map((rule) => <><code><Shown text={rule} line /></code> </>)}{suggestion.warning && <span class="warn"><Shown text={suggestion.warning} line /></span>}</span></label>;
         })}
       </fieldset>
-      <label for="rule-text" class="small dim">The rule, as it will be kept</label>
-      <input id="rule-text" class="mono" value={rule} onInput={(event) => setRule(event.currentTarget.value)} spellcheck={false} autocomplete="off" />
+      {!suggestions.length && <p class="dim">No rule is suggested for this call; write one.</p>}
+      <label for="rule-text" class="small dim">{rulesIn(text).length > 1 ? "The rules, one on each line" : "The rule, as it will be kept"}</label>
+      <textarea id="rule-text" class="mono" rows={Math.max(1, text.split("\n").length)} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
       <p class="small" role="status">{wrong ? <span class="bad">{wrong}</span>
         : !seenAll ? "Scroll to the end first: what was not shown cannot be allowed for always."
-        : tried ? `Would have let pass ${tried.matched} of your last ${tried.of} calls.` : ""}</p>
+        : tried ? `Would have covered ${tried.covered} of your last ${tried.calls} calls.` : ""}</p>
       <div class="line end"><button type="button" class="quiet" onClick={close}>Cancel</button>
-        <button type="submit" class="primary" disabled={!armed || !seenAll || !rule || wrong !== ""}>Allow always</button></div>
+        <button type="submit" class="primary" disabled={!ready}>Allow always</button></div>
     </form>
   );
 }

@@ -2,7 +2,7 @@
  * always live. The digest of what was shown goes with the answer, so another content is refused. */
 import { useEffect, useState } from "preact/hooks";
 import { call, Refused } from "./api";
-import { answered, reconnect } from "./live";
+import { answered, readMore, reconnect } from "./live";
 import { changed, state, toast, waiting, type Item } from "./store";
 import { DECISIONS } from "./words";
 import { print } from "./api";
@@ -95,6 +95,7 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
   const open = state.open === item.key;
   state.items.delete(item.key);
   state.picked.delete(item.key);
+  readMore();
   if (open) show(next);
   toast(`${item.p.toolCall.name} ${DECISIONS[closed.decision] ?? closed.decision}`, isAllow(closed.decision) ? "good" : "bad");
 }

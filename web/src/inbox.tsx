@@ -165,7 +165,7 @@ export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Pan
             onInput={(event) => { state.search = event.currentTarget.value; changed(); }} />
           <p class="small dim" role="status">{shown.length} waiting{search && ` of ${waiting().length}`}{fresh > 0 && <b class="fresh"> · {fresh} new</b>}</p>
         </div>
-        {shown.length ? <List items={shown} /> : <p class="dim none">{search ? "Nothing that waits fits." : "Empty."}</p>}
+        {shown.length ? <List items={shown} /> : <p class="dim none">{search ? "Nothing that waits fits." : ""}</p>}
       </div>
       <div class="detail">
         {chosen.length > 1 ? <Bulk items={chosen} /> : item ? <Request key={item.key} item={item} panel={panel} setPanel={setPanel} />

@@ -7,6 +7,7 @@ import type { Closed, NodEvent, Pending } from "./types";
 
 const SILENCE_MS = 40000;   // the server's heartbeat is 15 s
 const RETRY_MS = [250, 250, 500, 1000, 1000, 2000];
+const LIST_MAX = 1000;      // the server lists at most so many at once
 const BURST = 12;           // more new requests at once are read as one list
 
 export const keyOf = (session: string, callId: string): string => `${session}\n${callId}`;
@@ -51,7 +52,7 @@ export async function live(): Promise<void> {
       if (stopped) return;
       if (error instanceof Refused && error.status === 401) {
         state.connection = "login";
-        state.why = hasKey() ? error.message : "";
+        if (hasKey()) state.why = error.message;
         changed();
         return;
       }
@@ -105,7 +106,10 @@ async function learnApi(): Promise<void> {
 
 /* ---- the list ---- */
 
+let more = false; // the list was full: there may be others behind it
+
 function replace(list: Pending[]): void {
+  more = list.length >= LIST_MAX;
   const before = state.items;
   const next = new Map<string, Item>();
   const came: Item[] = [];
@@ -191,9 +195,17 @@ export function answered(key: string, closed: Closed): void {
   const item = state.items.get(key);
   if (!item || item.closed || (item.busy && !closed.mine)) return;
   state.picked.delete(key);
+  readMore();
   if (state.open === key) state.items.set(key, { ...item, closed, busy: false });
   else state.items.delete(key);
   changed();
+}
+
+/* As the list gets short, what stood behind its end is read. */
+export function readMore(): void {
+  if (!more || state.items.size > LIST_MAX / 2) return;
+  more = false;
+  void get("/api/approvals/pending").then((list) => { replace(list.pendingApprovals); changed(); }, reconnect);
 }
 
 async function learnEnd(item: Item): Promise<void> {

@@ -78,7 +78,7 @@ export function Log() {
       </div>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {records && !records.length && <p class="dim none">Nothing fits.</p>}
-      {records && records.length > 0 && <div class="table-box" tabIndex={0} role="region" aria-label="Decisions"><table>
+      {records && records.length > 0 && <div class="table-box" tabIndex={0} role="region" aria-label="Decisions"><table class="log">
         <thead><tr><th>When</th><th>Tool</th><th>What</th><th>Outcome</th><th>How</th><th class="right">Took</th></tr></thead>
         <tbody>{records.map((record) => {
           const tone = outcomeTone(record.outcome);

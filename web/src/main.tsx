@@ -113,7 +113,7 @@ function App() {
       if (first && !dismissed) show(first.key);
     }
     if (count === 0) dismissed = false;
-  }, [store.loaded, store.open, count, store.route]);
+  }, [store.loaded, store.open, count, store.route, store.search]);
   if (store.connection === "login") return <LoginNeeded />;
   return (
     <div class={`frame ${isInbox() && store.open !== null ? "in-request" : ""}`}>

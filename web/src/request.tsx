@@ -46,9 +46,16 @@ export function Chips({ item }: { item: Item }) {
   );
 }
 
+/* Words with pieces of code in backticks. */
+export function Ticked({ text }: { text: string }) {
+  const pieces = text.split("`");
+  if (pieces.length % 2 === 0) return <Shown text={text} line />;
+  return <>{pieces.map((piece, i) => i % 2 ? <code><Shown text={piece} line /></code> : <Shown text={piece} line />)}</>;
+}
+
 export function Why({ p }: { p: Pending }) {
   const { why, rule, source } = p.reason;
-  return <p class="why"><b>Asked because</b> <Shown text={why ?? "no rule answers it"} line />
+  return <p class="why"><b>Asked because</b> <Ticked text={why ?? "no rule answers it"} />
     {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>;
 }
 
@@ -69,7 +76,7 @@ export function Warnings({ p }: { p: Pending }) {
 function AgentWords({ p }: { p: Pending }) {
   const said = agentWords(p);
   if (!said) return null;
-  return <aside class="agent-words" aria-label="The agent's own words"><b>The agent says</b> <Shown text={said} /></aside>;
+  return <aside class="agent-words" aria-label="The agent's own words"><b>The agent says</b><Shown text={said} /></aside>;
 }
 
 /* ---- states ---- */

@@ -10,7 +10,7 @@ export class RawNumber {
 export interface Reason { source?: string; why?: string; rule?: string; layer?: string }
 export interface Part {
   text?: string; command?: string; operator?: string; effect?: string; verdict?: string; rule?: string; why?: string;
-  redirections?: (string | { text?: string; effect?: string; path?: string })[];
+  depth?: number; redirections?: (string | { text?: string; effect?: string; path?: string })[];
 }
 export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
@@ -20,11 +20,11 @@ export interface Preview {
   file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; binary?: boolean;
   note?: string; error?: string; original_content?: string; new_content?: string; before?: string; after?: string;
 }
-export type Suggestion = string | { rule?: string; text?: string; words?: string; note?: string; breadth?: string };
+export interface Suggestion { label?: string; rules: string[]; warning?: string }
 export interface Pending {
   toolCallId: string; sessionId: string; threadId: string; toolCall: { id: string; name: string; input: { [key: string]: Json } };
   agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
-  suggestions: Suggestion[]; digest: string;
+  suggestions: Suggestion[]; parts?: Part[]; digest: string;
 }
 export interface Thread { id: string; parentId: string | null; title?: string; createdAt: string }
 export interface Session {

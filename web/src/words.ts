@@ -1,4 +1,5 @@
 /* A request in plain words, made from the real call and never from what the agent says about it. */
+import { compare } from "./preview/difference";
 import { byteLength, bytes, hasHidden, relative, shortPath } from "./text";
 import type { Json, Pending, Preview } from "./types";
 
@@ -35,6 +36,11 @@ export function splitCommand(command: string): { text: string; operator: string 
   return parts.filter((part) => part.text !== "" || part.operator !== "");
 }
 
+function changedLines(before: string, after: string): number {
+  const lines = compare(before, after);
+  return Math.max(lines.filter((line) => line.kind === "+").length, lines.filter((line) => line.kind === "-").length);
+}
+
 export interface Sentence { kind: string; verb: string; object: string; tail: string }
 
 export function sentence(p: Pending): Sentence {
@@ -45,7 +51,7 @@ export function sentence(p: Pending): Sentence {
   const say = (kind: string, verb: string, object = "", tail = ""): Sentence => ({ kind, verb, object, tail });
   const file = path ? relative(path, cwd) : "";
   if (command) {
-    const parts = preview.parts?.length ?? splitCommand(command)?.length ?? 1;
+    const parts = p.parts?.length || preview.parts?.length || splitCommand(command)?.length || 1;
     return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}`, "", cwd ? `in ${shortPath(cwd)}` : "");
   }
   if (name === "Write" && path) {
@@ -56,7 +62,7 @@ export function sentence(p: Pending): Sentence {
   if (/^(Edit|MultiEdit|NotebookEdit|StrReplace.*|apply_patch)$/i.test(name)) {
     const { added, removed } = preview;
     const lines = added !== undefined || removed !== undefined ? Math.max(Number(added ?? 0), Number(removed ?? 0))
-      : Math.max(text(input.old_string).split("\n").length, text(input.new_string).split("\n").length);
+      : changedLines(text(input.old_string), text(input.new_string));
     const edits = Array.isArray(input.edits) ? input.edits.length : 0;
     return say("Change a file", edits > 1 ? `Make ${count(edits, "change")} in` : `Change ${count(lines, "line")} in`, file || "a file");
   }

@@ -3,7 +3,7 @@ export type Token = [text: string, kind: "" | "c" | "s" | "n" | "k"];
 
 const C_LIKE = "abstract any as async await auto bool boolean break case catch char class const continue default defer delete do double else enum export extends extern false finally float fn for from func function go goto if impl implements import in inline int interface let long match mod mut namespace new nil null nullptr number package private protected pub public return self short signed sizeof static string struct super switch template this throw true try type typedef typeof undefined union unsigned use using var void volatile where while yield";
 const PYTHON = "and as assert async await break class continue def del elif else except False finally for from global if import in is lambda None nonlocal not or pass raise return True try while with yield self begin end then unless module require";
-const SHELL = "if then else elif fi for in do done while until case esac function return export local set unset exit source echo cd test";
+const SHELL = "if then else elif fi for do done while until case esac function";
 const KEYWORDS: Record<string, Set<string>> = {
   c: new Set(C_LIKE.split(" ")), py: new Set(PYTHON.split(" ")), sh: new Set(SHELL.split(" ")), "": new Set(),
 };
@@ -21,7 +21,7 @@ const STRING = String.raw`"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|` + "`(?:[^`\\\\
 const SCANNERS: Record<string, RegExp> = {
   c: new RegExp(String.raw`(\/\/.*|\/\*.*?(?:\*\/|$)|^\s*\*\s.*)|(${STRING})|\b(\d[\w.]*)|([A-Za-z_$][\w$]*)`, "g"),
   py: new RegExp(String.raw`(#.*)|(${STRING})|\b(\d[\w.]*)|([A-Za-z_][\w]*)`, "g"),
-  sh: new RegExp(String.raw`((?:^|(?<=\s))#.*)|(${STRING})|(\$\{?\w+\}?)|([A-Za-z_][\w-]*)`, "g"),
+  sh: new RegExp(String.raw`((?:^|(?<=\s))#.*)|(${STRING})|(\$\{?\w+\}?)|(?<![\w./-])([a-z]+)(?![\w./-])`, "g"),
 };
 const LONG = 2000; // a line longer than this stays plain
 

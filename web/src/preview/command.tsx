@@ -21,18 +21,28 @@ function Verdict({ part }: { part: Part }) {
     {!part.rule && part.why && <>: <Shown text={part.why} line /></>}</span>;
 }
 
-export function Command({ preview, command }: { preview: Preview; command: string }) {
-  const parts: Part[] | null = preview.parts?.length ? preview.parts
-    : splitCommand(command)?.map((part) => ({ text: part.text, operator: part.operator })) ?? null;
-  const judged = parts?.some((part) => part.effect || part.verdict);
-  const several = parts !== null && (parts.length > 1 || judged);
+/* The judge's parts have no operators; where ours are the same parts, they get them. */
+function join(judged: Part[] | undefined, command: string): { parts: Part[] | null; whole: boolean } {
+  const own = splitCommand(command);
+  if (!judged?.length) return { parts: own, whole: own !== null };
+  const same = own !== null && own.length === judged.length && own.every((part, i) => part.text === judged[i].text);
+  return { parts: same ? judged.map((part, i) => ({ ...part, operator: own[i].operator })) : judged, whole: same };
+}
+
+/* Parts alone when they are the whole line, beside the line itself when they are not. */
+export function Command({ preview, command, judged }: { preview: Preview; command: string; judged?: Part[] }) {
+  const { parts, whole } = join(judged ?? preview.parts, command);
+  const several = parts !== null && (parts.length > 1 || !whole);
+  const single = parts?.length === 1 && whole ? parts[0] : null;
   return (
     <section class="command" aria-label="Command">
       {several ? (
         <>
+          {!whole && <pre class="mono whole"><Code text={command} family="sh" /></pre>}
+          {!whole && <p class="small dim parts-head">Its parts, as the rules see them</p>}
           <ol class="parts">
             {parts!.map((part) => (
-              <li>
+              <li class={part.depth ? "deep" : ""}>
                 <span class="operator mono" aria-label={part.operator ? `then, ${part.operator}` : undefined}>{part.operator ?? ""}</span>
                 <div>
                   <pre class="mono"><Code text={part.text ?? part.command ?? ""} family="sh" /></pre>
@@ -44,12 +54,13 @@ export function Command({ preview, command }: { preview: Preview; command: strin
               </li>
             ))}
           </ol>
-          <details>
+          {whole && <details>
             <summary>As it would run</summary>
             <pre class="mono whole"><Code text={command} family="sh" /></pre>
-          </details>
+          </details>}
         </>
-      ) : <pre class="mono whole"><Code text={command} family="sh" /></pre>}
+      ) : <><pre class="mono whole"><Code text={command} family="sh" /></pre>
+        {single?.effect && <div class="single"><Verdict part={single} /></div>}</>}
     </section>
   );
 }

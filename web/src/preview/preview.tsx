@@ -5,7 +5,7 @@ import { Shown } from "../text";
 import type { Json, Pending, Preview as PreviewOf } from "../types";
 import { Command } from "./command";
 import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
-import { longest, Tree, TREE_FOLDS } from "./tree";
+import { Tree } from "./tree";
 
 function filesOf(p: Pending): FileDiff[] | null {
   const preview = p.preview;
@@ -20,11 +20,9 @@ function filesOf(p: Pending): FileDiff[] | null {
   return preview.type === "generic" ? fileOfInput(p.toolCall.name, p.toolCall.input) : null;
 }
 
-/* Whether everything is on the page without a further click. */
+/* Whether all of it can be shown; what is folded away at first is another matter (see useSeenAll). */
 export function shownWhole(p: Pending): boolean {
-  const files = filesOf(p);
-  if (files) return !files.some((file) => file.cut);
-  return p.preview.type === "command" || longest(p.toolCall.input) <= TREE_FOLDS;
+  return !filesOf(p)?.some((file) => file.cut);
 }
 
 const AGENT_WORDS = ["description", "justification", "explanation", "reason"];
@@ -51,7 +49,7 @@ export function Preview({ p, wide }: { p: Pending; wide: boolean }) {
   if (command) {
     const rest = Object.entries(p.toolCall.input).filter(([key]) => key !== "command" && !AGENT_WORDS.includes(key));
     return <>
-      <Command preview={p.preview} command={command} />
+      <Command preview={p.preview} command={command} judged={p.parts} />
       {rest.length > 0 && <Tree value={Object.fromEntries(rest) as { [key: string]: Json }} label="Further input" />}
     </>;
   }

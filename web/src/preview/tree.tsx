@@ -30,11 +30,3 @@ export function Tree({ value, label }: { value: Json; label?: string }) {
     </dl>
   );
 }
-
-/* Whether a tree holds something that is folded away at first. */
-export function longest(value: Json): number {
-  if (typeof value === "string") return value.length;
-  if (value === null || typeof value !== "object" || value instanceof RawNumber) return 0;
-  return Math.max(0, ...Object.values(value).map((v) => longest(v as Json)));
-}
-export const TREE_FOLDS = LONG;

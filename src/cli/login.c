@@ -1,0 +1,23 @@
+/* nod login: a link for a browser. */
+#include "base/limits.h"
+#include "cli/remote.h"
+#include "cli/text.h"
+
+struct rc login_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    json_open(&out, '{');
+    json_member(&out, "name", str_of(option_text(cli, "name")));
+    json_member(&out, "role", str_of(option_text(cli, "role")));
+    json_close(&out, '}');
+    TRY(remote_post(cli, STR("/api/logins"), buf_str(&body), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    cli_note("good once, for minutes:");
+    cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, json_text(reply.json, "url")))));
+    return RC_OK;
+}

@@ -1,0 +1,141 @@
+/* A waiting call as lines of text, from the call itself. */
+#include "cli/tui/tui.h"
+
+#include "base/stamp.h"
+
+#include <stdio.h>
+
+enum { BODY_BYTES_MAX = 8 << 20 };
+
+/* Safe lines of `text`, each with this mark before it. */
+static void put_lines(struct buf *buf, char mark, const char *lead, struct str text)
+{
+    ARENA_SCOPE(scratch);
+    do {
+        struct str line = str_cut(text, '\n', &text);
+        buf_putc(buf, mark);
+        buf_puts(buf, lead);
+        buf_put(buf, text_line(&scratch, line));
+        buf_putc(buf, '\n');
+    } while (text.n);
+}
+
+static void put_tree(struct buf *buf, const struct json *value)
+{
+    BUF_SCOPE(lines, BODY_BYTES_MAX);
+    text_json(&lines, value, 2);
+    struct str left = buf_str(&lines);
+    while (left.n) {
+        struct str line = str_cut(left, '\n', &left);
+        buf_putc(buf, ' ');
+        buf_put(buf, line);
+        buf_putc(buf, '\n');
+    }
+}
+
+static void put_parts(struct buf *buf, const struct json *parts)
+{
+    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next) {
+        struct str effect = json_text(part, "effect");
+        struct str why = json_text(part, "rule");
+        if (str_empty(why))
+            why = json_text(part, "why");
+        put_lines(buf, '#', "  part: ", json_text(part, "text"));
+        const char *lead = str_is(effect, "allow") ? "    passes: " : str_is(effect, "deny") ? "    denied: "
+                                                                                              : "    asked: ";
+        put_lines(buf, str_is(effect, "allow") ? '=' : '!', lead, why);
+    }
+}
+
+static void put_unified(struct buf *buf, const struct json *preview)
+{
+    const struct json *unified = json_get(preview, "unified");
+    put_lines(buf, '*', "", json_text(preview, "file_path"));
+    for (const struct json *line = unified ? unified->first : NULL; line; line = line->next) {
+        char sign = line->text.n ? line->text.p[0] : ' ';
+        put_lines(buf, sign == '+' || sign == '-' ? sign : sign == '@' ? '#' : ' ', "", line->text);
+    }
+    if (json_bool(preview, "cut", false))
+        put_lines(buf, '!', "", STR("the difference is longer than what is shown"));
+}
+
+static void put_preview(struct buf *buf, const struct json *preview, const struct json *input)
+{
+    const struct json *files = json_get(preview, "files");
+    struct str command = json_text(preview, "command");
+    if (json_get(preview, "unified")) {
+        put_unified(buf, preview);
+    } else if (files && files->type == JSON_ARRAY) {
+        for (const struct json *file = files->first; file; file = file->next)
+            put_unified(buf, file);
+    } else if (!str_empty(command)) {
+        put_lines(buf, '*', "$ ", command);
+    } else if (json_get(input, "new_string") && json_get(input, "old_string")) {
+        put_lines(buf, '*', "", json_text(input, "file_path"));
+        put_lines(buf, '-', "- ", json_text(input, "old_string"));
+        put_lines(buf, '+', "+ ", json_text(input, "new_string"));
+    } else if (input) {
+        put_tree(buf, input);
+    }
+}
+
+static void put_warnings(struct buf *buf, const struct json *preview)
+{
+    const struct json *warnings = json_get(preview, "warnings");
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
+        put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
+}
+
+static struct str body_of(struct arena *arena, const struct json *pending)
+{
+    const struct json *preview = json_get(pending, "preview");
+    const struct json *input = json_get(json_get(pending, "toolCall"), "input");
+    struct str cwd = json_text(preview, "cwd"), said = json_text(input, "description");
+    BUF_SCOPE(buf, BODY_BYTES_MAX);
+    put_warnings(&buf, preview);
+    put_preview(&buf, preview, input);
+    put_parts(&buf, json_get(pending, "parts"));
+    if (!str_empty(cwd))
+        put_lines(&buf, '#', "in ", cwd);
+    if (!str_empty(said))
+        put_lines(&buf, '#', "the agent says: ", said);
+    put_lines(&buf, '#', "asked because ", json_text(json_get(pending, "reason"), "why"));
+    if (buf.over)
+        return STR("!This call is too long for a terminal: look at it on the page.\n");
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void read_suggestions(struct arena *arena, struct tui_call *call, const struct json *suggestions)
+{
+    for (const struct json *s = suggestions ? suggestions->first : NULL; s; s = s->next) {
+        const struct json *rules = json_get(s, "rules");
+        if (call->suggestions == TUI_SUGGESTIONS || !rules || rules->count == 0)
+            continue;
+        size_t at = call->suggestions++;
+        call->rules[at] = rules->raw;
+        call->labels[at] = text_line(arena, arena_printf(arena, "%.*s %.*s %.*s", STR_ARG(json_text(s, "label")),
+                                                         STR_ARG(rules->raw), STR_ARG(json_text(s, "warning"))));
+    }
+}
+
+struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title)
+{
+    const struct json *tool = json_get(pending, "toolCall");
+    struct str command = json_text(json_get(pending, "preview"), "command");
+    struct str headline = str_empty(command) ? json_text(pending, "summary") : command;
+    struct tui_call call = {
+        .session = json_text(pending, "sessionId"),
+        .call = json_text(pending, "toolCallId"),
+        .digest = json_text(pending, "digest"),
+        .tool = text_line(arena, json_text(tool, "name")),
+        .headline = text_line(arena, headline),
+        .body = body_of(arena, pending),
+        .input = json_get(tool, "input"),
+    };
+    call.where = arena_printf(arena, "%.*s, %.*s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
+                              STR_ARG(str_empty(title) ? STR("session") : title));
+    (void)stamp_parse(json_text(pending, "requestedAt"), &call.asked_ms);
+    (void)stamp_parse(json_text(pending, "deadline"), &call.deadline_ms);
+    read_suggestions(arena, &call, json_get(pending, "suggestions"));
+    return call;
+}

@@ -1,0 +1,132 @@
+/* The terminal, by ncurses; nobody else knows it. What is shown is safe text already (tui.h). */
+#include "cli/tui/tui.h"
+
+#include "base/err.h"
+
+#include <locale.h>
+#include <unistd.h>
+#define NCURSES_WIDECHAR 1
+#include <ncurses.h>
+
+static bool colors;
+
+struct rc terminal_open(bool color, struct err *err)
+{
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        return err_set(err, ERR_INVALID, "this needs a terminal; without one use `nod pending --watch`");
+    (void)setlocale(LC_CTYPE, "");
+    SCREEN *made = newterm(NULL, stdout, stdin);
+    if (!made)
+        return err_set(err, ERR_INVALID, "this terminal (TERM) is not known; use `nod pending --watch`");
+    (void)cbreak();
+    (void)noecho();
+    (void)nonl();
+    (void)keypad(stdscr, TRUE);
+    (void)nodelay(stdscr, TRUE);
+    (void)set_escdelay(25);
+    (void)mousemask(BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
+    colors = color && has_colors();
+    if (colors) {
+        (void)start_color();
+        (void)use_default_colors();
+        (void)init_pair(TINT_RED, COLOR_RED, -1);
+        (void)init_pair(TINT_GREEN, COLOR_GREEN, -1);
+        (void)init_pair(TINT_YELLOW, COLOR_YELLOW, -1);
+        (void)init_pair(TINT_CYAN, COLOR_CYAN, -1);
+    }
+    return RC_OK;
+}
+
+void terminal_close(void) { (void)endwin(); }
+
+void terminal_pause(void)
+{
+    (void)def_prog_mode();
+    (void)endwin();
+}
+
+void terminal_resume(void)
+{
+    (void)reset_prog_mode();
+    (void)clearok(stdscr, TRUE);
+    (void)refresh();
+}
+
+void terminal_size(unsigned *ret_width, unsigned *ret_height)
+{
+    int height, width;
+    getmaxyx(stdscr, height, width);
+    *ret_width = (unsigned)width;
+    *ret_height = (unsigned)height;
+}
+
+static uint32_t wheel(void)
+{
+    MEVENT event;
+    if (getmouse(&event) != OK)
+        return TUI_KEY_NONE;
+    return event.bstate & BUTTON4_PRESSED ? TUI_KEY_WHEEL_UP : TUI_KEY_WHEEL_DOWN;
+}
+
+static uint32_t function_key(wint_t key)
+{
+    switch (key) {
+    case KEY_UP: return TUI_KEY_UP;
+    case KEY_DOWN: return TUI_KEY_DOWN;
+    case KEY_PPAGE: return TUI_KEY_PAGE_UP;
+    case KEY_NPAGE: return TUI_KEY_PAGE_DOWN;
+    case KEY_HOME: return TUI_KEY_HOME;
+    case KEY_END: return TUI_KEY_END;
+    case KEY_ENTER: return TUI_KEY_ENTER;
+    case KEY_BACKSPACE: return TUI_KEY_BACKSPACE;
+    case KEY_MOUSE: return wheel();
+    }
+    return TUI_KEY_NONE;
+}
+
+uint32_t terminal_key(void)
+{
+    for (;;) {
+        wint_t key;
+        int kind = get_wch(&key);
+        if (kind == ERR)
+            return TUI_KEY_NONE;
+        uint32_t found = kind == KEY_CODE_YES ? function_key(key)
+                         : key == '\r' || key == '\n' ? TUI_KEY_ENTER
+                         : key == 27 ? TUI_KEY_ESCAPE
+                         : key == 127 || key == 8 ? TUI_KEY_BACKSPACE
+                         : key == 12 ? TUI_KEY_NONE : (uint32_t)key;
+        if (found != TUI_KEY_NONE)
+            return found;
+    }
+}
+
+static attr_t attributes(const struct tui_line *line)
+{
+    attr_t attr = line->reverse ? A_REVERSE : A_NORMAL;
+    if (line->tint == TINT_BOLD)
+        return attr | A_BOLD;
+    if (line->tint == TINT_DIM)
+        return attr | A_DIM;
+    if (line->tint == TINT_NONE)
+        return attr;
+    return colors ? attr | (attr_t)COLOR_PAIR(line->tint) : attr | A_BOLD;
+}
+
+void terminal_show(const struct tui_screen *screen)
+{
+    (void)erase();
+    for (unsigned y = 0; y < screen->count; y++) {
+        const struct tui_line *line = &screen->lines[y];
+        attr_t attr = attributes(line);
+        (void)attrset((int)attr);
+        if (line->reverse)
+            (void)mvhline((int)y, 0, ' ', COLS);
+        (void)mvaddnstr((int)y, 0, line->text.p ? line->text.p : "", (int)line->text.n);
+    }
+    (void)attrset(A_NORMAL);
+    (void)curs_set(screen->cursor >= 0);
+    if (screen->cursor >= 0)
+        (void)move((int)screen->count - 1, screen->cursor);
+    (void)refresh();
+}

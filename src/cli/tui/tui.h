@@ -1,0 +1,100 @@
+/* The inbox in a terminal.
+ *
+ * Pure: the state is a value, a key changes it and may ask for an act, and the screen is a function of the
+ * state. Time and the size of the terminal are members. terminal.c alone knows a terminal, ../watch.c alone
+ * knows a server; so everything here is tested without either.
+ *
+ * Promises
+ *  1. No allow is asked for unless the call has been on screen, unchanged, for TUI_ARM_US, and the server is
+ *     there; deny and abort are always live.
+ *  2. Whatever an agent wrote passes through cli/text.h: no control character reaches a line of the screen.
+ *  3. A line is never wider than the terminal.
+ */
+#ifndef CLI_TUI_TUI_H
+#define CLI_TUI_TUI_H
+
+#include "base/arena.h"
+#include "base/json.h"
+#include "cli/text.h"
+
+#include <stdint.h>
+
+enum { TUI_ARM_US = 500000, TUI_WORDS_BYTES = 2048, TUI_SUGGESTIONS = 5, TUI_NOTICE_BYTES = 240 };
+
+/* Keys that are no characters; characters are their code points. */
+enum tui_key {
+    TUI_KEY_UP = 0x110000, TUI_KEY_DOWN, TUI_KEY_PAGE_UP, TUI_KEY_PAGE_DOWN, TUI_KEY_HOME, TUI_KEY_END,
+    TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
+};
+
+enum tui_act {
+    TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_QUIT,
+};
+
+enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_HELP };
+
+/* A waiting call, made ready for the screen. Each line of `body` begins with a mark that says how it looks:
+ * ' ' plain, '+' put in, '-' taken out, '!' a warning, '#' dim, '*' bold, '=' passes. */
+struct tui_call {
+    struct str session, call, digest;
+    struct str tool, headline, where;  /* safe lines */
+    struct str body;                   /* safe lines */
+    int64_t asked_ms, deadline_ms;     /* 0: none */
+    const struct json *input;
+    struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
+    size_t suggestions;
+};
+
+struct tui {
+    struct arena arena;     /* owns the calls */
+    struct tui_call *calls; /* oldest first */
+    size_t count, at;       /* `at` is on screen when there is one */
+    unsigned top;           /* the first line of its body that is shown */
+    unsigned seen;          /* lines of it that have been shown, from the first on */
+    size_t chosen;          /* of the suggestions */
+    enum tui_mode mode;
+    char words[TUI_WORDS_BYTES];
+    size_t words_bytes;
+    int64_t shown_us;       /* since when it is there as it is */
+    int64_t now_us, now_ms;
+    bool live;              /* the server is there and told all */
+    char notice[TUI_NOTICE_BYTES];
+    unsigned width, height;
+};
+
+struct tui_line {
+    struct str text; /* safe, at most as wide as the terminal */
+    enum tint tint;
+    bool reverse;
+};
+
+struct tui_screen {
+    struct tui_line *lines; /* as many as the terminal has */
+    unsigned count;
+    int cursor;             /* column in the last line; -1: none */
+};
+
+/* Takes a new list: `arena` and what lives in it belong to the state from now on. What was on screen stays
+ * there when it still waits as it was; else the half second begins again. */
+void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count);
+const struct tui_call *tui_open(const struct tui *tui); /* NULL: nothing waits */
+bool tui_armed(const struct tui *tui);
+enum tui_act tui_press(struct tui *tui, uint32_t key);
+struct tui_screen tui_draw(struct arena *arena, struct tui *tui);
+void tui_say(struct tui *tui, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A member of {"pendingApprovals":[…]} as the screen needs it; `title` is its session's, and may be empty. */
+struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title);
+
+/* ---- the terminal (terminal.c) ---- */
+struct rc terminal_open(bool color, struct err *err);
+void terminal_close(void);
+/* Gives the terminal to another program and takes it back. */
+void terminal_pause(void);
+void terminal_resume(void);
+void terminal_size(unsigned *ret_width, unsigned *ret_height);
+/* The next key that has been pressed; TUI_KEY_NONE when there is none. */
+uint32_t terminal_key(void);
+void terminal_show(const struct tui_screen *screen);
+
+#endif

@@ -1,0 +1,276 @@
+/* nod watch: the inbox in the terminal.
+ *
+ * Two threads. One follows the events that open and close requests and rings a pipe; it shares nothing else
+ * but the flag whether the stream is there. The other owns the screen: at every ring it reads the list anew,
+ * so what is shown is what the server says and never a sum of what was heard.
+ */
+#include "base/limits.h"
+#include "cli/follow.h"
+#include "cli/tui/tui.h"
+#include "cli/view.h"
+#include "http/http.h"
+#include "io/clock.h"
+#include "io/file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TICK_MS = 200, AWAY_US = 300000, EDIT_BYTES_MAX = LIMIT_BODY_BYTES };
+
+struct watch {
+    struct cli *cli;
+    struct tui tui;
+    struct http_client *stream;
+    int bell[2];
+    atomic_bool live, ended;
+    atomic_uint_fast64_t after;
+};
+
+/* ---- the follower's thread ---- */
+
+static void ring(struct watch *watch)
+{
+    char one = 1;
+    (void)!write(watch->bell[1], &one, 1);
+}
+
+static bool heard(void *arg, struct str id, struct str type, struct str data)
+{
+    struct watch *watch = arg;
+    uint64_t seq;
+    (void)type;
+    (void)data;
+    if (str_to_u64(id, &seq))
+        atomic_store(&watch->after, seq);
+    ring(watch);
+    return !atomic_load(&watch->ended);
+}
+
+static void *follow(void *arg)
+{
+    struct watch *watch = arg;
+    while (!atomic_load(&watch->ended)) {
+        ARENA_SCOPE(arena);
+        struct str target =
+            arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE",
+                         (unsigned long long)atomic_load(&watch->after));
+        atomic_store(&watch->live, true);
+        ring(watch);
+        if (rc_bad(http_client_stream(watch->stream, target, heard, watch, NULL))) {
+            atomic_store(&watch->live, false);
+            ring(watch);
+        }
+        (void)usleep(AWAY_US);
+    }
+    return NULL;
+}
+
+/* ---- the list ---- */
+
+static struct rc read_list(struct watch *watch, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct query ask = {.method = "GET", .target = STR("/api/sessions?limit=200")};
+    struct reply list, sessions;
+    int64_t seq;
+    TRY(view_pending(watch->cli, &arena, NULL, &list, err));
+    TRY(remote_ask(watch->cli, &arena, &ask, &sessions, err));
+    if (json_i64(json_get(list.json, "seq"), &seq) && atomic_load(&watch->after) == 0)
+        atomic_store(&watch->after, (uint64_t)seq);
+    const struct json *pending = json_get(list.json, "pendingApprovals");
+    struct tui_call *calls = arena_array(&arena, struct tui_call, pending->count + 1);
+    size_t count = 0;
+    for (const struct json *p = pending->first; p; p = p->next)
+        calls[count++] = tui_read_call(&arena, p, view_title(&arena, sessions.json, json_text(p, "sessionId")));
+    tui_take(&watch->tui, &arena, calls, count);
+    return RC_OK;
+}
+
+/* Someone else answered what was on screen: who, and what. */
+static void say_winner(struct watch *watch, struct str session, struct str call)
+{
+    ARENA_SCOPE(arena);
+    struct query ask = {.method = "GET"};
+    struct reply reply;
+    ask.target = arena_printf(&arena, "/api/tool-calls/%s?session=%s", remote_escape(&arena, call).p,
+                              remote_escape(&arena, session).p);
+    if (rc_bad(remote_ask(watch->cli, &arena, &ask, &reply, NULL)))
+        return;
+    tui_say(&watch->tui, "%.*s: %.*s", STR_ARG(text_line(&arena, call)), STR_ARG(view_decision(&arena, reply.json)));
+}
+
+static void refresh_list(struct watch *watch)
+{
+    ARENA_SCOPE(arena);
+    const struct tui_call *open = tui_open(&watch->tui);
+    struct str session = open ? arena_str(&arena, open->session) : STR_NONE;
+    struct str call = open ? arena_str(&arena, open->call) : STR_NONE;
+    bool there = false;
+    watch->tui.live = atomic_load(&watch->live) && rc_ok(read_list(watch, NULL));
+    for (size_t i = 0; i < watch->tui.count; i++)
+        there = there || (str_eq(watch->tui.calls[i].session, session) && str_eq(watch->tui.calls[i].call, call));
+    if (watch->tui.live && call.n && !there && !watch->tui.notice[0])
+        say_winner(watch, session, call);
+}
+
+/* ---- answers ---- */
+
+struct words_of_act {
+    const char *decision, *done;
+};
+
+static const struct words_of_act acts[] = {
+    [TUI_ALLOW_ONCE] = {"allow_once", "allowed once"},
+    [TUI_ALLOW_SESSION] = {"allow_session", "allowed for the session"},
+    [TUI_ALLOW_ALWAYS] = {"allow_always", "allowed from now on"},
+    [TUI_DENY] = {"deny", "denied"},
+    [TUI_ABORT] = {"abort", "aborted"},
+    [TUI_EDIT] = {"allow_once", "allowed as edited"},
+};
+
+static void send(struct watch *watch, enum tui_act act, struct str edited)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(body, LIMIT_BODY_BYTES * 2);
+    struct json_out out = json_out(&body);
+    const struct tui_call *open = tui_open(&watch->tui);
+    struct query ask = {.method = "POST"};
+    struct reply reply = {0};
+    struct err err = {.code = ERR_OK};
+    bool denies = act == TUI_DENY || act == TUI_ABORT;
+    CHECK(open && acts[act].decision);
+    json_open(&out, '{');
+    json_member(&out, "decision", str_of(acts[act].decision));
+    json_member(&out, "digest", open->digest);
+    if (denies)
+        json_member(&out, "feedback", (struct str){watch->tui.words, watch->tui.words_bytes});
+    if (act == TUI_ALLOW_ALWAYS)
+        json_member_raw(&out, "rules", open->rules[watch->tui.chosen]);
+    json_member_raw(&out, "updatedInput", edited);
+    json_close(&out, '}');
+    ask.body = buf_str(&body);
+    ask.target = arena_printf(&arena, "/api/sessions/%s/approvals/%s", remote_escape(&arena, open->session).p,
+                              remote_escape(&arena, open->call).p);
+    if (rc_ok(remote_ask(watch->cli, &arena, &ask, &reply, &err)))
+        tui_say(&watch->tui, "%.*s %s", STR_ARG(open->tool), acts[act].done);
+    else if (err.code == ERR_ALREADY_DECIDED)
+        tui_say(&watch->tui, "someone was first: %.*s", STR_ARG(view_decision(&arena, json_get(reply.json, "winner"))));
+    else
+        tui_say(&watch->tui, "not answered: %s", err.text);
+    watch->tui.words_bytes = 0;
+    refresh_list(watch);
+}
+
+static bool run_editor(const char *path)
+{
+    const char *editor = getenv("VISUAL") ? getenv("VISUAL") : getenv("EDITOR") ? getenv("EDITOR") : "vi";
+    int status = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        /* The variable may hold options; the path is no part of the script. */
+        (void)setenv("NOD_EDITOR", editor, 1);
+        (void)execl("/bin/sh", "sh", "-c", "exec $NOD_EDITOR \"$1\"", "sh", path, (char *)NULL);
+        _exit(127);
+    }
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void edit(struct watch *watch)
+{
+    ARENA_SCOPE(arena);
+    const struct tui_call *open = tui_open(&watch->tui);
+    const struct json *value = NULL;
+    struct str text;
+    struct err err = {.code = ERR_OK};
+    char folder[] = "/tmp/nod-edit-XXXXXX";
+    if (!mkdtemp(folder)) {
+        tui_say(&watch->tui, "no folder for the file could be made");
+        return;
+    }
+    const char *path = arena_printf(&arena, "%s/input.json", folder).p;
+    struct rc rc = file_write_private(path, open->input->raw, &err);
+    terminal_pause();
+    bool edited = rc_ok(rc) && run_editor(path);
+    terminal_resume();
+    rc = edited ? file_read(&arena, path, EDIT_BYTES_MAX, &text, &err) : rc;
+    (void)unlink(path);
+    (void)rmdir(folder);
+    if (!edited || rc_bad(rc)) {
+        tui_say(&watch->tui, "nothing was changed and nothing answered");
+    } else if (rc_bad(json_parse(&arena, str_trim(text), &value, &err)) || value->type != JSON_OBJECT) {
+        tui_say(&watch->tui, "not answered: what you wrote is no JSON object");
+    } else if (str_eq(str_trim(text), open->input->raw)) {
+        tui_say(&watch->tui, "nothing was changed and nothing answered");
+    } else {
+        send(watch, TUI_EDIT, str_trim(text));
+    }
+}
+
+/* ---- the screen's thread ---- */
+
+static void draw(struct watch *watch)
+{
+    ARENA_SCOPE(arena);
+    watch->tui.now_ms = clock_wall_ms();
+    watch->tui.now_us = clock_steady_us();
+    terminal_size(&watch->tui.width, &watch->tui.height);
+    struct tui_screen screen = tui_draw(&arena, &watch->tui);
+    terminal_show(&screen);
+}
+
+static bool take_keys(struct watch *watch)
+{
+    for (uint32_t key; (key = terminal_key()) != TUI_KEY_NONE;) {
+        watch->tui.now_us = clock_steady_us();
+        enum tui_act act = tui_press(&watch->tui, key);
+        if (act == TUI_QUIT)
+            return false;
+        if (act == TUI_EDIT)
+            edit(watch);
+        else if (act != TUI_NOTHING)
+            send(watch, act, STR_NONE);
+        draw(watch);
+    }
+    return true;
+}
+
+static void run(struct watch *watch)
+{
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = watch->bell[0], .events = POLLIN}};
+    char rung[256];
+    do {
+        draw(watch);
+        (void)poll(fds, 2, TICK_MS);
+        if (read(watch->bell[0], rung, sizeof rung) > 0)
+            refresh_list(watch);
+    } while (take_keys(watch) && !(fds[0].revents & (POLLHUP | POLLERR)));
+}
+
+struct rc watch_command(struct cli *cli, struct err *err)
+{
+    struct watch *watch = arena_new(&cli->arena, struct watch);
+    pthread_t thread;
+    watch->cli = cli;
+    if (pipe2(watch->bell, O_NONBLOCK | O_CLOEXEC) != 0)
+        return err_set(err, ERR_IO, "no pipe could be made");
+    TRY(read_list(watch, err));
+    TRY(remote_client(cli, &watch->stream, err));
+    TRY(terminal_open(cli->color, err));
+    watch->tui.live = true;
+    atomic_store(&watch->live, true);
+    if (pthread_create(&thread, NULL, follow, watch) != 0) {
+        terminal_close();
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    }
+    run(watch);
+    terminal_close();
+    /* The follower may be deep in a read; the process ends, and it with it. */
+    atomic_store(&watch->ended, true);
+    return RC_OK;
+}

@@ -1,0 +1,695 @@
+// The page in real Chromium, on the real server with the real store. Ends with `N passed, N failed`.
+// NOD=path/to/nod node run.mjs [words in a test's name]
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { armed, closeBrowser, DESKTOP, openBrowser, person, PHONE, Server } from "./rig.mjs";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const figures = [];
+
+function must(truth, words) { if (!truth) throw new Error(words); }
+function same(found, wanted, words) { must(JSON.stringify(found) === JSON.stringify(wanted), `${words}: ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`); }
+const face = (page, text) => page.locator(".item .face", { hasText: text });
+const count = (page, n) => page.locator(".list-head p", { hasText: new RegExp(`^${n} waiting`) }).waitFor();
+const heading = (page, text) => page.locator(".request h1", { hasText: text }).waitFor();
+
+const tests = {
+  // ---- answers ----
+  async "allow once by mouse"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "make test", "c1");
+    await heading(page, "Run a command");
+    await armed(page);
+    await page.locator(".allow").click();
+    await page.locator(".toast", { hasText: "allowed once" }).waitFor();
+    const call = await server.status("c1", s);
+    same([call.status, call.decision, call.decidedBy.actor], ["allowed", "allow_once", "alice, Chromium on Linux"], "the call");
+    await page.locator(".quiet-inbox h1", { hasText: "Nothing waits" }).waitFor();
+  },
+  async "allow for the session: the next one passes"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "make test", "c1");
+    await armed(page);
+    await page.keyboard.press("s");
+    await page.locator(".toast", { hasText: "for the session" }).waitFor();
+    same((await server.status("c1", s)).decision, "allow_session", "decision");
+    same((await server.bash(s, "make test", "c2")).status, "allowed", "the same call again");
+  },
+  async "allow always with a chosen rule"(server) {
+    const s = await server.session(), page = await person(server);
+    if (!(await page.locator("nav a[href='#/rules']").count())) return "no rules on this server";
+    await server.bash(s, "make test", "c1");
+    await armed(page);
+    await page.keyboard.press("a");
+    await page.locator("#rule-text").fill("Bash(make test:*)");
+    await page.locator(".panel [role=status]", { hasText: /Would have covered \d+ of/ }).waitFor();
+    await page.locator("button", { hasText: "Allow always" }).click();
+    await page.locator(".toast", { hasText: "from now on" }).waitFor();
+    const other = await server.session({ title: "another" });
+    same((await server.bash(other, "make test", "c2")).status, "allowed", "in another session");
+    await page.goto(server.url + "/#/rules");
+    await page.locator("td", { hasText: "Bash(make test:*)" }).waitFor();
+    await page.locator("tr", { hasText: "Bash(make test:*)" }).locator("button", { hasText: "Revoke" }).click();
+    await page.locator("td", { hasText: "Bash(make test:*)" }).waitFor({ state: "detached" });
+    same((await server.bash(other, "make test", "c3")).status, "awaiting", "after it was revoked");
+  },
+  async "rules: try a call and see why"(server) {
+    const page = await person(server);
+    if (!(await page.locator("nav a[href='#/rules']").count())) return "no rules on this server";
+    await server.api("POST", "/api/policy/rules", { effect: "allow", rule: "Bash(git diff:*)" });
+    await page.goto(server.url + "/#/rules");
+    await page.locator("label", { hasText: "Command, path or input" }).locator("input").fill("git diff --stat | head -5");
+    await page.locator("button", { hasText: "Explain" }).click();
+    await page.locator(".verdict.good", { hasText: "Bash(git diff:*)" }).waitFor();
+    await page.locator(".verdict.warn").waitFor();
+  },
+  async "deny with words"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "rm -rf build", "c1");
+    await heading(page, "Run a command");
+    await page.keyboard.press("n");
+    await page.locator("#deny-words").fill("keep it, use make clean");
+    await page.keyboard.press("Enter");
+    await page.locator(".toast", { hasText: "denied" }).waitFor();
+    const call = await server.status("c1", s);
+    same([call.status, call.feedback], ["denied", "keep it, use make clean"], "the call");
+  },
+  async "abort"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "make", "c1");
+    await heading(page, "Run a command");
+    await page.keyboard.press("x");
+    await page.locator("#deny-words").fill("stop");
+    await page.locator("button", { hasText: "Abort the run" }).click();
+    await page.locator(".toast", { hasText: "aborted" }).waitFor();
+    same((await server.status("c1", s)).status, "aborted", "status");
+  },
+  async "edit a command, then allow"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.call(s, "Bash", { command: "make test", timeout: 30 }, "c1");
+    await armed(page);
+    await page.keyboard.press("e");
+    await page.locator("#edit-input").fill("make -n test");
+    await page.locator("button", { hasText: "Allow as edited" }).click();
+    await page.locator(".toast", { hasText: "allowed once" }).waitFor();
+    same((await server.status("c1", s)).input, { command: "make -n test", timeout: 30 }, "what is to run");
+  },
+  async "edit a whole input keeps the digits of numbers"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.api("POST", `/api/threads/${s.threadId}/tool-calls`, '{"id":"c1","name":"Pay","input":{"cents":12345678901234567890,"rate":1.10}}', server.agent);
+    await page.locator(".tree", { hasText: "12345678901234567890" }).waitFor();
+    await page.locator(".tree", { hasText: "1.10" }).waitFor();
+    await armed(page);
+    await page.keyboard.press("e");
+    const field = page.locator("#edit-input");
+    await field.fill("{ no json");
+    must(await page.locator("button", { hasText: "Allow as edited" }).isDisabled(), "what is no JSON could be sent");
+    await field.fill('{"cents": 12345678901234567891, "rate": 1.10}');
+    await page.locator("button", { hasText: "Allow as edited" }).click();
+    await page.locator(".toast", { hasText: "allowed" }).waitFor();
+    const text = await (await fetch(`${server.url}/api/tool-calls/c1`, { headers: { Authorization: `Bearer ${server.token}` } })).text();
+    must(/"cents": ?12345678901234567891/.test(text) && /"rate": ?1\.10/.test(text), `the digits changed: ${text}`);
+  },
+
+  // ---- not by accident ----
+  async "half a second: keys and clicks that come too early do nothing, deny is live"(server) {
+    const s = await server.session(), page = await person(server);
+    await page.evaluate(() => {
+      window.early = 0;
+      new MutationObserver(() => {
+        if (window.early || !document.querySelector(".answers")) return;
+        window.early = 1;
+        for (const key of ["y", "s", "y"]) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        document.querySelector(".allow").click();
+        window.disabled = document.querySelector(".allow").disabled;
+        window.denyLive = !document.querySelector(".deny").disabled;
+      }).observe(document.body, { childList: true, subtree: true });
+    });
+    await server.bash(s, "make test", "c1");
+    await armed(page);
+    same(await page.evaluate(() => [window.early, window.disabled, window.denyLive]), [1, true, true], "early, disabled, deny live");
+    same((await server.status("c1", s)).status, "awaiting", "status");
+    // A key that is held down never answers.
+    await page.evaluate(() => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", repeat: true, bubbles: true })));
+    await page.waitForTimeout(100);
+    same((await server.status("c1", s)).status, "awaiting", "after a repeated key");
+    must(await page.evaluate(() => !document.activeElement.closest(".answers")), "the focus is on an answer");
+    await page.keyboard.press("y");
+    await page.locator(".toast").waitFor();
+  },
+  async "answering moves on, and the next one is not armed at once"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    await armed(page);
+    // Two presses in a row: only the first may answer.
+    await page.evaluate(() => { for (let i = 0; i < 2; i++) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true })); });
+    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
+    await page.keyboard.press("y");
+    same((await server.status("c2", s)).status, "awaiting", "the second");
+    await armed(page);
+    await page.keyboard.press("y");
+    await page.locator(".request .whole", { hasText: "echo c3" }).waitFor();
+    same((await server.status("c2", s)).status, "allowed", "the second, later");
+  },
+  async "three at once: 1 of 3, next and previous, nothing moves when another comes"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    await page.locator(".count", { hasText: "1 of 3" }).waitFor();
+    await page.keyboard.press("j");
+    await page.locator(".count", { hasText: "2 of 3" }).waitFor();
+    const before = await page.locator(".request h1").boundingBox(), row = await face(page, "echo c2").boundingBox();
+    await server.bash(s, "echo c4", "c4");
+    await page.locator(".count", { hasText: "2 of 4" }).waitFor();
+    same([await page.locator(".request h1").boundingBox(), await face(page, "echo c2").boundingBox()], [before, row], "where things are");
+    await page.locator(".fresh", { hasText: "new" }).waitFor();
+    await page.keyboard.press("k");
+    await page.locator(".count", { hasText: "1 of 4" }).waitFor();
+    same(await page.title(), "(4) Nod", "title");
+    must((await page.locator("#icon").getAttribute("href")).startsWith("data:image/png"), "the icon shows no number");
+  },
+  async "several in one answer, the risky one held out"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "rm -rf /tmp/x", "c2");
+    await server.bash(s, "echo three", "c3");
+    await count(page, 3);
+    for (const text of ["echo one", "rm -rf", "echo three"]) await page.locator(".item", { hasText: text }).locator("input").check();
+    await page.locator(".banner", { hasText: "held out" }).waitFor();
+    await page.locator(".the-end").scrollIntoViewIfNeeded();
+    await armed(page);
+    await page.locator("button", { hasText: "Allow 2 once" }).click();
+    await count(page, 1);
+    same(await Promise.all(["c1", "c2", "c3"].map(async (id) => (await server.status(id, s)).status)), ["allowed", "awaiting", "allowed"], "statuses");
+  },
+  async "what was not shown cannot be allowed for always"(server) {
+    const s = await server.session(), page = await person(server);
+    if (!(await page.locator("nav a[href='#/rules']").count())) return "no rules on this server";
+    await server.call(s, "Note", { text: "line\n".repeat(3000) }, "c1");
+    await armed(page);
+    await page.keyboard.press("a");
+    await page.locator("#rule-text").fill("Note");
+    await page.locator(".panel", { hasText: "Scroll to the end first" }).waitFor();
+    must(await page.locator("button", { hasText: "Allow always" }).isDisabled(), "it can be allowed");
+    await page.locator(".more-text").click();
+    await page.locator(".the-end").scrollIntoViewIfNeeded();
+    await page.locator(".panel", { hasText: "Scroll to the end first" }).waitFor({ state: "detached" });
+  },
+
+  // ---- always the true state ----
+  async "two browsers: the other one says who answered, and what"(server) {
+    const s = await server.session();
+    const alice = await person(server, "alice"), bob = await person(server, "bob");
+    await server.bash(s, "make test", "c1");
+    await Promise.all([armed(alice), armed(bob)]);
+    await bob.keyboard.press("y");
+    await alice.locator(".banner", { hasText: "bob, Chromium on Linux answered first: allowed once" }).waitFor();
+    await alice.locator(".allow").waitFor({ state: "detached" });
+    await count(alice, 0);
+    same((await server.status("c1", s)).decidedBy.actor, "bob, Chromium on Linux", "who");
+  },
+  async "two browsers at the same moment: one wins, the other is told"(server) {
+    const s = await server.session();
+    const alice = await person(server, "alice"), bob = await person(server, "bob");
+    await server.bash(s, "make test", "c1");
+    await Promise.all([armed(alice), armed(bob)]);
+    await Promise.all([alice.keyboard.press("y"), bob.keyboard.press("s")]);
+    const winner = (await poll(() => server.status("c1", s), (c) => c.status === "allowed")).decidedBy.actor;
+    const [won, lost] = winner.startsWith("alice") ? [alice, bob] : [bob, alice];
+    await lost.locator(".banner", { hasText: "answered first" }).waitFor();
+    await won.locator(".toast", { hasText: "allowed" }).waitFor();
+  },
+  async "an answer in one disappears from the others within 200 ms"(server) {
+    const s = await server.session();
+    const alice = await person(server, "alice"), bob = await person(server, "bob");
+    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "echo two", "c2");
+    await Promise.all([count(alice, 2), count(bob, 2)]);
+    await Promise.all([armed(alice), armed(bob)]);
+    // Both pages keep the wall clock of their own change; they run on one machine.
+    const watch = (page) => page.evaluate(() => new Promise((done) => {
+      const look = () => { if (/^1 waiting/.test(document.querySelector(".list-head p").textContent)) { off.disconnect(); done(Date.now()); } };
+      const off = new MutationObserver(look);
+      off.observe(document.querySelector(".list"), { childList: true, subtree: true, characterData: true });
+      look();
+    }));
+    const both = Promise.all([watch(alice), watch(bob)]);
+    await alice.evaluate(() => { window.pressed = Date.now(); });
+    await alice.keyboard.press("y");
+    const [, there] = await both;
+    const ms = there - await alice.evaluate(() => window.pressed);
+    figures.push(`answer in one browser, gone from the other: ${ms} ms`);
+    must(ms < 200, `${ms} ms`);
+  },
+  async "changed under the cursor: not armed, and said"(server) {
+    const s = await server.session(), page = await person(server);
+    let change = false;
+    // The server's list with another digest and content for the same call, as after a changed file.
+    await page.route("**/api/approvals/pending", async (route) => {
+      const answer = await route.fetch();
+      const json = await answer.json();
+      if (change) for (const p of json.pendingApprovals) { p.digest = "0".repeat(64); p.preview.command = p.toolCall.input.command = "make install"; delete p.parts; }
+      await route.fulfill({ response: answer, json });
+    });
+    await server.bash(s, "make test", "c1");
+    await armed(page);
+    change = true;
+    await server.kill();
+    await page.locator(".frame > .lost").waitFor();
+    await server.start();
+    await page.locator(".banner", { hasText: "changed" }).waitFor();
+    await page.locator(".request .whole", { hasText: "make install" }).waitFor();
+    // The digest that is sent is that of what is shown, so the server refuses this one.
+    await armed(page);
+    await page.keyboard.press("y");
+    await page.locator(".toast", { hasText: "Not answered" }).waitFor();
+    same((await server.status("c1", s)).status, "awaiting", "status");
+  },
+  async "reload with pending requests"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    await page.keyboard.press("j");
+    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
+    await page.reload();
+    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
+    await page.locator(".count", { hasText: "2 of 3" }).waitFor();
+  },
+  async "kill -9 with three shown: disconnected is said, the same three come back, without reload"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    await page.evaluate(() => { window.sameDocument = true; });
+    await server.kill();
+    await page.locator(".frame > .lost", { hasText: "Disconnected" }).waitFor();
+    await page.locator(".banner", { hasText: "can be read, not answered" }).waitFor();
+    must(await page.locator(".allow").isDisabled(), "an answer is possible");
+    await page.keyboard.press("y");
+    same(await page.title(), "Nod (disconnected)", "title");
+    await server.start();
+    await page.locator(".frame > .lost").waitFor({ state: "detached" });
+    await count(page, 3);
+    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["echo c1", "echo c2", "echo c3"], "the three");
+    must(await page.evaluate(() => window.sameDocument), "the page was loaded again");
+    await armed(page);
+    await page.keyboard.press("y");
+    await poll(() => server.status("c1", s), (c) => c.status === "allowed");
+  },
+  async "offline and back: what happened meanwhile is there"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "echo one", "c1");
+    await count(page, 1);
+    await page.context().setOffline(true);
+    await page.locator(".frame > .lost").waitFor();
+    await server.decide(s, "c1", "deny", { feedback: "no" });
+    await server.bash(s, "echo two", "c2");
+    await page.context().setOffline(false);
+    await page.locator(".frame > .lost").waitFor({ state: "detached" });
+    await page.locator(".banner", { hasText: "admin answered first: denied" }).waitFor();
+    await face(page, "echo two").waitFor();
+  },
+  async "a request that times out or is taken back says so"(server) {
+    const s = await server.session({ approvalTimeoutSeconds: 2 }), page = await person(server);
+    await server.bash(s, "echo one", "c1");
+    await page.locator(".chip", { hasText: "left" }).waitFor();
+    await page.locator(".banner", { hasText: "timed out" }).waitFor();
+    const other = await server.session({ title: "other" });
+    await server.bash(other, "echo two", "c2");
+    await page.keyboard.press("j");
+    await page.locator(".request .whole", { hasText: "echo two" }).waitFor();
+    await server.api("POST", `/api/tool-calls/c2/cancel?session=${other.id}`, {}, server.agent);
+    await page.locator(".banner", { hasText: "taken back by the agent" }).waitFor();
+  },
+
+  // ---- agents' text ----
+  async "hostile text: markup, ANSI, bidi, 1 MB"(server) {
+    const s = await server.session({ title: "<img src=x onerror=alert(1)>" }), page = await person(server);
+    const evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \u001b[31mred\u001b[0m \u202egnp.exe\u202c \u200bzero";
+    await server.call(s, "Bash", { command: `echo ${evil}`, description: evil }, "c1");
+    await server.call(s, "Edit", { file_path: `/tmp/${evil}`, old_string: evil, new_string: evil + "!" }, "c2");
+    await server.call(s, "mcp__x__y", { [evil]: evil, list: [evil] }, "c3");
+    await server.call(s, "Note", { text: ("x".repeat(99) + "\n").repeat(9000) + evil + "THE-END" }, "c4");
+    await server.call(s, "Bash", { command: "echo " + "y".repeat(900000) }, "c5");
+    await count(page, 5);
+    for (let i = 0; i < 5; i++) {
+      await page.locator(".count", { hasText: `${i + 1} of 5` }).waitFor();
+      if (i < 3) {
+        for (const code of ["⟨U+202E⟩", "⟨U+001B⟩", "⟨U+200B⟩"]) must((await page.locator(".request").textContent()).includes(code), `${code} is not shown in ${i + 1}`);
+        must((await page.locator(".request").textContent()).includes("<img src=x"), "the markup is not shown as text");
+        await page.locator(".warnings", { hasText: "invisible characters" }).waitFor();
+      }
+      if (i === 3) {
+        await page.locator(".more-text").click();
+        await page.locator(".request", { hasText: "THE-END" }).waitFor();
+      }
+      must(!/[\u202a-\u202e\u2066-\u2069\u200b\u001b]/.test(await page.locator("body").textContent()), "a hidden character is in the document");
+      await page.keyboard.press("j");
+    }
+    same(await page.locator("img, .request script, iframe, object, embed").count(), 0, "elements that came from text");
+    must(await page.title() === "(5) Nod", `the title is ${await page.title()}`);
+    for (const place of [`session/${s.id}`, "sessions", "log", "figures"]) {
+      await page.goto(`${server.url}/#/${place}`);
+      await page.locator("main.screen").waitFor();
+      await page.waitForTimeout(200);
+      same(await page.locator("img, iframe").count(), 0, `elements on ${place}`);
+      must(!/[\u202a-\u202e\u001b]/.test(await page.locator("body").textContent()), `a hidden character on ${place}`);
+    }
+  },
+
+  // ---- by keyboard, by touch ----
+  async "keyboard only: find, look, answer, go"(server) {
+    const s = await server.session(), page = await person(server);
+    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "make needle", "c2");
+    await count(page, 2);
+    await page.keyboard.press("/");
+    await page.keyboard.type("needle");
+    await page.locator(".list-head p", { hasText: "1 waiting of 2" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("j");
+    await page.locator(".request .whole", { hasText: "make needle" }).waitFor();
+    await page.keyboard.press("?");
+    await page.locator("dialog.help").waitFor();
+    await page.keyboard.press("y");
+    await page.keyboard.press("Escape");
+    await page.locator("dialog.help").waitFor({ state: "detached" });
+    same((await server.status("c2", s)).status, "awaiting", "a key under the help");
+    await armed(page);
+    await page.keyboard.press("y");
+    await poll(() => server.status("c2", s), (c) => c.status === "allowed");
+    for (const [key, place] of [["s", "Sessions"], ["l", "Log"], ["f", "Figures"], ["t", "Settings"]]) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.locator("main h1", { hasText: place }).waitFor();
+    }
+    await page.keyboard.press("g");
+    await page.keyboard.press("i");
+    await page.locator(".inbox").waitFor();
+    // Tab reaches every answer, in order, and the focus can be seen.
+    await page.locator("#search").fill("");
+    await page.locator(".request h1").waitFor();
+    await armed(page);
+    const seen = [];
+    for (let i = 0; i < 40 && !seen.includes("Allow once"); i++) {
+      await page.keyboard.press("Tab");
+      seen.push(await page.evaluate(() => document.activeElement.firstChild?.textContent ?? ""));
+    }
+    same(seen.filter((t) => /^(Deny|Abort|Edit|For this|Allow)/.test(t)), ["Deny…", "Abort…", "Edit…", "For this session", "Allow once"], "in the order of Tab");
+    await page.keyboard.press("Enter");
+    await poll(() => server.status("c1", s), (c) => c.status === "allowed");
+  },
+  async "phone: cards, full screen, thumb, swipe, more"(server) {
+    const s = await server.session(), page = await person(server, "alice", PHONE);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    await face(page, "echo c1").tap();
+    await page.locator(".count", { hasText: "1 of 3" }).waitFor();
+    must(!(await page.locator(".list").isVisible()), "the list is still there");
+    const allow = await page.locator(".allow").boundingBox(), deny = await page.locator(".deny").boundingBox();
+    must(allow.y > 700 && deny.y > 700 && deny.x < 195 && allow.x > 195 && allow.height >= 44 && deny.height >= 44, `out of reach: ${JSON.stringify([allow, deny])}`);
+    must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the page scrolls sideways");
+    await page.evaluate(() => {
+      const box = document.querySelector(".scroll");
+      const touch = (x) => new Touch({ identifier: 1, target: box, clientX: x, clientY: 500 });
+      box.dispatchEvent(new TouchEvent("touchstart", { touches: [touch(300)], changedTouches: [touch(300)], bubbles: true }));
+      box.dispatchEvent(new TouchEvent("touchend", { touches: [], changedTouches: [touch(80)], bubbles: true }));
+    });
+    await page.locator(".count", { hasText: "2 of 3" }).waitFor();
+    await armed(page);
+    await page.locator(".toggle").tap();
+    await page.locator("button", { hasText: "For this session" }).tap();
+    await poll(() => server.status("c2", s), (c) => c.decision === "allow_session");
+    await page.locator(".back").tap();
+    await face(page, "echo c1").waitFor();
+    await face(page, "echo c1").tap();
+    await page.locator(".deny").tap();
+    await page.locator("#deny-words").fill("not now");
+    await page.locator(".panel .danger").tap();
+    await poll(() => server.status("c1", s), (c) => c.feedback === "not now");
+  },
+
+  // ---- the other screens ----
+  async "sessions and timeline, live"(server) {
+    const s = await server.session({ title: "the first" }), page = await person(server);
+    await page.goto(server.url + "/#/sessions");
+    await page.locator("a.card", { hasText: "the first" }).click();
+    await server.bash(s, "make test", "c1");
+    await page.locator(".entry.call.waits", { hasText: "make test" }).waitFor();
+    await server.decide(s, "c1", "allow_once");
+    await page.locator(".entry.call.good", { hasText: "allowed once by admin" }).waitFor();
+    await server.api("POST", `/api/tool-calls/c1/result?session=${s.id}`, { content: "12 passed" }, server.agent);
+    await page.locator(".entry summary", { hasText: "result" }).click();
+    await page.locator(".entry pre", { hasText: "12 passed" }).waitFor();
+    await page.locator(".mode select").selectOption("acceptEdits");
+    await page.locator(".toast", { hasText: "Accept edits" }).waitFor();
+    same((await server.api("GET", `/api/sessions/${s.id}`)).permissionMode, "acceptEdits", "mode");
+  },
+  async "log: search, filter, export"(server) {
+    const s = await server.session(), page = await person(server);
+    for (let i = 0; i < 8; i++) { await server.bash(s, `echo ${i}`, `c${i}`); if (i < 6) await server.decide(s, `c${i}`, i % 2 ? "deny" : "allow_once", i % 2 ? { feedback: "=1+1" } : {}); }
+    await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
+    await page.goto(server.url + "/#/log");
+    const rows = (n) => poll(() => page.locator("tbody tr").count(), (found) => found === n);
+    await rows(9);
+    await page.locator("select[aria-label='Decided by']").selectOption("person");
+    await rows(6);
+    await page.locator("select[aria-label=Outcome]").selectOption("denied");
+    await rows(3);
+    await page.locator("input[type=search]").fill("ECHO 3");
+    await rows(1);
+    await page.locator("input[type=search]").fill("");
+    await rows(3);
+    const text = async (name) => {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.locator("button", { hasText: name }).click()]);
+      return readFileSync(await file.path(), "utf8");
+    };
+    const csv = (await text("Export CSV")).trim().split("\r\n");
+    same(csv.length, 4, "lines of CSV");
+    must(csv[1].includes("\"'=1+1\""), `a formula: ${csv[1]}`);
+    same((await text("Export JSON Lines")).trim().split("\n").map((l) => JSON.parse(l).outcome), ["denied", "denied", "denied"], "JSON Lines");
+    // Pages of the API join without gap or repeat, answers included that lie behind the page.
+    const all = (await server.api("GET", "/api/audit?limit=100")).records, paged = [];
+    for (let before = ""; ;) {
+      const one = await server.api("GET", `/api/audit?limit=2${before}`);
+      paged.push(...one.records);
+      if (!one.next) break;
+      before = `&before=${one.next}`;
+    }
+    same(paged, all, "pages");
+  },
+  async "figures"(server) {
+    const s = await server.session(), page = await person(server);
+    for (let i = 0; i < 6; i++) { await server.bash(s, "make test", `c${i}`); await server.decide(s, `c${i}`, "allow_once"); }
+    for (let i = 0; i < 6; i++) await server.call(s, "Read", { file_path: `/tmp/${i}` });
+    await page.goto(server.url + "/#/figures");
+    await page.locator(".chart", { hasText: "Calls" }).locator(".big", { hasText: "12" }).waitFor();
+    await page.locator(".chart", { hasText: "Passed by rule" }).locator(".big", { hasText: "50 %" }).waitFor();
+    await page.locator(".card", { hasText: "To tidy" }).locator("li", { hasText: "make test was asked 6 times and always allowed" }).waitFor();
+  },
+  async "the quiet inbox says what passed, and why"(server) {
+    const s = await server.session();
+    for (let i = 0; i < 3; i++) await server.call(s, "Read", { file_path: `/tmp/${i}` });
+    const page = await person(server);
+    await page.locator(".quiet-inbox li", { hasText: "3 × Read passed: a tool that only reads" }).waitFor();
+  },
+
+  // ---- login ----
+  async "login: once only, cookie and key, devices, log out, revoked at once"(server) {
+    const context = await (await openBrowser()).newContext(DESKTOP), page = await context.newPage();
+    await page.goto(server.link);
+    await page.locator(".connected.live").waitFor();
+    must(!page.url().includes("login="), "the code stays in the address");
+    const [cookie] = await context.cookies();
+    same([cookie.httpOnly, cookie.sameSite, cookie.path], [true, "Strict", "/"], "the cookie");
+    must(!(await page.evaluate(() => document.cookie)), "a script can read the cookie");
+    const again = await (await (await openBrowser()).newContext()).newPage();
+    await again.goto(server.link);
+    await again.locator("h1", { hasText: "Log in" }).waitFor();
+    await again.locator("[role=alert]", { hasText: "used or is too old" }).waitFor();
+    // Half of the secret is not enough; nor is a request that says it comes from elsewhere.
+    const key = await page.evaluate(() => localStorage.getItem("nod.key"));
+    const half = { Cookie: `${cookie.name}=${cookie.value}` }, whole = { ...half, "Nod-Key": key };
+    const status = async (headers, method = "GET", path = "/api/me") => (await fetch(server.url + path, { method, headers: { ...headers, ...(method === "POST" ? { "Content-Type": "application/json" } : {}) }, body: method === "POST" ? "{}" : undefined })).status;
+    same(await status(half), 401, "the cookie alone");
+    same(await status({ "Nod-Key": key }), 401, "the key alone");
+    same(await status(whole), 200, "both");
+    same(await status(whole, "POST", "/api/ping"), 403, "a change without Origin");
+    same(await status({ ...whole, Origin: "http://evil.example" }, "POST", "/api/ping"), 403, "a change from elsewhere");
+    same(await status({ ...whole, Origin: server.url }, "POST", "/api/ping"), 200, "a change from the page");
+    same(await status({ ...whole, Origin: "http://evil.example", Accept: "text/event-stream" }, "GET", "/api/events"), 403, "a stream from elsewhere");
+    // Another person's device; revoked while it looks.
+    const bob = await person(server, "bob", DESKTOP, "viewer");
+    await bob.locator(".quiet-inbox").waitFor();
+    await page.goto(server.url + "/#/settings");
+    await page.locator("tr", { hasText: "bob" }).waitFor();
+    page.on("dialog", (dialog) => dialog.accept());
+    await page.locator("tr", { hasText: "bob" }).locator("button", { hasText: "Revoke" }).click();
+    await page.locator("tr", { hasText: "bob" }).waitFor({ state: "detached" });
+    await bob.reload();
+    await bob.locator("h1", { hasText: "Log in" }).waitFor();
+    await page.locator("button", { hasText: "Log out" }).click();
+    await page.locator("h1", { hasText: "Log in" }).waitFor();
+    same(await status(whole), 401, "after log out");
+  },
+  async "a viewer looks and cannot answer"(server) {
+    const s = await server.session(), page = await person(server, "eve", DESKTOP, "viewer");
+    await server.bash(s, "make", "c1");
+    await page.locator(".answers", { hasText: "may look, not answer" }).waitFor();
+    await page.waitForTimeout(700);
+    await page.keyboard.press("y");
+    same((await server.status("c1", s)).status, "awaiting", "status");
+  },
+  async "headers: policy, framing, caching; nothing from elsewhere"(server) {
+    const answer = await fetch(server.url + "/");
+    const policy = answer.headers.get("content-security-policy");
+    for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]) must(policy.includes(part), `${part} is missing`);
+    must(!/unsafe|\*/.test(policy), policy);
+    same([answer.headers.get("x-frame-options"), answer.headers.get("x-content-type-options")], ["DENY", "nosniff"], "headers");
+    const html = await answer.text();
+    must(!/<script(?![^>]*src=)|<style|style=|onclick/.test(html), "something inline");
+    const script = /src="(\/assets\/[^"]+)"/.exec(html)[1];
+    const asset = await fetch(server.url + script);
+    must(asset.headers.get("cache-control").includes("immutable"), "assets are not kept");
+    const tag = answer.headers.get("etag");
+    same((await fetch(server.url + "/", { headers: { "If-None-Match": tag } })).status, 304, "asked again");
+    same((await fetch(server.url + "/", { headers: { Host: "evil.example" } }).catch(() => ({ status: 0 }))).status !== 500, true, "another Host");
+    const page = await person(server), elsewhere = [];
+    page.on("request", (request) => { if (!request.url().startsWith(server.url) && !request.url().startsWith("data:")) elsewhere.push(request.url()); });
+    for (const place of ["", "sessions", "log", "figures", "settings"]) { await page.goto(`${server.url}/#/${place}`); await page.waitForTimeout(100); }
+    same(elsewhere, [], "requests to elsewhere");
+    same((await fetch(server.url + "/manifest.webmanifest")).status, 200, "manifest");
+  },
+
+  // ---- for everyone ----
+  async "axe finds nothing serious on any screen, in both themes"(server) {
+    const s = await server.session();
+    await server.call(s, "Bash", { command: "cd src && rm -rf build | tail -3", description: "clean" }, "c1");
+    await server.call(s, "Edit", { file_path: "/tmp/a.c", old_string: "int a = 1;\nint b;", new_string: "int a = 2; /* two */\nint b;" }, "c2");
+    await server.call(s, "mcp__x__y", { a: 1, b: ["c"] }, "c3");
+    await server.bash(s, "echo old", "c4");
+    await server.decide(s, "c4", "deny", { feedback: "no" });
+    for (const [options, scheme] of [[DESKTOP, "light"], [DESKTOP, "dark"], [PHONE, "light"], [PHONE, "dark"]]) {
+      const page = await person(server, "alice", { ...options, colorScheme: scheme, reducedMotion: "reduce" });
+      const check = async (where) => {
+        await page.evaluate(axeSource);
+        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        const bad = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+        same(bad.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join(" | ")}`), [], `${where}, ${scheme}, ${options.viewport.width}`);
+      };
+      await count(page, 3);
+      if (options === PHONE) await check("inbox");
+      for (const text of ["cd src", "Change", "Use y"]) {
+        if (options === PHONE && await page.locator(".back").isVisible()) await page.locator(".back").click();
+        await face(page, text).click();
+        await armed(page);
+        await check(text);
+      }
+      await page.locator(".deny").click();
+      await check("deny");
+      if (options === DESKTOP) { await page.keyboard.press("Escape"); await page.keyboard.press("e"); await check("edit"); await page.keyboard.press("Escape"); await page.keyboard.press("Escape"); await page.keyboard.press("?"); await check("help"); await page.keyboard.press("Escape"); }
+      for (const place of ["sessions", `session/${s.id}`, "log", "figures", "settings", "rules"]) {
+        await page.goto(`${server.url}/#/${place}`);
+        await page.locator("main").waitFor();
+        await page.waitForTimeout(250);
+        await check(place);
+      }
+      await page.context().close();
+    }
+    const stranger = await (await (await openBrowser()).newContext(DESKTOP)).newPage();
+    await stranger.goto(server.url);
+    await stranger.locator(".login").waitFor();
+    await stranger.evaluate(axeSource);
+    const found = await stranger.evaluate(() => window.axe.run());
+    same(found.violations.filter((v) => /serious|critical/.test(v.impact)).map((v) => v.id), [], "login");
+  },
+
+  // ---- speed ----
+  async "first request visible within 300 ms of the document"(server) {
+    const s = await server.session(), page = await person(server);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    await count(page, 3);
+    const times = [];
+    for (let i = 0; i < 5; i++) {
+      await page.addInitScript(() => {
+        new MutationObserver((_, self) => { if (document.querySelector(".request h1")) { self.disconnect(); requestAnimationFrame(() => { window.visible = performance.now(); }); } })
+          .observe(document, { childList: true, subtree: true });
+      });
+      await page.reload();
+      times.push(await poll(() => page.evaluate(() => window.visible ? Math.round(window.visible - performance.getEntriesByType("navigation")[0].responseEnd) : 0), (ms) => ms > 0));
+    }
+    times.sort((a, b) => a - b);
+    figures.push(`first request visible after the document: ${times[2]} ms (median of 5)`);
+    must(times[2] < 300, `${times} ms`);
+  },
+  async "quick with 1,000 pending and a difference of 10,000 lines"(server) {
+    const s = await server.session();
+    const lines = (tag) => Array.from({ length: 10000 }, (_, i) => `    line_${i}(${i % 7 ? i : tag}); /* ${"words ".repeat(3)} */`).join("\n");
+    await server.call(s, "Edit", { file_path: "/tmp/big.c", old_string: lines("old"), new_string: lines("new") }, "big");
+    for (let i = 0; i < 980; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `echo ${i + k}`, `c${i + k}`)));
+    const page = await person(server);
+    await count(page, 981);
+    for (let i = 980; i < 999; i++) await server.bash(s, `echo ${i}`, `c${i}`);
+    await count(page, 1000);
+    await page.locator(".diff").waitFor();
+    must(await page.locator(".item").count() < 60, "the whole list is in the document");
+    // From the key to the next request painted, the server's answer included.
+    const times = [];
+    for (let i = 0; i < 6; i++) {
+      await armed(page);
+      times.push(Math.round(await page.evaluate(() => new Promise((done) => {
+        const before = document.querySelector(".request"), from = performance.now();
+        new MutationObserver((_, self) => {
+          if (document.querySelector(".request") === before) return;
+          self.disconnect();
+          requestAnimationFrame(() => setTimeout(() => done(performance.now() - from)));
+        }).observe(document.querySelector(".detail"), { childList: true, subtree: true });
+        document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+      }))));
+    }
+    figures.push(`answer and next, of 1,000 pending: ${times[0]} ms (a difference of 10,000 lines), then ${times.slice(1).join(", ")} ms`);
+    must(Math.max(...times) < 100, `${times} ms`);
+    await server.call(s, "Edit", { file_path: "/tmp/big.c", old_string: lines("old"), new_string: lines("new") }, "big2");
+    await page.locator("#search").fill("big.c");
+    await face(page, "big.c").click();
+    const scroll = page.locator(".request .scroll");
+    await scroll.evaluate((box) => { box.scrollTop = box.scrollHeight; });
+    await page.locator(".the-end").scrollIntoViewIfNeeded();
+    await page.locator(".row .text", { hasText: "line_9996(" }).first().waitFor();
+  },
+};
+
+async function poll(ask, good) {
+  for (let i = 0; i < 200; i++) {
+    const found = await ask();
+    if (good(found)) return found;
+    await new Promise((done) => setTimeout(done, 25));
+  }
+  throw new Error(`it never came; the last was ${JSON.stringify(await ask()).slice(0, 300)}`);
+}
+
+const late = (ms) => new Promise((_, fail) => setTimeout(() => fail(new Error(`no end within ${ms} ms`)), ms).unref());
+
+let passed = 0, failed = 0;
+for (const [name, test] of Object.entries(tests)) {
+  if (process.argv[2] && !name.includes(process.argv[2])) continue;
+  const server = await new Server().start();
+  const from = Date.now();
+  try {
+    const skipped = await Promise.race([test(server), late(60000)]);
+    for (const context of (await openBrowser()).contexts()) for (const page of context.pages()) same(page.faults ?? [], [], "errors on the page");
+    passed++;
+    console.log(`ok   ${name}${skipped ? ` (${skipped})` : ""}  ${Date.now() - from} ms`);
+  } catch (error) {
+    failed++;
+    console.log(`FAIL ${name}\n     ${String(error.message).split("\n").slice(0, 6).join("\n     ")}`);
+    if (process.env.SHOT) for (const [i, context] of (await openBrowser()).contexts().entries())
+      for (const page of context.pages()) await page.screenshot({ path: `${process.env.SHOT}-${i}.png` }).catch(() => {});
+  }
+  for (const context of (await openBrowser()).contexts()) await context.close();
+  await server.stop();
+}
+await closeBrowser();
+for (const line of figures) console.log(line);
+console.log(`${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
