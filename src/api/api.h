@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct api;
@@ -37,6 +38,9 @@ void api_set_server(struct api *api, const struct http_server *server);
 void api_set_ready(struct api *api, bool ready);
 /* `handle` of the HTTP server; arg is the api. */
 void api_handle(void *arg, struct http_request *request);
+
+/* How large the body of a request to this target may be, for the HTTP server. */
+size_t api_body_max(struct str target);
 
 /* Every route as "METHOD PATH", one per line, for checks from outside. */
 void api_print_routes(void);

@@ -101,6 +101,9 @@ void exchange_with_thread(struct exchange *x, struct str thread,
 /* Finds the one session in which the call of the path is and that this token may see; x->session is set. */
 void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x));
 
+/* The session that this token's agent knows by an id of its own. */
+struct str sessions_id_of(struct exchange *x, struct str agent, struct str theirs);
+
 /* Query parameters: absent leaves *ret alone. */
 struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
 struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);

@@ -12,7 +12,7 @@
 
 #include "io/clock.h"
 
-enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400, SESSION_ID_DIGITS = 26 };
+enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400 };
 
 struct hooking {
     struct exchange *x;
@@ -167,16 +167,11 @@ static void find_session(struct hooking *h)
     gate_session(h->x->gate, &h->want);
 }
 
-/* "ses_" and 26 hexadecimal digits of what makes it this session and no other. */
 static struct str session_id(struct exchange *x, const struct hook *hook)
 {
-    char hex[DIGEST_HEX_BYTES];
-    const struct str pieces[] = {x->token_id, str_of(hook_agent_name(hook->agent)), hook->session};
-    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
     if (!str_empty(x->token->session))
         return arena_str(x->arena, x->token->session);
-    digest_hex(&digest, hex);
-    return arena_printf(x->arena, "ses_%.*s", SESSION_ID_DIGITS, hex);
+    return sessions_id_of(x, str_of(hook_agent_name(hook->agent)), hook->session);
 }
 
 /* ---- the question ---- */

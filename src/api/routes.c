@@ -29,7 +29,7 @@ static const struct route routes[] = {
     {"GET", "/api/sessions/:session/threads", SEERS, BODY_NONE, threads_list,
      "The threads of a session", "", NULL, 200, "ThreadList"},
     {"POST", "/api/threads/:thread/tool-calls", CALLERS, BODY_OBJECT, calls_ask,
-     "The gate: ask to use a tool", "wait withdraw", "ToolCallRequest", 200, "ToolCallAnswer"},
+     "The gate: ask to use a tool", "wait withdraw large", "ToolCallRequest", 200, "ToolCallAnswer"},
     {"POST", "/api/threads/:thread/events", CALLERS, BODY_OBJECT, notes_add,
      "Add what was said in a conversation that runs elsewhere", "", "Note", 201, "NoteAnswer"},
     {"GET", "/api/tool-calls/:call", SEERS, BODY_NONE, calls_show,
@@ -122,6 +122,16 @@ void api_print_routes(void)
 {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         (void)printf("%s %s\n", routes[i].method, routes[i].path);
+}
+
+/* Agents' own messages hold whole files; a call says so with ?large=1. */
+size_t api_body_max(struct str target)
+{
+    struct str query;
+    struct str path = str_cut(target, '?', &query);
+    bool large = str_starts(path, STR("/api/hooks/")) || str_eq(path, STR("/api/mcp")) ||
+                 (str_starts(path, STR("/api/threads/")) && str_has(query, STR("large=1")));
+    return large ? LIMIT_LARGE_BODY_BYTES : LIMIT_BODY_BYTES;
 }
 
 /* ---- matching ---- */

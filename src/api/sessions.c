@@ -89,17 +89,19 @@ static void answer_session(struct exchange *x, const struct session *session)
 static void session_changed(struct session_change *change)
 {
     struct exchange *x = change->arg;
-    if (change->err.code != ERR_OK)
+    bool known = change->err.code == ERR_CONFLICT && !str_empty(change->new_id);
+    if (change->err.code != ERR_OK && !known)
         exchange_fail(x, &change->err);
     else
         exchange_with_session(x, change->id, answer_session);
 }
 
-static void change_session(struct exchange *x, struct str id, struct str data)
+static void change_session(struct exchange *x, struct str id, struct str new_id, struct str data)
 {
     struct session_change *change = arena_new(x->arena, struct session_change);
     change->arena = x->arena;
     change->id = id;
+    change->new_id = new_id;
     change->data = data;
     change->actor = x->actor;
     change->done = session_changed;
@@ -107,11 +109,33 @@ static void change_session(struct exchange *x, struct str id, struct str data)
     gate_change_session(x->gate, change);
 }
 
+/* "ses_" and 26 hexadecimal digits of what makes it this session and no other. */
+struct str sessions_id_of(struct exchange *x, struct str agent, struct str theirs)
+{
+    char hex[DIGEST_HEX_BYTES];
+    const struct str pieces[] = {x->token_id, agent, theirs};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    digest_hex(&digest, hex);
+    return arena_printf(x->arena, "ses_%.26s", hex);
+}
+
+/* An agent that brings its own session's id gets the same session for it every time. */
+static struct rc read_new_id(struct exchange *x, struct str *ret_id, struct err *err)
+{
+    struct str agent = STR_NONE, theirs = STR_NONE;
+    TRY(json_want_str(x->body, "agent", LIMIT_NAME_BYTES, &agent, err));
+    TRY(json_want_str(x->body, "agentSession", LIMIT_ID_BYTES, &theirs, err));
+    if (!str_empty(theirs))
+        *ret_id = sessions_id_of(x, agent, theirs);
+    return RC_OK;
+}
+
 void sessions_create(struct exchange *x)
 {
+    struct str new_id = STR_NONE;
     struct settings settings;
     struct err err;
-    if (rc_bad(read_settings(x->body, &settings, &err))) {
+    if (rc_bad(read_settings(x->body, &settings, &err)) || rc_bad(read_new_id(x, &new_id, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -125,7 +149,7 @@ void sessions_create(struct exchange *x)
     }
     if (settings.timeout_seconds < 0)
         settings.timeout_seconds = x->api->timeout_seconds;
-    change_session(x, STR_NONE, settings_data(x->arena, &settings, x->token_id));
+    change_session(x, STR_NONE, new_id, settings_data(x->arena, &settings, x->token_id));
 }
 
 void sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
@@ -137,7 +161,7 @@ static void change_found(struct exchange *x, const struct session *session)
     if (rc_bad(read_settings(x->body, &settings, &err)))
         exchange_fail(x, &err);
     else
-        change_session(x, arena_str(x->arena, session->id), settings_data(x->arena, &settings, STR_NONE));
+        change_session(x, arena_str(x->arena, session->id), STR_NONE, settings_data(x->arena, &settings, STR_NONE));
 }
 
 void sessions_change(struct exchange *x) { exchange_with_session(x, x->params[0], change_found); }

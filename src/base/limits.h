@@ -4,6 +4,7 @@
 
 enum {
     LIMIT_BODY_BYTES = 1 << 20,          /* of a request */
+    LIMIT_LARGE_BODY_BYTES = 8 << 20,    /* of one on a route for calls that agents bring as they are */
     LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */
     LIMIT_HEADERS = 64,                  /* header fields of a request */
     LIMIT_JSON_DEPTH = 128,
@@ -17,7 +18,7 @@ enum {
     LIMIT_TIMEOUT_SECONDS = 366 * 86400,
     LIMIT_PAGE_EVENTS = 1000,            /* in one JSON page */
     LIMIT_STREAM_QUEUE_BYTES = 2 << 20,  /* waiting for a slow reader, then it is dropped */
-    LIMIT_EVENT_BYTES = (2 << 20) + 8192,/* one event as text: input and edited input fit */
+    LIMIT_EVENT_BYTES = (16 << 20) + 8192,/* one event as text: input and edited input fit */
     LIMIT_ANSWER_BYTES = 64 << 20,       /* one response body */
     LIMIT_CONNECTIONS = 20000,
     LIMIT_GROUP_APPENDS = 4096,          /* committed as one group */

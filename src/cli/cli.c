@@ -238,6 +238,9 @@ static struct rc read_line(struct cli *cli, int argc, char **argv, struct err *e
     TRY(find_command(&reader, err));
     if (!cli->command)
         return RC_OK;
+    bool first_is_help = reader.at < argc && strcmp(argv[reader.at], "--help") == 0;
+    if (strcmp(cli->command->operands, "[ARGUMENT...]") == 0 && !first_is_help)
+        reader.only_operands = true; /* another program's, options and all */
     for (;;) {
         char *operand;
         TRY(next_operand(&reader, &operand, err));

@@ -2,7 +2,8 @@
  *
  * The table declares the functions and makes the array behind `nod help`, --help, the manual, the shell
  * completions and the check of options and operands. A command of two words belongs to the group of the
- * first. In the operands, [X] may be left out and X... may be repeated.
+ * first. In the operands, [X] may be left out and X... may be repeated; [ARGUMENT...] takes all that follows as
+ * it is, options too.
  *
  *    function, name, takes the settings of, operands, summary, more words (may be empty), options */
 #ifndef CLI_COMMANDS_H
@@ -65,6 +66,12 @@
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call"))                                                        \
+    X(claude, "claude", TALKS, "[ARGUMENT...]", "run Claude Code; what it wants to do is asked here",      \
+      "Every ARGUMENT is Claude Code's own; Nod's settings stand before the word claude. -p \"...\" runs one " \
+      "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \
+      "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
+      "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
+      "turn, a second one ends it all.", )                                                                 \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
       "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \

@@ -40,11 +40,11 @@ struct hooked {
 
 static struct rc read_message(struct arena *arena, struct str *ret_text, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
     for (;;) {
         char *room = buf_room(&buf, 16 << 10);
         if (!room)
-            return err_set(err, ERR_TOO_LARGE, "the message is larger than %d bytes", LIMIT_BODY_BYTES);
+            return err_set(err, ERR_TOO_LARGE, "the message is larger than %d bytes", LIMIT_LARGE_BODY_BYTES);
         ssize_t n = read(STDIN_FILENO, room, 16 << 10);
         if (n < 0 && errno == EINTR)
             continue;

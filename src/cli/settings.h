@@ -51,6 +51,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "FILE", "the file that holds the token")                                                             \
     X(session, TEXT, "session", "NOD_SESSION", 0, TALKS, "", "ID",                                         \
       "the session in which `nod call` asks when it is given none")                                        \
+    X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, TALKS, "claude", "PROGRAM",                \
+      "the Claude Code that `nod claude` starts")                                                          \
+    X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, TALKS, "no", NULL,                     \
+      "`nod claude`: what is always allowed also becomes a rule in the project's Claude Code settings")    \
     X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \
       SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \

@@ -55,6 +55,7 @@ struct http_options {
     int64_t idle_timeout_ms;   /* a connection with nothing to do; 0: 120 s */
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
     int64_t stop_timeout_ms;   /* for answers under way when the server stops; 0: 5 s */
+    size_t (*body_max)(struct str target); /* how large a body may be; NULL: LIMIT_BODY_BYTES */
     unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
 };
 

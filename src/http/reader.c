@@ -40,6 +40,7 @@ struct http_reader *http_reader_new(void)
     reader->parser.data = reader;
     reader->head = buf_init(LIMIT_HEADER_BYTES);
     reader->body = buf_init(LIMIT_BODY_BYTES);
+    reader->body_max = LIMIT_BODY_BYTES;
     return reader;
 }
 
@@ -78,8 +79,10 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
     block = arena_str(&request->arena, block);
     TRY(http_head_check(&request->arena, block, &head, err));
     TRY(take_target(request, head.target, err));
-    if (head.content_length > LIMIT_BODY_BYTES)
-        return err_set(err, ERR_TOO_LARGE, "the body is larger than %d bytes", LIMIT_BODY_BYTES);
+    if (reader->body_max_of)
+        reader->body_max = reader->body.max = reader->body_max_of(head.target);
+    if (head.content_length > reader->body_max)
+        return err_set(err, ERR_TOO_LARGE, "the body is larger than %zu bytes", reader->body_max);
     request->method = head.method;
     request->headers = head.headers;
     request->header_count = head.header_count;
@@ -132,7 +135,7 @@ static struct rc feed_body(struct http_reader *reader, struct str *bytes, struct
     reader->body_began = true;
     size_t used = bytes->n < reader->body_left ? bytes->n : (size_t)reader->body_left;
     if (reader->chunked)
-        TRY(http_chunks_check(&reader->chunks, *bytes, LIMIT_BODY_BYTES, &used, err));
+        TRY(http_chunks_check(&reader->chunks, *bytes, reader->body_max, &used, err));
     bool last = reader->chunked ? reader->chunks.state == CHUNK_OVER : used == reader->body_left;
     TRY(feed_parser(reader, str_sub(*bytes, 0, used), last, err));
     if (!reader->chunked)

@@ -26,6 +26,8 @@ struct http_reader {
     size_t head_line;     /* the start of its last line */
     struct buf body;      /* a body that came in pieces */
     uint64_t body_left;   /* with Content-Length */
+    size_t (*body_max_of)(struct str target); /* NULL: LIMIT_BODY_BYTES */
+    size_t body_max;      /* of this request */
     struct http_chunks chunks;
     enum http_progress progress;
     bool chunked;

@@ -134,7 +134,7 @@ class Desk:
         return world.eventually(look, lambda: f"{count} call(s) waiting; {self.told()}", patience)
 
     def told(self):
-        return " / ".join(f"{os.path.basename(run.command[0])}: {run.out[-700:]!r} {run.err[-700:]!r}" for run in self.runs)
+        return f"the model: {self.model.said()[-500:]!r} / " + " / ".join(f"{os.path.basename(run.command[0])}: {run.out[-700:]!r} {run.err[-700:]!r}" for run in self.runs)
 
     def decide(self, pending, decision="allow_once", **more):
         return self.admin.decided(pending["sessionId"], pending["toolCallId"], decision, **more)

@@ -1,7 +1,8 @@
 """A model that says what the test wrote down: the Messages API as server-sent events, on loopback.
 
 A script is a list of answers; an answer is a list of content blocks: a str is text, a tuple (tool, input) or
-(tool, input, id) a tool_use. Requests of a sub-agent (their first message holds SUBTASK) take from a script of
+(tool, input, id) a tool_use; a function is called for it. How far the conversation is tells which answer is due.
+Requests of a sub-agent (their first message holds SUBTASK) take from a script of
 their own. When a script is at its end, the model says "Done." What was asked is kept in `requests`.
 """
 import http.server
@@ -71,7 +72,9 @@ class Model:
             tools = bool(body.get("tools"))
             if tools:
                 self.requests.append(body)
-            blocks = script.pop(0) if tools and script else ["Done."]
+            turn = sum(part["role"] == "assistant" for part in body["messages"])  # a request may come again
+            blocks = script[turn] if tools and turn < len(script) else ["Done."]
+            blocks = blocks() if callable(blocks) else blocks
             return self.message([blocks] if isinstance(blocks, (str, tuple)) else blocks)
 
     def message(self, blocks):

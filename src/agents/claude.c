@@ -1,0 +1,436 @@
+#include "agents/claude.h"
+
+#include "agents/agents.h"
+#include "base/limits.h"
+
+enum { BEFORE_SECONDS = 20 * 86400 }; /* in milliseconds it must fit 31 bits: beyond, Node fires at once */
+
+/* ---- reading ---- */
+
+static const struct {
+    const char *type, *subtype;
+    enum claude_kind kind;
+} kinds[] = {
+    {"assistant", NULL, CLAUDE_SAYS},
+    {"user", NULL, CLAUDE_HEARS},
+    {"result", NULL, CLAUDE_RESULT},
+    {"control_response", NULL, CLAUDE_REPLY},
+    {"control_cancel_request", NULL, CLAUDE_CANCEL},
+    {"control_request", "can_use_tool", CLAUDE_ASK},
+    {"control_request", "hook_callback", CLAUDE_BEFORE},
+    {"control_request", "elicitation", CLAUDE_ELICIT},
+    {"control_request", NULL, CLAUDE_REQUEST},
+    {"system", "init", CLAUDE_INIT},
+    {"system", "status", CLAUDE_STATUS},
+    {"system", "task_started", CLAUDE_TASK},
+    {"system", "background_tasks_changed", CLAUDE_TASKS},
+    {"system", "permission_denied", CLAUDE_DENIED},
+};
+
+static enum claude_kind kind_of(const struct json *json)
+{
+    struct str type = json_text(json, "type");
+    struct str subtype = json_text(json, "subtype");
+    if (str_is(type, "control_request"))
+        subtype = json_text(json_get(json, "request"), "subtype");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_is(type, kinds[i].type) && (!kinds[i].subtype || str_is(subtype, kinds[i].subtype)))
+            return kinds[i].kind;
+    return CLAUDE_OTHER;
+}
+
+static const struct json *object_of(const struct json *json, const char *key)
+{
+    const struct json *value = json_get(json, key);
+    return value && value->type == JSON_OBJECT ? value : NULL;
+}
+
+static void read_ask(const struct json *request, struct claude_message *m)
+{
+    const struct json *suggestions = json_get(request, "permission_suggestions");
+    m->tool = json_text(request, "tool_name");
+    m->call = json_text(request, "tool_use_id");
+    m->agent = json_text(request, "agent_id");
+    m->input = object_of(request, "input");
+    m->suggestions = suggestions && suggestions->type == JSON_ARRAY ? suggestions : NULL;
+}
+
+static void read_before(const struct json *request, struct claude_message *m)
+{
+    const struct json *input = json_get(request, "input");
+    m->tool = json_text(input, "tool_name");
+    m->call = json_text(input, "tool_use_id");
+    if (str_empty(m->call))
+        m->call = json_text(request, "tool_use_id");
+    m->agent = json_text(input, "agent_id");
+    m->mode = json_text(input, "permission_mode");
+    m->input = object_of(input, "tool_input");
+}
+
+static void read_message(const struct json *json, struct claude_message *m)
+{
+    m->agent = json_text(json, "agent_id");
+    m->content = json_get(json_get(json, "message"), "content");
+}
+
+static void read_task(const struct json *json, struct claude_message *m)
+{
+    m->agent = json_text(json, "task_id");
+    m->call = json_text(json, "tool_use_id");
+}
+
+/* A question without what makes it one must be answered too: it is refused. */
+static struct rc check_question(const struct claude_message *m, struct err *err)
+{
+    bool asks = m->kind == CLAUDE_ASK || m->kind == CLAUDE_BEFORE;
+    if (asks && (str_empty(m->tool) || str_empty(m->call) || !m->input))
+        return err_set(err, ERR_INVALID, "Claude Code's question lacks tool_name, tool_use_id or input");
+    return RC_OK;
+}
+
+struct rc claude_read(struct arena *arena, struct str line, struct claude_message *ret_message,
+                      struct err *err)
+{
+    const struct json *json;
+    TRY(json_parse(arena, line, &json, err));
+    struct claude_message m = {.kind = kind_of(json), .json = json};
+    const struct json *request = json_get(json, "request");
+    m.request = json_text(m.kind == CLAUDE_REPLY ? json_get(json, "response") : json, "request_id");
+    if (m.kind == CLAUDE_ASK || m.kind == CLAUDE_ELICIT)
+        read_ask(request, &m);
+    else if (m.kind == CLAUDE_BEFORE)
+        read_before(request, &m);
+    else if (m.kind == CLAUDE_SAYS || m.kind == CLAUDE_HEARS)
+        read_message(json, &m);
+    else if (m.kind == CLAUDE_TASK)
+        read_task(json, &m);
+    else if (m.kind == CLAUDE_INIT || m.kind == CLAUDE_STATUS)
+        m.mode = json_text(json, "permissionMode");
+    TRY(check_question(&m, err));
+    *ret_message = m;
+    return RC_OK;
+}
+
+struct str claude_request_in(struct str line)
+{
+    static const struct str key = {"\"request_id\":", 13};
+    for (size_t at = 0; at + key.n < line.n; at++) {
+        struct str rest = str_sub(line, at, line.n);
+        if (!str_starts(rest, key))
+            continue;
+        rest = str_trim(str_sub(rest, key.n, rest.n));
+        if (rest.n == 0 || rest.p[0] != '"')
+            continue;
+        rest = str_sub(rest, 1, rest.n);
+        struct str id = str_sub(rest, 0, str_find(rest, '"'));
+        return id.n < rest.n && str_find(id, '\\') == id.n ? id : STR_NONE;
+    }
+    return STR_NONE;
+}
+
+/* ---- answers ---- */
+
+static struct json_out open_answer(struct buf *buf, struct str request)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("control_response"));
+    json_key(&out, "response");
+    json_open(&out, '{');
+    json_member(&out, "subtype", STR("success"));
+    json_key(&out, "request_id");
+    json_put_str(&out, request);
+    json_key(&out, "response");
+    json_open(&out, '{');
+    return out;
+}
+
+/* Bytes of others may hold line breaks between tokens; a line has none but at its end. */
+static void end_line(struct buf *buf)
+{
+    for (size_t i = 0; i < buf->n; i++)
+        if (buf->p[i] == '\n' || buf->p[i] == '\r')
+            buf->p[i] = ' ';
+    buf_putc(buf, '\n');
+}
+
+static void close_answer(struct json_out *out)
+{
+    json_close(out, '}');
+    json_close(out, '}');
+    json_close(out, '}');
+    end_line(out->buf);
+}
+
+void claude_no_opinion(struct buf *out, struct str request)
+{
+    struct json_out json = open_answer(out, request);
+    close_answer(&json);
+}
+
+void claude_fail(struct buf *buf, struct str request, struct str words)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("control_response"));
+    json_key(&out, "response");
+    json_open(&out, '{');
+    json_member(&out, "subtype", STR("error"));
+    json_key(&out, "request_id");
+    json_put_str(&out, request);
+    json_member(&out, "error", words);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    end_line(buf);
+}
+
+static void put_rule_update(struct json_out *out, struct str rules)
+{
+    json_open(out, '{');
+    json_member(out, "type", STR("addRules"));
+    json_member_raw(out, "rules", rules);
+    json_member(out, "behavior", STR("allow"));
+    json_member(out, "destination", STR("localSettings"));
+    json_close(out, '}');
+}
+
+/* Claude Code suggests nothing when a hook of ours made it ask: this very command, then. */
+static void put_own_rule(struct json_out *out, const struct claude_message *ask)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out rule = json_out(&buf);
+    struct str command = json_text(ask->input, "command");
+    if (!str_is(ask->tool, "Bash") || str_empty(command) || str_find(command, '\n') < command.n)
+        return;
+    json_open(&rule, '[');
+    json_open(&rule, '{');
+    json_member(&rule, "toolName", ask->tool);
+    json_member(&rule, "ruleContent", command);
+    json_close(&rule, '}');
+    json_close(&rule, ']');
+    put_rule_update(out, buf_str(&buf));
+}
+
+/* Only what adds rules, verbatim but for where they go: sent back whole, the suggestions also change modes. */
+static void put_rules(struct json_out *out, const struct claude_message *ask)
+{
+    bool any = false;
+    for (const struct json *s = ask->suggestions ? ask->suggestions->first : NULL; s; s = s->next) {
+        const struct json *rules = json_get(s, "rules");
+        if (!str_is(json_text(s, "type"), "addRules") || !rules || !str_is(json_text(s, "behavior"), "allow"))
+            continue;
+        put_rule_update(out, rules->raw);
+        any = true;
+    }
+    if (!any)
+        put_own_rule(out, ask);
+}
+
+/* What changes with the allow: the mode that a person chose, rules that are to be remembered. */
+static void put_permissions(struct json_out *out, const struct claude_message *ask, const struct call *call,
+                            bool remember)
+{
+    bool remembers = remember && call->decision == DECISION_ALLOW_ALWAYS;
+    if (str_empty(call->mode) && !remembers)
+        return;
+    json_key(out, "updatedPermissions");
+    json_open(out, '[');
+    if (!str_empty(call->mode)) {
+        json_open(out, '{');
+        json_member(out, "type", STR("setMode"));
+        json_member(out, "mode", str_of(claude_mode(call->mode)));
+        json_member(out, "destination", STR("session"));
+        json_close(out, '}');
+    }
+    if (remembers)
+        put_rules(out, ask);
+    json_close(out, ']');
+}
+
+/* AskUserQuestion: the person's words answer the questions, a line for each. */
+static void put_answers(struct json_out *out, const struct json *input, struct str words)
+{
+    const struct json *questions = json_get(input, "questions");
+    json_open(out, '{');
+    for (const struct json *member = input->first; member; member = member->next) {
+        if (str_is(member->key, "answers"))
+            continue;
+        json_key_str(out, member->key);
+        json_put_raw(out, member->raw);
+    }
+    json_key(out, "answers");
+    json_open(out, '{');
+    for (const struct json *q = questions ? questions->first : NULL; q && !str_empty(words); q = q->next) {
+        struct str answer = q->next ? str_cut(words, '\n', &words) : words;
+        json_key_str(out, json_text(q, "question"));
+        json_put_str(out, str_trim(answer));
+    }
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+static void put_input(struct json_out *out, const struct claude_message *ask, const struct call *call)
+{
+    bool asked = str_is(ask->tool, "AskUserQuestion");
+    json_key(out, "updatedInput");
+    if (asked && str_empty(call->updated_input) && !str_empty(call->feedback))
+        put_answers(out, ask->input, call->feedback);
+    else
+        json_put_raw(out, str_empty(call->updated_input) ? ask->input->raw : call->updated_input);
+}
+
+static bool is_allowed(const struct call *call) { return call->status == CALL_ALLOWED && call_allowed(call); }
+
+void claude_refuse(struct buf *buf, const struct claude_message *ask, struct str words)
+{
+    struct json_out out = open_answer(buf, ask->request);
+    CHECK(!str_empty(words));
+    if (ask->kind == CLAUDE_BEFORE) {
+        json_key(&out, "hookSpecificOutput");
+        json_open(&out, '{');
+        json_member(&out, "hookEventName", STR("PreToolUse"));
+        json_member(&out, "permissionDecision", STR("deny"));
+        json_member(&out, "permissionDecisionReason", words);
+        json_close(&out, '}');
+    } else if (ask->kind == CLAUDE_ELICIT) {
+        json_member(&out, "action", STR("decline"));
+    } else {
+        json_member(&out, "behavior", STR("deny"));
+        json_member(&out, "message", words);
+    }
+    close_answer(&out);
+}
+
+void claude_answer(struct buf *buf, const struct claude_message *ask, const struct call *call, bool remember)
+{
+    ARENA_SCOPE(scratch);
+    CHECK(ask->kind == CLAUDE_ASK && ask->input);
+    if (!is_allowed(call) && call->status != CALL_ABORTED) {
+        claude_refuse(buf, ask, agent_words(&scratch, call));
+        return;
+    }
+    struct json_out out = open_answer(buf, ask->request);
+    json_member(&out, "behavior", is_allowed(call) ? STR("allow") : STR("deny"));
+    if (is_allowed(call)) {
+        put_input(&out, ask, call);
+        put_permissions(&out, ask, call, remember);
+    } else {
+        json_member(&out, "message", agent_words(&scratch, call));
+        json_member_bool(&out, "interrupt", true);
+    }
+    close_answer(&out);
+}
+
+void claude_answer_before(struct buf *buf, const struct claude_message *ask, const struct call *call)
+{
+    ARENA_SCOPE(scratch);
+    CHECK(ask->kind == CLAUDE_BEFORE);
+    bool asks = call->status == CALL_UNKNOWN || call->status == CALL_AWAITING;
+    struct str words = agent_words(&scratch, call);
+    if (!asks && !is_allowed(call)) {
+        claude_refuse(buf, ask, words);
+        return;
+    }
+    struct json_out out = open_answer(buf, ask->request);
+    json_key(&out, "hookSpecificOutput");
+    json_open(&out, '{');
+    json_member(&out, "hookEventName", STR("PreToolUse"));
+    json_member(&out, "permissionDecision", asks ? STR("ask") : STR("allow"));
+    json_member(&out, "permissionDecisionReason", words);
+    json_member_raw(&out, "updatedInput", call->updated_input);
+    json_close(&out, '}');
+    close_answer(&out);
+}
+
+/* The form's answers are what a person made of the input; an allow without them has none to give. */
+void claude_answer_elicit(struct buf *buf, const struct claude_message *ask, const struct call *call)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *edited = NULL;
+    if (!is_allowed(call) || rc_bad(json_parse(&scratch, call->updated_input, &edited, NULL)) ||
+        !object_of(edited, "content")) {
+        claude_refuse(buf, ask, STR("declined"));
+        return;
+    }
+    struct json_out out = open_answer(buf, ask->request);
+    json_member(&out, "action", STR("accept"));
+    json_member_raw(&out, "content", object_of(edited, "content")->raw);
+    close_answer(&out);
+}
+
+/* ---- requests of ours ---- */
+
+static struct json_out open_request(struct buf *buf, struct str request, const char *subtype)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("control_request"));
+    json_member(&out, "request_id", request);
+    json_key(&out, "request");
+    json_open(&out, '{');
+    json_member(&out, "subtype", str_of(subtype));
+    return out;
+}
+
+static void close_request(struct json_out *out)
+{
+    json_close(out, '}');
+    json_close(out, '}');
+    end_line(out->buf);
+}
+
+void claude_initialize(struct buf *buf, struct str request)
+{
+    struct json_out out = open_request(buf, request, "initialize");
+    json_key(&out, "hooks");
+    json_open(&out, '{');
+    json_key(&out, "PreToolUse");
+    json_open(&out, '[');
+    json_open(&out, '{');
+    json_key(&out, "hookCallbackIds");
+    json_put_raw(&out, STR("[\"nod_before\"]"));
+    json_member_i64(&out, "timeout", BEFORE_SECONDS);
+    json_member(&out, "onFailure", STR("block"));
+    json_close(&out, '}');
+    json_close(&out, ']');
+    json_close(&out, '}');
+    close_request(&out);
+}
+
+void claude_interrupt(struct buf *buf, struct str request)
+{
+    struct json_out out = open_request(buf, request, "interrupt");
+    close_request(&out);
+}
+
+void claude_set_mode(struct buf *buf, struct str request, struct str mode)
+{
+    struct json_out out = open_request(buf, request, "set_permission_mode");
+    json_member(&out, "mode", str_of(claude_mode(mode)));
+    close_request(&out);
+}
+
+void claude_prompt(struct buf *buf, struct str text)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("user"));
+    json_key(&out, "message");
+    json_open(&out, '{');
+    json_member(&out, "role", STR("user"));
+    json_key(&out, "content");
+    json_put_str(&out, text);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    end_line(buf);
+}
+
+/* Bypassing is Nod's to do: Claude Code goes on asking, and Nod answers. */
+const char *claude_mode(struct str mode)
+{
+    static const char *const same[] = {"acceptEdits", "plan"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (str_is(mode, same[i]))
+            return same[i];
+    return "default";
+}

@@ -1,0 +1,539 @@
+/* nod claude: Claude Code behind the gate.
+ *
+ * Claude Code is started over its control protocol. Before each call a hook of ours is asked: rules answer it
+ * at once, and what they do not answer comes as a question that waits for a person (claude_asks.c). What is
+ * said goes into the session's log (claude_record.c). The server may go away and come back; nothing is allowed
+ * meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes them
+ * back.
+ */
+#include "cli/claude.h"
+
+#include "agents/lines.h"
+#include "base/id.h"
+#include "base/limits.h"
+#include "cli/local.h"
+#include "cli/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { LINE_BYTES = 64 << 20, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
+enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
+
+struct wrapper {
+    struct cli *cli;
+    struct claude_args args;
+    struct claude_child child;
+    struct claude_record record;
+    struct claude_asks asks;
+    struct claude_ear ear;
+    struct lines said, typed;
+    enum output output;
+    atomic_uint prompts;   /* sent and not yet begun */
+    unsigned interrupts;
+    bool reads_input;      /* prompts come from standard input */
+    bool busy, has_tasks, told_start, closing;
+};
+
+static int signal_pipe[2] = {-1, -1};
+
+static void on_signal(int number)
+{
+    int kept = errno;
+    unsigned char byte = (unsigned char)number;
+    (void)!write(signal_pipe[1], &byte, 1);
+    errno = kept;
+}
+
+/* ---- into the log ---- */
+
+static struct json_out open_note(struct buf *buf, const char *type)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "type", str_of(type));
+    json_key(&out, "data");
+    json_open(&out, '{');
+    json_member(&out, "source", STR("claude"));
+    return out;
+}
+
+static void post_note(struct wrapper *w, struct json_out *out, struct str agent)
+{
+    ARENA_SCOPE(arena);
+    json_close(out, '}');
+    json_close(out, '}');
+    struct str thread = claude_thread(&arena, &w->asks, agent);
+    if (!out->buf->over)
+        claude_record_post(&w->record, arena_printf(&arena, "/api/threads/%.*s/events", STR_ARG(thread)),
+                           buf_str(out->buf));
+}
+
+static void note_text(struct wrapper *w, const char *type, struct str agent, struct str text)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = open_note(&buf, type);
+    json_key(&out, "text");
+    json_put_str(&out, text.n > NOTE_BYTES_MAX ? str_sub(text, 0, NOTE_BYTES_MAX) : text);
+    post_note(w, &out, agent);
+}
+
+static void note_status(struct wrapper *w, const char *status, const struct json *message)
+{
+    static const char *const members[] = {"usage", "total_cost_usd", "num_turns", "duration_ms", "terminal_reason",
+                                          "session_id", "model", "claude_code_version", "permissionMode"};
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = open_note(&buf, "RUN_STATUS");
+    json_member(&out, "status", str_of(status));
+    json_member(&out, "agent", STR("claude"));
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct json *value = json_get(message, members[i]);
+        if (value)
+            json_member_raw(&out, members[i], value->raw);
+    }
+    post_note(w, &out, STR_NONE);
+}
+
+static void note_result(struct wrapper *w, const struct json *block)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct json *content = json_get(block, "content");
+    struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
+                                     remote_escape(&arena, json_text(block, "tool_use_id")).p,
+                                     STR_ARG(w->asks.session));
+    json_open(&out, '{');
+    json_member_raw(&out, "content", content ? content->raw : STR("null"));
+    json_member_bool(&out, "isError", json_bool(block, "is_error", false));
+    json_close(&out, '}');
+    if (!buf.over)
+        claude_record_post(&w->record, target, buf_str(&buf));
+}
+
+/* ---- to Claude Code ---- */
+
+static void send_prompt(struct wrapper *w, struct str text)
+{
+    BUF_SCOPE(line, LINE_BYTES);
+    claude_prompt(&line, text);
+    note_text(w, "USER_MESSAGE", STR_NONE, text);
+    atomic_fetch_add(&w->prompts, 1);
+    (void)claude_pipe_send(&w->child.in, &line);
+}
+
+static void interrupt(struct wrapper *w)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    claude_interrupt(&line, str_of(id_new("int").text));
+    (void)claude_pipe_send(&w->child.in, &line);
+}
+
+static void close_input(struct wrapper *w)
+{
+    if (!w->closing)
+        claude_pipe_close(&w->child.in);
+    w->closing = true;
+}
+
+/* Nothing is under way and nothing more will come: Claude Code may end. */
+static void end_when_idle(struct wrapper *w)
+{
+    bool idle = !w->busy && !w->has_tasks && atomic_load(&w->prompts) == 0 && claude_asks_open(&w->asks) == 0;
+    if (idle && !w->reads_input)
+        close_input(w);
+}
+
+/* ---- from Claude Code ---- */
+
+static void show(struct wrapper *w, struct str text)
+{
+    if (w->output != OUTPUT_TEXT)
+        return;
+    cli_out(text);
+    cli_out(STR("\n"));
+    (void)fflush(stdout);
+}
+
+static void on_says(struct wrapper *w, const struct claude_message *m)
+{
+    const struct json *content = m->content && m->content->type == JSON_ARRAY ? m->content->first : NULL;
+    for (const struct json *block = content; block; block = block->next) {
+        if (!str_is(json_text(block, "type"), "text"))
+            continue;
+        note_text(w, "AGENT_MESSAGE", m->agent, json_text(block, "text"));
+        if (!w->args.once && str_empty(m->agent))
+            show(w, json_text(block, "text"));
+    }
+}
+
+static void on_hears(struct wrapper *w, const struct claude_message *m)
+{
+    const struct json *content = m->content && m->content->type == JSON_ARRAY ? m->content->first : NULL;
+    for (const struct json *block = content; block; block = block->next) {
+        if (str_is(json_text(block, "type"), "tool_result"))
+            note_result(w, block);
+        else if (str_is(json_text(block, "type"), "text"))
+            note_text(w, str_empty(m->agent) ? "LOCAL_SYSTEM_MESSAGE" : "USER_MESSAGE", m->agent,
+                      json_text(block, "text"));
+    }
+}
+
+static void on_result(struct wrapper *w, const struct claude_message *m)
+{
+    bool failed = json_bool(m->json, "is_error", false);
+    note_status(w, failed ? "failed" : "completed", m->json);
+    w->busy = false;
+    w->interrupts = 0;
+    if (w->output == OUTPUT_JSON) {
+        cli_out(m->json->raw);
+        cli_out(STR("\n"));
+    } else if (w->args.once) {
+        show(w, json_text(m->json, "result"));
+    }
+}
+
+static void on_init(struct wrapper *w, const struct claude_message *m)
+{
+    w->busy = true;
+    atomic_store(&w->prompts, 0);
+    if (!w->told_start)
+        note_status(w, "running", m->json);
+    w->told_start = true;
+}
+
+/* The plan itself, which Claude Code keeps in a file of its own while it only plans. */
+static bool writes_the_plan(const struct claude_message *m)
+{
+    struct str path = json_text(m->input, "file_path");
+    const char *config = getenv("CLAUDE_CONFIG_DIR");
+    const char *home = getenv("HOME");
+    bool edits = str_is(m->tool, "Write") || str_is(m->tool, "Edit");
+    if (m->kind != CLAUDE_BEFORE || !edits || !str_is(m->mode, "plan") || str_has(path, STR("/../")))
+        return false;
+    ARENA_SCOPE(arena);
+    struct str folder = config && config[0] ? arena_printf(&arena, "%s/plans/", config)
+                                            : arena_printf(&arena, "%s/.claude/plans/", home ? home : "");
+    return str_starts(path, folder);
+}
+
+static void on_question(struct wrapper *w, const struct claude_message *m)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (!writes_the_plan(m)) {
+        claude_asks_add(&w->asks, m);
+        return;
+    }
+    claude_no_opinion(&line, m->request);
+    (void)claude_pipe_send(&w->child.in, &line);
+}
+
+static void on_request(struct wrapper *w, struct str request, const char *words)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    claude_fail(&line, request, str_of(words));
+    (void)claude_pipe_send(&w->child.in, &line);
+}
+
+static void on_reply(struct wrapper *w, const struct claude_message *m)
+{
+    const struct json *response = json_get(m->json, "response");
+    if (!str_is(m->request, "nod_hooks") || str_is(json_text(response, "subtype"), "success"))
+        return;
+    cli_note("nod: this Claude Code does not take hooks over its control channel, so it is not let run");
+    (void)kill(-w->child.pid, SIGTERM);
+}
+
+static void on_denied(struct wrapper *w, const struct claude_message *m)
+{
+    ARENA_SCOPE(arena);
+    struct str tool = json_text(m->json, "tool_name");
+    note_text(w, "LOCAL_SYSTEM_MESSAGE", STR_NONE,
+              arena_printf(&arena, "Claude Code denied %.*s by itself.", STR_ARG(tool)));
+}
+
+static void on_message(struct wrapper *w, const struct claude_message *m)
+{
+    const struct json *tasks = json_get(m->json, "tasks");
+    switch (m->kind) {
+    case CLAUDE_INIT: on_init(w, m); break;
+    case CLAUDE_TASK: claude_thread_post(&w->asks, m); break;
+    case CLAUDE_TASKS: w->has_tasks = tasks && tasks->count > 0; break;
+    case CLAUDE_DENIED: on_denied(w, m); break;
+    case CLAUDE_SAYS: on_says(w, m); break;
+    case CLAUDE_HEARS: on_hears(w, m); break;
+    case CLAUDE_RESULT: on_result(w, m); break;
+    case CLAUDE_ASK:
+    case CLAUDE_BEFORE:
+    case CLAUDE_ELICIT: on_question(w, m); break;
+    case CLAUDE_REQUEST: on_request(w, m->request, "Nod does not know this request"); break;
+    case CLAUDE_CANCEL: claude_asks_cancel(&w->asks, m->request); break;
+    case CLAUDE_REPLY: on_reply(w, m); break;
+    case CLAUDE_STATUS:
+    case CLAUDE_OTHER: break;
+    }
+}
+
+static bool is_control(enum claude_kind kind)
+{
+    return kind == CLAUDE_ASK || kind == CLAUDE_BEFORE || kind == CLAUDE_ELICIT || kind == CLAUDE_REQUEST ||
+           kind == CLAUDE_CANCEL || kind == CLAUDE_REPLY;
+}
+
+static void on_line(struct wrapper *w, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct claude_message message;
+    struct err err = {.code = ERR_OK};
+    if (str_empty(str_trim(line)))
+        return;
+    if (rc_bad(claude_read(&arena, line, &message, &err))) {
+        struct str request = claude_request_in(line);
+        cli_note("nod: Claude Code said something that cannot be read: %s", err.text);
+        if (!str_empty(request))
+            on_request(w, request, "Nod could not read this request, so it is refused");
+        return;
+    }
+    if (w->output == OUTPUT_STREAM && !is_control(message.kind)) {
+        cli_out(line);
+        cli_out(STR("\n"));
+        (void)fflush(stdout);
+    }
+    on_message(w, &message);
+}
+
+/* Reads what there is; false at the end. */
+static bool drain(int fd, struct lines *lines)
+{
+    size_t room;
+    char *to = lines_room(lines, &room);
+    if (!to)
+        return false;
+    ssize_t n = read(fd, to, room);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return true;
+    lines_add(lines, n > 0 ? (size_t)n : 0);
+    return n > 0;
+}
+
+static bool on_output(struct wrapper *w)
+{
+    struct str line;
+    bool more = drain(w->child.out, &w->said);
+    while (lines_next(&w->said, &line))
+        on_line(w, line);
+    if (w->said.over) {
+        cli_note("nod: Claude Code wrote a line of more than %d bytes; it is stopped", LINE_BYTES_MAX);
+        (void)kill(-w->child.pid, SIGTERM);
+    }
+    return more;
+}
+
+static void on_input(struct wrapper *w)
+{
+    struct str line;
+    w->reads_input = drain(STDIN_FILENO, &w->typed);
+    while (lines_next(&w->typed, &line))
+        if (!str_empty(str_trim(line)))
+            send_prompt(w, line);
+}
+
+static void on_signals(struct wrapper *w)
+{
+    unsigned char number = 0;
+    if (read(signal_pipe[0], &number, 1) != 1)
+        return;
+    if (number == SIGINT && w->busy && w->interrupts++ == 0) {
+        cli_note("nod: interrupting; once more ends Claude Code");
+        interrupt(w);
+        return;
+    }
+    close_input(w);
+    (void)kill(-w->child.pid, number == SIGINT ? SIGTERM : number);
+}
+
+static void run(struct wrapper *w)
+{
+    for (bool more = true; more;) {
+        struct pollfd look[] = {
+            {.fd = w->child.out, .events = POLLIN},
+            {.fd = signal_pipe[0], .events = POLLIN},
+            {.fd = w->reads_input ? STDIN_FILENO : -1, .events = POLLIN},
+        };
+        if (poll(look, 3, 1000) < 0 && errno != EINTR)
+            return;
+        if (look[1].revents)
+            on_signals(w);
+        if (look[2].revents)
+            on_input(w);
+        if (look[0].revents)
+            more = on_output(w);
+        end_when_idle(w);
+    }
+}
+
+/* ---- beginning ---- */
+
+static struct str new_session_body(struct wrapper *w, const char *session, bool with_mode)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct arena *arena = &w->cli->arena;
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "title", arena_printf(arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd))));
+    json_member(&out, "cwd", w->asks.cwd);
+    if (session) {
+        json_member(&out, "agent", STR("claude"));
+        json_member(&out, "agentSession", str_of(session));
+    }
+    if (with_mode)
+        json_member(&out, "permissionMode", STR("acceptEdits"));
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. */
+static struct rc find_session(struct wrapper *w, const char *session, struct err *err)
+{
+    struct cli *cli = w->cli;
+    struct reply reply;
+    struct rc rc;
+    bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
+    TRY(remote_get(cli, STR("/api/me"), &reply, err));
+    struct str named = json_text(reply.json, "sessionId");
+    if (cli->settings.session[0])
+        named = str_of(cli->settings.session);
+    if (!str_empty(named))
+        rc = remote_get(cli, arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, named).p),
+                        &reply, err);
+    else
+        rc = remote_post(cli, STR("/api/sessions"), new_session_body(w, session, edits), &reply, err);
+    if (rc.code == ERR_FORBIDDEN && edits) /* an agent's token may not loosen: Nod goes on asking */
+        rc = remote_post(cli, STR("/api/sessions"), new_session_body(w, session, false), &reply, err);
+    TRY(rc);
+    w->asks.session = json_text(reply.json, "id");
+    w->asks.thread = json_text(reply.json, "threadId");
+    if (str_empty(w->asks.session) || str_empty(w->asks.thread))
+        return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
+    return RC_OK;
+}
+
+/* A name for the conversation that can be resumed, unless it has one. */
+static const char *session_name(struct wrapper *w, bool *ret_new)
+{
+    unsigned char r[16];
+    *ret_new = !w->args.session && !w->args.goes_on && !w->args.any_session;
+    if (!*ret_new)
+        return w->args.any_session ? NULL : w->args.session;
+    id_random(r, sizeof r);
+    return arena_printf(&w->cli->arena, "%02x%02x%02x%02x-%02x%02x-4%x%02x-8%x%02x-%02x%02x%02x%02x%02x%02x", r[0],
+                        r[1], r[2], r[3], r[4], r[5], r[6] & 15, r[7], r[8] & 15, r[9], r[10], r[11], r[12], r[13],
+                        r[14], r[15]).p;
+}
+
+static struct rc read_prompt(struct wrapper *w, struct str *ret_text, struct err *err)
+{
+    *ret_text = str_of(w->args.prompt);
+    if (w->args.prompt || !w->args.once)
+        return RC_OK;
+    w->typed.ended = false;
+    while (drain(STDIN_FILENO, &w->typed))
+        ;
+    *ret_text = str_trim(arena_str(&w->cli->arena, buf_str(&w->typed.buf)));
+    if (str_empty(*ret_text))
+        return err_set(err, ERR_INVALID, "there is no prompt: nod claude -p \"what is to be done\"");
+    return RC_OK;
+}
+
+static struct rc read_arguments(struct wrapper *w, struct err *err)
+{
+    struct cli *cli = w->cli;
+    const char *cwd;
+    TRY(claude_args_read(&cli->arena, cli->argc, cli->argv, &w->args, err));
+    const char *format = w->args.format ? w->args.format : "text";
+    if (strcmp(format, "stream-json") == 0)
+        w->output = OUTPUT_STREAM;
+    else if (strcmp(format, "json") == 0)
+        w->output = OUTPUT_JSON;
+    else if (strcmp(format, "text") != 0)
+        return err_set(err, ERR_INVALID, "--output-format is text, json or stream-json, not '%s'", format);
+    TRY(local_folder(cli, ".", &cwd, err));
+    w->asks.cwd = str_of(cwd);
+    return RC_OK;
+}
+
+static struct rc catch_signals(struct err *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0)
+        return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+    (void)signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        (void)sigaction(numbers[i], &action, NULL);
+    return RC_OK;
+}
+
+static struct rc begin(struct wrapper *w, struct err *err)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    struct cli *cli = w->cli;
+    struct str prompt;
+    bool is_new;
+    TRY(read_arguments(w, err));
+    TRY(read_prompt(w, &prompt, err));
+    const char *session = session_name(w, &is_new);
+    TRY(find_session(w, session, err));
+    TRY(catch_signals(err));
+    TRY(claude_child_start(cli, &w->args, is_new ? session : NULL, &w->child, err));
+    w->asks.cli = cli;
+    w->asks.pipe = &w->child.in;
+    w->asks.record = &w->record;
+    w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
+    TRY(claude_record_start(&w->record, cli, err));
+    TRY(claude_ear_start(&w->ear, cli, err));
+    claude_initialize(&line, STR("nod_hooks"));
+    (void)claude_pipe_send(&w->child.in, &line);
+    cli_note("nod: session %.*s", STR_ARG(w->asks.session));
+    if (!str_empty(prompt))
+        send_prompt(w, prompt);
+    w->reads_input = !w->args.once;
+    return RC_OK;
+}
+
+/* The threads of questions end soon after they are cancelled; one that does not ends with the process. */
+static void end(struct wrapper *w)
+{
+    claude_asks_end(&w->asks);
+    claude_pipe_close(&w->child.in);
+    w->cli->status = claude_child_wait(&w->child);
+    note_status(w, w->cli->status == 0 ? "ended" : "died", NULL);
+    claude_record_end(&w->record);
+    for (int i = 0; i < END_LOOKS && claude_asks_open(&w->asks); i++)
+        (void)usleep(END_LOOK_US);
+    (void)fflush(stdout);
+    _exit(w->cli->status);
+}
+
+struct rc claude_command(struct cli *cli, struct err *err)
+{
+    static struct wrapper wrapper; /* threads of its own look at it until the process ends */
+    struct wrapper *w = &wrapper;
+    w->cli = cli;
+    w->said = lines_init(LINE_BYTES_MAX);
+    w->typed = lines_init(LINE_BYTES_MAX);
+    claude_asks_init(&w->asks);
+    struct rc rc = begin(w, err);
+    if (rc_ok(rc)) {
+        run(w);
+        end(w);
+    }
+    if (w->child.pid)
+        (void)kill(-w->child.pid, SIGTERM);
+    return rc;
+}

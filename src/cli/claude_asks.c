@@ -1,0 +1,322 @@
+/* Questions of Claude Code on their way to the gate and back, each in a thread of its own.
+ *
+ * 1. A question is asked under its tool_use_id, so that asking again is asking about the same call: a server
+ *    that goes away is waited for, for as long as Claude Code wants the answer. Nothing is allowed meanwhile.
+ * 2. It is answered at most once, and not after Claude Code took it back.
+ * 3. What the server refuses to hear (no token, too large, not understood) is refused with its words.
+ * 4. If this process dies, the server sees the connection end and takes the call back.
+ */
+#include "base/limits.h"
+#include "cli/claude.h"
+#include "cli/remote.h"
+#include "http/http.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    WAIT_PIECE_S = 600,
+    ANSWER_MS_MORE = 30000,
+    BACKOFF_MS_MIN = 100,
+    BACKOFF_MS_MAX = 2000,
+    LINE_BYTES = 64 << 20,
+};
+
+struct claude_asking {
+    struct claude_asks *asks;
+    struct claude_asking *next;
+    struct arena arena;
+    struct claude_message message; /* its strings are in the arena */
+    struct str id, name, thread;
+    struct http_client *client;
+    bool cancelled, differs, told_away;
+};
+
+/* ---- the list ---- */
+
+void claude_asks_init(struct claude_asks *asks) { (void)pthread_mutex_init(&asks->lock, NULL); }
+
+static bool is_cancelled(struct claude_asking *asking)
+{
+    (void)pthread_mutex_lock(&asking->asks->lock);
+    bool cancelled = asking->cancelled;
+    (void)pthread_mutex_unlock(&asking->asks->lock);
+    return cancelled;
+}
+
+static void leave(struct claude_asking *asking)
+{
+    struct claude_asks *asks = asking->asks;
+    (void)pthread_mutex_lock(&asks->lock);
+    struct claude_asking **link = &asks->first;
+    while (*link != asking)
+        link = &(*link)->next;
+    *link = asking->next;
+    asks->open--;
+    (void)pthread_mutex_unlock(&asks->lock);
+    if (asking->client)
+        http_client_free(asking->client);
+    arena_done(&asking->arena);
+    free(asking);
+}
+
+unsigned claude_asks_open(struct claude_asks *asks)
+{
+    (void)pthread_mutex_lock(&asks->lock);
+    unsigned open = asks->open;
+    (void)pthread_mutex_unlock(&asks->lock);
+    return open;
+}
+
+/* ---- threads of sub-agents ---- */
+
+struct str claude_thread(struct arena *arena, const struct claude_asks *asks, struct str agent)
+{
+    if (str_empty(agent))
+        return asks->thread;
+    return arena_printf(arena, "%.*s.%.*s", STR_ARG(asks->session), STR_ARG(agent));
+}
+
+static struct str thread_body(struct arena *arena, const struct claude_asks *asks, struct str agent,
+                              struct str title)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "name", agent);
+    json_member(&out, "title", title);
+    json_member(&out, "parentId", asks->thread);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str threads_target(struct arena *arena, const struct claude_asks *asks)
+{
+    return arena_printf(arena, "/api/sessions/%.*s/threads", STR_ARG(asks->session));
+}
+
+void claude_thread_post(struct claude_asks *asks, const struct claude_message *task)
+{
+    ARENA_SCOPE(arena);
+    struct str title = json_text(task->json, "description");
+    if (title.n > LIMIT_TITLE_BYTES / 4)
+        title = str_sub(title, 0, LIMIT_TITLE_BYTES / 4);
+    claude_record_post(asks->record, threads_target(&arena, asks), thread_body(&arena, asks, task->agent, title));
+}
+
+/* ---- one question ---- */
+
+static void send_line(struct claude_asking *asking, const struct buf *line)
+{
+    if (!is_cancelled(asking))
+        (void)claude_pipe_send(asking->asks->pipe, line);
+}
+
+static void refuse(struct claude_asking *asking, struct str words)
+{
+    BUF_SCOPE(line, LINE_BYTES);
+    claude_refuse(&line, &asking->message, words);
+    send_line(asking, &line);
+}
+
+static void answer(struct claude_asking *asking, const struct call *call)
+{
+    BUF_SCOPE(line, LINE_BYTES);
+    const struct claude_message *message = &asking->message;
+    if (message->kind == CLAUDE_ASK)
+        claude_answer(&line, message, call, asking->asks->cli->settings.claude_rules);
+    else if (message->kind == CLAUDE_BEFORE)
+        claude_answer_before(&line, message, call);
+    else
+        claude_answer_elicit(&line, message, call);
+    send_line(asking, &line);
+}
+
+static struct str ask_body(struct claude_asking *asking, struct arena *arena)
+{
+    BUF_SCOPE(buf, LINE_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct claude_message *message = &asking->message;
+    json_open(&out, '{');
+    json_member(&out, "id", asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id);
+    json_member(&out, "name", asking->name);
+    json_member_raw(&out, "input", message->input->raw);
+    json_member(&out, "cwd", asking->asks->cwd);
+    json_member_bool(&out, "onlyRules", message->kind == CLAUDE_BEFORE);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+enum outcome { ANSWERED, ASK_AGAIN, AWAY };
+
+/* The server said no: what another attempt can mend is mended, everything else is a refusal. */
+static enum outcome refused(struct claude_asking *asking, struct arena *arena, const struct http_response *response)
+{
+    const struct json *json = NULL;
+    if (response->status == 503 || response->status == 429)
+        return AWAY;
+    if (rc_bad(json_parse(arena, response->body, &json, NULL)))
+        json = NULL;
+    struct str code = json_text(json_get(json, "error"), "code");
+    struct str words = json_text(json_get(json, "error"), "message");
+    if (str_is(code, "call_differs") && !asking->differs) {
+        (void)pthread_mutex_lock(&asking->asks->lock);
+        asking->differs = true; /* Claude Code changed the input after the hook had seen it */
+        (void)pthread_mutex_unlock(&asking->asks->lock);
+        return ASK_AGAIN;
+    }
+    refuse(asking, arena_printf(arena, "Nod refuses (status %d): %.*s", response->status, STR_ARG(words)));
+    return ANSWERED;
+}
+
+static enum outcome attempt(struct claude_asking *asking)
+{
+    ARENA_SCOPE(arena);
+    struct http_response response = {0};
+    struct err err = {.code = ERR_OK};
+    const struct json *json = NULL;
+    struct call call;
+    struct str body = ask_body(asking, &arena);
+    struct str target = arena_printf(&arena, "/api/threads/%.*s/tool-calls?withdraw=1&wait=%d%s",
+                                     STR_ARG(asking->thread), WAIT_PIECE_S,
+                                     body.n > LIMIT_BODY_BYTES ? "&large=1" : "");
+    struct rc rc = http_client_call(asking->client, &arena, "POST", target, body,
+                                    WAIT_PIECE_S * 1000 + ANSWER_MS_MORE, &response, &err);
+    if (rc.code == ERR_UNAVAILABLE || rc.code == ERR_TIMEOUT)
+        return AWAY;
+    if (rc_ok(rc) && response.status != 200)
+        return refused(asking, &arena, &response);
+    if (rc_ok(rc))
+        rc = json_parse(&arena, response.body, &json, &err);
+    if (rc_ok(rc))
+        rc = agent_call_read(&arena, json, &call, &err);
+    if (rc_bad(rc)) {
+        refuse(asking, arena_printf(&arena, "Nod refuses: %s", err.text));
+        return ANSWERED;
+    }
+    if (call.status == CALL_AWAITING)
+        return ASK_AGAIN;
+    answer(asking, &call);
+    return ANSWERED;
+}
+
+/* A sub-agent's thread is there before its first question. */
+static bool make_thread(struct claude_asking *asking)
+{
+    ARENA_SCOPE(arena);
+    struct http_response response = {0};
+    struct claude_asks *asks = asking->asks;
+    struct str agent = asking->message.agent;
+    if (str_empty(agent))
+        return true;
+    struct rc rc = http_client_call(asking->client, &arena, "POST", threads_target(&arena, asks),
+                                    thread_body(&arena, asks, agent, STR_NONE), ANSWER_MS_MORE, &response, NULL);
+    return rc_ok(rc) && response.status != 503 && response.status != 429;
+}
+
+static void back_off(struct claude_asking *asking, int64_t *backoff_ms)
+{
+    if (!asking->told_away)
+        cli_note("nod: the server is away; %.*s waits until it is back", STR_ARG(asking->name));
+    asking->told_away = true;
+    (void)usleep((useconds_t)(*backoff_ms * 1000));
+    *backoff_ms = *backoff_ms * 2 < BACKOFF_MS_MAX ? *backoff_ms * 2 : BACKOFF_MS_MAX;
+}
+
+static void *ask(void *arg)
+{
+    struct claude_asking *asking = arg;
+    int64_t backoff_ms = BACKOFF_MS_MIN;
+    bool has_thread = false;
+    while (!is_cancelled(asking)) {
+        has_thread = has_thread || make_thread(asking);
+        enum outcome outcome = has_thread ? attempt(asking) : AWAY;
+        if (outcome == ANSWERED)
+            break;
+        if (outcome == AWAY)
+            back_off(asking, &backoff_ms);
+        else
+            backoff_ms = BACKOFF_MS_MIN;
+    }
+    leave(asking);
+    return NULL;
+}
+
+/* ---- taking questions over ---- */
+
+/* The question as the gate sees it: a form of an MCP server is a call too. */
+static void describe(struct claude_asking *asking)
+{
+    struct claude_message *m = &asking->message;
+    asking->id = m->call;
+    asking->name = m->tool;
+    if (m->kind != CLAUDE_ELICIT)
+        return;
+    asking->id = arena_printf(&asking->arena, "form_%.*s", STR_ARG(m->request));
+    asking->name = STR("Elicitation");
+    m->input = json_get(m->json, "request");
+}
+
+static struct rc start(struct claude_asking *asking, struct str line, struct err *err)
+{
+    pthread_t thread;
+    TRY(claude_read(&asking->arena, line, &asking->message, err));
+    describe(asking);
+    asking->thread = claude_thread(&asking->arena, asking->asks, asking->message.agent);
+    TRY(remote_client(asking->asks->cli, &asking->client, err));
+    if (pthread_create(&thread, NULL, ask, asking) != 0)
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    (void)pthread_detach(thread);
+    return RC_OK;
+}
+
+void claude_asks_add(struct claude_asks *asks, const struct claude_message *message)
+{
+    struct claude_asking *asking = heap_new(sizeof *asking);
+    struct err err = {.code = ERR_OK};
+    asking->asks = asks;
+    asking->message = *message;
+    (void)pthread_mutex_lock(&asks->lock);
+    asking->next = asks->first;
+    asks->first = asking;
+    asks->open++;
+    (void)pthread_mutex_unlock(&asks->lock);
+    struct str line = arena_str(&asking->arena, message->json->raw);
+    if (rc_ok(start(asking, line, &err)))
+        return;
+    ARENA_SCOPE(scratch);
+    refuse(asking, arena_printf(&scratch, "Nod refuses: %s", err.text));
+    leave(asking);
+}
+
+/* With the lock held: the gate is told by the recorder, which rings the thread that waits. */
+static void cancel(struct claude_asking *asking)
+{
+    ARENA_SCOPE(arena);
+    if (asking->cancelled || asking->message.kind == CLAUDE_BEFORE) {
+        asking->cancelled = true;
+        return;
+    }
+    asking->cancelled = true;
+    struct str target = arena_printf(&arena, "/api/tool-calls/%s%s/cancel?session=%.*s",
+                                     remote_escape(&arena, asking->id).p, asking->differs ? ".asked" : "",
+                                     STR_ARG(asking->asks->session));
+    claude_record_post(asking->asks->record, target, STR("{}"));
+}
+
+void claude_asks_cancel(struct claude_asks *asks, struct str request)
+{
+    (void)pthread_mutex_lock(&asks->lock);
+    for (struct claude_asking *asking = asks->first; asking; asking = asking->next)
+        if (str_eq(asking->message.request, request))
+            cancel(asking);
+    (void)pthread_mutex_unlock(&asks->lock);
+}
+
+void claude_asks_end(struct claude_asks *asks)
+{
+    (void)pthread_mutex_lock(&asks->lock);
+    for (struct claude_asking *asking = asks->first; asking; asking = asking->next)
+        cancel(asking);
+    (void)pthread_mutex_unlock(&asks->lock);
+}

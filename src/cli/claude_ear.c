@@ -1,0 +1,77 @@
+/* Prompts and modes that come from elsewhere: a person writes a message into the session, or changes its
+ * permission mode, on the page, with `nod session set`, or together with a decision. */
+#include "cli/claude.h"
+
+#include "base/id.h"
+#include "base/limits.h"
+#include "cli/follow.h"
+#include "http/http.h"
+
+#include <unistd.h>
+
+enum { AGAIN_US = 500000, PROMPT_BYTES_MAX = 4 << 20 };
+
+static void hear_prompt(struct claude_ear *ear, const struct json *data)
+{
+    BUF_SCOPE(line, PROMPT_BYTES_MAX);
+    struct str text = json_text(data, "text");
+    if (str_is(json_text(data, "source"), "claude") || str_empty(text))
+        return; /* what we wrote ourselves */
+    claude_prompt(&line, text);
+    atomic_fetch_add(ear->prompts, 1);
+    (void)claude_pipe_send(ear->pipe, &line);
+}
+
+static void hear_mode(struct claude_ear *ear, const struct json *data)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    struct str mode = json_text(data, "permissionMode");
+    if (str_empty(mode) || !str_is(json_text(data, "change"), "settings"))
+        return;
+    claude_set_mode(&line, str_of(id_new("mode").text), mode);
+    (void)claude_pipe_send(ear->pipe, &line);
+}
+
+static bool hear(void *arg, struct str id, struct str type, struct str data)
+{
+    struct claude_ear *ear = arg;
+    ARENA_SCOPE(arena);
+    const struct json *event = NULL;
+    uint64_t seq;
+    if (rc_bad(json_parse(&arena, data, &event, NULL)))
+        return true;
+    if (str_is(type, "USER_MESSAGE"))
+        hear_prompt(ear, json_get(event, "data"));
+    else if (str_is(type, "SESSION_CHANGED"))
+        hear_mode(ear, json_get(event, "data"));
+    if (str_to_u64(id, &seq))
+        ear->after = seq;
+    return true;
+}
+
+static void *listen_on(void *arg)
+{
+    struct claude_ear *ear = arg;
+    for (;;) {
+        ARENA_SCOPE(arena);
+        struct str target =
+            arena_printf(&arena, "/api/events?session=%.*s&after=%llu&types=USER_MESSAGE,SESSION_CHANGED",
+                         STR_ARG(ear->session), (unsigned long long)ear->after);
+        (void)!http_client_stream(ear->client, target, hear, ear, NULL).code;
+        (void)usleep(AGAIN_US);
+    }
+    return NULL;
+}
+
+struct rc claude_ear_start(struct claude_ear *ear, struct cli *cli, struct err *err)
+{
+    pthread_t thread;
+    struct follow follow = {.cli = cli};
+    follow.scope = arena_printf(&cli->arena, "&session=%.*s", STR_ARG(ear->session));
+    TRY(follow_last(&follow, &ear->after, err));
+    TRY(remote_client(cli, &ear->client, err));
+    if (pthread_create(&thread, NULL, listen_on, ear) != 0)
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    (void)pthread_detach(thread);
+    return RC_OK;
+}

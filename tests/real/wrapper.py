@@ -1,0 +1,293 @@
+"""nod claude: Claude Code itself, started and answered by Nod, against a scripted model."""
+import json
+import os
+import signal
+
+from desk import OLD, desk
+from world import eventually, must
+
+
+def bash(command, *ident):
+    return ("Bash", {"command": command, "description": "x"}, *ident)
+
+
+def types(d):
+    return [event["type"] for event in d.events()]
+
+
+def both(test):
+    """The same with the older release."""
+    def older(place):
+        test(place, version=OLD)
+    older.__name__ = test.__name__ + "_in_the_older_release"
+    globals()[older.__name__] = older
+    return test
+
+
+@both
+def test_an_edit_and_a_command_are_approved(place, **more):
+    with desk(place, [["I will write.", ("Write", {"file_path": "W", "content": "hello\n"})], bash("touch made.txt"), "All done."],
+              **more) as d:
+        d.model.script[0][1] = ("Write", {"file_path": os.path.join(d.project, "w.txt"), "content": "hello\n"})
+        run = d.nod("claude", "-p", "please work")
+        first = d.waiting()[0]
+        must(first["toolCall"]["name"] == "Write", f"not the edit: {first}")
+        d.decide(first)
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] == "Bash"], "the command waits")[0]
+        d.nod("approve", second["toolCallId"]).ends()
+        run.ends()
+        must(d.read("w.txt") == "hello\n" and d.has("made.txt"), "the files are not there")
+        must("All done." in run.out, f"the answer is not shown: {run.out!r}")
+        events = d.events(session=first["sessionId"])
+        said = [(e["type"], e["data"].get("text") or e["data"].get("status")) for e in events]
+        for part in (("USER_MESSAGE", "please work"), ("AGENT_MESSAGE", "I will write."), ("AGENT_MESSAGE", "All done."),
+                     ("RUN_STATUS", "running"), ("RUN_STATUS", "completed"), ("RUN_STATUS", "ended")):
+            must(part in said, f"{part} is not in the timeline: {said}")
+        must([e["type"] for e in events].count("TOOL_RESULT") == 2, f"results are missing: {said}")
+
+
+@both
+def test_denied_with_words(place, **more):
+    with desk(place, [bash("touch made.txt")], **more) as d:
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], "deny", feedback="not on a Friday, please")
+        run.ends()
+        must(not d.has("made.txt"), "it ran")
+        must("not on a Friday, please" in d.model.said(), "the model does not know why")
+
+
+@both
+def test_edited_input(place, **more):
+    with desk(place, [bash("touch made.txt")], **more) as d:
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt", "description": "x"})
+        run.ends()
+        must(d.has("other.txt") and not d.has("made.txt"), "it did not run as edited")
+
+
+def test_always_allow_becomes_a_rule(place):
+    with desk(place, [bash("touch a.txt"), bash("touch a.txt")]) as d:
+        run = d.nod("--claude-rules", "claude", "-p", "go")
+        d.decide(d.waiting()[0], "allow_always")
+        run.ends()
+        must(len([t for t in types(d) if t == "TOOL_APPROVAL_REQUEST"]) == 1, "asked twice")
+        with open(os.path.join(d.project, ".claude/settings.local.json"), encoding="utf-8") as file:
+            must("touch a.txt" in file.read(), "Claude Code's settings have no rule")
+
+
+def test_three_tools_at_once(place):
+    with desk(place, []) as d:
+        d.model.script.append([("WebFetch", {"url": f"http://127.0.0.1:1/{n}", "prompt": "x"}, f"toolu_{n}") for n in "abc"])
+        run = d.nod("claude", "-p", "go")
+        waiting = d.waiting(3)
+        must(len({p["toolCallId"] for p in waiting}) == 3, f"not three at once: {waiting}")
+        for pending in reversed(waiting):
+            d.decide(pending, "deny", feedback=f"no {pending['toolCallId']}")
+        run.ends()
+        for pending in waiting:
+            must(f"no {pending['toolCallId']}" in d.model.said(), "an answer went astray")
+
+
+def test_three_tools_in_the_older_release(place):
+    with desk(place, [[bash(f"touch {n}", f"toolu_{n}") for n in "abc"]], version=OLD) as d:
+        run = d.nod("claude", "-p", "go")
+        for name in "abc":  # one after the other
+            d.decide(eventually(lambda n=name: [p for p in d.admin.pending() if p["toolCallId"] == f"toolu_{n}"], f"{name} waits")[0],
+                     "deny" if name == "c" else "allow_once")
+        run.ends()
+        must(d.has("a") and d.has("b") and not d.has("c"), "an answer went astray")
+
+
+def test_a_sub_agent_has_a_thread_of_its_own(place):
+    agent = ("Agent", {"description": "do sub", "prompt": "SUBTASK please", "subagent_type": "general-purpose", "run_in_background": False})
+    with desk(place, [agent], sub=[bash("touch sub.txt"), "sub done"]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        must(not pending["threadId"].endswith(".main"), f"the sub-agent asks in the main thread: {pending}")
+        d.decide(pending)
+        run.ends()
+        must(d.has("sub.txt"), "it did not run")
+        threads = d.admin.ok("GET", f"/api/sessions/{pending['sessionId']}/threads")["threads"]
+        child = next(t for t in threads if t["id"] == pending["threadId"])
+        must(child["parentId"] and child.get("title") == "do sub", f"not a child: {child}")
+
+
+def test_a_background_agent_asks_after_the_result(place):
+    agent = ("Agent", {"description": "bg", "prompt": "SUBTASK", "subagent_type": "general-purpose", "run_in_background": True})
+    with desk(place, [agent, "Main turn done."], sub=[bash("touch bg.txt"), "sub done"]) as d:
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(d.has("bg.txt"), "it did not run")
+
+
+def test_a_plan_is_approved_with_the_mode_that_follows(place):
+    with desk(place, []) as d:
+        plans = os.path.join(d.config, "plans")
+
+        def plan_file():
+            text = json.dumps(d.model.requests[-1]["messages"]) + json.dumps(d.model.requests[-1].get("system", ""))
+            at = text.find(plans)
+            return text[at:at + text[at:].find(".md") + 3] if at >= 0 else os.path.join(plans, "plan.md")
+
+        d.model.script += [lambda: ("Write", {"file_path": plan_file(), "content": "# Plan\n1. touch x\n"}), ("ExitPlanMode", {}),
+                           ("Write", {"file_path": os.path.join(d.project, "x.txt"), "content": "x"})]
+        run = d.nod("claude", "-p", "plan it", "--permission-mode", "plan")
+        pending = d.waiting()[0]
+        must(pending["toolCall"]["name"] == "ExitPlanMode" and "touch x" in pending["toolCall"]["input"].get("plan", ""),
+             f"the plan is not shown: {pending}")
+        d.decide(pending, mode="acceptEdits")
+        run.ends()
+        must(d.has("x.txt"), f"edits are not accepted after it: {d.told()} {d.model.said()[-500:]}")
+
+
+def test_questions_are_answered(place):
+    questions = {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False,
+                                "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]}]}
+    with desk(place, [("AskUserQuestion", questions), ("AskUserQuestion", questions)]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        d.decide(pending, updatedInput={**questions, "answers": {"Which colour?": "Blue"}})
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != pending["toolCallId"]], "again")[0]
+        d.nod("approve", second["toolCallId"], "-m", "Red").ends()
+        run.ends()
+        must('\\"Which colour?\\"=\\"Blue\\"' in d.model.said() and '=\\"Red\\"' in d.model.said(), f"not told: {d.model.said()[-700:]}")
+
+
+def test_interrupt_takes_the_question_back(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        run.process.send_signal(signal.SIGINT)
+        eventually(lambda: not d.admin.pending(), "the question disappears")
+        run.ends(1)
+        must(d.admin.status(pending["toolCallId"])["status"] == "cancelled", "not cancelled")
+        must(not d.has("made.txt"), "it ran")
+
+
+def test_abort_ends_the_turn(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], "abort")
+        run.ends(1)
+        must(len(d.model.requests) == 1 and not d.has("made.txt"), "it went on")
+
+
+def test_the_server_is_killed_with_a_question_open(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        d.server.kill()
+        must(run.process.poll() is None and not d.has("made.txt"), "it did not wait")
+        eventually(lambda: "away" in run.err, "the person is told")
+        d.server.start()
+        again = d.waiting()[0]
+        must(again["toolCallId"] == pending["toolCallId"], "another question")
+        d.decide(again)
+        run.ends()
+        must(d.has("made.txt"), "it did not run")
+
+
+def test_the_wrapper_is_killed(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        run.process.kill()
+        eventually(lambda: not d.admin.pending(), "the question disappears")
+        call = d.admin.status(pending["toolCallId"])
+        must(call["status"] == "cancelled" and "gone" in call["feedback"], f"the log does not say so: {call}")
+        must(not d.has("made.txt"), "it ran")
+
+
+def test_claude_code_is_killed(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        children = open(f"/proc/{run.process.pid}/task/{run.process.pid}/children", encoding="ascii").read().split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        run.ends(137)
+        must(d.admin.status(pending["toolCallId"])["status"] == "cancelled", "the question stays")
+        must(any(e["data"].get("status") == "died" for e in d.events(types="RUN_STATUS")), "the log does not say so")
+
+
+def test_without_a_server_nothing_starts(place):
+    with desk(place, [bash("touch made.txt")], serve=False) as d:
+        run = d.nod("claude", "-p", "go").ends(6)
+        must("nod serve" in run.err and not d.model.requests, f"no help: {run.err}")
+
+
+def test_what_claude_code_lets_pass_is_seen(place):
+    with desk(place, [bash("ls"), bash("ls -la")]) as d:
+        d.settings({"permissions": {"allow": ["Bash"]}})
+        session = d.admin.session(toolPolicies={"Bash": "deny"}, cwd=d.project)
+        d.nod("claude", "-p", "go", NOD_SESSION=session["id"]).ends()
+        calls = [e["data"]["verdict"]["effect"] for e in d.events(types="TOOL_CALL")]
+        must(calls == ["deny", "deny"], f"Nod's deny does not hold: {calls}")
+
+
+def test_the_repository_cannot_approve(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        d.put(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command":
+              "echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}]}}))
+        d.put(".claude/settings.local.json", json.dumps({"permissions": {"allow": ["Bash(touch:*)"]}}))
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], "deny")
+        run.ends()
+        must(not d.has("made.txt"), "it ran")
+
+
+def test_several_prompts_from_input_and_from_elsewhere(place):
+    with desk(place, ["first answer", "second answer", "third answer"]) as d:
+        run = d.nod("claude", given=...)
+        run.say("one")
+        eventually(lambda: "first answer" in run.out, lambda: f"an answer: {d.told()}")
+        run.say("two")
+        eventually(lambda: "second answer" in run.out, lambda: f"an answer: {d.told()}")
+        thread = next(e["threadId"] for e in d.events(types="USER_MESSAGE"))
+        d.admin.ok("POST", f"/api/threads/{thread}/events", {"type": "USER_MESSAGE", "data": {"text": "three, from the page"}})
+        eventually(lambda: "third answer" in run.out, lambda: f"an answer: {d.told()}")
+        must("three, from the page" in d.model.said(), "the page's prompt is lost")
+        run.process.stdin.close()
+        run.ends()
+
+
+def test_resume_goes_on_in_the_same_session(place):
+    with desk(place, ["first", "second"]) as d:
+        d.nod("claude", "-p", "one").ends()
+        started = next(e for e in d.events(types="RUN_STATUS") if e["data"]["status"] == "running")
+        d.nod("claude", "-p", "two", "--resume", started["data"]["session_id"]).ends()
+        must(len({e["sessionId"] for e in d.events(types="USER_MESSAGE")}) == 1, "another session")
+        must("one" in d.model.said(), "the conversation is lost")
+
+
+def test_output_formats(place):
+    with desk(place, ["hi", "hi"]) as d:
+        stream = d.nod("claude", "-p", "go", "--output-format", "stream-json").ends()
+        kinds = [json.loads(line)["type"] for line in stream.out.splitlines()]
+        must("result" in kinds and not any("control" in k for k in kinds), f"not a stream: {kinds}")
+        value = json.loads(d.nod("claude", "-p", "go", "--output-format", "json").ends().out)
+        must(value["result"] == "hi", f"no result: {value}")
+
+
+def test_a_write_of_three_mebibytes(place):
+    with desk(place, []) as d:
+        d.model.script.append(("Write", {"file_path": os.path.join(d.project, "big.txt"), "content": "x" * (3 << 20)}))
+        run = d.nod("claude", "-p", "go")
+        before = d.server.memory_kb()
+        pending = d.waiting()[0]
+        must(len(pending["toolCall"]["input"]["content"]) == 3 << 20, "it is not shown whole")
+        d.decide(pending)
+        run.ends()
+        must(len(d.read("big.txt")) == 3 << 20, "not all of it")
+        body = {"name": "Write", "input": pending["toolCall"]["input"]}
+        for _ in range(8):
+            call = d.admin.ok("POST", f"/api/threads/{pending['threadId']}/tool-calls?large=1", body)
+            d.admin.decided(pending["sessionId"], call["toolCallId"], "deny")
+        eventually(lambda: d.server.memory_kb() < before + (24 << 10),
+                   lambda: f"memory comes back: {before} kB before, {d.server.memory_kb()} kB after")
+
+
+def test_no_claude_code_there(place):
+    with desk(place, []) as d:
+        run = d.nod("claude", "-p", "go", NOD_CLAUDE="/nonexistent/claude").ends(4)
+        must("NOD_CLAUDE" in run.err, f"no help: {run.err}")
