@@ -72,7 +72,7 @@ static const struct route routes[] = {
      "text_chunk, tool_call, tool_result and completion events", "after", NULL, 200, "AgentEventPage"},
     {"POST", "/api/approve-tool/:call", PEOPLE, BODY_OBJECT, requests_approve,
      "Yes goes on, no ends the request", "session", "ToolApproval", 200, "ToolApprovalAnswer"},
-    {"GET", "/api/terminal/ws/agent", PEOPLE, BODY_NONE, terminal_open,
+    {"GET", "/api/terminal/ws/agent", PEOPLE, BODY_NONE, agent_terminal_open,
      "WebSocket: run, tool_approval_response, cancel", "cwd", NULL, 101, NULL},
     {"POST", "/api/tokens", ADMINS, BODY_OBJECT, tokens_create,
      "Make a token; its secret is shown once", "", "TokenSettings", 201, "NewToken"},

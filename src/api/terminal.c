@@ -552,7 +552,7 @@ static void on_gone(struct http_socket *socket, void *arg)
     free_if_over(terminal);
 }
 
-void terminal_open(struct exchange *x)
+void agent_terminal_open(struct exchange *x)
 {
     struct terminal *terminal = heap_new(sizeof *terminal);
     struct http_socket_options options = {
