@@ -195,9 +195,9 @@ static void edit(struct watch *watch)
     }
     const char *path = arena_printf(&arena, "%s/input.json", folder).p;
     struct rc rc = file_write_private(path, open->input->raw, &err);
-    terminal_pause();
+    tui_terminal_pause();
     bool edited = rc_ok(rc) && run_editor(path);
-    terminal_resume();
+    tui_terminal_resume();
     rc = edited ? file_read(&arena, path, EDIT_BYTES_MAX, &text, &err) : rc;
     (void)unlink(path);
     (void)rmdir(folder);
@@ -219,14 +219,14 @@ static void draw(struct watch *watch)
     ARENA_SCOPE(arena);
     watch->tui.now_ms = clock_wall_ms();
     watch->tui.now_us = clock_steady_us();
-    terminal_size(&watch->tui.width, &watch->tui.height);
+    tui_terminal_size(&watch->tui.width, &watch->tui.height);
     struct tui_screen screen = tui_draw(&arena, &watch->tui);
-    terminal_show(&screen);
+    tui_terminal_show(&screen);
 }
 
 static bool take_keys(struct watch *watch)
 {
-    for (uint32_t key; (key = terminal_key()) != TUI_KEY_NONE;) {
+    for (uint32_t key; (key = tui_terminal_key()) != TUI_KEY_NONE;) {
         watch->tui.now_us = clock_steady_us();
         enum tui_act act = tui_press(&watch->tui, key);
         if (act == TUI_QUIT)
@@ -261,15 +261,15 @@ struct rc watch_command(struct cli *cli, struct err *err)
         return err_set(err, ERR_IO, "no pipe could be made");
     TRY(read_list(watch, err));
     TRY(remote_client(cli, &watch->stream, err));
-    TRY(terminal_open(cli->color, err));
+    TRY(tui_terminal_open(cli->color, err));
     watch->tui.live = true;
     atomic_store(&watch->live, true);
     if (pthread_create(&thread, NULL, follow, watch) != 0) {
-        terminal_close();
+        tui_terminal_close();
         return err_set(err, ERR_INTERNAL, "no thread could be started");
     }
     run(watch);
-    terminal_close();
+    tui_terminal_close();
     /* The follower may be deep in a read; the process ends, and it with it. */
     atomic_store(&watch->ended, true);
     return RC_OK;

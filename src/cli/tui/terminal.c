@@ -10,7 +10,7 @@
 
 static bool colors;
 
-struct rc terminal_open(bool color, struct err *err)
+struct rc tui_terminal_open(bool color, struct err *err)
 {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         return err_set(err, ERR_INVALID, "this needs a terminal; without one use `nod pending --watch`");
@@ -37,22 +37,22 @@ struct rc terminal_open(bool color, struct err *err)
     return RC_OK;
 }
 
-void terminal_close(void) { (void)endwin(); }
+void tui_terminal_close(void) { (void)endwin(); }
 
-void terminal_pause(void)
+void tui_terminal_pause(void)
 {
     (void)def_prog_mode();
     (void)endwin();
 }
 
-void terminal_resume(void)
+void tui_terminal_resume(void)
 {
     (void)reset_prog_mode();
     (void)clearok(stdscr, TRUE);
     (void)refresh();
 }
 
-void terminal_size(unsigned *ret_width, unsigned *ret_height)
+void tui_terminal_size(unsigned *ret_width, unsigned *ret_height)
 {
     int height, width;
     getmaxyx(stdscr, height, width);
@@ -84,7 +84,7 @@ static uint32_t function_key(wint_t key)
     return TUI_KEY_NONE;
 }
 
-uint32_t terminal_key(void)
+uint32_t tui_terminal_key(void)
 {
     for (;;) {
         wint_t key;
@@ -113,7 +113,7 @@ static attr_t attributes(const struct tui_line *line)
     return colors ? attr | (attr_t)COLOR_PAIR(line->tint) : attr | A_BOLD;
 }
 
-void terminal_show(const struct tui_screen *screen)
+void tui_terminal_show(const struct tui_screen *screen)
 {
     (void)erase();
     for (unsigned y = 0; y < screen->count; y++) {

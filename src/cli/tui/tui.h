@@ -87,14 +87,14 @@ void tui_say(struct tui *tui, const char *format, ...) __attribute__((format(pri
 struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title);
 
 /* ---- the terminal (terminal.c) ---- */
-struct rc terminal_open(bool color, struct err *err);
-void terminal_close(void);
+struct rc tui_terminal_open(bool color, struct err *err);
+void tui_terminal_close(void);
 /* Gives the terminal to another program and takes it back. */
-void terminal_pause(void);
-void terminal_resume(void);
-void terminal_size(unsigned *ret_width, unsigned *ret_height);
+void tui_terminal_pause(void);
+void tui_terminal_resume(void);
+void tui_terminal_size(unsigned *ret_width, unsigned *ret_height);
 /* The next key that has been pressed; TUI_KEY_NONE when there is none. */
-uint32_t terminal_key(void);
-void terminal_show(const struct tui_screen *screen);
+uint32_t tui_terminal_key(void);
+void tui_terminal_show(const struct tui_screen *screen);
 
 #endif
