@@ -1,0 +1,210 @@
+/* The terminal's inbox without a terminal: what keys do, and what is on the screen. */
+#include "cli/tui/tui.h"
+
+#include "base/err.h"
+#include "base/utf8.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define EVIL "a\\u001b[2J\\u202eb<U>\\u200b"
+
+static const char list_text[] =
+    "[{\"toolCallId\":\"c1\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"make test\","
+    "\"description\":\"" EVIL "\"}},\"agent\":\"" EVIL "\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,"
+    "\"reason\":{\"why\":\"no rule\"},\"preview\":{\"type\":\"command\",\"command\":\"make test " EVIL "\"},"
+    "\"parts\":[{\"text\":\"make\",\"effect\":\"allow\",\"rule\":\"Bash(make:*)\"},{\"text\":\"rm\",\"effect\":\"deny\"}],"
+    "\"suggestions\":[{\"label\":\"this\",\"rules\":[\"Bash(make test)\"]}],\"digest\":\"d1\"},"
+    "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Edit\",\"input\":{\"file_path\":\"/x\","
+    "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\",\"requestedAt\":\"2026-01-01T00:00:01.000Z\","
+    "\"deadline\":\"2026-01-01T00:01:00.000Z\",\"reason\":{},\"summary\":\"Edit /x\",\"preview\":{\"type\":\"generic\"},"
+    "\"suggestions\":[],\"digest\":\"d2\"}]";
+
+static void take(struct tui *tui, const char *text)
+{
+    ARENA_SCOPE(arena);
+    const struct json *list = NULL;
+    struct err err;
+    struct str copy = arena_str(&arena, str_of(text));
+    assert_true(rc_ok(json_parse(&arena, copy, &list, &err)));
+    struct tui_call *calls = arena_array(&arena, struct tui_call, list->count + 1);
+    size_t count = 0;
+    for (const struct json *one = list->first; one; one = one->next)
+        calls[count++] = tui_read_call(&arena, one, STR("title"));
+    tui_take(tui, &arena, calls, count);
+}
+
+static struct tui fresh(void)
+{
+    struct tui tui = {.width = 80, .height = 24, .live = true, .now_us = 10 * TUI_ARM_US,
+                      .now_ms = 1767225610000};
+    take(&tui, list_text);
+    return tui;
+}
+
+static bool on_screen(struct tui *tui, const char *text)
+{
+    ARENA_SCOPE(arena);
+    struct tui_screen screen = tui_draw(&arena, tui);
+    for (unsigned i = 0; i < screen.count; i++)
+        if (str_has(screen.lines[i].text, str_of(text)))
+            return true;
+    return false;
+}
+
+static void wait_half_a_second(struct tui *tui) { tui->now_us += TUI_ARM_US; }
+
+/* Every line fits and holds nothing that a terminal would obey. */
+static void check_screen(struct tui *tui)
+{
+    ARENA_SCOPE(arena);
+    struct tui_screen screen = tui_draw(&arena, tui);
+    assert_int_equal(screen.count, tui->height < 6 ? 6 : tui->height);
+    for (unsigned i = 0; i < screen.count; i++) {
+        struct str text = screen.lines[i].text;
+        assert_true(text_width(text) <= (tui->width < 20 ? 20 : tui->width));
+        for (uint32_t code; text.n;) {
+            size_t n = utf8_decode(text, &code);
+            assert_true(n > 0 && !utf8_hidden(code) && code != '\n' && code != '\t');
+            text = str_sub(text, n, text.n);
+        }
+    }
+}
+
+static void allow_waits_half_a_second(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    assert_int_equal(tui_press(&tui, 'y'), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, 's'), TUI_NOTHING);
+    assert_true(strstr(tui.notice, "half a second") != NULL);
+    wait_half_a_second(&tui);
+    assert_int_equal(tui_press(&tui, 'y'), TUI_ALLOW_ONCE);
+    assert_int_equal(tui_press(&tui, 's'), TUI_ALLOW_SESSION);
+    assert_int_equal(tui_press(&tui, 'e'), TUI_EDIT);
+    assert_int_equal(tui_press(&tui, 'j'), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, 'y'), TUI_NOTHING); /* another one is on screen now */
+    wait_half_a_second(&tui);
+    tui.live = false;
+    assert_int_equal(tui_press(&tui, 'y'), TUI_NOTHING);
+    arena_done(&tui.arena);
+}
+
+static void a_change_begins_the_half_second_again(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    wait_half_a_second(&tui);
+    take(&tui, list_text); /* the same list: nothing changes */
+    assert_true(tui_armed(&tui));
+    ARENA_SCOPE(arena);
+    struct str changed = arena_str(&arena, str_of(list_text));
+    char *digest = strstr((char *)changed.p, "\"d1\"");
+    digest[2] = '9';
+    take(&tui, changed.p);
+    assert_false(tui_armed(&tui));
+    assert_true(strstr(tui.notice, "changed") != NULL);
+    /* The one on screen is gone: what stands there now is another. */
+    wait_half_a_second(&tui);
+    take(&tui, "[]");
+    assert_int_equal(tui.count, 0);
+    assert_int_equal(tui_press(&tui, 'y'), TUI_NOTHING);
+    assert_true(on_screen(&tui, "Nothing waits"));
+    arena_done(&tui.arena);
+}
+
+static void deny_is_always_live_and_takes_words(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    assert_int_equal(tui_press(&tui, 'n'), TUI_NOTHING);
+    for (const char *c = "noy"; *c; c++)
+        assert_int_equal(tui_press(&tui, (uint32_t)*c), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, 0xfc), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, TUI_KEY_BACKSPACE), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, TUI_KEY_BACKSPACE), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, 0x202e), TUI_NOTHING); /* a hidden character is no word */
+    assert_true(on_screen(&tui, "tell the agent: no"));
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_DENY);
+    assert_memory_equal(tui.words, "no", 2);
+    assert_int_equal(tui.words_bytes, 2);
+    assert_int_equal(tui_press(&tui, 'x'), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, TUI_KEY_ESCAPE), TUI_NOTHING);
+    assert_int_equal(tui.mode, TUI_LOOK);
+    arena_done(&tui.arena);
+}
+
+static void always_needs_a_rule_and_that_all_was_shown(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    wait_half_a_second(&tui);
+    assert_int_equal(tui_press(&tui, 'a'), TUI_NOTHING);
+    assert_int_equal(tui.mode, TUI_LOOK); /* nothing was drawn yet */
+    check_screen(&tui);
+    assert_int_equal(tui_press(&tui, 'a'), TUI_NOTHING);
+    assert_int_equal(tui.mode, TUI_CHOOSING);
+    assert_true(on_screen(&tui, "Bash(make test)"));
+    assert_int_equal(tui_press(&tui, '2'), TUI_NOTHING); /* there is only one */
+    assert_int_equal(tui_press(&tui, '1'), TUI_ALLOW_ALWAYS);
+    assert_int_equal(tui_press(&tui, 'j'), TUI_NOTHING);
+    check_screen(&tui);
+    assert_int_equal(tui_press(&tui, 'a'), TUI_NOTHING);
+    assert_true(strstr(tui.notice, "no rule is suggested") != NULL);
+    arena_done(&tui.arena);
+}
+
+static void nothing_hidden_reaches_the_screen(void **state)
+{
+    static const unsigned sizes[][2] = {{80, 24}, {20, 6}, {1, 1}, {200, 60}, {33, 9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct tui tui = fresh();
+        tui.width = sizes[i][0];
+        tui.height = sizes[i][1];
+        const uint32_t keys[] = {'?', 'j', 'k', ' ', 'n', 'q', TUI_KEY_ESCAPE, TUI_KEY_WHEEL_DOWN, TUI_KEY_END};
+        check_screen(&tui);
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+            (void)tui_press(&tui, keys[k]);
+            check_screen(&tui);
+        }
+        arena_done(&tui.arena);
+    }
+    struct tui tui = fresh();
+    assert_true(on_screen(&tui, "<U+202E>"));
+    assert_true(on_screen(&tui, "<U+001B>") || on_screen(&tui, "<0x1B>"));
+    arena_done(&tui.arena);
+}
+
+static void the_call_is_shown_whole(void **state)
+{
+    struct tui tui = fresh();
+    (void)state;
+    assert_true(on_screen(&tui, "passes: Bash(make:*)"));
+    assert_true(on_screen(&tui, "denied: "));
+    assert_true(on_screen(&tui, "asked because no rule"));
+    (void)tui_press(&tui, 'j');
+    assert_true(on_screen(&tui, "- old"));
+    assert_true(on_screen(&tui, "+ newer"));
+    assert_true(on_screen(&tui, "2 of 2"));
+    assert_true(on_screen(&tui, "left"));
+    arena_done(&tui.arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(allow_waits_half_a_second),
+        cmocka_unit_test(a_change_begins_the_half_second_again),
+        cmocka_unit_test(deny_is_always_live_and_takes_words),
+        cmocka_unit_test(always_needs_a_rule_and_that_all_was_shown),
+        cmocka_unit_test(nothing_hidden_reaches_the_screen),
+        cmocka_unit_test(the_call_is_shown_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
