@@ -17,7 +17,8 @@
 
 struct backend_handle;
 
-enum backend_role { BACKEND_WRITER, BACKEND_READER, BACKEND_KEEPER };
+enum backend_role { BACKEND_WRITER, BACKEND_READER, BACKEND_KEEPER, BACKEND_FOLLOWER };
+enum tidy_need { TIDY_NOT, TIDY_BESIDE, TIDY_BEFORE };
 
 struct backend {
     const char *scheme;
@@ -39,12 +40,20 @@ struct backend {
     struct rc (*read)(struct backend_handle *reader, struct read *read, struct err *err);
 
     /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the keeper
-     * should `tidy` (on the keeper's thread and handle, while commits go on). When the keeper has done so,
-     * and when nothing has come for a while (`idle`), the writer may `settle` between two groups what only
-     * it can, which must be short. */
-    bool (*tidy_due)(struct backend_handle *writer);
+     * should `tidy` (on the keeper's thread and handle), either while commits go on or, when it cannot keep
+     * up with them, before the next one. When the keeper has done so, and when nothing has come for a while
+     * (`idle`), the writer may `settle` between two groups what only it can, which must be short. */
+    enum tidy_need (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
+
+    /* For a store that other processes write, too; both or none (NULL). `wait` returns when somebody other
+     * than `writer` may have kept something, after `timeout_ms`, when `stop_fd` can be read, or with an error
+     * (then it is called again, after a while); `read` of READ_EVENTS on the same handle says what it was.
+     * `seen_seq` is the last seq that the writer's last group has taken into account, its own not counted. */
+    struct rc (*wait)(struct backend_handle *follower, const struct backend_handle *writer, int stop_fd,
+                      int timeout_ms, struct err *err);
+    uint64_t (*seen_seq)(const struct backend_handle *writer);
 
     struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);
 };

@@ -5,7 +5,7 @@
  * bulk: the keeper copies pages back on a connection of its own while commits go on. But a passive
  * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
  * little is left the writer does that rest itself, between two groups, and its next commit begins the log
- * anew. The file is not truncated then, because overwriting blocks that exist syncs faster (sqlite_log.c).
+ * anew. When the keeper cannot keep up at all, the writer waits for it. The file is not truncated then, because overwriting blocks that exist syncs faster (sqlite_log.c).
  */
 #include "store/sqlite.h"
 
@@ -28,6 +28,7 @@ enum {
     TIDY_FRAMES = 4000,          /* 16 MB of log: the keeper is asked */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
+    STOP_FRAMES = 16000,         /* the writer waits for the keeper */
     LARGE_FRAMES = 16000,        /* an idle store gives a log that has become so long back to the disk */
     BUSY_MS = 5000,              /* somebody looks at the database with other tools */
 };
@@ -222,18 +223,24 @@ static int count_frames(void *arg, sqlite3 *db, const char *name, int frames)
     struct backend_handle *handle = arg;
     (void)db;
     (void)name;
-    if ((unsigned)frames < handle->wal_frames)
-        handle->tidy_at_frames = TIDY_FRAMES; /* begun anew */
+    if ((unsigned)frames < handle->wal_frames) { /* begun anew */
+        handle->tidy_at_frames = TIDY_FRAMES;
+        handle->stop_at_frames = STOP_FRAMES;
+    }
     handle->wal_frames = (unsigned)frames;
     return SQLITE_OK;
 }
 
-static bool tidy_due(struct backend_handle *writer)
+/* Once for each so many frames: a reader from outside may hold the log for long. */
+static enum tidy_need tidy_due(struct backend_handle *writer)
 {
     if (writer->wal_frames < writer->tidy_at_frames)
-        return false;
+        return TIDY_NOT;
+    bool stop = writer->wal_frames >= writer->stop_at_frames;
     writer->tidy_at_frames = writer->wal_frames + TIDY_FRAMES;
-    return true;
+    if (stop)
+        writer->stop_at_frames = writer->wal_frames + STOP_FRAMES;
+    return stop ? TIDY_BEFORE : TIDY_BESIDE;
 }
 
 /* SQLITE_BUSY means that a reader still needs the log, or that another checkpoint runs: no harm. */
@@ -370,6 +377,7 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
     handle->role = role;
     handle->lock_fd = -1;
     handle->tidy_at_frames = TIDY_FRAMES;
+    handle->stop_at_frames = STOP_FRAMES;
     handle->path = heap_new(bytes);
     memcpy(handle->path, place, bytes);
     struct rc rc = role == BACKEND_WRITER ? open_writer(handle, err) : open_other(handle, err);

@@ -17,6 +17,12 @@ enum { EVENT_COLUMN_COUNT = 8 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
+/* The events of a session are indexed by block, that is, by the time they came, and then by session: so the
+ * index grows at its end, whichever sessions are active, and a group dirties few of its pages. To read a
+ * session, its blocks are looked at one after the other. */
+#define BLOCK_OF_SEQ "seq >> 12"
+enum { BLOCK_SHIFT = 12 };
+
 /* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
  * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
  * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
@@ -28,7 +34,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
     X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
     X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
     X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
-    X(HEAD, FOR_WRITER, "SELECT first_seq, last_seq, changed_seq, hash FROM chains WHERE session_id = ?1") \
+    X(HEAD, FOR_BOTH, "SELECT first_seq, last_seq, changed_seq, hash FROM chains WHERE session_id = ?1") \
     X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash)"    \
       " VALUES(?1, ?5, ?2, ?3, ?4)")                                                                    \
     X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4"           \
@@ -44,9 +50,10 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
     X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
       " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
     X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                             \
-      " WHERE chain = " CHAIN_OF("?4") " AND seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")      \
+      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1"                   \
+      " ORDER BY seq LIMIT ?3")                                                                         \
     X(EVENTS_OF_THREAD, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                              \
-      " WHERE chain = " CHAIN_OF("?4") " AND thread_id = ?5 AND seq > ?1 AND (?2 >> kind) & 1"          \
+      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1 AND thread_id = ?6" \
       " ORDER BY seq LIMIT ?3")                                                                         \
     X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
     X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 AND kind = 3"         \
@@ -102,6 +109,7 @@ struct backend_handle {
     struct call_found call; /* of the append at hand */
     unsigned wal_frames;    /* since the log was last begun anew */
     unsigned tidy_at_frames;
+    unsigned stop_at_frames;
 };
 
 /* ---- sqlite.c ---- */

@@ -73,24 +73,55 @@ static struct rc last_seq(struct backend_handle *handle, uint64_t *ret_seq, stru
 /* Seqs and limits beyond what SQLite's integers hold mean "all". */
 static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (int64_t)value; }
 
+static unsigned page_size(const struct read *read) { return read->limit ? read->limit : LIMIT_PAGE_EVENTS; }
+
+/* What a statement about events is asked, but for its block. */
+static void bind_page(struct answer *answer, enum sql sql)
+{
+    const struct read *read = answer->read;
+    sqlite_bind_int(answer->handle, sql, 1, clamp(read->after));
+    sqlite_bind_int(answer->handle, sql, 2, read->kinds ? (int64_t)read->kinds : -1);
+    sqlite_bind_int(answer->handle, sql, 3, page_size(read) - (int64_t)read->event_count);
+}
+
+static struct rc read_events_of_session(struct answer *answer, bool *ret_full, struct err *err)
+{
+    struct read *read = answer->read;
+    sqlite3_stmt *head = answer->handle->statements[SQL_HEAD];
+    enum sql sql = str_empty(read->thread) ? SQL_EVENTS_OF_SESSION : SQL_EVENTS_OF_THREAD;
+    bool row;
+    *ret_full = false;
+    sqlite_bind_str(answer->handle, SQL_HEAD, 1, read->session);
+    TRY(sqlite_step(answer->handle, SQL_HEAD, &row, err));
+    if (!row)
+        return RC_OK;
+    int64_t chain = sqlite3_column_int64(head, 0), last = sqlite3_column_int64(head, 1);
+    int64_t first = clamp(read->after) > chain ? clamp(read->after) : chain;
+    for (int64_t block = first >> BLOCK_SHIFT; block <= last >> BLOCK_SHIFT; block++) {
+        bind_page(answer, sql);
+        sqlite_bind_int(answer->handle, sql, 4, block);
+        sqlite_bind_int(answer->handle, sql, 5, chain);
+        if (sql == SQL_EVENTS_OF_THREAD)
+            sqlite_bind_str(answer->handle, sql, 6, read->thread);
+        TRY(add_events(answer, sql, ret_full, err));
+        if (*ret_full || read->event_count == page_size(read))
+            return RC_OK;
+    }
+    return RC_OK;
+}
+
 static struct rc read_events(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    unsigned limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS;
-    enum sql sql = !str_empty(read->thread)    ? SQL_EVENTS_OF_THREAD
-                   : !str_empty(read->session) ? SQL_EVENTS_OF_SESSION
-                                               : SQL_EVENTS;
     bool full;
-    sqlite_bind_int(answer->handle, sql, 1, clamp(read->after));
-    sqlite_bind_int(answer->handle, sql, 2, read->kinds ? (int64_t)read->kinds : -1);
-    sqlite_bind_int(answer->handle, sql, 3, limit);
-    if (sql != SQL_EVENTS)
-        sqlite_bind_str(answer->handle, sql, 4, read->session);
-    if (sql == SQL_EVENTS_OF_THREAD)
-        sqlite_bind_str(answer->handle, sql, 5, read->thread);
-    TRY(add_events(answer, sql, &full, err));
-    CHECK(read->event_count <= limit);
-    if (!full && read->event_count < limit)
+    if (str_empty(read->session)) {
+        bind_page(answer, SQL_EVENTS);
+        TRY(add_events(answer, SQL_EVENTS, &full, err));
+    } else {
+        TRY(read_events_of_session(answer, &full, err));
+    }
+    CHECK(read->event_count <= page_size(read));
+    if (!full && read->event_count < page_size(read))
         return last_seq(answer->handle, &read->covered, err);
     read->covered = read->events[read->event_count - 1].seq;
     return RC_OK;
@@ -165,17 +196,16 @@ static struct rc read_session(struct answer *answer, struct str session, struct 
 static struct rc read_sessions(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    unsigned limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS;
     sqlite3_stmt *statement = answer->handle->statements[SQL_SESSIONS];
     bool row;
     sqlite_bind_int(answer->handle, SQL_SESSIONS, 1, read->before ? clamp(read->before) : INT64_MAX);
-    sqlite_bind_int(answer->handle, SQL_SESSIONS, 2, limit);
+    sqlite_bind_int(answer->handle, SQL_SESSIONS, 2, page_size(read));
     for (unsigned count = 1;; count++) {
         TRY(sqlite_step(answer->handle, SQL_SESSIONS, &row, err));
         if (!row)
             return RC_OK;
         TRY(read_session(answer, sqlite_str(statement, 0), err));
-        if (count == limit || answer->bytes >= LIMIT_READ_BYTES) {
+        if (count == page_size(read) || answer->bytes >= LIMIT_READ_BYTES) {
             read->covered = (uint64_t)sqlite3_column_int64(statement, 1);
             return RC_OK;
         }

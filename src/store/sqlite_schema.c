@@ -8,7 +8,8 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
-enum { APPLICATION_ID = 0x4e6f6421, LINKS_CHECKED = 16 }; /* "Nod!" */
+enum { APPLICATION_ID = 0x4e6f6421 }; /* "Nod!" */
+enum { LINKS_CHECKED = 16, BLOCKS_CHECKED = 64 };
 
 static const char *const steps[] = {
     /* 1 */
@@ -27,7 +28,7 @@ static const char *const steps[] = {
     "  data TEXT NOT NULL,"
     "  hash BLOB NOT NULL"
     ") STRICT;"
-    "CREATE INDEX events_by_chain ON events(chain);" /* an index ends with the seq by itself */
+    "CREATE INDEX events_by_chain ON events(" BLOCK_OF_SEQ ", chain);" /* an index ends with the seq */
     "CREATE UNIQUE INDEX calls ON events(call_id, session_id) WHERE kind = 3;"
     "CREATE UNIQUE INDEX events_by_call ON events(call_seq, kind) WHERE call_seq IS NOT NULL;"
     "CREATE INDEX session_changes ON events(chain) WHERE kind = 13;"
@@ -152,7 +153,7 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err
 struct tail {
     struct sqlite3 *db;
     const char *path;
-    struct sqlite3_stmt *before; /* the link before, by chain and seq */
+    struct sqlite3_stmt *before; /* the link before, by block, chain and seq */
     struct sqlite3_stmt *head;
 };
 
@@ -171,6 +172,22 @@ static struct rc find_hash(struct tail *tail, struct sqlite3_stmt *statement, in
     return code == SQLITE_ROW || code == SQLITE_DONE ? RC_OK : sqlite_fail(tail->db, code, tail->path, err);
 }
 
+/* The link before this event, if it is not very far back: a start must not take long. */
+static struct rc find_before(struct tail *tail, int64_t chain, int64_t seq, struct digest *ret_hash,
+                             bool *ret_there, struct err *err)
+{
+    int64_t block = seq >> BLOCK_SHIFT, last = block - BLOCKS_CHECKED;
+    *ret_there = false;
+    for (; block >= chain >> BLOCK_SHIFT && block > last && !*ret_there; block--) {
+        (void)sqlite3_reset(tail->before);
+        CHECK(sqlite3_bind_int64(tail->before, 1, block) == SQLITE_OK);
+        CHECK(sqlite3_bind_int64(tail->before, 2, chain) == SQLITE_OK);
+        CHECK(sqlite3_bind_int64(tail->before, 3, seq) == SQLITE_OK);
+        TRY(find_hash(tail, tail->before, 0, ret_hash, ret_there, err));
+    }
+    return RC_OK;
+}
+
 static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct err *err)
 {
     struct event event;
@@ -179,11 +196,7 @@ static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct 
     int64_t chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1);
     TRY(sqlite_event(row, &event, err));
     bool whole = sqlite_digest(row, EVENT_COLUMN_COUNT, &hash);
-
-    (void)sqlite3_reset(tail->before);
-    CHECK(sqlite3_bind_int64(tail->before, 1, chain) == SQLITE_OK);
-    CHECK(sqlite3_bind_int64(tail->before, 2, (int64_t)event.seq) == SQLITE_OK);
-    TRY(find_hash(tail, tail->before, 0, &before, &there, err));
+    TRY(find_before(tail, chain, (int64_t)event.seq, &before, &there, err));
 
     (void)sqlite3_reset(tail->head);
     CHECK(sqlite3_bind_int64(tail->head, 1, chain) == SQLITE_OK);
@@ -191,8 +204,8 @@ static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct 
     uint64_t last = headed ? (uint64_t)sqlite3_column_int64(tail->head, 0) : 0;
 
     struct digest link = chain_next(&before, &event);
-    if (whole && digest_eq(&link, &hash) && last >= event.seq &&
-        (last > event.seq || digest_eq(&head_hash, &hash)))
+    bool linked = whole && (digest_eq(&link, &hash) || (!there && chain < (int64_t)event.seq));
+    if (linked && last >= event.seq && (last > event.seq || digest_eq(&head_hash, &hash)))
         return RC_OK;
     return err_set(err, ERR_CORRUPT,
                    "%s: event %llu is not what was written: see `nod verify`, restore a backup", tail->path,
@@ -205,8 +218,9 @@ struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct e
     STATEMENT_SCOPE(rows);
     TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1",
                        &rows, err));
-    TRY(sqlite_prepare(db, "SELECT hash FROM events WHERE chain = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT 1",
-                       &tail.before, err));
+    TRY(sqlite_prepare(db,
+                       "SELECT hash FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 AND seq < ?3"
+                       " ORDER BY seq DESC LIMIT 1", &tail.before, err));
     TRY(sqlite_prepare(db, "SELECT last_seq, hash FROM chains WHERE first_seq = ?1", &tail.head, err));
     CHECK(sqlite3_bind_int(rows, 1, LINKS_CHECKED) == SQLITE_OK);
     for (;;) {

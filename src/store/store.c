@@ -73,7 +73,7 @@ struct store {
     struct door desk;
     struct read_list questions;
     struct door chores;
-    bool tidy_wanted;
+    bool tidy_wanted;    /* stays until the keeper has done it */
     _Atomic bool tidied; /* by the keeper; the writer has not settled since */
 
     pthread_mutex_t outbox;
@@ -336,6 +336,14 @@ static void want_tidy(struct store *store)
     door_knock(&store->chores);
 }
 
+static void wait_for_keeper(struct store *store)
+{
+    lock(&store->chores.lock);
+    while (store->tidy_wanted)
+        (void)door_wait(&store->chores, 0);
+    unlock(&store->chores.lock);
+}
+
 static void settle(struct store *store, bool idle)
 {
     struct err err = {0};
@@ -354,8 +362,11 @@ static void commit_group(struct store *store, struct append *group, struct appen
     atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
     count_group(store, group, clock_steady_us() - began_us);
     hand_back_group(store, group, end);
-    if (store->backend->tidy_due && store->backend->tidy_due(store->writer))
+    enum tidy_need need = store->backend->tidy_due ? store->backend->tidy_due(store->writer) : TIDY_NOT;
+    if (need != TIDY_NOT)
         want_tidy(store);
+    if (need == TIDY_BEFORE)
+        wait_for_keeper(store);
     if (atomic_load_explicit(&store->tidied, memory_order_relaxed))
         settle(store, false);
 }
@@ -434,26 +445,33 @@ static void *reader_main(void *arg)
     return NULL;
 }
 
-static bool take_chore(struct store *store)
+static bool wait_for_chore(struct store *store)
 {
     lock(&store->chores.lock);
     while (!store->tidy_wanted && !store->chores.closing)
         (void)door_wait(&store->chores, 0);
-    store->tidy_wanted = false;
     bool go_on = !store->chores.closing;
     unlock(&store->chores.lock);
     return go_on;
 }
 
+static void chore_done(struct store *store)
+{
+    lock(&store->chores.lock);
+    store->tidy_wanted = false;
+    door_knock(&store->chores); /* the writer may wait */
+}
+
 static void *keeper_main(void *arg)
 {
     struct store *store = arg;
-    while (take_chore(store)) {
+    while (wait_for_chore(store)) {
         struct err err = {0};
         if (store->backend->tidy && rc_bad(store->backend->tidy(store->keeper, &err)))
             log_line(LOG_WARN, "store tidying failed", LOG_C("why", err.text));
         else
             atomic_store_explicit(&store->tidied, true, memory_order_relaxed);
+        chore_done(store);
     }
     return NULL;
 }
