@@ -80,6 +80,8 @@ static void on_call(struct running *running, const struct json *event, const str
 {
     ARENA_SCOPE(arena);
     (void)event;
+    if (str_is(json_text(json_get(data, "verdict"), "effect"), "ask"))
+        return; /* the question names it */
     put_line(running, TINT_CYAN,
              arena_printf(&arena, "• %.*s %.*s", STR_ARG(json_text(data, "name")),
                           STR_ARG(text_summary(&arena, json_get(data, "input")))));

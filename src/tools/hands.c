@@ -105,7 +105,6 @@ static void write_command(struct json_out *out, const struct tool_use *use)
     json_member(out, "command", command);
     json_member(out, "description", json_text(use->input, "description"));
     warnings_write(out, use->arena, command, use->root);
-    json_member_bool(out, "sandbox", use->sandbox);
 }
 
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
