@@ -5,7 +5,8 @@
  * bulk: the keeper copies pages back on a connection of its own while commits go on. But a passive
  * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
  * little is left the writer does that rest itself, between two groups, and its next commit begins the log
- * anew. When the keeper cannot keep up at all, the writer waits for it. The file is not truncated then, because overwriting blocks that exist syncs faster (sqlite_log.c).
+ * anew. When the keeper cannot keep up at all, the writer waits for it. The file is not truncated when the
+ * log begins anew, because overwriting blocks that exist syncs faster (sqlite_log.c).
  */
 #include "store/sqlite.h"
 
