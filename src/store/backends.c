@@ -2,7 +2,8 @@
 #include "store/backend.h"
 
 #define BACKENDS(X) \
-    X(sqlite)
+    X(sqlite)    \
+    X(postgres)
 
 #define X(name) extern const struct backend backend_##name;
 BACKENDS(X)

@@ -5,11 +5,14 @@
  *   writer   takes all that came, commits it as one group → outbox, bell
  *   readers  take one question each, answer it            → outbox, bell
  *   keeper   tidies while commits go on, when the writer's handle says it is due
+ *   follower waits for what other processes keep in the same store, reads it → outbox, bell
  *
  * Invariants
  *  1. An append or read is in one place at a time: inbox, a thread's hands, outbox, the receiver's hands.
  *  2. The outbox holds groups in the order they were committed, so deliver meets events in order of seq.
  *  3. The bell is rung by whoever puts something into an outbox that has not been rung for, and only then.
+ *     Events of other processes lie between the groups at their place: whoever adds to the outbox holds
+ *     `feeding`, and a group waits until what was kept before it has been read.
  *  4. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
  */
 #include "store/store.h"
@@ -22,17 +25,23 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     READERS_USUAL = 2,
     READERS_MAX = 16,
     IDLE_MS = 1000,
     FEED_EVENTS = 256, /* given to the follower in one call */
+    LOOK_MS = 1000,    /* for what other processes keep, when nobody calls */
+    AWAY_FIRST_MS = 20,
+    AWAY_MOST_MS = 1000,
 };
 
 struct append_list {
@@ -81,6 +90,14 @@ struct store {
     struct read_list answered;
     bool rung;
     struct bell *bell;
+
+    /* When other processes write, too. */
+    struct backend_handle *follower;
+    pthread_t follower_thread;
+    int stop_fd;
+    int look_ms;
+    pthread_mutex_t feeding;
+    uint64_t handed_seq; /* the last that was put into the outbox; with `feeding` */
 
     /* The loop's alone. */
     void (*follow)(void *arg, const struct event *events, size_t count);
@@ -222,21 +239,32 @@ static void feed_follower(struct store *store, size_t count)
         store->follow(store->follow_arg, store->feed, count);
 }
 
+/* `*count` events wait in the feed. What was read together with events of others came by already. */
+static void follow_events(struct store *store, const struct event *events, size_t event_count, size_t *count)
+{
+    for (size_t i = 0; i < event_count; i++) {
+        if (store->follower && events[i].seq <= store->last_seq)
+            continue;
+        if (store->closed && store->follower && events[i].seq > store->last_seq + 1)
+            continue; /* it was kept, but what came before it could not be read any more */
+        CHECK(events[i].seq == store->last_seq + 1);
+        store->last_seq = events[i].seq;
+        store->feed[(*count)++] = events[i];
+        if (*count == FEED_EVENTS) {
+            feed_follower(store, *count);
+            *count = 0;
+        }
+    }
+}
+
 static void follow_group(struct store *store, const struct append *first)
 {
     size_t count = 0;
     for (const struct append *append = first; append; append = append->next) {
-        if (append->outcome != APPEND_KEPT)
-            continue;
-        for (unsigned i = 0; i < append->event_count; i++) {
-            CHECK(append->events[i].seq == store->last_seq + 1);
-            store->last_seq = append->events[i].seq;
-            store->feed[count++] = append->events[i];
-            if (count == FEED_EVENTS) {
-                feed_follower(store, count);
-                count = 0;
-            }
-        }
+        if (append->others)
+            follow_events(store, append->others->events, append->others->event_count, &count);
+        else if (append->outcome == APPEND_KEPT)
+            follow_events(store, append->events, append->event_count, &count);
     }
     feed_follower(store, count);
 }
@@ -268,6 +296,129 @@ static bool deliver(struct store *store)
 }
 
 static void on_bell(void *arg) { (void)deliver(arg); }
+
+/* ---- what other processes keep ---- */
+
+static void others_done(struct append *carrier)
+{
+    read_free(carrier->others);
+    append_free(carrier);
+}
+
+/* With `feeding`: puts what was kept after handed_seq into the outbox, at least up to `seq`. */
+static struct rc read_others(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
+{
+    for (bool more = true; more || store->handed_seq < seq;) {
+        struct read *read = read_new(READ_EVENTS);
+        read->after = store->handed_seq;
+        struct rc rc = store->backend->read(handle, read, err);
+        if (rc_bad(rc) || read->event_count == 0) {
+            uint64_t covered = read->covered;
+            read_free(read);
+            if (rc_ok(rc) && covered < seq)
+                return err_set(err, ERR_CORRUPT, "event %llu is missing", (unsigned long long)covered + 1);
+            return rc;
+        }
+        struct append *carrier = append_new();
+        carrier->others = read;
+        carrier->done = others_done;
+        store->handed_seq = read->events[read->event_count - 1].seq;
+        more = store->handed_seq < read->covered || read->event_count >= LIMIT_PAGE_EVENTS;
+        hand_back_group(store, carrier, &carrier->next);
+    }
+    return RC_OK;
+}
+
+static bool is_stopping(struct store *store, int64_t wait_ms)
+{
+    struct pollfd fd = {.fd = store->stop_fd, .events = POLLIN};
+    return poll(&fd, 1, (int)wait_ms) > 0;
+}
+
+static int64_t longer(int64_t pause_ms)
+{
+    return pause_ms == 0 ? AWAY_FIRST_MS : pause_ms * 2 < AWAY_MOST_MS ? pause_ms * 2 : AWAY_MOST_MS;
+}
+
+static void *follower_main(void *arg)
+{
+    struct store *store = arg;
+    int64_t pause_ms = 0;
+    while (!is_stopping(store, pause_ms)) {
+        struct err err = {0};
+        struct rc rc = store->backend->wait(store->follower, store->writer, store->stop_fd, store->look_ms, &err);
+        if (rc_ok(rc)) {
+            lock(&store->feeding);
+            rc = read_others(store, store->follower, 0, &err);
+            unlock(&store->feeding);
+        }
+        if (rc_bad(rc) && pause_ms == 0)
+            log_line(LOG_WARN, "the store is away", LOG_C("why", err.text));
+        if (rc_ok(rc) && pause_ms != 0)
+            log_line(LOG_INFO, "the store is back");
+        atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
+        pause_ms = rc_ok(rc) ? 0 : longer(pause_ms);
+    }
+    return NULL;
+}
+
+/* The last seq that must have been handed over before this group may be; 0 when it comes next anyway. */
+static uint64_t seq_before(const struct store *store, const struct append *group)
+{
+    uint64_t next = store->handed_seq + 1, last = store->backend->seen_seq(store->writer);
+    bool in_a_row = last < next;
+    for (const struct append *append = group; append; append = append->next) {
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
+            in_a_row = in_a_row && append->events[i].seq == next++;
+            if (append->events[i].seq > last)
+                last = append->events[i].seq;
+        }
+    }
+    return in_a_row ? 0 : last;
+}
+
+static uint64_t last_kept(const struct append *group)
+{
+    uint64_t last = 0;
+    for (const struct append *append = group; append; append = append->next)
+        if (append->outcome == APPEND_KEPT)
+            last = append->events[append->event_count - 1].seq;
+    return last;
+}
+
+static bool is_closing(struct store *store)
+{
+    lock(&store->inbox.lock);
+    bool closing = store->inbox.closing;
+    unlock(&store->inbox.lock);
+    return closing;
+}
+
+/* Hands the group back behind everything that was kept before it, also when it was refused because of that.
+ * A group whose place is not known yet waits: to answer it first would be to tell the future. */
+static void hand_back_in_order(struct store *store, struct append *group, struct append **end)
+{
+    int64_t pause_ms = 0;
+    struct err err = {0};
+    lock(&store->feeding);
+    for (;;) {
+        uint64_t before = seq_before(store, group);
+        if (before <= store->handed_seq || rc_ok(read_others(store, store->writer, before, &err)))
+            break;
+        unlock(&store->feeding);
+        if (is_closing(store)) {
+            lock(&store->feeding);
+            break;
+        }
+        pause_ms = longer(pause_ms);
+        (void)is_stopping(store, pause_ms);
+        lock(&store->feeding);
+    }
+    if (last_kept(group) > store->handed_seq)
+        store->handed_seq = last_kept(group);
+    hand_back_group(store, group, end);
+    unlock(&store->feeding);
+}
 
 /* ---- the writer ---- */
 
@@ -361,7 +512,10 @@ static void commit_group(struct store *store, struct append *group, struct appen
         fail_group(group, &err);
     atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
     count_group(store, group, clock_steady_us() - began_us);
-    hand_back_group(store, group, end);
+    if (store->follower && rc_ok(rc))
+        hand_back_in_order(store, group, end);
+    else
+        hand_back_group(store, group, end);
     enum tidy_need need = store->backend->tidy_due ? store->backend->tidy_due(store->writer) : TIDY_NOT;
     if (need != TIDY_NOT)
         want_tidy(store);
@@ -493,6 +647,8 @@ static struct rc open_handles(struct store *store, const char *place, struct err
     TRY(store->backend->open(place, BACKEND_WRITER, &store->writer, err));
     TRY(store->backend->last_seq(store->writer, &store->last_seq, err));
     TRY(store->backend->open(place, BACKEND_KEEPER, &store->keeper, err));
+    if (store->backend->wait)
+        TRY(store->backend->open(place, BACKEND_FOLLOWER, &store->follower, err));
     for (unsigned i = 0; i < store->reader_count; i++)
         TRY(store->backend->open(place, BACKEND_READER, &store->readers[i].handle, err));
     return RC_OK;
@@ -505,6 +661,8 @@ static void close_handles(struct store *store)
             store->backend->close(store->readers[i].handle);
     if (store->keeper)
         store->backend->close(store->keeper);
+    if (store->follower)
+        store->backend->close(store->follower);
     if (store->writer)
         store->backend->close(store->writer);
 }
@@ -515,6 +673,13 @@ static void start_threads(struct store *store)
     door_init(&store->desk);
     door_init(&store->chores);
     CHECK(pthread_mutex_init(&store->outbox, NULL) == 0);
+    if (store->follower) {
+        store->handed_seq = store->last_seq;
+        store->stop_fd = eventfd(0, EFD_CLOEXEC);
+        CHECK(store->stop_fd >= 0);
+        CHECK(pthread_mutex_init(&store->feeding, NULL) == 0);
+        start_thread(&store->follower_thread, follower_main, store, "nod-follower");
+    }
     start_thread(&store->writer_thread, writer_main, store, "nod-writer");
     start_thread(&store->keeper_thread, keeper_main, store, "nod-keeper");
     for (unsigned i = 0; i < store->reader_count; i++) {
@@ -529,12 +694,14 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     const char *place;
     const struct backend *backend = backend_find(options->url, &place);
     if (!backend)
-        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db",
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db or "
+                       "postgres://user@host/database",
                        options->url);
     struct store *store = heap_new(sizeof *store);
     store->backend = backend;
     store->follow = options->follow;
     store->follow_arg = options->arg;
+    store->look_ms = options->look_ms ? (int)options->look_ms : LOOK_MS;
     store->reader_count = options->readers ? options->readers : READERS_USUAL;
     if (store->reader_count > READERS_MAX)
         store->reader_count = READERS_MAX;
@@ -555,12 +722,22 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     return RC_OK;
 }
 
+static void stop_follower(struct store *store)
+{
+    CHECK(eventfd_write(store->stop_fd, 1) == 0);
+    CHECK(pthread_join(store->follower_thread, NULL) == 0);
+    CHECK(pthread_mutex_destroy(&store->feeding) == 0);
+    (void)close(store->stop_fd);
+}
+
 void store_close(struct store *store)
 {
     if (!store)
         return;
     door_close(&store->inbox);
     CHECK(pthread_join(store->writer_thread, NULL) == 0);
+    if (store->follower)
+        stop_follower(store);
     door_close(&store->desk);
     for (unsigned i = 0; i < store->reader_count; i++)
         CHECK(pthread_join(store->readers[i].thread, NULL) == 0);
@@ -635,6 +812,7 @@ struct rc store_verify(const char *url, struct store_check *ret_check, struct er
     const char *place;
     const struct backend *backend = backend_find(url, &place);
     if (!backend)
-        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db", url);
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db or "
+                       "postgres://user@host/database", url);
     return backend->verify(place, ret_check, err);
 }

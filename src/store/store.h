@@ -66,6 +66,7 @@ struct append {
     void (*done)(struct append *append);
     void *arg;            /* the receiver's */
     struct append *next;  /* the store's */
+    struct read *others;  /* the store's: what other processes have kept before these events */
 };
 
 struct append *append_new(void);
@@ -124,8 +125,9 @@ void read_free(struct read *read);
 
 /* ---- the store ---- */
 struct store_options {
-    const char *url;       /* "sqlite:/path/to/nod.db" */
+    const char *url;       /* "sqlite:/path/to/nod.db", "postgres://user@host/database" */
     unsigned readers;      /* threads; 0 means 2 */
+    unsigned look_ms;      /* how often to look for what other processes keep even when nobody calls; 0: 1000 */
     /* The events live as long as the call. A read may have answered with some of them before. */
     void (*follow)(void *arg, const struct event *events, size_t count);
     void *arg;

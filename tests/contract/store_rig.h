@@ -18,7 +18,7 @@
 
 struct rig {
     char folder[64];
-    char url[128];
+    char url[400];
     struct loop *loop;
     struct store *store;
     uint64_t followed;    /* the last seq that was given to the follower */
@@ -63,13 +63,30 @@ static inline void rig_close(struct rig *rig)
     rig->store = NULL;
 }
 
+/* Where a server for tests is: "postgres:///DATABASE?host=FOLDER". tests/postgres/run.py starts one. */
+static inline const char *rig_postgres(void) { return getenv("NOD_TEST_POSTGRES"); }
+
+/* An empty store: a schema of its own in the database for tests. */
+static inline void rig_new_schema(struct rig *rig)
+{
+    char command[600];
+    const char *name = strrchr(rig->folder, '-') + 1;
+    (void)snprintf(rig->url, sizeof rig->url, "%s&options=-csearch_path%%3D%%22%s%%22", rig_postgres(), name);
+    (void)snprintf(command, sizeof command, "psql -q -X -c 'CREATE SCHEMA \"%s\"' 'postgresql:%s'", name,
+                   strchr(rig_postgres(), ':') + 1);
+    assert_int_equal(system(command), 0);
+}
+
 /* A folder, a url and a loop; the store is not open yet. */
 static inline void rig_init(struct rig *rig, const char *scheme)
 {
     struct err err = {0};
     *rig = (struct rig){.folder = "/tmp/nod-store-XXXXXX"};
     assert_non_null(mkdtemp(rig->folder));
-    (void)snprintf(rig->url, sizeof rig->url, "%s:%s/nod.db", scheme, rig->folder);
+    if (strcmp(scheme, "postgres") == 0)
+        rig_new_schema(rig);
+    else
+        (void)snprintf(rig->url, sizeof rig->url, "%s:%s/nod.db", scheme, rig->folder);
     assert_true(rc_ok(loop_new(&rig->loop, &err)));
 }
 

@@ -1,0 +1,452 @@
+/* The PostgreSQL backend: connections, pipelines, errors; waiting for what other nodes keep.
+ *
+ * Whatever fails closes the connection. The server rolls back what was under way and releases the lock; the
+ * next use connects again, to whichever host of the url takes writes by then.
+ */
+#include "store/postgres.h"
+
+#include "base/limits.h"
+#include "io/clock.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+_Static_assert(EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 && EVENT_TOKEN_CHANGED == 14 &&
+                   EVENT_RULE_CHANGED == 15, "these numbers stand in POSTGRES_STATEMENTS");
+
+enum {
+    OPEN_MS = 10000,       /* for the server to be there when the store is opened */
+    ANSWER_MS = 30000,     /* a server that says nothing for so long is given up */
+    PAUSE_FIRST_MS = 20,
+    PAUSE_MOST_MS = 1000,
+    SERVER_VERSION_LEAST = 130000,
+};
+
+static const struct {
+    const char *name, *text;
+    int roles;
+} statements[SQL_COUNT] = {
+#define X(name, roles, text) {#name, text, roles},
+    POSTGRES_STATEMENTS(X)
+#undef X
+};
+
+static const int role_bits[] = {
+    [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_KEEPER] = 0,
+    [BACKEND_FOLLOWER] = FOR_FOLLOWER,
+};
+
+/* ---- errors ---- */
+
+void postgres_clear(PGresult **result)
+{
+    pq.PQclear(*result);
+    *result = NULL;
+}
+
+void postgres_disconnect(struct backend_handle *handle)
+{
+    if (handle->conn)
+        pq.PQfinish(handle->conn);
+    handle->conn = NULL;
+}
+
+static enum err_code code_of_state(const char *state)
+{
+    static const struct {
+        const char *begins;
+        enum err_code code;
+    } rows[] = {
+        {"08", ERR_UNAVAILABLE},    /* the connection */
+        {"57P", ERR_UNAVAILABLE},   /* the server goes or comes */
+        {"53", ERR_UNAVAILABLE},    /* no room: disk, memory, connections */
+        {"55P03", ERR_UNAVAILABLE}, /* the lock was not to be had in time */
+        {"40", ERR_UNAVAILABLE},    /* rolled back for others' sake */
+        {"25006", ERR_UNAVAILABLE}, /* a standby: look for the primary again */
+        {"25P", ERR_UNAVAILABLE},   /* we were too slow */
+        {"22", ERR_CONFLICT},       /* a value that cannot be kept */
+        {"54", ERR_CONFLICT},
+        {"23", ERR_CORRUPT},        /* somebody wrote without the lock */
+        {"42P01", ERR_CORRUPT},     /* a table is gone */
+        {"28", ERR_FORBIDDEN},
+        {"3D", ERR_NOT_FOUND},
+    };
+    for (size_t i = 0; state && i < sizeof rows / sizeof rows[0]; i++)
+        if (strncmp(state, rows[i].begins, strlen(rows[i].begins)) == 0)
+            return rows[i].code;
+    return ERR_IO;
+}
+
+/* libpq's words without their line breaks. */
+static struct rc fail_in_words(struct backend_handle *handle, enum err_code code, const char *words,
+                               struct err *err)
+{
+    char line[300];
+    size_t n = 0;
+    for (; words && words[n] && n < sizeof line - 1; n++)
+        line[n] = words[n] == '\n' || words[n] == '\t' ? ' ' : words[n];
+    while (n && line[n - 1] == ' ')
+        n--;
+    line[n] = '\0';
+    struct rc rc = err_set(err, code, "PostgreSQL: %s", n ? line : "the connection was lost");
+    postgres_disconnect(handle);
+    return rc;
+}
+
+static struct rc fail_connection(struct backend_handle *handle, struct err *err)
+{
+    return fail_in_words(handle, ERR_UNAVAILABLE, handle->conn ? pq.PQerrorMessage(handle->conn) : NULL, err);
+}
+
+static struct rc fail_result(struct backend_handle *handle, const PGresult *result, struct err *err)
+{
+    const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *words = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (!state) /* libpq itself: the connection */
+        return fail_connection(handle, err);
+    char line[300];
+    (void)snprintf(line, sizeof line, "%s (%s)", words ? words : "", state);
+    return fail_in_words(handle, code_of_state(state), line, err);
+}
+
+/* ---- pipelines ---- */
+
+void params_str(struct params *params, struct str value)
+{
+    CHECK(params->count < PARAMS_MAX);
+    params->values[params->count] = value.p ? value.p : "";
+    params->lengths[params->count++] = (int)value.n;
+}
+
+void params_int(struct params *params, struct arena *arena, int64_t value)
+{
+    char *bytes = arena_bytes(arena, 8);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (char)((uint64_t)value >> (8 * (7 - i)));
+    params_str(params, (struct str){bytes, 8});
+}
+
+static const int all_binary[PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+
+void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params)
+{
+    static const struct params none = {0};
+    if (!handle->conn)
+        return;
+    CHECK(statements[sql].roles & role_bits[handle->role]);
+    const struct params *given = params ? params : &none;
+    if (!pq.PQsendQueryPrepared(handle->conn, statements[sql].name, given->count, given->values, given->lengths,
+                                all_binary, 1))
+        postgres_disconnect(handle);
+}
+
+void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params)
+{
+    static const struct params none = {0};
+    const struct params *given = params ? params : &none;
+    if (handle->conn && !pq.PQsendQueryParams(handle->conn, text, given->count, NULL, given->values,
+                                              given->lengths, all_binary, 1))
+        postgres_disconnect(handle);
+}
+
+/* Until the socket can be read (or written, when something waits to be sent), or the deadline. */
+static bool socket_ready(PGconn *conn, bool to_write, int64_t deadline_us)
+{
+    for (;;) {
+        int64_t left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
+        struct pollfd fd = {.fd = pq.PQsocket(conn), .events = (short)(POLLIN | (to_write ? POLLOUT : 0))};
+        if (left_ms <= 0 || fd.fd < 0)
+            return false;
+        int ready = poll(&fd, 1, (int)left_ms);
+        if (ready > 0)
+            return true;
+        if (ready < 0 && errno != EINTR)
+            return false;
+    }
+}
+
+struct rc postgres_flush(struct backend_handle *handle, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
+    if (!handle->conn || !pq.PQpipelineSync(handle->conn))
+        return fail_connection(handle, err);
+    for (int left; (left = pq.PQflush(handle->conn)) != 0;) {
+        if (left < 0 || !socket_ready(handle->conn, true, deadline_us) || !pq.PQconsumeInput(handle->conn))
+            return fail_connection(handle, err);
+    }
+    return RC_OK;
+}
+
+static struct rc next_result(struct backend_handle *handle, PGresult **ret_result, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)ANSWER_MS * 1000;
+    if (!handle->conn)
+        return fail_connection(handle, err);
+    while (pq.PQisBusy(handle->conn)) {
+        if (!socket_ready(handle->conn, false, deadline_us) || !pq.PQconsumeInput(handle->conn))
+            return fail_connection(handle, err);
+    }
+    *ret_result = pq.PQgetResult(handle->conn);
+    return RC_OK;
+}
+
+struct rc postgres_take(struct backend_handle *handle, PGresult **ret_result, struct err *err)
+{
+    RESULT_SCOPE(result);
+    RESULT_SCOPE(none);
+    TRY(next_result(handle, &result, err));
+    if (!result)
+        return fail_connection(handle, err);
+    ExecStatusType status = pq.PQresultStatus(result);
+    if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+        return fail_result(handle, result, err);
+    TRY(next_result(handle, &none, err)); /* the end of this statement */
+    CHECK(!none);
+    *ret_result = result;
+    result = NULL;
+    return RC_OK;
+}
+
+struct rc postgres_skip(struct backend_handle *handle, int count, struct err *err)
+{
+    for (int i = 0; i < count; i++) {
+        RESULT_SCOPE(result);
+        TRY(postgres_take(handle, &result, err));
+    }
+    return RC_OK;
+}
+
+struct rc postgres_end(struct backend_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(result);
+    TRY(next_result(handle, &result, err));
+    if (!result || pq.PQresultStatus(result) != PGRES_PIPELINE_SYNC)
+        return fail_connection(handle, err);
+    return RC_OK;
+}
+
+struct rc postgres_ask(struct backend_handle *handle, const char *text, PGresult **ret_result, struct err *err)
+{
+    PGresult *result = NULL;
+    postgres_send_text(handle, text, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_take(handle, &result, err));
+    struct rc rc = postgres_end(handle, err);
+    if (rc_bad(rc))
+        postgres_clear(&result);
+    *ret_result = result;
+    return rc;
+}
+
+/* ---- connections ---- */
+
+static void ignore_notice(void *arg, const PGresult *result)
+{
+    (void)arg;
+    (void)result;
+}
+
+static struct rc connect_once(struct backend_handle *handle, struct err *err)
+{
+    /* What comes later counts: the url may say otherwise. */
+    static const char *const names[] = {"fallback_application_name", "connect_timeout", "keepalives_idle",
+                                        "keepalives_interval", "keepalives_count", "tcp_user_timeout",
+                                        "target_session_attrs", "dbname", "client_encoding", NULL};
+    const char *values[] = {"nod", "5", "10", "5", "3", "20000", "read-write", handle->url, "UTF8", NULL};
+    CHECK(!handle->conn);
+    handle->conn = pq.PQconnectdbParams(names, values, 1);
+    if (!handle->conn || pq.PQstatus(handle->conn) != CONNECTION_OK)
+        return fail_connection(handle, err);
+    (void)pq.PQsetNoticeReceiver(handle->conn, ignore_notice, NULL);
+    const char *encoding = pq.PQparameterStatus(handle->conn, "server_encoding");
+    if (!encoding || strcmp(encoding, "UTF8") != 0)
+        return fail_in_words(handle, ERR_INVALID, "the database must have the encoding UTF8", err);
+    if (pq.PQserverVersion(handle->conn) < SERVER_VERSION_LEAST)
+        return fail_in_words(handle, ERR_INVALID, "the server is older than version 13", err);
+    if (pq.PQsetnonblocking(handle->conn, 1) != 0 || !pq.PQenterPipelineMode(handle->conn))
+        return fail_connection(handle, err);
+    return RC_OK;
+}
+
+static struct rc prepare_all(struct backend_handle *handle, struct err *err)
+{
+    int count = 0;
+    for (int i = 0; i < SQL_COUNT && handle->conn; i++) {
+        if (!(statements[i].roles & role_bits[handle->role]))
+            continue;
+        count++;
+        if (!pq.PQsendPrepare(handle->conn, statements[i].name, statements[i].text, 0, NULL))
+            return fail_connection(handle, err);
+    }
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, count, err));
+    return postgres_end(handle, err);
+}
+
+/* Stores that share a database lie in schemas of their own, and so do their notifications. */
+static struct rc learn_channel(struct backend_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(row);
+    TRY(postgres_ask(handle, "SELECT 'nod_' || oid::text FROM pg_namespace WHERE nspname = current_schema()", &row,
+                     err));
+    if (pq.PQntuples(row) != 1 || !str_c(row_str(row, 0, 0), handle->channel, sizeof handle->channel))
+        return fail_in_words(handle, ERR_NOT_FOUND, "the schema of the search_path does not exist", err);
+    return RC_OK;
+}
+
+static struct rc listen_to_channel(struct backend_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(done);
+    char text[CHANNEL_BYTES + 16];
+    (void)snprintf(text, sizeof text, "LISTEN %s", handle->channel);
+    return postgres_ask(handle, text, &done, err);
+}
+
+static struct rc set_up(struct backend_handle *handle, struct err *err)
+{
+    TRY(connect_once(handle, err));
+    TRY(learn_channel(handle, err));
+    if (handle->role == BACKEND_WRITER && !handle->migrated) {
+        TRY(postgres_migrate(handle, err));
+        handle->migrated = true;
+    }
+    TRY(prepare_all(handle, err));
+    return handle->role == BACKEND_FOLLOWER ? listen_to_channel(handle, err) : RC_OK;
+}
+
+bool postgres_pause(int64_t *pause_ms, int64_t deadline_us)
+{
+    int64_t left_us = deadline_us - clock_steady_us();
+    if (left_us <= 0)
+        return false;
+    if (*pause_ms == 0)
+        *pause_ms = PAUSE_FIRST_MS;
+    int64_t us = *pause_ms * 1000 < left_us ? *pause_ms * 1000 : left_us;
+    (void)nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+    *pause_ms = *pause_ms * 2 < PAUSE_MOST_MS ? *pause_ms * 2 : PAUSE_MOST_MS;
+    return true;
+}
+
+struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, struct err *err)
+{
+    int64_t pause_ms = 0;
+    if (handle->conn)
+        return RC_OK;
+    TRY(pq_load(err));
+    for (;;) {
+        struct rc rc = set_up(handle, err);
+        if (rc_ok(rc))
+            return rc;
+        postgres_disconnect(handle);
+        if (rc.code != ERR_UNAVAILABLE || !postgres_pause(&pause_ms, deadline_us))
+            return rc;
+    }
+}
+
+/* ---- what other nodes keep ---- */
+
+/* Takes all that has come; true when any of it is not of this writer. */
+static bool heard_of_others(struct backend_handle *handle, const struct backend_handle *writer)
+{
+    bool any = false;
+    for (PGnotify *notify; (notify = pq.PQnotifies(handle->conn));) {
+        any = any || strcmp(notify->extra, writer->id.text) != 0;
+        pq.PQfreemem(notify);
+    }
+    return any;
+}
+
+/* A fresh connection may have missed something: it returns at once. */
+static struct rc postgres_wait(struct backend_handle *handle, const struct backend_handle *writer, int stop_fd,
+                               int timeout_ms, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)timeout_ms * 1000;
+    CHECK(handle->role == BACKEND_FOLLOWER);
+    if (!handle->conn)
+        return postgres_connect(handle, 0, err);
+    while (!heard_of_others(handle, writer)) {
+        int64_t left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
+        struct pollfd fds[] = {{.fd = pq.PQsocket(handle->conn), .events = POLLIN},
+                               {.fd = stop_fd, .events = POLLIN}};
+        if (left_ms <= 0)
+            return RC_OK;
+        if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR)
+            return fail_connection(handle, err);
+        if (fds[1].revents)
+            return RC_OK;
+        if (fds[0].revents && !pq.PQconsumeInput(handle->conn))
+            return fail_connection(handle, err);
+    }
+    return RC_OK;
+}
+
+static uint64_t postgres_seen_seq(const struct backend_handle *writer) { return writer->seen_seq; }
+
+/* ---- opening ---- */
+
+struct backend_handle *postgres_handle(const char *place, enum backend_role role)
+{
+    ARENA_SCOPE(scratch);
+    struct backend_handle *handle = heap_new(sizeof *handle);
+    /* LISTEN does not go through a pooler that lends connections by transaction. */
+    const char *direct = role == BACKEND_FOLLOWER ? getenv("NOD_STORE_LISTEN") : NULL;
+    struct str url = direct ? str_of(direct) : arena_printf(&scratch, "postgresql:%s", place);
+    if (str_starts(url, STR("postgres:")))
+        url = arena_printf(&scratch, "postgresql:%s", url.p + strlen("postgres:"));
+    handle->role = role;
+    handle->url = heap_new(url.n + 1);
+    memcpy(handle->url, url.p, url.n);
+    handle->id = id_new("w");
+    return handle;
+}
+
+void postgres_close(struct backend_handle *handle)
+{
+    postgres_disconnect(handle);
+    free(handle->url);
+    free(handle);
+}
+
+static struct rc postgres_open(const char *place, enum backend_role role, struct backend_handle **ret_handle,
+                               struct err *err)
+{
+    if (strlen(place) > LIMIT_PATH_BYTES)
+        return err_set(err, ERR_INVALID, "the url of the database is too long");
+    struct backend_handle *handle = postgres_handle(place, role);
+    bool connects = role == BACKEND_WRITER; /* the others do when they are first needed */
+    struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
+    if (rc_ok(rc) && connects) {
+        RESULT_SCOPE(old);
+        rc = postgres_ask(handle, "DELETE FROM writers WHERE at < now() - interval '30 days'", &old, err);
+    }
+    if (rc_bad(rc)) {
+        postgres_close(handle);
+        return rc;
+    }
+    *ret_handle = handle;
+    return RC_OK;
+}
+
+static struct rc postgres_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
+{
+    RESULT_SCOPE(row);
+    TRY(postgres_ask(handle, "SELECT coalesce(max(seq), 0) FROM events", &row, err));
+    *ret_seq = (uint64_t)row_int(row, 0, 0);
+    return RC_OK;
+}
+
+extern const struct backend backend_postgres;
+const struct backend backend_postgres = {
+    .scheme = "postgres",
+    .open = postgres_open,
+    .close = postgres_close,
+    .commit = postgres_commit,
+    .last_seq = postgres_last_seq,
+    .read = postgres_read,
+    .wait = postgres_wait,
+    .seen_seq = postgres_seen_seq,
+    .verify = postgres_verify,
+};

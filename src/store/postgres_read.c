@@ -1,0 +1,212 @@
+/* Answers. Each is read in one transaction with one snapshot, in one round trip. */
+#include "store/postgres.h"
+
+#include "base/limits.h"
+#include "io/clock.h"
+
+enum { READ_MS = 10000 }; /* a question waits so long for the database to be there */
+
+struct question {
+    struct arena arena;
+    struct params params;
+    enum sql sql;
+    unsigned limit;
+};
+
+static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (int64_t)value; }
+
+static void put_scope(struct question *question, const struct read *read)
+{
+    params_str(&question->params, read->session);
+    params_str(&question->params, read->thread);
+}
+
+static void ask_events(struct question *question, const struct read *read)
+{
+    struct params *params = &question->params;
+    params_int(params, &question->arena, clamp(read->after));
+    params_int(params, &question->arena, read->kinds ? (int64_t)read->kinds : -1);
+    params_int(params, &question->arena, question->limit);
+    params_int(params, &question->arena, LIMIT_READ_BYTES);
+    question->sql = !str_empty(read->thread)    ? SQL_EVENTS_OF_THREAD
+                    : !str_empty(read->session) ? SQL_EVENTS_OF_SESSION
+                                                : SQL_EVENTS;
+    if (question->sql != SQL_EVENTS)
+        params_str(params, read->session);
+    if (question->sql == SQL_EVENTS_OF_THREAD)
+        params_str(params, read->thread);
+}
+
+static void ask_paged(struct question *question, enum sql sql, uint64_t from, int64_t count)
+{
+    question->sql = sql;
+    params_int(&question->params, &question->arena, clamp(from));
+    params_int(&question->params, &question->arena, count);
+}
+
+static void put_question(struct question *question, const struct read *read)
+{
+    switch (read->kind) {
+    case READ_EVENTS:
+        ask_events(question, read);
+        return;
+    case READ_CALL:
+        question->sql = SQL_CALL;
+        params_str(&question->params, read->call);
+        params_str(&question->params, read->session);
+        return;
+    case READ_OPEN:
+        ask_paged(question, SQL_OPEN, read->after, read->limit ? (int64_t)read->limit : INT64_MAX);
+        put_scope(question, read);
+        return;
+    case READ_SESSIONS:
+        ask_paged(question, SQL_SESSIONS, read->before ? read->before : UINT64_MAX, question->limit);
+        return;
+    case READ_SESSION:
+        question->sql = SQL_SESSION_CHANGES;
+        params_str(&question->params, read->session);
+        return;
+    case READ_TOKENS:
+        question->sql = SQL_TOKEN_CHANGES;
+        return;
+    case READ_RULES:
+        question->sql = SQL_RULE_CHANGES;
+        return;
+    case READ_RUNS:
+        ask_paged(question, SQL_RUNS, read->after, LIMIT_READ_BYTES);
+        return;
+    }
+    err_die(__FILE__, __LINE__, "a read of no kind");
+}
+
+/* ---- answers ---- */
+
+static struct rc copy_event(struct read *read, const PGresult *rows, int row, int column, struct event *ret_event,
+                            struct err *err)
+{
+    struct event view;
+    TRY(row_event(rows, row, column, &view, err));
+    *ret_event = event_copy(&read->arena, &view);
+    return RC_OK;
+}
+
+static struct rc fill_events(struct read *read, const PGresult *rows, int count, struct err *err)
+{
+    read->events = arena_array(&read->arena, struct event, (size_t)count + 1);
+    for (int i = 0; i < count; i++)
+        TRY(copy_event(read, rows, i, 0, &read->events[i], err));
+    read->event_count = (size_t)count;
+    return RC_OK;
+}
+
+static struct rc fill_open(struct read *read, const PGresult *rows, struct err *err)
+{
+    int count = pq.PQntuples(rows);
+    read->open = arena_array(&read->arena, struct open_approval, (size_t)count + 1);
+    for (int i = 0; i < count; i++) {
+        struct open_approval *open = &read->open[i];
+        if (pq.PQgetisnull(rows, i, 0) || pq.PQgetisnull(rows, i, EVENT_COLUMN_COUNT))
+            return err_set(err, ERR_CORRUPT, "the list of open approvals names an event which does not exist");
+        TRY(copy_event(read, rows, i, 0, &open->call, err));
+        TRY(copy_event(read, rows, i, EVENT_COLUMN_COUNT, &open->request, err));
+        open->deadline_ms = row_int(rows, i, 2 * EVENT_COLUMN_COUNT);
+    }
+    read->open_count = (size_t)count;
+    return RC_OK;
+}
+
+/* Whole sessions, as many as fit; the next page begins before the last of them. */
+static struct rc fill_sessions(struct read *read, const PGresult *rows, unsigned limit, struct err *err)
+{
+    int count = pq.PQntuples(rows), end = 0;
+    size_t bytes = 0;
+    unsigned sessions = 0;
+    int64_t last_seq = 0;
+    for (; end < count; end++) {
+        int64_t of = row_int(rows, end, EVENT_COLUMN_COUNT);
+        if (end == 0 || of != last_seq) {
+            if (bytes >= LIMIT_READ_BYTES)
+                break;
+            sessions++;
+            last_seq = of;
+        }
+        bytes += row_str(rows, end, EVENT_COLUMN_COUNT - 1).n;
+    }
+    read->covered = sessions == limit || end < count ? (uint64_t)last_seq : 0;
+    return fill_events(read, rows, end, err);
+}
+
+static bool page_is_full(const struct read *read, unsigned limit)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < read->event_count; i++)
+        bytes += read->events[i].data.n;
+    return read->event_count == limit || bytes >= LIMIT_READ_BYTES;
+}
+
+static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, uint64_t last_seq, struct err *err)
+{
+    read->covered = last_seq;
+    switch (read->kind) {
+    case READ_EVENTS:
+    case READ_RUNS:
+        TRY(fill_events(read, rows, pq.PQntuples(rows), err));
+        if (page_is_full(read, read->kind == READ_EVENTS ? limit : 0) && read->event_count)
+            read->covered = read->events[read->event_count - 1].seq;
+        return RC_OK;
+    case READ_OPEN:
+        TRY(fill_open(read, rows, err));
+        if (read->limit && read->open_count == read->limit)
+            read->covered = read->open[read->open_count - 1].request.seq;
+        return RC_OK;
+    case READ_SESSIONS:
+        return fill_sessions(read, rows, limit, err);
+    case READ_CALL:
+    case READ_SESSION:
+    case READ_TOKENS:
+    case READ_RULES:
+        return fill_events(read, rows, pq.PQntuples(rows), err);
+    }
+    err_die(__FILE__, __LINE__, "a read of no kind");
+}
+
+static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
+                           struct err *err)
+{
+    RESULT_SCOPE(rows);
+    RESULT_SCOPE(last);
+    postgres_send(handle, SQL_BEGIN_READ, NULL);
+    postgres_send(handle, SQL_STEADY, NULL);
+    postgres_send(handle, question->sql, &question->params);
+    postgres_send(handle, SQL_LAST_SEQ, NULL);
+    postgres_send(handle, SQL_COMMIT, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 2, err));
+    TRY(postgres_take(handle, &rows, err));
+    TRY(postgres_take(handle, &last, err));
+    TRY(postgres_skip(handle, 1, err));
+    TRY(postgres_end(handle, err));
+    return fill(read, rows, question->limit, (uint64_t)row_int(last, 0, 0), err);
+}
+
+/* The follower does not wait here: its thread tries again by itself. */
+struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err)
+{
+    int64_t wait_us = handle->role == BACKEND_READER ? (int64_t)READ_MS * 1000 : 0;
+    int64_t deadline_us = clock_steady_us() + wait_us, pause_ms = 0;
+    struct question question = {.limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS};
+    put_question(&question, read);
+    struct err trouble = {0};
+    struct rc rc;
+    do {
+        rc = postgres_connect(handle, deadline_us, &trouble);
+        if (rc_ok(rc))
+            rc = read_once(handle, read, &question, &trouble);
+        if (rc_bad(rc))
+            postgres_disconnect(handle);
+    } while (rc.code == ERR_UNAVAILABLE && postgres_pause(&pause_ms, deadline_us));
+    arena_done(&question.arena);
+    if (rc_bad(rc) && err)
+        *err = trouble;
+    return rc;
+}

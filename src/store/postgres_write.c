@@ -1,0 +1,620 @@
+/* A group: one transaction in two round trips.
+ *
+ *   1  BEGIN; the lock; the last seq; heads, calls and runs that the group is about     → all that is known
+ *      here, without the server: needs, numbers, links
+ *   2  events, calls, heads, open approvals; our mark; NOTIFY; COMMIT
+ *
+ * Invariants
+ *  1. From the lock to the end of the COMMIT nobody else keeps anything, so what was read stays true.
+ *  2. Needs are checked before anything is sent: a refused or faulty append leaves nothing to undo.
+ *  3. When the connection is lost after the COMMIT was sent, the mark tells: it is read under the lock, which
+ *     the lost transaction holds until it has ended one way or the other.
+ */
+#include "store/postgres_column.h"
+
+#include "base/map.h"
+#include "io/clock.h"
+
+#include <stdio.h>
+
+enum {
+    COMMIT_MS = 10000,   /* a group waits so long for the database to be there */
+    RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
+};
+#define LOCK_TIMEOUT "10s"
+#define IDLE_TIMEOUT "5s" /* a node that stops in the middle must not stop the others for longer */
+
+struct group_head {
+    struct str session;
+    uint64_t first_seq, last_seq, changed_seq;
+    struct digest hash;
+    bool dirty;
+    struct group_head *next;
+};
+
+struct group_call {
+    struct str session, call;
+    uint64_t seqs[EVENT_KIND_END]; /* by kind, 0: there is none */
+    struct group_call *next;
+};
+
+struct group_run {
+    struct str session, thread;
+    uint64_t seq;
+    struct group_run *next;
+};
+
+struct group {
+    struct arena arena;
+    struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread" */
+    struct group_head *first_head, **end_head;
+    struct group_call *first_call, **end_call;
+    struct group_run *first_run, **end_run;
+    uint64_t next_seq;
+    bool any_kept;
+    bool commit_sent;
+};
+
+static void group_done(struct group *group)
+{
+    map_done(&group->heads);
+    map_done(&group->calls);
+    map_done(&group->runs);
+    arena_done(&group->arena);
+}
+
+/* ---- what a group is about ---- */
+
+static struct str pair(struct group *group, struct str a, struct str b)
+{
+    return arena_printf(&group->arena, "%.*s\n%.*s", STR_ARG(a), STR_ARG(b));
+}
+
+static struct group_head *head_of(struct group *group, struct str session)
+{
+    struct group_head *head = map_get(&group->heads, session);
+    if (head)
+        return head;
+    head = arena_new(&group->arena, struct group_head);
+    head->session = session;
+    *group->end_head = head;
+    group->end_head = &head->next;
+    CHECK(map_put(&group->heads, session, head) == NULL);
+    return head;
+}
+
+static struct group_call *call_of(struct group *group, struct str session, struct str call)
+{
+    struct str key = pair(group, session, call);
+    struct group_call *found = map_get(&group->calls, key);
+    if (found)
+        return found;
+    found = arena_new(&group->arena, struct group_call);
+    found->session = session;
+    found->call = call;
+    *group->end_call = found;
+    group->end_call = &found->next;
+    CHECK(map_put(&group->calls, key, found) == NULL);
+    return found;
+}
+
+static struct group_run *run_of(struct group *group, struct str session, struct str thread)
+{
+    struct str key = pair(group, session, thread);
+    struct group_run *run = map_get(&group->runs, key);
+    if (run)
+        return run;
+    run = arena_new(&group->arena, struct group_run);
+    run->session = session;
+    run->thread = thread;
+    *group->end_run = run;
+    group->end_run = &run->next;
+    CHECK(map_put(&group->runs, key, run) == NULL);
+    return run;
+}
+
+static void name_need(struct group *group, const struct need *need)
+{
+    switch (need->need) {
+    case NEED_NONE:
+        return;
+    case NEED_ABSENT:
+    case NEED_PRESENT:
+        (void)call_of(group, need->session, need->call);
+        return;
+    case NEED_CHANGED_AT:
+        (void)head_of(group, need->session);
+        return;
+    case NEED_RUN_AT:
+        (void)run_of(group, need->session, need->call);
+        return;
+    }
+    err_die(__FILE__, __LINE__, "a need of no kind");
+}
+
+static void name_all(struct group *group, const struct append *first)
+{
+    for (const struct append *append = first; append; append = append->next) {
+        for (unsigned i = 0; i < append->need_count; i++)
+            name_need(group, &append->needs[i]);
+        for (unsigned i = 0; i < append->event_count; i++) {
+            const struct event *event = &append->events[i];
+            (void)head_of(group, event->session);
+            if (event_kind_of_call(event->kind))
+                (void)call_of(group, event->session, event->call);
+            if (event->kind == EVENT_RUN_STATUS)
+                (void)run_of(group, event->session, event->thread);
+        }
+    }
+}
+
+/* ---- the first round trip ---- */
+
+static void send_lock(struct backend_handle *handle)
+{
+    struct params params = {0};
+    params_str(&params, STR(LOCK_TIMEOUT));
+    params_str(&params, STR(IDLE_TIMEOUT));
+    postgres_send(handle, SQL_BEGIN_WRITE, NULL);
+    postgres_send(handle, SQL_LOCK, &params);
+}
+
+static void send_names(struct backend_handle *handle, struct group *group)
+{
+    COLUMNS_SCOPE(heads, COLUMN_TEXT);
+    COLUMNS_SCOPE(calls, COLUMN_TEXT, COLUMN_TEXT);
+    COLUMNS_SCOPE(runs, COLUMN_TEXT, COLUMN_TEXT);
+    for (const struct group_head *head = group->first_head; head; head = head->next)
+        column_str(&heads.columns[0], head->session);
+    for (const struct group_call *call = group->first_call; call; call = call->next) {
+        column_str(&calls.columns[0], call->call);
+        column_str(&calls.columns[1], call->session);
+    }
+    for (const struct group_run *run = group->first_run; run; run = run->next) {
+        column_str(&runs.columns[0], run->session);
+        column_str(&runs.columns[1], run->thread);
+    }
+    struct params of_heads = columns_params(&heads), of_calls = columns_params(&calls);
+    struct params of_runs = columns_params(&runs);
+    postgres_send(handle, SQL_HEADS, &of_heads);
+    if (group->first_call)
+        postgres_send(handle, SQL_CALLS_KNOWN, &of_calls);
+    if (group->first_run)
+        postgres_send(handle, SQL_RUNS_KNOWN, &of_runs);
+}
+
+static struct rc take_heads(struct backend_handle *handle, struct group *group, struct err *err)
+{
+    RESULT_SCOPE(rows);
+    TRY(postgres_take(handle, &rows, err));
+    int count = pq.PQntuples(rows);
+    int64_t at = 1;
+    struct group_head *head = group->first_head;
+    for (int i = 0; i < count; i++) { /* usually in the order of the question */
+        int64_t n = row_int(rows, i, 0);
+        if (n < at) {
+            at = 1;
+            head = group->first_head;
+        }
+        for (; at < n; at++)
+            head = head->next;
+        head->first_seq = (uint64_t)row_int(rows, i, 1);
+        head->last_seq = (uint64_t)row_int(rows, i, 2);
+        head->changed_seq = (uint64_t)row_int(rows, i, 3);
+        if (!row_digest(rows, i, 4, &head->hash))
+            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(head->session));
+    }
+    return RC_OK;
+}
+
+static struct rc take_calls(struct backend_handle *handle, struct group *group, struct err *err)
+{
+    RESULT_SCOPE(rows);
+    TRY(postgres_take(handle, &rows, err));
+    int64_t at = 1;
+    struct group_call *call = group->first_call;
+    for (int i = 0, count = pq.PQntuples(rows); i < count; i++) {
+        int64_t n = row_int(rows, i, 0), kind = row_int(rows, i, 1);
+        if (n < at) {
+            at = 1;
+            call = group->first_call;
+        }
+        for (; at < n; at++)
+            call = call->next;
+        if (kind > EVENT_NONE && kind < EVENT_KIND_END)
+            call->seqs[kind] = (uint64_t)row_int(rows, i, 2);
+    }
+    return RC_OK;
+}
+
+static struct rc take_runs(struct backend_handle *handle, struct group *group, struct err *err)
+{
+    RESULT_SCOPE(rows);
+    TRY(postgres_take(handle, &rows, err));
+    for (int i = 0, count = pq.PQntuples(rows); i < count; i++) {
+        struct group_run *run = group->first_run;
+        for (int64_t at = 1, n = row_int(rows, i, 0); at < n; at++)
+            run = run->next;
+        run->seq = (uint64_t)row_int(rows, i, 1);
+    }
+    return RC_OK;
+}
+
+static struct rc learn(struct backend_handle *handle, struct group *group, struct err *err)
+{
+    RESULT_SCOPE(last);
+    send_lock(handle);
+    postgres_send(handle, SQL_LAST_SEQ, NULL);
+    send_names(handle, group);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 2, err));
+    TRY(postgres_take(handle, &last, err));
+    TRY(take_heads(handle, group, err));
+    if (group->first_call)
+        TRY(take_calls(handle, group, err));
+    if (group->first_run)
+        TRY(take_runs(handle, group, err));
+    TRY(postgres_end(handle, err));
+    handle->seen_seq = (uint64_t)row_int(last, 0, 0);
+    group->next_seq = handle->seen_seq + 1;
+    return RC_OK;
+}
+
+/* ---- needs, numbers, links ---- */
+
+static bool need_holds(struct group *group, const struct need *need)
+{
+    switch (need->need) {
+    case NEED_NONE:
+        return true;
+    case NEED_ABSENT:
+        return call_of(group, need->session, need->call)->seqs[need->kind] == 0;
+    case NEED_PRESENT:
+        return call_of(group, need->session, need->call)->seqs[need->kind] != 0;
+    case NEED_CHANGED_AT:
+        return head_of(group, need->session)->changed_seq == need->seq;
+    case NEED_RUN_AT:
+        return run_of(group, need->session, need->call)->seq == need->seq;
+    }
+    err_die(__FILE__, __LINE__, "a need of no kind");
+}
+
+/* Whether the call has an event of that kind, kept or among the first `count` of this append. */
+static bool call_has(struct group *group, const struct append *append, unsigned count, enum event_kind kind)
+{
+    const struct event *event = &append->events[count];
+    for (unsigned i = 0; i < count; i++)
+        if (append->events[i].kind == kind && str_eq(append->events[i].call, event->call) &&
+            str_eq(append->events[i].session, event->session))
+            return true;
+    return call_of(group, event->session, event->call)->seqs[kind] != 0;
+}
+
+/* What no caller should hand over. */
+static struct rc check_events(struct group *group, const struct append *append, struct err *err)
+{
+    for (unsigned i = 0; i < append->event_count; i++) {
+        const struct event *event = &append->events[i];
+        const char *wrong = NULL;
+        if (!event_kind_of_call(event->kind))
+            continue;
+        if (call_has(group, append, i, event->kind))
+            wrong = "has happened already";
+        else if (event->kind != EVENT_TOOL_CALL && !call_has(group, append, i, EVENT_TOOL_CALL))
+            wrong = "was never made";
+        else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE &&
+                 !call_has(group, append, i, EVENT_TOOL_APPROVAL_REQUEST))
+            wrong = "was never asked";
+        if (wrong)
+            return err_set(err, ERR_CONFLICT, "%s of call %.*s, which %s", event_kind_name(event->kind),
+                           STR_ARG(event->call), wrong);
+    }
+    return RC_OK;
+}
+
+static void number_event(struct group *group, struct event *event)
+{
+    struct group_head *head = head_of(group, event->session);
+    event->seq = group->next_seq++;
+    head->hash = chain_next(&head->hash, event);
+    if (head->first_seq == 0)
+        head->first_seq = event->seq;
+    CHECK(head->last_seq < event->seq);
+    head->last_seq = event->seq;
+    head->dirty = true;
+    if (event->kind == EVENT_SESSION_CHANGED)
+        head->changed_seq = event->seq;
+    if (event_kind_of_call(event->kind))
+        call_of(group, event->session, event->call)->seqs[event->kind] = event->seq;
+    if (event->kind == EVENT_RUN_STATUS)
+        run_of(group, event->session, event->thread)->seq = event->seq;
+}
+
+/* One row of EVENTS_ADD; the link is the head's of this moment, so this follows number_event at once. */
+static void put_event(struct group *group, struct columns *events, const struct event *event)
+{
+    const struct group_head *head = head_of(group, event->session);
+    bool of_call = event_kind_of_call(event->kind);
+    struct column *c = events->columns;
+    column_int(&c[0], (int64_t)event->seq);
+    column_str(&c[1], event->session);
+    column_str(&c[2], event->thread);
+    column_int(&c[3], event->kind);
+    column_int(&c[4], event->at_ms);
+    column_str(&c[5], event->actor);
+    if (of_call)
+        column_str(&c[6], event->call);
+    else
+        column_null(&c[6]);
+    column_str(&c[7], event->data);
+    column_str(&c[8], (struct str){(const char *)head->hash.bytes, DIGEST_BYTES});
+    column_int(&c[9], (int64_t)head->first_seq);
+    if (of_call && event->kind != EVENT_TOOL_CALL)
+        column_int(&c[10], (int64_t)call_of(group, event->session, event->call)->seqs[EVENT_TOOL_CALL]);
+    else
+        column_null(&c[10]);
+}
+
+static void judge_append(struct group *group, struct append *append, struct columns *events)
+{
+    append->refused_need = 0;
+    while (append->refused_need < append->need_count && need_holds(group, &append->needs[append->refused_need]))
+        append->refused_need++;
+    if (append->refused_need < append->need_count) {
+        append->outcome = APPEND_REFUSED;
+        return;
+    }
+    if (rc_bad(check_events(group, append, &append->err))) {
+        append->outcome = APPEND_FAILED;
+        return;
+    }
+    for (unsigned i = 0; i < append->event_count; i++) {
+        number_event(group, &append->events[i]);
+        put_event(group, events, &append->events[i]);
+    }
+    append->outcome = APPEND_KEPT;
+    group->any_kept = true;
+}
+
+/* ---- the second round trip ---- */
+
+static int send_calls(struct backend_handle *handle, const struct append *first)
+{
+    COLUMNS_SCOPE(calls, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT);
+    for (const struct append *append = first; append; append = append->next) {
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
+            const struct event *event = &append->events[i];
+            if (!event_kind_of_call(event->kind))
+                continue;
+            column_str(&calls.columns[0], event->call);
+            column_str(&calls.columns[1], event->session);
+            column_int(&calls.columns[2], event->kind);
+            column_int(&calls.columns[3], (int64_t)event->seq);
+        }
+    }
+    struct params params = columns_params(&calls);
+    if (columns_rows(&calls) == 0)
+        return 0;
+    postgres_send(handle, SQL_CALLS_ADD, &params);
+    return 1;
+}
+
+static int send_heads(struct backend_handle *handle, const struct group *group)
+{
+    COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES);
+    for (const struct group_head *head = group->first_head; head; head = head->next) {
+        if (!head->dirty)
+            continue;
+        column_str(&heads.columns[0], head->session);
+        column_int(&heads.columns[1], (int64_t)head->first_seq);
+        column_int(&heads.columns[2], (int64_t)head->last_seq);
+        column_int(&heads.columns[3], (int64_t)head->changed_seq);
+        column_str(&heads.columns[4], (struct str){(const char *)head->hash.bytes, DIGEST_BYTES});
+    }
+    struct params params = columns_params(&heads);
+    CHECK(columns_rows(&heads) > 0);
+    postgres_send(handle, SQL_HEADS_PUT, &params);
+    return 1;
+}
+
+static void put_open(struct columns *opened, const struct append *append, const struct event *request,
+                     const struct group_call *call)
+{
+    column_int(&opened->columns[0], (int64_t)request->seq);
+    column_int(&opened->columns[1], (int64_t)call->seqs[EVENT_TOOL_CALL]);
+    column_str(&opened->columns[2], request->session);
+    column_str(&opened->columns[3], request->thread);
+    column_str(&opened->columns[4], request->call);
+    column_int(&opened->columns[5], append->deadline_ms);
+}
+
+/* What is asked and answered in one group comes and goes: first all in, then all out. */
+static int send_open(struct backend_handle *handle, struct group *group, const struct append *first)
+{
+    COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
+    COLUMNS_SCOPE(closed, COLUMN_BIGINT);
+    for (const struct append *append = first; append; append = append->next) {
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
+            const struct event *event = &append->events[i];
+            if (event->kind != EVENT_TOOL_APPROVAL_REQUEST && event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
+                continue;
+            const struct group_call *call = call_of(group, event->session, event->call);
+            if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+                put_open(&opened, append, event, call);
+            else
+                column_int(&closed.columns[0], (int64_t)call->seqs[EVENT_TOOL_APPROVAL_REQUEST]);
+        }
+    }
+    struct params in = columns_params(&opened), out = columns_params(&closed);
+    int sent = 0;
+    if (columns_rows(&opened) > 0) {
+        postgres_send(handle, SQL_OPEN_ADD, &in);
+        sent++;
+    }
+    if (columns_rows(&closed) > 0) {
+        postgres_send(handle, SQL_OPEN_REMOVE, &out);
+        sent++;
+    }
+    return sent;
+}
+
+static int send_mark(struct backend_handle *handle, struct group *group)
+{
+    struct params mark = {0}, notify = {0};
+    params_str(&mark, str_of(handle->id.text));
+    params_int(&mark, &group->arena, (int64_t)++handle->group_no);
+    params_int(&mark, &group->arena, (int64_t)group->next_seq - 1);
+    params_str(&notify, str_of(handle->channel));
+    params_str(&notify, str_of(handle->id.text));
+    postgres_send(handle, SQL_MARK, &mark);
+    postgres_send(handle, SQL_NOTIFY, &notify);
+    return 2;
+}
+
+static struct rc take_commit(struct backend_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(result);
+    TRY(postgres_take(handle, &result, err));
+    if (strcmp(pq.PQcmdStatus(result), "COMMIT") != 0) {
+        postgres_disconnect(handle);
+        return err_set(err, ERR_UNAVAILABLE, "PostgreSQL rolled the group back");
+    }
+    return postgres_end(handle, err);
+}
+
+static struct rc write_group(struct backend_handle *handle, struct group *group, const struct append *first,
+                             struct columns *events, struct err *err)
+{
+    struct params params = columns_params(events);
+    postgres_send(handle, SQL_EVENTS_ADD, &params);
+    int sent = 1;
+    sent += send_calls(handle, first);
+    sent += send_heads(handle, group);
+    sent += send_open(handle, group, first);
+    sent += send_mark(handle, group);
+    postgres_send(handle, SQL_COMMIT, NULL);
+    group->commit_sent = true;
+    TRY(postgres_flush(handle, err));
+    struct rc rc = postgres_skip(handle, sent, err);
+    if (rc_bad(rc)) {
+        /* The server said no before the COMMIT, or said nothing: only the latter leaves a doubt. */
+        group->commit_sent = rc.code == ERR_UNAVAILABLE;
+        return rc;
+    }
+    return take_commit(handle, err);
+}
+
+static struct rc give_back(struct backend_handle *handle, struct err *err)
+{
+    postgres_send(handle, SQL_ROLLBACK, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 1, err));
+    return postgres_end(handle, err);
+}
+
+/* ---- groups ---- */
+
+static struct rc commit_once(struct backend_handle *handle, struct append *first, bool *ret_in_doubt,
+                             struct err *err)
+{
+    __attribute__((cleanup(group_done))) struct group group = {0};
+    group.end_head = &group.first_head;
+    group.end_call = &group.first_call;
+    group.end_run = &group.first_run;
+    *ret_in_doubt = false;
+    for (struct append *append = first; append; append = append->next)
+        for (unsigned i = 0; i < append->event_count; i++)
+            append->events[i].seq = 0;
+    name_all(&group, first);
+    TRY(learn(handle, &group, err));
+    COLUMNS_SCOPE(events, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT, COLUMN_TEXT,
+                  COLUMN_TEXT, COLUMN_TEXT, COLUMN_BYTES, COLUMN_BIGINT, COLUMN_BIGINT);
+    for (struct append *append = first; append; append = append->next)
+        judge_append(&group, append, &events);
+    if (!group.any_kept)
+        return give_back(handle, err);
+    struct rc rc = write_group(handle, &group, first, &events, err);
+    *ret_in_doubt = rc_bad(rc) && group.commit_sent;
+    return rc;
+}
+
+/* Whether our last group was kept. The lock is had only when that transaction has ended. */
+static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct err *err)
+{
+    RESULT_SCOPE(mark);
+    struct params params = {0};
+    params_str(&params, str_of(handle->id.text));
+    send_lock(handle);
+    postgres_send(handle, SQL_MARKED, &params);
+    postgres_send(handle, SQL_ROLLBACK, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, 2, err));
+    TRY(postgres_take(handle, &mark, err));
+    TRY(postgres_skip(handle, 1, err));
+    TRY(postgres_end(handle, err));
+    *ret_kept = pq.PQntuples(mark) == 1 && (uint64_t)row_int(mark, 0, 0) == handle->group_no;
+    return RC_OK;
+}
+
+static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;
+    for (;;) {
+        struct rc rc = postgres_connect(handle, deadline_us, err);
+        if (rc_ok(rc))
+            rc = read_mark(handle, ret_kept, err);
+        if (rc_ok(rc))
+            return rc;
+        if (!postgres_pause(&pause_ms, deadline_us)) {
+            return err_set(err, ERR_UNAVAILABLE, "the database went away in the middle of a commit: "
+                           "whether it was kept is not known, ask again");
+        }
+    }
+}
+
+/* Tries again while the database is away, and resolves what is in doubt. */
+static struct rc commit_patiently(struct backend_handle *handle, struct append *first, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)COMMIT_MS * 1000, pause_ms = 0;
+    for (;;) {
+        bool in_doubt = false, kept = false;
+        struct rc rc = postgres_connect(handle, deadline_us, err);
+        if (rc_ok(rc))
+            rc = commit_once(handle, first, &in_doubt, err);
+        if (rc_bad(rc))
+            postgres_disconnect(handle);
+        if (in_doubt) {
+            TRY(resolve(handle, &kept, err));
+            if (kept)
+                return RC_OK;
+        }
+        if (rc.code != ERR_UNAVAILABLE || !postgres_pause(&pause_ms, deadline_us))
+            return rc;
+    }
+}
+
+/* A value that cannot be kept. Each alone then: that one fails, the others do not notice. */
+static struct rc commit_each(struct backend_handle *handle, struct append *first)
+{
+    for (struct append *append = first; append; append = append->next) {
+        struct append *next = append->next;
+        struct err err = {0};
+        append->next = NULL;
+        struct rc rc = commit_patiently(handle, append, &err);
+        append->next = next;
+        if (rc_ok(rc))
+            continue;
+        append->outcome = APPEND_FAILED;
+        append->err = err;
+        for (unsigned i = 0; i < append->event_count; i++)
+            append->events[i].seq = 0;
+    }
+    return RC_OK;
+}
+
+struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err)
+{
+    CHECK(handle->role == BACKEND_WRITER);
+    struct rc rc = commit_patiently(handle, group, err);
+    return rc.code == ERR_CONFLICT ? commit_each(handle, group) : rc;
+}
