@@ -98,8 +98,9 @@ static struct rc take_server_name(struct making *m, struct str name)
     const char *bar = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
     struct str server = bar ? str_sub(rest, 0, (size_t)(bar - rest.p)) : rest;
     struct str tool = bar ? str_sub(rest, server.n + 2, rest.n) : STR("*");
-    if (!good_name(server))
-        return bad(m, "a server has a name of letters, digits, `-`, `_` and `.`");
+    /* A `_` at its border would make the border of the components unclear. */
+    if (!good_name(server) || server.p[0] == '_' || server.p[server.n - 1] == '_')
+        return bad(m, "a server has a name of letters, digits, `-`, `.` and, inside, `_`");
     if (str_is(tool, "*")) {
         m->rule->kind = RULE_SERVER;
         m->rule->tool = arena_printf(m->arena, "mcp__%.*s__", STR_ARG(server));
