@@ -178,7 +178,7 @@ static void put_note(struct crowd *crowd, const struct bench *bench, const struc
 {
     BUF_SCOPE(body, REQUEST_BYTES_MAX);
     BUF_SCOPE(what, REQUEST_BYTES_MAX);
-    enum { AROUND = 330 }; /* what Nod puts around the text */
+    enum { AROUND = 400 }; /* what Nod puts around the text */
     buf_puts(&body, "{\"name\":\"TodoWrite\",\"input\":{\"todos\":[],\"text\":\"");
     for (int i = 0; i < EVENT_BYTES - AROUND; i++)
         buf_putc(&body, 'n');
@@ -210,7 +210,7 @@ static struct rc prepare_nod(struct bench *bench, struct crowd *crowd, struct er
 /* nchan: GET /sub is a stream, POST /pub publishes to it. The event is as long on the wire as Nod's. */
 static struct rc prepare_other(struct bench *bench, struct crowd *crowd, struct err *err)
 {
-    enum { AROUND = 40 };
+    enum { AROUND = 25 };  /* what nchan puts around it */
     TRY(place_find(bench->against, &crowd->place, err));
     crowd->join = buf_init(REQUEST_BYTES_MAX);
     crowd->publish = buf_init(REQUEST_BYTES_MAX);
