@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test test-asan test-tsan bench crash fuzz tidy install clean
+.PHONY: help run build test test-asan test-tsan bench crash fuzz screenshots page-figures tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -32,6 +32,17 @@ crash: build         ## kill -9 under load, then an independent check of the pro
 fuzz:                ## fuzz every parser, SECONDS each (60)
 	@dev/setup test
 	@dev/fuzz $(or $(SECONDS),60)
+
+screenshots: build  ## pictures of every screen, both themes, into docs/screens
+	@dev/setup test
+	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
+	@NOD=$(abspath $(BUILD)/nod) node tests/page/screenshots.mjs $(or $(SCREENS),docs/screens)
+
+page-figures: build ## script size and how quick the page is, in Chromium
+	@dev/setup test
+	@grep -c . web/dist/page_files.h >/dev/null && gzip -l web/dist/packed/*.gz | tail -1
+	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
+	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs quick; NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs first
 
 tidy:                ## who may include whom, sizes, banned words
 	@python3 dev/tidy

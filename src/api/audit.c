@@ -60,7 +60,8 @@ static struct str key_of(struct arena *arena, const struct event *event)
 /* What the call is about: the telling part of its input. */
 static struct str about(struct arena *arena, struct str input)
 {
-    static const char *const fields[] = {"command", "file_path", "notebook_path", "path", "url", "pattern", "description"};
+    static const char *const fields[] = {"command", "file_path", "notebook_path", "path", "url", "pattern",
+                                         "description"};
     ARENA_SCOPE(scratch);
     const struct json *object = NULL;
     struct str text = input;

@@ -105,7 +105,7 @@ static void say_winner(struct watch *watch, struct str session, struct str call)
     tui_say(&watch->tui, "%.*s: %.*s", STR_ARG(text_line(&arena, call)), STR_ARG(view_decision(&arena, reply.json)));
 }
 
-static void refresh_list(struct watch *watch)
+static void refresh_list(struct watch *watch, bool mine)
 {
     ARENA_SCOPE(arena);
     const struct tui_call *open = tui_open(&watch->tui);
@@ -115,7 +115,7 @@ static void refresh_list(struct watch *watch)
     watch->tui.live = atomic_load(&watch->live) && rc_ok(read_list(watch, NULL));
     for (size_t i = 0; i < watch->tui.count; i++)
         there = there || (str_eq(watch->tui.calls[i].session, session) && str_eq(watch->tui.calls[i].call, call));
-    if (watch->tui.live && call.n && !there && !watch->tui.notice[0])
+    if (watch->tui.live && call.n && !there && !mine)
         say_winner(watch, session, call);
 }
 
@@ -164,17 +164,25 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
     else
         tui_say(&watch->tui, "not answered: %s", err.text);
     watch->tui.words_bytes = 0;
-    refresh_list(watch);
+    refresh_list(watch, true);
+}
+
+static const char *editor_of(void)
+{
+    static const char *const names[] = {"VISUAL", "EDITOR"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (getenv(names[i]) && getenv(names[i])[0])
+            return getenv(names[i]);
+    return "vi";
 }
 
 static bool run_editor(const char *path)
 {
-    const char *editor = getenv("VISUAL") ? getenv("VISUAL") : getenv("EDITOR") ? getenv("EDITOR") : "vi";
     int status = 1;
     pid_t child = fork();
     if (child == 0) {
         /* The variable may hold options; the path is no part of the script. */
-        (void)setenv("NOD_EDITOR", editor, 1);
+        (void)setenv("NOD_EDITOR", editor_of(), 1);
         (void)execl("/bin/sh", "sh", "-c", "exec $NOD_EDITOR \"$1\"", "sh", path, (char *)NULL);
         _exit(127);
     }
@@ -248,7 +256,7 @@ static void run(struct watch *watch)
         draw(watch);
         (void)poll(fds, 2, TICK_MS);
         if (read(watch->bell[0], rung, sizeof rung) > 0)
-            refresh_list(watch);
+            refresh_list(watch, false);
     } while (take_keys(watch) && !(fds[0].revents & (POLLHUP | POLLERR)));
 }
 

@@ -142,10 +142,19 @@ const tests = {
     for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
     await count(page, 3);
     await armed(page);
-    // Two presses in a row: only the first may answer.
-    await page.evaluate(() => { for (let i = 0; i < 2; i++) document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true })); });
-    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
-    await page.keyboard.press("y");
+    // Two presses in a row, and one in the moment the next request appears: only the first may answer.
+    await page.evaluate(() => new Promise((done) => {
+      const press = () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
+      new MutationObserver((_, self) => {
+        if (!document.querySelector(".request .whole")?.textContent.includes("echo c2")) return;
+        self.disconnect();
+        press();
+        done();
+      }).observe(document.querySelector(".detail"), { childList: true, subtree: true, characterData: true });
+      press();
+      press();
+    }));
+    await armed(page);
     same((await server.status("c2", s)).status, "awaiting", "the second");
     await armed(page);
     await page.keyboard.press("y");
@@ -316,6 +325,7 @@ const tests = {
     await page.locator(".banner", { hasText: "timed out" }).waitFor();
     const other = await server.session({ title: "other" });
     await server.bash(other, "echo two", "c2");
+    await face(page, "echo two").waitFor();
     await page.keyboard.press("j");
     await page.locator(".request .whole", { hasText: "echo two" }).waitFor();
     await server.api("POST", `/api/tool-calls/c2/cancel?session=${other.id}`, {}, server.agent);

@@ -15,15 +15,17 @@
 #define EVIL "a\\u001b[2J\\u202eb<U>\\u200b"
 
 static const char list_text[] =
-    "[{\"toolCallId\":\"c1\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"make test\","
-    "\"description\":\"" EVIL "\"}},\"agent\":\"" EVIL "\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,"
+    "[{\"toolCallId\":\"c1\",\"sessionId\":\"s\","
+    "\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"make test\",\"description\":\"" EVIL "\"}},"
+    "\"agent\":\"" EVIL "\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,"
     "\"reason\":{\"why\":\"no rule\"},\"preview\":{\"type\":\"command\",\"command\":\"make test " EVIL "\"},"
-    "\"parts\":[{\"text\":\"make\",\"effect\":\"allow\",\"rule\":\"Bash(make:*)\"},{\"text\":\"rm\",\"effect\":\"deny\"}],"
+    "\"parts\":[{\"text\":\"make\",\"effect\":\"allow\",\"rule\":\"Bash(make:*)\"},"
+    "{\"text\":\"rm\",\"effect\":\"deny\"}],"
     "\"suggestions\":[{\"label\":\"this\",\"rules\":[\"Bash(make test)\"]}],\"digest\":\"d1\"},"
     "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Edit\",\"input\":{\"file_path\":\"/x\","
-    "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\",\"requestedAt\":\"2026-01-01T00:00:01.000Z\","
-    "\"deadline\":\"2026-01-01T00:01:00.000Z\",\"reason\":{},\"summary\":\"Edit /x\",\"preview\":{\"type\":\"generic\"},"
-    "\"suggestions\":[],\"digest\":\"d2\"}]";
+    "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\","
+    "\"requestedAt\":\"2026-01-01T00:00:01.000Z\",\"deadline\":\"2026-01-01T00:01:00.000Z\",\"reason\":{},"
+    "\"summary\":\"Edit /x\",\"preview\":{\"type\":\"generic\"},\"suggestions\":[],\"digest\":\"d2\"}]";
 
 static void take(struct tui *tui, const char *text)
 {

@@ -43,7 +43,14 @@ function changedLines(before: string, after: string): number {
 
 export interface Sentence { kind: string; verb: string; object: string; tail: string }
 
+const said = new WeakMap<Pending, Sentence>();
 export function sentence(p: Pending): Sentence {
+  let known = said.get(p);
+  if (!known) said.set(p, known = makeSentence(p));
+  return known;
+}
+
+function makeSentence(p: Pending): Sentence {
   const { name, input } = p.toolCall, preview = p.preview;
   const cwd = preview.cwd;
   const path = text(input.file_path) || text(input.notebook_path) || text(input.path);

@@ -1,5 +1,4 @@
 /* The thing itself: what would happen. */
-import { useMemo } from "preact/hooks";
 import { useStore } from "../store";
 import { Shown } from "../text";
 import type { Json, Pending, Preview as PreviewOf } from "../types";
@@ -7,7 +6,14 @@ import { Command } from "./command";
 import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
 import { Tree } from "./tree";
 
+const known = new WeakMap<Pending, FileDiff[] | null>();
+/* Made once for each request: comparing long texts takes its time. */
 function filesOf(p: Pending): FileDiff[] | null {
+  if (!known.has(p)) known.set(p, makeFiles(p));
+  return known.get(p)!;
+}
+
+function makeFiles(p: Pending): FileDiff[] | null {
   const preview = p.preview;
   if (preview.type === "diff") {
     const file = fileOf(preview);
@@ -37,7 +43,7 @@ export function agentWords(p: Pending): string {
 
 export function Preview({ p, wide }: { p: Pending; wide: boolean }) {
   const { prefs } = useStore();
-  const files = useMemo(() => filesOf(p), [p]);
+  const files = filesOf(p);
   const command = p.preview.command ?? (typeof p.toolCall.input.command === "string" && p.preview.type === "command" ? p.toolCall.input.command : "");
   const split = prefs.split === "auto" ? wide : prefs.split === "split";
   if (files)
