@@ -123,9 +123,7 @@ static void flush_locked(void)
 
 void log_flush(void)
 {
-    if (waiting.lines.n == 0)
-        return;
-    (void)pthread_mutex_lock(&waiting.lock);
+    (void)pthread_mutex_lock(&waiting.lock); /* workers log, too */
     flush_locked();
     (void)pthread_mutex_unlock(&waiting.lock);
 }
