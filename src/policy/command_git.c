@@ -28,14 +28,14 @@
     X("cherry-pick", "", "")                                                 \
     X("clean", "e", "X -i --interactive")                                    \
     X("clone", "bj", "R -u T -c --reference --bundle-uri")                \
-    X("commit", "mFCcSu", "G ")                                            \
+    X("commit", "mFCcSu", "G S --edit")                                            \
     X("commit-tree", "", "")                                                 \
     X("count-objects", "", "")                                               \
     X("describe", "", "")                                                    \
-    X("diff", "", "")                                                        \
-    X("diff-files", "", "")                                                  \
-    X("diff-index", "", "")                                                  \
-    X("diff-tree", "", "")                                                   \
+    X("diff", "", "S --text")                                                        \
+    X("diff-files", "", "S --text")                                                  \
+    X("diff-index", "", "S --text")                                                  \
+    X("diff-tree", "", "S --text")                                                   \
     X("fetch", "", "")                                                       \
     X("for-each-ref", "", "")                                                \
     X("format-patch", "v", "W -o")                                           \
@@ -44,7 +44,7 @@
     X("grep", "ABCefm", "R -O")                                              \
     X("hash-object", "", "")                                                 \
     X("init", "", "")                                                        \
-    X("log", "", "")                                                         \
+    X("log", "", "S --text")                                                         \
     X("ls-files", "", "G ")                                                    \
     X("ls-remote", "", "")                                                   \
     X("ls-tree", "", "")                                                     \
@@ -65,11 +65,11 @@
     X("reset", "", "")                                                       \
     X("restore", "", "G ")                                                     \
     X("rev-list", "", "")                                                    \
-    X("rev-parse", "", "")                                                   \
+    X("rev-parse", "", "S --git-dir")                                                   \
     X("revert", "", "R --strategy")                                          \
     X("rm", "", "G ")                                                          \
     X("shortlog", "", "")                                                    \
-    X("show", "", "")                                                        \
+    X("show", "", "S --text")                                                        \
     X("show-branch", "", "")                                                 \
     X("show-ref", "", "")                                                    \
     X("sparse-checkout", "", "")                                             \
@@ -85,12 +85,12 @@
     X("verify-commit", "", "")                                               \
     X("verify-tag", "", "")                                                  \
     X("version", "", "")                                                     \
-    X("whatchanged", "", "")                                                 \
+    X("whatchanged", "", "S --text")                                                 \
     X("worktree", "", "")                                                    \
     X("write-tree", "", "")
 
 static const struct command_row subs[] = {
-#define X(name, values, options) {name, WAY_PLAIN, values, GIT_ANYWHERE options},
+#define X(name, values, options) {name, WAY_PLAIN, values, options " " GIT_ANYWHERE},
     GIT_SUBS(X)
 #undef X
 };

@@ -164,12 +164,13 @@ static void make_variable(struct studying *s, size_t i)
 {
     struct str value, name = str_cut(s->words[i].text, '=', &value);
     const struct word *word = &s->words[i];
-    bool runs = str_ends(name, STR("!"));
-    while (name.n && strchr(":?+!", name.p[name.n - 1]))
+    bool runs = str_find(name, '!') < name.n;
+    while (name.n && strchr(":?+! \t", name.p[name.n - 1]))
         name.n--;
-    if (runs || names_program(name))
+    name = str_trim(name);
+    if (runs || names_program(name) || str_find(name, WORD_HOLE) < name.n)
         act_other(s, i, "it sets a variable that names what make runs");
-    else if (!word_literal(word) && (word->flags & (WORD_VAR | WORD_CHOSEN)))
+    else if (!word_literal(word) && !(word->flags & WORD_TILDE))
         act_other(s, i, "it sets a variable to a text that is not known");
     else if (!tame_value(value))
         act_other(s, i, "it sets a variable to a text that make or the shell would act on");
@@ -198,7 +199,7 @@ void study_tar(struct studying *s)
     static const struct command_row row = {
         "tar", WAY_WRITES, "bfgHKLNTVX",
         "R -I -F --use-compress-program --to-command --rsh-command --rmt-command --info-script --new-volume-script "
-        "--checkpoint-action T -C -P --directory --absolute-names --transform --xform -s S --checkpoint --to-stdout "
+        "--checkpoint-action I -C --directory T -P --absolute-names --transform --xform -s S --checkpoint --to-stdout --overwrite "
         "X --remove-files --unlink-first --overwrite-dir --recursive-unlink -U"};
     options_study(s, &row, 1);
     /* The first word may be a cluster without its dash. */

@@ -2,8 +2,11 @@
  *
  *   R  runs its value (a program, or code)      X  is an act by itself: deletes, edits in place, …
  *   W  writes the file that is its value        T  takes orders from its value: a configuration, a folder, …
+ *   P  the same, when its value is a path       I  the same, when its value is no folder below this one
+ *   B  is an act, and so is what begins with it
  *   V  takes a value and is harmless            S  is harmless, though it looks like the beginning of another
  *   F  (what runs its arguments) a known flag without value; others are not understood
+ *   A  (a letter alone, first) what stands behind `--` is handed on and counts, too
  *   G  (a letter alone) a file name that looks like an option is unlikely enough
  *   N1 (the same) an operand stands before the command;  =  so may assignments
  *
@@ -25,14 +28,14 @@
                    "-test.memprofile -test.outputdir -test.trace"
 #define PYTEST_OPTIONS "G T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls "\
                        "W --basetemp --junitxml --junit-xml --log-file --resultlog --report-log --html --cov-report "\
-                       "--self-contained-html X --pastebin --debug S --cov --co --co-only --deb"
-#define PIP_OPTIONS "T -i -f -c -e -r --index-url --extra-index-url --find-links --trusted-host --constraint --cert "\
-                    "--client-cert --proxy --editable --requirement R --python --editor --global-option "\
+                       "--self-contained-html X --pastebin --debug S --cov --co --pdb"
+#define PIP_OPTIONS "T -i -f --index-url --extra-index-url --find-links --trusted-host --cert "\
+                    "--client-cert --proxy R --python --editor --global-option "\
                     "--install-option --build-option --config-settings W -t -d --target --root --prefix --src "\
                     "--log --log-file --report --cache-dir --dest --no-clean S --pre --no-cache-dir --user"
 #define NPM_OPTIONS "G R --script-shell --node-options --shell --editor --viewer --git --browser --init-module "\
                     "T --prefix --userconfig --globalconfig --registry --cwd --dir -C --rcfile --cafile --node-gyp "\
-                    "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet"
+                    "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet --global"
 #define SSH_OPTIONS "F -q -T -t -v -4 -6 -n -C -a -k -x T -F -o -S -I -i -J -O -w R -e W -E X -L -R -D -W -A -f -g -N -M -Y -X"
 #define CURL_OPTIONS "W -o -O -c -D --output --remote-name --remote-name-all --cookie-jar --dump-header --trace "\
                      "--trace-ascii --libcurl --stderr --hsts --alt-svc --etag-save --output-dir --create-dirs -J "\
@@ -53,12 +56,15 @@ static const struct command_row rows[] = {
     {"[", WAY_TEST, "", ""},
     {"ack", WAY_READS, "ABCgm", "R --pager --output T --ackrc"},
     {"ag", WAY_READS, "ABCGgm", "R --pager"},
+    {"aider", WAY_NEVER, "", ""},
     {"alias", WAY_STATE, "", ""},
     {"ansible", WAY_NEVER, "", ""},
     {"ant", WAY_PLAIN, "", "T -f -file -buildfile -lib -propertyfile R -listener -logger -inputhandler W -l -logfile"},
     {"apt", WAY_PLAIN, "t", "T -o -c --option --config-file"},
     {"apt-get", WAY_PLAIN, "t", "T -o -c --option --config-file"},
     {"arch", WAY_READS, "", ""},
+    {"aria2c", WAY_WRITES, "", "R --on-download-complete --on-download-error --on-download-start --on-download-stop "
+                               "--on-bt-download-complete T --conf-path -i --input-file W -o -d -l --out --dir --log"},
     {"arp", WAY_PLAIN, "", "T -f --file"},
     {"at", WAY_NEVER, "", ""},
     {"awk", WAY_AWK, "", ""},
@@ -89,14 +95,15 @@ static const struct command_row rows[] = {
     {"busybox", WAY_RUNS, "", "F"},
     {"bwrap", WAY_NEVER, "", ""},
     {"bzip2", WAY_WRITES, "", ""},
+    {"bzless", WAY_READS, "", "R +"},
     {"caffeinate", WAY_RUNS, "tw", "F -d -i -m -s -u"},
     {"cal", WAY_READS, "", ""},
     {"cargo", WAY_SUBS, "jpF", "T --config -C -Z --manifest-path --lockfile-path W --target-dir --out-dir "
-                              "--artifact-dir --root --message-format-file S --target V --color --package"},
+                               "--artifact-dir --root S --target V --color --package"},
     {"cargo install", WAY_PLAIN, "", "T --git --path --registry --index"},
     {"cargo run", WAY_PLAIN, "", ""},
     {"cat", WAY_READS, "", ""},
-    {"cc", WAY_WRITES, "", "R -wrapper -fplugin -specs -B T --specs --config -fplugin-arg"},
+    {"cc", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"cd", WAY_READS, "", ""},
     {"chattr", WAY_WRITES, "", ""},
     {"chcon", WAY_WRITES, "", ""},
@@ -106,12 +113,17 @@ static const struct command_row rows[] = {
     {"chroot", WAY_RUNS, "", "N1 F --skip-chdir"},
     {"chrt", WAY_RUNS, "TPD", "N1 F -a -b -d -f -i -m -o -r -R -v --batch --fifo --idle --other --rr"},
     {"cksum", WAY_READS, "", ""},
-    {"clang", WAY_WRITES, "", "R -wrapper -fplugin -specs -B -Xclang T --config -fpass-plugin -load"},
+    {"clang", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"claude", WAY_NEVER, "", ""},
     {"clear", WAY_READS, "", ""},
-    {"cmake", WAY_PLAIN, "GTABS", "R -E -P -C T --toolchain --preset --graphviz W --trace-redirect --profiling-output "
-                                  "--install"},
+    {"cmake", WAY_PLAIN, "*", "R -E -P T --toolchain --preset W --trace-redirect --profiling-output --graphviz B -C "
+                              "-DCMAKE_C_COMPILER -DCMAKE_CXX_COMPILER -DCMAKE_LINKER -DCMAKE_AR "
+                              "-DCMAKE_MAKE_PROGRAM -DCMAKE_PROJECT -DCMAKE_TOOLCHAIN_FILE -DCMAKE_MODULE_PATH "
+                              "-DCMAKE_USER_MAKE_RULES -DCMAKE_RULE -DCMAKE_CROSSCOMPILING_EMULATOR"},
+    {"cmd.exe", WAY_NEVER, "", ""},
     {"cmp", WAY_READS, "in", ""},
     {"code", WAY_NEVER, "", ""},
+    {"codex", WAY_NEVER, "", ""},
     {"column", WAY_READS, "", ""},
     {"comm", WAY_READS, "", ""},
     {"command", WAY_COMMAND, "", ""},
@@ -126,6 +138,7 @@ static const struct command_row rows[] = {
     {"convert", WAY_WRITES, "", ""},
     {"coproc", WAY_RUNS, "", "F"},
     {"corepack", WAY_NEVER, "", ""},
+    {"coverage", WAY_PLAIN, "", "T --rcfile --plugins"},
     {"cp", WAY_WRITES, "tS", ""},
     {"cpio", WAY_WRITES, "", "R --rsh-command W -O -F --file T -D --directory --no-absolute-filenames"},
     {"cpulimit", WAY_RUNS, "lpPec", "F -z -i -v"},
@@ -133,11 +146,13 @@ static const struct command_row rows[] = {
     {"cross-env", WAY_ENV, "", ""},
     {"csh", WAY_SHELL, "", ""},
     {"csplit", WAY_WRITES, "", ""},
-    {"ctest", WAY_PLAIN, "", "T -S -SP -T -D --test-dir --build-and-test R --build-makeprogram --test-command W -O "
-                             "--output-log --output-junit"},
-    {"curl", WAY_PLAIN, "HAmuzCrYyP", CURL_OPTIONS},
+    {"ctest", WAY_PLAIN, "*", "T -S -SP -T -D --build-and-test I --test-dir R --build-makeprogram --test-command W -O "
+                              "--output-log --output-junit"},
+    {"curl", WAY_PLAIN, "HAmuzCrYyPX", CURL_OPTIONS " S --url --request"},
+    {"cursor", WAY_NEVER, "", ""},
     {"cut", WAY_READS, "bcdf", ""},
     {"cwebp", WAY_WRITES, "", ""},
+    {"cypress", WAY_PLAIN, "", "T -C -P --config-file --project -c --config R --browser -b"},
     {"dash", WAY_SHELL, "", ""},
     {"date", WAY_READS, "dfrI", "X -s --set"},
     {"dbus-run-session", WAY_RUNS, "", "F"},
@@ -176,12 +191,13 @@ static const struct command_row rows[] = {
     {"docker-compose run", WAY_NEVER, "", ""},
     {"dot", WAY_WRITES, "", ""},
     {"dotenv", WAY_NEVER, "", ""},
-    {"dotnet", WAY_SUBS, "", ""},
+    {"dotnet", WAY_SUBS, "", "T -s --settings --test-adapter-path --property B -p:"},
     {"dotnet exec", WAY_NEVER, "", ""},
     {"dotnet run", WAY_PLAIN, "", "T --project -p"},
     {"dotnet script", WAY_NEVER, "", ""},
     {"dpkg", WAY_PLAIN, "", "R --pre-invoke --post-invoke T --root --admindir --instdir"},
     {"du", WAY_READS, "BdtX", ""},
+    {"duckdb", WAY_SQLITE, "*", ""},
     {"easy_install", WAY_NEVER, "", ""},
     {"echo", WAY_READS, "", ""},
     {"ed", WAY_NEVER, "", ""},
@@ -194,8 +210,9 @@ static const struct command_row rows[] = {
     {"env", WAY_ENV, "", ""},
     {"envsubst", WAY_READS, "", ""},
     {"erl", WAY_NEVER, "", ""},
-    {"eslint", WAY_PLAIN, "", "G T -c -f --config --format --rulesdir --plugin --parser --resolve-plugins-relative-to "
-                              "--ignore-path --parser-options W -o --output-file --cache-location --cache-file"},
+    {"eslint", WAY_PLAIN, "", "G T -c --config --rulesdir --plugin --parser --resolve-plugins-relative-to "
+                              "--parser-options P -f --format W -o --output-file --cache-location --cache-file "
+                              "S --cache --rule"},
     {"eval", WAY_EVAL, "", ""},
     {"ex", WAY_NEVER, "", ""},
     {"exec", WAY_RUNS, "a", "F -c -l"},
@@ -225,15 +242,16 @@ static const struct command_row rows[] = {
     {"fold", WAY_READS, "", ""},
     {"ftp", WAY_NEVER, "", ""},
     {"fzf", WAY_NEVER, "", ""},
-    {"g++", WAY_WRITES, "", "R -wrapper -fplugin -specs -B T --specs"},
+    {"g++", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"gawk", WAY_AWK, "", ""},
-    {"gcc", WAY_WRITES, "", "R -wrapper -fplugin -specs -B T --specs"},
+    {"gcc", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"gcloud", WAY_SUBS, "", "T --flags-file"},
     {"gcloud compute", WAY_PLAIN, "", "R --command --ssh-flag"},
     {"gdb", WAY_NEVER, "", ""},
     {"gem", WAY_PLAIN, "", "T --config-file -s --source -e --install-dir -i"},
+    {"gemini", WAY_NEVER, "", ""},
     {"getopts", WAY_STATE, "", ""},
-    {"gh", WAY_SUBS, "", ""},
+    {"gh", WAY_SUBS, "", "A R --upload-pack --editor --pager -u -c T --config --template"},
     {"gh alias", WAY_NEVER, "", ""},
     {"gh config", WAY_NEVER, "", ""},
     {"gh extension", WAY_NEVER, "", ""},
@@ -250,6 +268,7 @@ static const struct command_row rows[] = {
     {"go test", WAY_PLAIN, "*", GO_OPTIONS},
     {"go tool", WAY_NEVER, "", ""},
     {"go vet", WAY_PLAIN, "*", GO_OPTIONS},
+    {"goose", WAY_NEVER, "", ""},
     {"gpg", WAY_PLAIN, "ru", "W -o --output --log-file R --photo-viewer --exec-path --agent-program --dirmngr-program "
                              "--pinentry-mode T --options --homedir --load-extension"},
     {"gradle", WAY_PLAIN, "x", "R -I --init-script T -b -c -p -D -P --build-file --settings-file --project-dir "
@@ -264,25 +283,31 @@ static const struct command_row rows[] = {
     {"helm", WAY_PLAIN, "n", "R --post-renderer --post-renderer-args T --kubeconfig --repository-config --registry-config"},
     {"help", WAY_READS, "", ""},
     {"hexdump", WAY_READS, "", ""},
+    {"hg", WAY_PLAIN, "rm", "T --config -R --repository --cwd R --tool --ssh -e --remotecmd -t W -o --output"},
     {"history", WAY_NEVER, "", ""},
     {"hostname", WAY_PLAIN, "", "T -F --file -b"},
+    {"http", WAY_PLAIN, "", "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
+    {"https", WAY_PLAIN, "", "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
     {"iconv", WAY_READS, "ft", "W -o --output"},
     {"id", WAY_READS, "", ""},
     {"info", WAY_READS, "", "R --restore W -o --output --dribble T --init-file"},
     {"install", WAY_WRITES, "gmotS", "R --strip-program"},
+    {"invoke", WAY_PLAIN, "", "T -c -r -f --collection --search-root --config"},
     {"ionice", WAY_RUNS, "cnpPu", "F -t --ignore V --class --classdata"},
     {"ip", WAY_SUBS, "", "T -b -batch -force"},
     {"ip netns", WAY_NEVER, "", ""},
     {"ip vrf", WAY_NEVER, "", ""},
+    {"ipython", WAY_NEVER, "", ""},
     {"irb", WAY_NEVER, "", ""},
     {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
     {"java", WAY_PLAIN, "*", "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T "
                              "-XX:Flags -XX:VMOptionsFile -Djava.security.manager"},
-    {"jest", WAY_PLAIN, "it", "G T -c --config --rootDir --roots --projects --haste --globals --env --testEnvironment "
-                              "--resolver --runner --testRunner --transform --globalSetup --globalTeardown "
-                              "--setupFiles --setupFilesAfterEnv --reporters --testResultsProcessor --preset "
-                              "--snapshotSerializers --moduleNameMapper --filter --testSequencer W --outputFile "
-                              "--coverageDirectory --cacheDirectory S --env-info"},
+    {"jest", WAY_PLAIN, "it", "G T -c --config --rootDir --roots --projects --haste --globals --resolver --runner "
+                              "--testRunner --transform --globalSetup --globalTeardown --setupFiles "
+                              "--setupFilesAfterEnv --testResultsProcessor --preset --snapshotSerializers "
+                              "--moduleNameMapper --filter --testSequencer P --env --testEnvironment --reporters "
+                              "W --outputFile --coverageDirectory --cacheDirectory S --coverage --cache --ci"},
+    {"jj", WAY_PLAIN, "rm", "T --config --config-file --config-toml -R --repository R --tool"},
     {"jobs", WAY_PLAIN, "", "R -x"},
     {"joe", WAY_NEVER, "", ""},
     {"join", WAY_READS, "", ""},
@@ -305,6 +330,7 @@ static const struct command_row rows[] = {
     {"kubectl plugin", WAY_NEVER, "", ""},
     {"kubectl proxy", WAY_NEVER, "", ""},
     {"kubectl run", WAY_NEVER, "", ""},
+    {"latex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"less", WAY_READS, "bhjpPtTxyz#", "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src "
                                        "--lesskey-content R +"},
     {"let", WAY_NEVER, "", ""},
@@ -334,14 +360,15 @@ static const struct command_row rows[] = {
     {"mkdir", WAY_WRITES, "m", ""},
     {"mkfifo", WAY_WRITES, "", ""},
     {"mktemp", WAY_WRITES, "", ""},
-    {"mocha", WAY_PLAIN, "", "G R -r --require --ui --reporter T --config --package --file --opts -R -u"},
+    {"mocha", WAY_PLAIN, "gft", "G R -r --require T --config --package --file --opts P -R -u --reporter --ui"},
     {"mongo", WAY_NEVER, "", ""},
     {"mongosh", WAY_NEVER, "", ""},
     {"more", WAY_READS, "", "R +"},
     {"most", WAY_READS, "", ""},
     {"mv", WAY_WRITES, "tS", ""},
-    {"mvn", WAY_PLAIN, "plr", "T -f -s -gs -gt -t -D --file --settings --global-settings --toolchains --define -b "
-                              "--builder W -l --log-file"},
+    {"mvn", WAY_PLAIN, "*", "B -D T -f -s -gs -gt -t --file --settings --global-settings --toolchains --define -b "
+                            "--builder W -l --log-file S -Dtest -DskipTests -Dit.test -Dmaven.test.skip "
+                            "-DfailIfNoTests"},
     {"mypy", WAY_READS, "mpc", "G T --config-file --python-executable --custom-typeshed-dir --custom-typing-module -c "
                                "--command W --any-exprs-report --cobertura-xml-report --html-report --junit-xml "
                                "--linecount-report --lineprecision-report --txt-report --xml-report --xslt-html-report "
@@ -354,11 +381,12 @@ static const struct command_row rows[] = {
     {"ncat", WAY_PLAIN, "", "R -e -c --exec --sh-exec --lua-exec W -o -x --output --hex-dump X -l -k --listen"},
     {"netcat", WAY_PLAIN, "", "R -e -c --exec W -o -x X -l -k"},
     {"nice", WAY_RUNS, "n", "F -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 V --adjustment"},
-    {"ninja", WAY_PLAIN, "jklt", "T -C -f -d"},
+    {"ninja", WAY_PLAIN, "jklt", "I -C T -f -d"},
     {"nix", WAY_NEVER, "", ""},
     {"nix-shell", WAY_NEVER, "", ""},
     {"nl", WAY_READS, "", ""},
     {"nmap", WAY_PLAIN, "*", "R --script -sC -A --resume T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
+    {"nod", WAY_NEVER, "", ""},
     {"node", WAY_CODE, "C", NODE_OPTIONS},
     {"nodejs", WAY_CODE, "C", NODE_OPTIONS},
     {"nodemon", WAY_NEVER, "", ""},
@@ -384,6 +412,7 @@ static const struct command_row rows[] = {
     {"octave", WAY_NEVER, "", ""},
     {"od", WAY_READS, "", ""},
     {"open", WAY_NEVER, "", ""},
+    {"opencode", WAY_NEVER, "", ""},
     {"openssl", WAY_PLAIN, "*", "W -out -keyout -CAserial -writerand R -engine -provider -provider-path -passin "
                                 "-passout T -config -extfile --provider -rand"},
     {"osascript", WAY_NEVER, "", ""},
@@ -392,10 +421,13 @@ static const struct command_row rows[] = {
     {"parallel", WAY_NEVER, "", ""},
     {"paste", WAY_READS, "", ""},
     {"patch", WAY_WRITES, "pFBYzV", "X -e --ed T -d --directory --set-utc W -o -r --output --reject-file"},
+    {"pdflatex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"perf", WAY_NEVER, "", ""},
     {"perl", WAY_CODE, "", "R -e -E -n -p -M -m -d -I -i -x -F -0 -D -C -S -T -U"},
     {"php", WAY_CODE, "", "R -r -B -R -F -E -a --run --process-begin --process-code --process-end T -c -d -z --php-ini "
                           "--define --zend-extension -S -t"},
+    {"phpunit", WAY_PLAIN, "", "T -c --configuration R --bootstrap --prepend --loader --include-path -d W --log-junit "
+                               "--coverage-html --coverage-clover --coverage-text --testdox-html --cache-result-file"},
     {"pidof", WAY_READS, "", ""},
     {"ping", WAY_PLAIN, "", ""},
     {"pip", WAY_SUBS, "", PIP_OPTIONS},
@@ -408,6 +440,7 @@ static const struct command_row rows[] = {
     {"pipx", WAY_SUBS, "", "T --index-url --pip-args"},
     {"pipx run", WAY_RUNS, "", "F --no-cache V --spec --python"},
     {"pkexec", WAY_RUNS, "", "F --disable-internal-agent V --user"},
+    {"playwright", WAY_PLAIN, "gjx", "T -c --config P --reporter W --output"},
     {"pnpm", WAY_SUBS, "wF", NPM_OPTIONS},
     {"pnpm config", WAY_CONFIG, "", ""},
     {"pnpm create", WAY_NEVER, "", ""},
@@ -418,11 +451,15 @@ static const struct command_row rows[] = {
     {"poetry run", WAY_RUNS, "", "F"},
     {"poetry shell", WAY_NEVER, "", ""},
     {"popd", WAY_PLAIN, "", ""},
+    {"powershell", WAY_NEVER, "", ""},
+    {"powershell.exe", WAY_NEVER, "", ""},
     {"pr", WAY_READS, "", ""},
-    {"prettier", WAY_WRITES, "", "G T --config --plugin --plugin-search-dir --ignore-path --config-path W --cache-location"},
+    {"prettier", WAY_WRITES, "", "G T --config --plugin --plugin-search-dir --config-path W --cache-location "
+                                 "S --cache"},
     {"printenv", WAY_READS, "", ""},
     {"printf", WAY_TEST, "", ""},
     {"prlimit", WAY_NEVER, "", ""},
+    {"prove", WAY_PLAIN, "j", "R -e --exec -P -M -I --harness --formatter --source -T T --rc --state"},
     {"proxychains", WAY_RUNS, "", "F -q T -f"},
     {"proxychains4", WAY_RUNS, "", "F -q T -f"},
     {"ps", WAY_READS, "", ""},
@@ -439,6 +476,10 @@ static const struct command_row rows[] = {
     {"python", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"python2", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
     {"python3", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"rails", WAY_SUBS, "", ""},
+    {"rails console", WAY_NEVER, "", ""},
+    {"rails r", WAY_NEVER, "", ""},
+    {"rails runner", WAY_NEVER, "", ""},
     {"rake", WAY_PLAIN, "jT", "G R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C "
                               "--rakefile --rakelibdir --libdir --directory"},
     {"read", WAY_STATE, "", ""},
@@ -453,15 +494,18 @@ static const struct command_row rows[] = {
     {"rlwrap", WAY_RUNS, "", "F"},
     {"rm", WAY_WRITES, "", ""},
     {"rmdir", WAY_WRITES, "", ""},
+    {"rspec", WAY_PLAIN, "et", "R -r --require -I --bisect T -O --options P -f --format W -o --out --profile-out"},
     {"rsync", WAY_WRITES, "fTB", "R -e --rsh --rsync-path --daemon --early-input T --config --password-file -M "
-                                 "--remote-option --dparam --files-from W --log-file --write-batch --only-write-batch "
-                                 "--read-batch --partial-dir --backup-dir --temp-dir S --exclude --exclude-from"},
+                                 "--remote-option --dparam --files-from W --log-file --write-batch "
+                                 "--only-write-batch --read-batch --partial-dir --backup-dir --temp-dir S --exclude "
+                                 "--exclude-from --backup --partial"},
     {"ruby", WAY_CODE, "", "R -e -n -p -r -I -x -i -C -S -s -F -0 -X"},
     {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"run-parts", WAY_NEVER, "", ""},
     {"runuser", WAY_NEVER, "", ""},
     {"rustup", WAY_SUBS, "", ""},
     {"rustup run", WAY_RUNS, "", "N1 F --install"},
+    {"scons", WAY_PLAIN, "j", "T -f -C --file --makefile --sconstruct --directory -I --include-dir --site-dir"},
     {"scp", WAY_WRITES, "cJlPX", "R -S T -F -o -i -D"},
     {"screen", WAY_NEVER, "", ""},
     {"script", WAY_NEVER, "", ""},
@@ -489,8 +533,13 @@ static const struct command_row rows[] = {
                                "--random-source"},
     {"source", WAY_NEVER, "", ""},
     {"split", WAY_WRITES, "abClnt", "R --filter"},
+    {"sponge", WAY_TEE, "", ""},
     {"sqlite3", WAY_SQLITE, "*", "R -cmd --cmd -init --init -A --A"},
     {"ssh", WAY_REMOTE, "BbcDEeFIiJLlmOopQRSWw", SSH_OPTIONS},
+    {"ssh-add", WAY_PLAIN, "", "R -s -e"},
+    {"ssh-agent", WAY_RUNS, "aEPt", "F -c -k -s -D -d"},
+    {"ssh-copy-id", WAY_PLAIN, "", "T -o -F -i"},
+    {"ssh-keygen", WAY_WRITES, "", "R -D -w -P"},
     {"sshpass", WAY_NEVER, "", ""},
     {"start-stop-daemon", WAY_NEVER, "", ""},
     {"stat", WAY_READS, "cft", ""},
@@ -499,7 +548,10 @@ static const struct command_row rows[] = {
                                           "-z -Z W -o --output X -E --env"},
     {"strings", WAY_READS, "", ""},
     {"stty", WAY_PLAIN, "", ""},
+    {"stylelint", WAY_PLAIN, "", "G T --config --config-basedir --custom-syntax --custom-formatter W -o --output-file "
+                                 "--cache-location S --cache"},
     {"su", WAY_NEVER, "", ""},
+    {"subl", WAY_NEVER, "", ""},
     {"sudo", WAY_RUNS, "CDghpRrTtUu", "= F -A -b -E -H -n -P -S -k -N --preserve-env --non-interactive --stdin --set-home "
                                       "--background --askpass V --user --group --host --prompt --close-from --role "
                                       "--type --command-timeout T -D -R --chdir --chroot X -e -i -s --edit --login "
@@ -517,15 +569,17 @@ static const struct command_row rows[] = {
     {"tac", WAY_READS, "s", ""},
     {"tail", WAY_READS, "cns", ""},
     {"tar", WAY_TAR, "", ""},
+    {"task", WAY_PLAIN, "", "T -t -d --taskfile --dir -g --global"},
     {"taskset", WAY_RUNS, "", "N1 F -a -c -p --all-tasks --cpu-list"},
     {"tclsh", WAY_NEVER, "", ""},
     {"tcpdump", WAY_PLAIN, "BcCiIjMsTyDEV", "R -z W -w T -F -r"},
     {"tcsh", WAY_SHELL, "", ""},
     {"tee", WAY_TEE, "", ""},
     {"telnet", WAY_NEVER, "", ""},
-    {"terraform", WAY_PLAIN, "*", "T -chdir -plugin-dir -var-file -state -backend-config W -out -state-out "
+    {"terraform", WAY_PLAIN, "*", "I -chdir T -plugin-dir -var-file -state -backend-config W -out -state-out "
                                   "-generate-config-out"},
     {"test", WAY_TEST, "", ""},
+    {"tig", WAY_NEVER, "", ""},
     {"time", WAY_RUNS, "fo", "F -p -v -a -q V --format W -o --output"},
     {"timeout", WAY_RUNS, "ks", "N1 F -f -p -v --foreground --preserve-status --verbose V --kill-after --signal"},
     {"tmux", WAY_NEVER, "", ""},
@@ -540,8 +594,8 @@ static const struct command_row rows[] = {
     {"true", WAY_READS, "", ""},
     {"truncate", WAY_WRITES, "rs", ""},
     {"ts-node", WAY_CODE, "", "R -e -p -r --eval --print --require T -P --project --cwd --dir -C --compiler"},
-    {"tsc", WAY_PLAIN, "tm", "G T -p --project -b --build --plugins --baseUrl --rootDir --typeRoots W --outDir --outFile "
-                             "--out --declarationDir --tsBuildInfoFile --generateTrace --generateCpuProfile --mapRoot"},
+    {"tsc", WAY_PLAIN, "*", "G W --outDir --outFile --out --declarationDir --tsBuildInfoFile --generateTrace "
+                            "--generateCpuProfile --mapRoot -outDir -outFile -out T --plugins S --declaration"},
     {"tsx", WAY_CODE, "", "R -e -p -r --eval --print --require --import T --tsconfig"},
     {"type", WAY_READS, "", ""},
     {"typeset", WAY_STATE, "", ""},
@@ -570,8 +624,9 @@ static const struct command_row rows[] = {
     {"vim", WAY_NEVER, "", ""},
     {"vimdiff", WAY_NEVER, "", ""},
     {"visudo", WAY_NEVER, "", ""},
-    {"vitest", WAY_PLAIN, "t", "G T -c -r --config --root --dir --environment --globals --globalSetup --reporter "
-                               "--workspace --project --runner W --outputFile --coverage.reportsDirectory"},
+    {"vitest", WAY_PLAIN, "t", "G T -c -r --config --root --dir --globalSetup --workspace --project --runner "
+                               "P --environment --reporter W --outputFile --coverage.reportsDirectory S --coverage "
+                               "--run --globals"},
     {"volta", WAY_SUBS, "", ""},
     {"volta run", WAY_NEVER, "", ""},
     {"w", WAY_READS, "", ""},
@@ -580,6 +635,7 @@ static const struct command_row rows[] = {
     {"watchexec", WAY_NEVER, "", ""},
     {"watchman", WAY_NEVER, "", ""},
     {"wc", WAY_READS, "", ""},
+    {"webpack", WAY_PLAIN, "", "T -c --config --require -r W -o --output-path"},
     {"wget", WAY_WRITES, "eTtwQBUDARlI", "R --use-askpass -e --execute W -O -o -a -P --output-document --output-file "
                                         "--append-output --directory-prefix --save-cookies --warc-file --rejected-log "
                                         "--hsts-file --warc-tempdir T -i --input-file --config --post-file --body-file "
@@ -590,14 +646,17 @@ static const struct command_row rows[] = {
     {"who", WAY_READS, "", ""},
     {"whoami", WAY_READS, "", ""},
     {"wish", WAY_NEVER, "", ""},
+    {"wsl.exe", WAY_NEVER, "", ""},
     {"xargs", WAY_XARGS, "", ""},
     {"xdg-open", WAY_NEVER, "", ""},
+    {"xelatex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"xmllint", WAY_READS, "", "W -o --output X --shell T --path --catalogs --load-trace"},
     {"xterm", WAY_NEVER, "", ""},
     {"xvfb-run", WAY_RUNS, "efnpsw", "F -a -l --auto-servernum --auto-display V --server-args --server-num W -e -f "
                                     "--error-file --auth-file"},
     {"xxd", WAY_SECOND, "clos", ""},
     {"xz", WAY_WRITES, "", ""},
+    {"xzless", WAY_READS, "", "R +"},
     {"yarn", WAY_SUBS, "", NPM_OPTIONS " --use-yarnrc --modules-folder --cache-folder --mutex"},
     {"yarn config", WAY_CONFIG, "", ""},
     {"yarn create", WAY_NEVER, "", ""},
@@ -609,9 +668,13 @@ static const struct command_row rows[] = {
     {"yarn set", WAY_NEVER, "", ""},
     {"yarn workspace", WAY_NEVER, "", ""},
     {"yq", WAY_READS, "opI", "X -i --inplace T --from-file -s --split-exp --split-exp-file"},
+    {"yt-dlp", WAY_WRITES, "*", "R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
+                                "--config-locations -a --batch-file --cookies W -o -P --output --paths"},
     {"zcat", WAY_READS, "", ""},
+    {"zed", WAY_NEVER, "", ""},
     {"zgrep", WAY_READS, "", ""},
     {"zip", WAY_WRITES, "bntx", "R -TT --unzip-command T -@"},
+    {"zless", WAY_READS, "", "R +"},
     {"zsh", WAY_SHELL, "", ""},
 };
 

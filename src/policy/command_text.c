@@ -269,7 +269,8 @@ void study_sed(struct studying *s)
     bool operands_only = false;
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
-        if (may_be_option(&s->words[i]))
+        bool splits = (s->words[i].flags & WORD_SPLITS) && text.n && text.p[0] == WORD_HOLE;
+        if (splits || may_be_option(&s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         if (!operands_only && str_is(text, "--"))
             operands_only = true;

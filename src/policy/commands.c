@@ -84,6 +84,8 @@ static bool takes_value(const struct command_row *row, char letter)
     return row->values[0] != '*' && letter != '\0' && strchr(row->values, letter);
 }
 
+static bool is_act(char letter) { return letter && strchr("RWXTPBI", letter); }
+
 /* Whether any option of the row is an act. */
 static bool row_acts(const struct command_row *row)
 {
@@ -91,9 +93,21 @@ static bool row_acts(const struct command_row *row)
     char act = 'S';
     struct option_name name;
     while (option_next(&at, &act, &name))
-        if (strchr("RWXT", act))
+        if (is_act(act))
             return true;
     return false;
+}
+
+/* What the row says about an option of exactly this name; 0: nothing. */
+static char option_kind(const struct command_row *row, struct str name)
+{
+    const char *at = row->options;
+    char act = 'S';
+    struct option_name option;
+    while (option_next(&at, &act, &option))
+        if (str_eq(option.name, name))
+            return option.act;
+    return 0;
 }
 
 bool looks_like_assignment(struct str text)
@@ -129,6 +143,23 @@ static const char *const runs_why = "an option of it runs a program";
 static const char *const other_why = "an option of it takes its orders from elsewhere";
 static const char *const changes_why = "an option of it does more than its name says";
 
+/* A name, not a path that would be loaded. */
+static bool plain_name(struct str value)
+{
+    for (size_t i = 0; i < value.n; i++) {
+        char c = value.p[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != ',')
+            return false;
+    }
+    return value.n > 0;
+}
+
+/* A folder below the one we are in. */
+static bool below_here(struct str value)
+{
+    return value.n > 0 && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR(".."));
+}
+
 /* An option that is an act; its value stands in its own word behind `value_at`, or is the next word. */
 static void option_act(struct studying *s, char act, size_t word, size_t value_at)
 {
@@ -136,13 +167,14 @@ static void option_act(struct studying *s, char act, size_t word, size_t value_a
     bool attached = value_at < text.n;
     size_t value_word = attached || word + 1 >= s->count ? word : word + 1;
     struct str value = attached ? str_sub(text, value_at, text.n) : s->words[value_word].text;
+    bool literal = word_literal(&s->words[value_word]);
     if (act == 'R')
         act_code(s, value_word, value_word == word && !attached ? STR_NONE : value, runs_why);
     else if (act == 'W')
         act_writes(s, value_word, value);
-    else if (act == 'T')
+    else if (act == 'T' || (act == 'P' && !(literal && plain_name(value))) || (act == 'I' && !(literal && below_here(value))))
         act_other(s, value_word, other_why);
-    else if (act == 'X')
+    else if (act == 'X' || act == 'B')
         act_other(s, word, changes_why);
 }
 
@@ -153,47 +185,50 @@ static void long_option(struct studying *s, const struct command_row *row, size_
     size_t equals = str_find(text, '=');
     struct str name = str_sub(text, 0, equals);
     const char *at = row->options;
-    char act = 'S', found = 0;
+    char act = 'S', found = option_kind(row, name);
     struct option_name option;
-    while (option_next(&at, &act, &option)) {
-        if (str_eq(option.name, name)) {
+    while (!found && row->name[0] && option_next(&at, &act, &option))
+        if (is_act(option.act) && str_starts(option.name, name))
             found = option.act;
-            break;
-        }
-        if (row->name[0] && str_starts(option.name, name) && strchr("RWXT", option.act))
-            found = option.act;
-    }
     if (found)
         option_act(s, found, word, equals < text.n ? equals + 1 : text.n);
 }
 
-/* A cluster of letters, the rest behind one that takes a value; or a long name behind one dash. */
+/* The letter of an act in a cluster; the rest of the word belongs to the first that takes a value. */
+static void cluster_option(struct studying *s, const struct command_row *row, size_t word, struct option_name option)
+{
+    struct str text = s->words[word].text;
+    for (size_t i = 1; i < text.n; i++) {
+        if (text.p[i] == option.name.p[1]) {
+            option_act(s, option.act, word, i + 1);
+            return;
+        }
+        if (takes_value(row, text.p[i]))
+            return;
+    }
+}
+
+/* A cluster of letters, or a long name behind one dash. */
 static void short_options(struct studying *s, const struct command_row *row, size_t word)
 {
     struct str text = s->words[word].text;
     size_t equals = str_find(text, '=');
-    const char *at = row->options;
-    char act = 'S';
+    struct str name = str_sub(text, 0, equals);
+    char kind = option_kind(row, name), act = 'S';
+    bool clusters = row->values[0] != '*';
     struct option_name option;
-    while (option_next(&at, &act, &option)) {
-        if (is_long_option(option.name) || !strchr("RWXT", option.act))
+    if (kind && (name.n > 2 || !clusters || text.n == 2)) {
+        option_act(s, kind, word, equals < text.n ? equals + 1 : text.n);
+        return;
+    }
+    for (const char *at = row->options; option_next(&at, &act, &option);) {
+        if (is_long_option(option.name) || !is_act(option.act))
             continue;
-        if (str_eq(option.name, str_sub(text, 0, equals)) && (option.name.n > 2 || text.n == 2 || row->values[0] == '*')) {
-            option_act(s, option.act, word, equals < text.n ? equals + 1 : text.n);
-            return;
-        }
-        if (option.name.n > 3 && str_starts(text, option.name))
+        bool begins = (option.act == 'B' || option.name.n > 3) && str_starts(text, option.name);
+        if (begins)
             act_other(s, word, changes_why);
-        if (option.name.n != 2 || row->values[0] == '*')
-            continue;
-        for (size_t i = 1; i < text.n; i++) {
-            if (text.p[i] == option.name.p[1]) {
-                option_act(s, option.act, word, i + 1);
-                break;
-            }
-            if (takes_value(row, text.p[i]))
-                break;
-        }
+        else if (option.name.n == 2 && clusters && option.act != 'B')
+            cluster_option(s, row, word, option);
     }
 }
 
@@ -241,7 +276,7 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
         if (row->name[0] && may_be_option(&s->words[i]) && !only_glob(row, &s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         /* Behind `--` are operands, unless it is itself the value of the option before it. */
-        if (str_is(text, "--") && i > from && !is_option(s->words[i - 1].text))
+        if (str_is(text, "--") && i > from && !is_option(s->words[i - 1].text) && row->options[0] != 'A')
             return;
         if (is_long_option(text))
             long_option(s, row, i);
@@ -250,28 +285,6 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
         else if (text.n && text.p[0] == '+' && strstr(row->options, " +"))
             act_other(s, i, changes_why);
     }
-}
-
-static bool known_option(const struct command_row *row, struct str name)
-{
-    const char *at = row->options;
-    char act = 'S';
-    struct option_name option;
-    while (option_next(&at, &act, &option))
-        if (str_eq(option.name, name))
-            return true;
-    return false;
-}
-
-static char option_kind(const struct command_row *row, struct str name)
-{
-    const char *at = row->options;
-    char act = 'S';
-    struct option_name option;
-    while (option_next(&at, &act, &option))
-        if (str_eq(option.name, name))
-            return option.act;
-    return 0;
 }
 
 /* How many words the option at `word` takes, its value included; *ret_sure is cleared when that is a guess. */
@@ -285,14 +298,15 @@ static size_t option_words(const struct studying *s, const struct command_row *r
         char kind = option_kind(row, str_sub(text, 0, equals));
         if (!kind && equals == text.n)
             *ret_sure = false;
-        return equals == text.n && (kind == 'V' || kind == 'T' || kind == 'R' || kind == 'W') ? 2 : 1;
+        return equals == text.n && kind && strchr("VTRWPI", kind) ? 2 : 1;
     }
-    if (known_option(row, text) && strchr("FSX", option_kind(row, text)))
+    char whole = option_kind(row, text);
+    if (whole && strchr("FSXB", whole))
         return 1;
     for (size_t i = 1; i < text.n; i++) {
         char letter[3] = {'-', text.p[i], '\0'};
         char kind = option_kind(row, str_of(letter));
-        if (takes_value(row, text.p[i]) || kind == 'V' || kind == 'R' || kind == 'W' || kind == 'T')
+        if (takes_value(row, text.p[i]) || (kind && strchr("VTRWPI", kind)))
             return i + 1 == text.n ? 2 : 1;
         if (!kind)
             *ret_sure = false;
@@ -316,6 +330,16 @@ size_t operand_find(const struct studying *s, const struct command_row *row, siz
 
 /* ---- ways ---- */
 
+/* Wrappers that do nothing when they have nothing to run. */
+static bool idle_alone(struct str name)
+{
+    static const char *const idle[] = {"command", "builtin", "exec", "nice", "time", "nohup", "timeout", "stdbuf", "sudo"};
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if (str_is(name, idle[i]))
+            return true;
+    return false;
+}
+
 static void study_runs(struct studying *s, const struct command_row *row, size_t from)
 {
     bool sure;
@@ -333,6 +357,8 @@ static void study_runs(struct studying *s, const struct command_row *row, size_t
     if (at < s->count && looks_like_assignment(s->words[at].text))
         act_other(s, ALL_WORDS, "it sets a variable for the command it runs");
     act_runs(s, at, NULL);
+    if (at >= s->count && !idle_alone(str_of(row->name)))
+        act_other(s, ALL_WORDS, "without a command it may start a shell");
 }
 
 static bool like_bash(struct str name)

@@ -141,7 +141,9 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
         note_protected(j, place.named);
     bool home = path_within(place.named, j->places.home.named) && !str_empty(j->places.home.named);
     bool mine = home || path_within(place.named, j->places.project.named) || str_starts(place.named, STR("/dev/"));
-    if (writes && !mine && place_of_system(&place))
+    bool around = str_eq(place.named, j->places.home.named) ||
+                  (path_within(j->places.project.named, place.named) && !str_eq(j->places.project.named, place.named));
+    if (writes && (around || (!mine && place_of_system(&place))))
         note_protected(j, place.named);
 }
 
@@ -217,6 +219,9 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
 
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
+    /* Nobody answers for himself: our own command is as protected as our own data. */
+    if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
+        note_protected(j, argv->words[0].text);
     words_stops(j, argv);
     paths_stops(j, argv, study, folder);
     if (study->packs)
