@@ -275,6 +275,7 @@ static void rebuild(struct gate *gate, const struct session *session, struct ses
     gather_session(&scratch, session, &all);
     rule_set_free(rules->set);
     rules->set = rule_set_new(all.sources, all.count);
+    rules->count = all.count;
 }
 
 const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules)

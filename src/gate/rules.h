@@ -63,6 +63,7 @@ struct session_rules {
     struct rule_set *set;
     struct policy_file project;
     uint64_t version, changed_seq;
+    size_t count;       /* rules in the set */
     bool trusted;
 };
 
