@@ -15,7 +15,8 @@ def test_the_sandbox_holds(stage):
     if not shutil.which("bwrap") or subprocess.run(probe, capture_output=True, check=False).returncode:
         raise Skip("bubblewrap cannot run here")
     model = stage.model([{"tools": [use(1, "Bash", command=COMMAND)]}, {"text": "x"}])
-    run = stage.begin(stage.serve(model, "--sandbox").admin(), permissionMode="bypassPermissions")
+    run = stage.begin(stage.serve(model, "--sandbox").admin())
+    run.answer()
     must(run.over()["status"] == "completed", run.state())
     told = results_in(model.requests[1])[0]["content"]
     must("refused" in told and "offline" in told, told)

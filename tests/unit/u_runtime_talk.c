@@ -24,14 +24,15 @@ static void begin(struct talk *talk)
     tell(talk, EVENT_USER_MESSAGE, NULL, "{\"runId\":\"ses_1.r\",\"text\":\"do it\"}");
     tell(talk, EVENT_RUN_STATUS, NULL, "{\"runId\":\"ses_1.r\",\"status\":\"pending\",\"maxIterations\":9}");
     tell(talk, EVENT_AGENT_MESSAGE, NULL,
-         "{\"runId\":\"ses_1.r\",\"content\":[{\"type\":\"text\",\"text\":\"well\"},{\"type\":\"tool_use\",\"id\":\"c1\","
-         "\"name\":\"Bash\",\"input\":{\"command\":\"x\"}}],\"usage\":{\"input\":5,\"output\":2,\"cacheRead\":3}}");
+         "{\"runId\":\"ses_1.r\",\"content\":[{\"type\":\"text\",\"text\":\"well\"},"
+         "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"Bash\",\"input\":{\"command\":\"x\"}}],\"usage\":{\"input\":5,\"output\":2,\"cacheRead\":3}}");
 }
 
 static void ask(struct talk *talk, const char *id)
 {
     char call[200];
-    (void)snprintf(call, sizeof call, "{\"id\":\"%s\",\"name\":\"Bash\",\"input\":{},\"verdict\":{\"effect\":\"ask\"}}", id);
+    (void)snprintf(call, sizeof call,
+                   "{\"id\":\"%s\",\"name\":\"Bash\",\"input\":{},\"verdict\":{\"effect\":\"ask\"}}", id);
     tell(talk, EVENT_TOOL_CALL, id, call);
     tell(talk, EVENT_TOOL_APPROVAL_REQUEST, id, "{\"files\":\"abc\"}");
 }
@@ -50,7 +51,8 @@ static void test_state(void **state)
     struct talk talk;
     (void)state;
     begin(&talk);
-    assert_true(str_is(talk.run.status, "pending") && str_is(talk.run.prompt, "do it") && str_is(talk.run.text, "well"));
+    assert_true(str_is(talk.run.status, "pending") && str_is(talk.run.prompt, "do it"));
+    assert_true(str_is(talk.run.text, "well"));
     assert_int_equal(talk.run.iterations, 1);
     assert_int_equal(talk.run.iterations_max, 9);
     assert_int_equal(talk.run.usage.cache_read, 3);
