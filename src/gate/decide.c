@@ -41,12 +41,20 @@ static bool same_decision(const struct decide *d)
            same_json(won->updated_input, d->updated_input);
 }
 
+enum { LOOKS_MAX = 3 };
+
 static void lost(struct read *read)
 {
     struct decide *d = read->arg;
     d->err = read->err;
     apply_all(d->arena, &d->call, read);
     bool elsewhere = !str_empty(d->thread) && !str_eq(d->thread, d->call.thread);
+    /* Another node has asked or answered just now: by the time of this answer we were told of it. */
+    if (d->err.code == ERR_OK && d->call.decision == DECISION_NONE && d->call.requested_ms && ++d->looks < LOOKS_MAX) {
+        read_free(read);
+        gate_decide(d->gate, d);
+        return;
+    }
     if (d->err.code != ERR_OK)
         ;
     else if (read->event_count == 0 || elsewhere)

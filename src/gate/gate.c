@@ -26,9 +26,12 @@ static void follow(void *arg, const struct event *events, size_t count)
         const struct event *event = &events[i];
         sessions_follow(gate, event);
         journal_follow(gate, event);
-        open_follow(gate, event);
-        tokens_follow(gate, event);
-        rules_follow(gate, event);
+        if (event->seq > gate->read_open)
+            open_follow(gate, event);
+        if (event->seq > gate->read_tokens)
+            tokens_follow(gate, event);
+        if (event->seq > gate->read_rules)
+            rules_follow(gate, event);
         waiters_follow(gate, event);
     }
     watch_follow(gate, events, count);
@@ -49,6 +52,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
         return rc;
     }
     gate->delivered = store_last_seq(gate->store);
+    gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
     deadlines_init(gate);
     rules_init(gate, options->managed, options->protected);
     *ret_gate = gate;

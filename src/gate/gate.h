@@ -99,6 +99,7 @@ struct decide {
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
     bool rules_chosen;          /* the gate's: it named the rules itself */
+    unsigned looks;       /* the gate's: how often it was looked for */
     struct str actor, by;       /* the name and the id of the token */
     bool by_agent;              /* cancels its own call */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */

@@ -47,6 +47,9 @@ struct gate {
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
     uint64_t delivered;   /* the last seq that was told */
+    /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
+     * what is told meanwhile will be in the answer. */
+    uint64_t read_tokens, read_rules, read_open;
     bool released;        /* nobody waits any more */
     struct rules rules;
     struct gate_figures figures;

@@ -91,10 +91,32 @@ static void finish(struct recovery *recovery, const struct err *err)
     free(recovery);
 }
 
+static void read_next(struct recovery *recovery, enum read_kind kind, void (*done)(struct read *))
+{
+    struct read *read = read_new(kind);
+    read->done = done;
+    read->arg = recovery;
+    store_read(recovery->gate->store, read);
+}
+
+/* Another node may have kept something since, and it was told already: then the answer is too old to begin
+ * with, and is asked for once more. */
+static bool too_old(struct recovery *recovery, struct read *read)
+{
+    if (read->err.code != ERR_OK || read->covered >= recovery->gate->delivered)
+        return false;
+    read_next(recovery, read->kind, read->done);
+    read_free(read);
+    return true;
+}
+
 static void open_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
     struct gate *gate = recovery->gate;
+    if (too_old(recovery, read))
+        return;
+    gate->read_open = read->covered;
     for (size_t i = 0; i < read->open_count; i++) {
         const struct open_approval *open = &read->open[i];
         open_add(gate, &open->request);
@@ -107,18 +129,13 @@ static void open_read(struct read *read)
     finish(recovery, &err);
 }
 
-static void read_next(struct recovery *recovery, enum read_kind kind, void (*done)(struct read *))
-{
-    struct read *read = read_new(kind);
-    read->done = done;
-    read->arg = recovery;
-    store_read(recovery->gate->store, read);
-}
-
 static void rules_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
     struct err err = read->err;
+    if (too_old(recovery, read))
+        return;
+    recovery->gate->read_rules = read->covered;
     for (size_t i = 0; i < read->event_count; i++)
         rules_follow(recovery->gate, &read->events[i]);
     read_free(read);
@@ -133,6 +150,9 @@ static void tokens_read(struct read *read)
     struct recovery *recovery = read->arg;
     struct gate *gate = recovery->gate;
     struct err err = read->err;
+    if (too_old(recovery, read))
+        return;
+    gate->read_tokens = read->covered;
     for (size_t i = 0; i < read->event_count; i++)
         tokens_follow(gate, &read->events[i]);
     read_free(read);

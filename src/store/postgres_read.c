@@ -186,7 +186,8 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_take(handle, &last, err));
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
-    return fill(read, rows, question->limit, (uint64_t)row_int(last, 0, 0), err);
+    read->seen = (uint64_t)row_int(last, 0, 0);
+    return fill(read, rows, question->limit, read->seen, err);
 }
 
 /* The follower does not wait here: its thread tries again by itself. */

@@ -224,6 +224,12 @@ static struct rc read_runs(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
+static struct rc read_all(struct answer *answer, enum sql sql, struct err *err)
+{
+    TRY(add_events(answer, sql, NULL, err));
+    return last_seq(answer->handle, &answer->read->covered, err);
+}
+
 static struct rc fill(struct answer *answer, struct err *err)
 {
     switch (answer->read->kind) {
@@ -238,9 +244,9 @@ static struct rc fill(struct answer *answer, struct err *err)
     case READ_SESSION:
         return read_session(answer, answer->read->session, err);
     case READ_TOKENS:
-        return add_events(answer, SQL_TOKEN_CHANGES, NULL, err);
+        return read_all(answer, SQL_TOKEN_CHANGES, err);
     case READ_RULES:
-        return add_events(answer, SQL_RULE_CHANGES, NULL, err);
+        return read_all(answer, SQL_RULE_CHANGES, err);
     case READ_RUNS:
         return read_runs(answer, err);
     }

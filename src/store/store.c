@@ -22,8 +22,8 @@
 #include "io/clock.h"
 #include "io/loop.h"
 #include "store/backend.h"
+#include "store/door.h"
 
-#include <errno.h>
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
@@ -31,7 +31,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -52,14 +51,6 @@ struct append_list {
 struct read_list {
     struct read *first;
     struct read **end;
-};
-
-/* What a thread waits for. `asleep` counts who must be woken: a busy thread looks by itself. */
-struct door {
-    pthread_mutex_t lock;
-    pthread_cond_t knock;
-    unsigned asleep;
-    bool closing;
 };
 
 struct reader {
@@ -111,7 +102,7 @@ struct store {
     _Atomic bool healthy;
 };
 
-/* ---- lists and doors ---- */
+/* ---- lists ---- */
 
 static void append_list_clear(struct append_list *list) { *list = (struct append_list){NULL, &list->first}; }
 static void read_list_clear(struct read_list *list) { *list = (struct read_list){NULL, &list->first}; }
@@ -142,65 +133,6 @@ static struct read *read_list_take(struct read_list *list)
     struct read *first = list->first;
     read_list_clear(list);
     return first;
-}
-
-static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
-static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
-
-static void door_init(struct door *door)
-{
-    pthread_condattr_t steady;
-    CHECK(pthread_condattr_init(&steady) == 0);
-    CHECK(pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) == 0);
-    CHECK(pthread_mutex_init(&door->lock, NULL) == 0);
-    CHECK(pthread_cond_init(&door->knock, &steady) == 0);
-    CHECK(pthread_condattr_destroy(&steady) == 0);
-}
-
-static void door_done(struct door *door)
-{
-    CHECK(pthread_cond_destroy(&door->knock) == 0);
-    CHECK(pthread_mutex_destroy(&door->lock) == 0);
-}
-
-/* Unlocks the door and wakes somebody. In this order: who is woken needs the lock first of all. */
-static void door_knock(struct door *door)
-{
-    bool asleep = door->asleep > 0;
-    unlock(&door->lock);
-    if (asleep)
-        CHECK(pthread_cond_signal(&door->knock) == 0);
-}
-
-/* With the door locked. False when `wait_ms` (0: for ever) went by without a knock. */
-static bool door_wait(struct door *door, int64_t wait_ms)
-{
-    int failed;
-    door->asleep++;
-    if (wait_ms == 0) {
-        failed = pthread_cond_wait(&door->knock, &door->lock);
-    } else {
-        struct timespec until;
-        CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
-        until.tv_sec += (time_t)(wait_ms / 1000);
-        until.tv_nsec += (long)(wait_ms % 1000) * 1000000;
-        if (until.tv_nsec >= 1000000000) {
-            until.tv_sec++;
-            until.tv_nsec -= 1000000000;
-        }
-        failed = pthread_cond_timedwait(&door->knock, &door->lock, &until);
-    }
-    door->asleep--;
-    CHECK(failed == 0 || failed == ETIMEDOUT);
-    return failed == 0;
-}
-
-static void door_close(struct door *door)
-{
-    lock(&door->lock);
-    door->closing = true;
-    CHECK(pthread_cond_broadcast(&door->knock) == 0);
-    unlock(&door->lock);
 }
 
 /* ---- back to the loop ---- */
@@ -327,6 +259,17 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
         hand_back_group(store, carrier, &carrier->next);
     }
     return RC_OK;
+}
+
+/* Nobody is shown what the follower has not been told of: views would lag behind what was read. */
+static struct rc catch_up(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
+{
+    struct rc rc = RC_OK;
+    lock(&store->feeding);
+    if (store->handed_seq < seq)
+        rc = read_others(store, handle, seq, err);
+    unlock(&store->feeding);
+    return rc;
 }
 
 static bool is_stopping(struct store *store, int64_t wait_ms)
@@ -590,6 +533,8 @@ static void *reader_main(void *arg)
     while ((read = take_question(store))) {
         int64_t began_us = clock_steady_us();
         struct rc rc = store->backend->read(reader->handle, read, &read->err);
+        if (store->follower && rc_ok(rc))
+            rc = catch_up(store, reader->handle, read->seen, &read->err);
         CHECK(rc.code == read->err.code);
         read->took_us = clock_steady_us() - began_us;
         atomic_fetch_add_explicit(&store->reads, 1, memory_order_relaxed);
@@ -736,11 +681,11 @@ void store_close(struct store *store)
         return;
     door_close(&store->inbox);
     CHECK(pthread_join(store->writer_thread, NULL) == 0);
-    if (store->follower)
-        stop_follower(store);
     door_close(&store->desk);
     for (unsigned i = 0; i < store->reader_count; i++)
         CHECK(pthread_join(store->readers[i].thread, NULL) == 0);
+    if (store->follower)
+        stop_follower(store);
     door_close(&store->chores);
     CHECK(pthread_join(store->keeper_thread, NULL) == 0);
     store->closed = true;

@@ -10,7 +10,8 @@
  *  4. Committed events reach the follower in the order of `seq`, each exactly once, before `done` of the
  *     appends that brought them. Events of other processes on the same store come the same way.
  *  5. What has arrived while a commit was under way is committed as one group (one sync for all).
- *  6. Reads see every event the follower has been given.
+ *  6. Reads see every event the follower has been given; and whatever other processes have kept that a read has
+ *     seen, the follower is given before its answer.
  *  7. No callback runs inside a call of store_append or store_read.
  *
  * Only a backend (backend.h) knows how bytes are kept; nothing here knows SQL.
@@ -111,8 +112,9 @@ struct read {
     size_t event_count;
     struct open_approval *open;
     size_t open_count;
-    uint64_t covered;      /* READ_EVENTS, READ_OPEN: everything of the scope up to this seq has been
-                              returned. READ_SESSIONS: `before` of the next page, 0: this was the last */
+    uint64_t covered;      /* READ_EVENTS, READ_OPEN, _TOKENS, _RULES: everything of the scope up to this seq has
+                              been returned. READ_SESSIONS: `before` of the next page, 0: this was the last */
+    uint64_t seen;         /* the last seq of the state it was answered from, when others write, too */
     int64_t took_us;       /* in the backend */
 
     void (*done)(struct read *read);

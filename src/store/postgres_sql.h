@@ -1,0 +1,97 @@
+/* What is said to PostgreSQL, prepared once per connection. */
+#ifndef STORE_POSTGRES_SQL_H
+#define STORE_POSTGRES_SQL_H
+
+#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+#define EVENT_COLUMNS_OF(t)                                                                             \
+    t ".seq, " t ".session_id, " t ".thread_id, " t ".kind, " t ".at_ms, " t ".actor, " t ".call_id, "  \
+    t ".data"
+enum { EVENT_COLUMN_COUNT = 8 };
+
+/* As many rows as a page may have, and of those as many as it takes to have a page's bytes. */
+#define PAGE(rows, bytes)                                                                               \
+    "SELECT " EVENT_COLUMNS " FROM (SELECT *, sum(octet_length(data)) OVER (ORDER BY seq ROWS BETWEEN"  \
+    " UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before FROM (" rows ") r) p"         \
+    " WHERE before < " bytes " ORDER BY seq"
+#define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
+/* Plans are made once, often while a table is still empty: they must not count on that. */
+#define STEADY_PLANS                                                                                    \
+    "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)," \
+    " set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"         \
+    " set_config('jit', 'off', true)"
+
+enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL = 7 };
+
+/* Kinds as numbers: 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED: a partial index
+ * serves only a query that names the same constant. */
+#define POSTGRES_STATEMENTS(X)                                                                          \
+    X(BEGIN_WRITE, FOR_WRITER, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")                       \
+    X(BEGIN_READ, FOR_ALL, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")                           \
+    X(COMMIT, FOR_ALL, "COMMIT")                                                                        \
+    X(ROLLBACK, FOR_ALL, "ROLLBACK")                                                                    \
+    X(STEADY, FOR_ALL, "SELECT " STEADY_PLANS)                                                          \
+    X(LOCK, FOR_WRITER, "SELECT " STEADY_PLANS ", set_config('lock_timeout', $1, true),"                \
+      " set_config('idle_in_transaction_session_timeout', $2, true),"                                   \
+      " set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'" \
+      "  WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true),"                 \
+      " pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")                               \
+    X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0) FROM events")                                    \
+    X(HEADS, FOR_WRITER, "SELECT k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash"                   \
+      " FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)")     \
+    X(CALLS_KNOWN, FOR_WRITER, "SELECT k.n, c.kind, c.seq FROM unnest($1::text[], $2::text[])"          \
+      " WITH ORDINALITY k(call_id, session_id, n) JOIN calls c USING (call_id, session_id)")            \
+    X(RUNS_KNOWN, FOR_WRITER, "SELECT k.n, (SELECT max(e.seq) FROM events e"                            \
+      "  WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id)"                    \
+      " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(session_id, thread_id, n)"                \
+      " JOIN chains c USING (session_id)")                                                              \
+    X(EVENTS_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"            \
+      " SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::text[]," \
+      " $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])")                            \
+    X(CALLS_ADD, FOR_WRITER, "INSERT INTO calls(call_id, session_id, kind, seq)"                        \
+      " SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])")                         \
+    X(HEADS_PUT, FOR_WRITER, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"   \
+      " SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])"        \
+      " ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                           \
+      " changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash")                                      \
+    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
+      " call_id, deadline_ms) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]," \
+      " $5::text[], $6::bigint[])")                                                                     \
+    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ANY($1::bigint[])")      \
+    X(MARK, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at) VALUES($1, $2, $3, now())"     \
+      " ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"     \
+      " at = EXCLUDED.at")                                                                              \
+    X(MARKED, FOR_WRITER, "SELECT group_no FROM writers WHERE id = $1")                                 \
+    X(NOTIFY, FOR_WRITER, "SELECT pg_notify($1, $2)")                                                   \
+    X(EVENTS, FOR_ALL, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1"                       \
+      " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
+    X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
+      " WHERE chain = " CHAIN_OF("$5") " AND seq > $1 AND ($2::bigint >> kind) & 1 = 1"                 \
+      " ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                                                  \
+    X(EVENTS_OF_THREAD, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                         \
+      " WHERE chain = " CHAIN_OF("$5") " AND thread_id = $6 AND seq > $1"                               \
+      " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
+    X(CALL, FOR_READER, "SELECT " EVENT_COLUMNS_OF("e") " FROM calls c JOIN events e ON e.seq = c.seq"  \
+      " WHERE c.call_id = $1 AND ($2 = '' OR c.session_id = $2) ORDER BY e.seq")                        \
+    X(OPEN, FOR_READER, "SELECT " EVENT_COLUMNS_OF("c") ", " EVENT_COLUMNS_OF("r") ", o.deadline_ms"    \
+      " FROM open_approvals o LEFT JOIN events c ON c.seq = o.call_seq"                                 \
+      " LEFT JOIN events r ON r.seq = o.request_seq WHERE o.request_seq > $1"                           \
+      " AND ($3 = '' OR o.session_id = $3) AND ($4 = '' OR o.thread_id = $4)"                           \
+      " ORDER BY o.request_seq LIMIT $2::bigint")                                                       \
+    X(SESSIONS, FOR_READER, "SELECT " EVENT_COLUMNS_OF("e") ", s.last_seq FROM (SELECT first_seq, last_seq" \
+      " FROM chains WHERE last_seq < $1 AND changed_seq > 0 ORDER BY last_seq DESC LIMIT $2::bigint) s" \
+      " JOIN events e ON e.chain = s.first_seq AND e.kind = 13 ORDER BY s.last_seq DESC, e.seq")        \
+    X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE chain = " CHAIN_OF("$1") " AND kind = 13 ORDER BY seq")                                   \
+    X(RUNS, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1 AND seq IN"           \
+      " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id)", "$2::bigint"))        \
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
+    X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
+
+enum sql {
+#define X(name, roles, text) SQL_##name,
+    POSTGRES_STATEMENTS(X)
+#undef X
+    SQL_COUNT
+};
+
+#endif

@@ -1,0 +1,213 @@
+"""Several nodes on one database, as their users see them. Each function is one test; it gets a Postgres that runs
+and a World (tests/talks/world.py) to start nodes in."""
+import os
+import signal
+import threading
+import time
+
+from world import Client, must, eventually
+
+ASK = {"toolPolicies": {"Bash": "ask"}}
+
+
+def nodes(pg, world, count, url=None):
+    url = url or pg.create(f"n{os.path.basename(world.folder)}")
+    return [world.server("--store", url, data=os.path.join(world.folder, f"node{n}")) for n in range(count)], url
+
+
+def at(node, client):
+    """The same token, shown to another node."""
+    other = Client(node, client.token, client.name)
+    other.id = getattr(client, "id", None)
+    return other
+
+
+def test_a_decision_at_b_answers_the_agent_at_a(pg, world):
+    (a, b), _ = nodes(pg, world, 2)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    agent = admin.token_for("agent", "a", session["id"])
+    answers = {}
+    for n in range(5):
+        waiting = threading.Thread(target=lambda n=n: answers.update(
+            {n: agent.call(session["threadId"], "Bash", {"command": "make"}, wait=20, id=f"c{n}")}))
+        waiting.start()
+        person = at(b, admin)
+        eventually(lambda n=n: [p for p in person.pending() if p["toolCallId"] == f"c{n}"], "it is pending at the other node")
+        person.decided(session["id"], f"c{n}", "allow_once")
+        waiting.join(20)
+        must(answers[n]["status"] == "allowed", f"the agent was told {answers[n]}")
+
+
+def test_one_of_many_answers_wins_over_three_nodes(pg, world):
+    servers, _ = nodes(pg, world, 3)
+    admin = servers[0].admin()
+    session = admin.session(**ASK)
+    people = [admin.token_for("approver", f"p{n}") for n in range(9)]
+    for n in range(8):
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+        replies = []
+        threads = [threading.Thread(target=lambda p=p, i=i, n=n: replies.append(
+            at(servers[i % 3], p).decide(session["id"], f"c{n}", "allow_once" if i % 2 else "deny"))) for i, p in enumerate(people)]
+        eventually(lambda: all(at(s, admin).request("GET", "/api/tokens").status == 200 for s in servers), "tokens")
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        must(sorted(r.status for r in replies) == [200] + [409] * 8, f"answers: {[r.status for r in replies]}")
+        winner = next(r.json for r in replies if r.status == 200)
+        for reply in replies:
+            if reply.status == 409:
+                must(reply.json["winner"]["actor"] == winner["actor"], f"another winner: {reply}")
+
+
+def test_a_deadline_fires_once(pg, world):
+    servers, url = nodes(pg, world, 3)
+    admin = servers[0].admin()
+    session = admin.session(**ASK, approvalTimeoutSeconds=1)
+    for n in range(20):
+        at(servers[n % 3], admin).call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+    servers[0].kill()  # any living node will do
+    servers.pop(0)
+    admin = at(servers[0], admin)
+    eventually(lambda: not admin.pending(), "nothing is pending")
+    responses = [e for e in admin.events(session=session["id"]) if e["type"] == "TOOL_APPROVAL_RESPONSE"]
+    must(len(responses) == 20 and all(e["data"]["decision"] == "timeout" for e in responses), f"{len(responses)} responses")
+
+
+def test_tokens_and_rules_of_one_node_hold_on_the_others(pg, world):
+    (a, b), _ = nodes(pg, world, 2)
+    admin = a.admin()
+    token = admin.token_for("viewer", "v")
+    eventually(lambda: at(b, token).get("/api/sessions").status == 200, "the token holds on the other node", 1.5)
+    must(admin.request("DELETE", f"/api/tokens/{token.id}").status in (200, 204), "revoked")
+    eventually(lambda: at(b, token).get("/api/sessions").status == 401, "it is revoked on the other node", 1.5)
+    session = admin.session()
+    reply = admin.request("POST", "/api/policy/rules", {"rule": "Bash(make:*)", "effect": "deny"})
+    if reply.status in (200, 201):
+        eventually(lambda: at(b, admin).call(session["threadId"], "Bash", {"command": "make x"})["status"] == "denied",
+                   "the rule holds on the other node", 1.5)
+
+
+def test_followers_of_all_nodes_see_one_order(pg, world):
+    servers, url = nodes(pg, world, 3)
+    admin = servers[0].admin()
+    session = admin.session(**ASK)
+    eventually(lambda: all(at(s, admin).get("/api/sessions").status == 200 for s in servers), "the token is known")
+    streams = [world.follow(at(s, admin), "?after=0") for s in servers]
+
+    def work(k):
+        for n in range(40):
+            at(servers[k % 3], admin).call(session["threadId"], "Bash", {"command": "make"}, id=f"{k}-{n}")
+            at(servers[(k + n) % 3], admin).decide(session["id"], f"{k}-{n}", "deny")
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    total = admin.events()[-1]["seq"]
+    for stream in streams:
+        stream.wait(lambda s=stream: s.events and s.events[-1][0] == total, f"event {total}")
+        must(stream.ids() == list(range(1, total + 1)), "a gap or a repeat")
+    world.nod("verify", "--store", url)
+
+
+def test_out_of_order_commits_are_not_possible(pg, world):
+    """Somebody holds the lock in the middle of a transaction, as a slow node would: nobody commits past it, and when
+    it goes, everything comes in order. A slow reader of the table sees numbers in the order of commits."""
+    (a, b), url = nodes(pg, world, 2)
+    database = url.split("/")[3].split("?")[0]
+    admin = a.admin()
+    session = admin.session(**ASK)
+    before = admin.events()[-1]["seq"]
+    slow = threading.Thread(target=pg.sql, args=(
+        "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int); SELECT pg_sleep(2); COMMIT;", database))
+    slow.start()
+    eventually(lambda: pg.sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted", database) == "1", "the lock")
+    askers = [threading.Thread(target=at(s, admin).call, args=(session["threadId"], "Bash", {"command": "make"}),
+                               kwargs={"id": f"c{n}"}) for n, s in enumerate((a, b, a, b))]
+    for asker in askers:
+        asker.start()
+    time.sleep(0.7)
+    must(pg.sql("SELECT max(seq) FROM events", database) == str(before), "somebody committed past a slow one")
+    slow.join()
+    for asker in askers:
+        asker.join(20)
+    must(pg.sql("SELECT max(seq) FROM events", database) == str(before + 8), "all of them came after it")
+    world.nod("verify", "--store", url)
+
+
+def test_the_database_goes_and_comes(pg, world):
+    (a, b), url = nodes(pg, world, 2)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="before")
+    stream = world.follow(admin, "?after=0")
+    pg.crash()
+    try:
+        eventually(lambda: at(a, admin).get("/readyz").status == 503, "/readyz turns")
+        results = []
+        asker = threading.Thread(target=lambda: results.append(
+            at(b, admin).ask(session["threadId"], "Bash", {"command": "make"}, id="meanwhile")))
+        asker.start()
+        time.sleep(0.5)
+    finally:
+        pg.start()
+    asker.join(30)
+    must(results and results[0].status in (200, 503), f"a request that waited: {results}")
+    eventually(lambda: a.admin().get("/readyz").status == 200, "/readyz turns back")
+    must(admin.call(session["threadId"], "Bash", {"command": "make"}, id="meanwhile")["status"] == "awaiting", "again")
+    at(b, admin).decided(session["id"], "before", "allow_once")
+    stream.wait(lambda: any(t == "TOOL_APPROVAL_RESPONSE" for t in stream.types()), "the stream lives on")
+    must(stream.ids() == list(range(1, len(stream.events) + 1)), "a gap or a repeat")
+    world.nod("verify", "--store", url)
+
+
+def test_a_stopped_node_does_not_stop_the_others(pg, world):
+    (a, b), url = nodes(pg, world, 2)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    stop = threading.Event()
+
+    def work():
+        n = 0
+        while not stop.is_set():
+            n += 1
+            try:
+                at(b, admin).ask(session["threadId"], "Bash", {"command": "make"}, id=f"b{n}")
+            except OSError:
+                pass
+    loader = threading.Thread(target=work)
+    loader.start()
+    time.sleep(0.3)
+    b.process.send_signal(signal.SIGSTOP)
+    try:
+        for n in range(5):
+            must(admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"a{n}")["status"] == "awaiting", "kept")
+    finally:
+        b.process.send_signal(signal.SIGCONT)
+        stop.set()
+        loader.join(30)
+    eventually(lambda: at(b, admin).events()[-1]["seq"] == admin.events()[-1]["seq"], "both agree")
+    world.nod("verify", "--store", url)
+
+
+def test_nodes_that_start_together_migrate_once(pg, world):
+    url = pg.create(f"n{os.path.basename(world.folder)}")
+    servers = [world.server("--store", url, data=os.path.join(world.folder, f"node{n}"), wait=False) for n in range(4)]
+    for server in servers:
+        server.wait_ready()
+    admin = servers[0].admin()
+    eventually(lambda: all(at(s, admin).get("/api/sessions").status == 200 for s in servers), "one store")
+    world.nod("verify", "--store", url)
+
+
+def test_a_forged_event_is_found(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    database = url.split("/")[3].split("?")[0]
+    session = a.admin().session(**ASK)
+    a.admin().call(session["threadId"], "Bash", {"command": "make"}, id="c1")
+    world.nod("verify", "--store", url)
+    seq = pg.sql("UPDATE events SET data = replace(data, 'make', 'mope') WHERE kind = 3 RETURNING seq", database).split()[0]
+    found = world.nod("verify", "--store", url, exits=1)
+    must(f"event {seq}:" in found.stdout, f"it says {found.stdout!r}")

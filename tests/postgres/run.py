@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Everything that needs a PostgreSQL: the contract suite, several nodes, the conversations, kill -9 rounds.
+
+    run.py [--parts contract,nodes,talks,crash] [--rounds 12] [WORDS...]     words: only nodes' tests that hold one
+
+Environment: NOD (the program, default build/nod; the contract suite `store` is looked for beside it).
+The server is the test's own: see server.py. Without PostgreSQL all of it is skipped, and said to be.
+"""
+import argparse
+import os
+import re
+import subprocess
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
+
+import nodes   # noqa: E402
+import server  # noqa: E402
+import world   # noqa: E402
+
+counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+
+
+def say(result, name, words="", took=0.0):
+    counts[result] += 1
+    print(f"{result:8}{name}  ({took:.1f} s)", flush=True)
+    if words:
+        print("        " + words.replace("\n", "\n        "), flush=True)
+
+
+def run_contract(pg, _options):
+    program = os.path.join(os.path.dirname(world.NOD), "store")
+    if not os.access(program, os.X_OK):
+        return say("skipped", "contract", f"there is no {program}: build with -DNOD_TESTS=ON")
+    started = time.monotonic()
+    run = subprocess.run([program], env={**os.environ, "NOD_TEST_POSTGRES": pg.create("contract")}, stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    good = run.returncode == 0 and run.stdout.count("[  PASSED  ]") == 2
+    return say("ok" if good else "FAILED", "contract: every promise on both stores", "" if good else run.stdout[-4000:],
+               time.monotonic() - started)
+
+
+def run_nodes(pg, options):
+    for name, test in vars(nodes).items():
+        words = name[5:].replace("_", " ")
+        if not name.startswith("test_") or (options.words and not any(w in words for w in options.words)):
+            continue
+        place, started = world.World(), time.monotonic()
+        try:
+            test(pg, place)
+            place.close()
+            say("ok", f"nodes: {words}", took=time.monotonic() - started)
+        except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
+            logs = "".join(f"\n--- log of a node ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
+            place.close(quietly=True)
+            text = str(error) if isinstance(error, world.Failure) else traceback.format_exc()
+            say("FAILED", f"nodes: {words}", text + logs, time.monotonic() - started)
+
+
+def run_program(name, command, environment, pattern=r"^(\d+) passed, (\d+) failed"):
+    """Another runner, counted by its own closing line."""
+    started = time.monotonic()
+    run = subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, errors="replace", check=False)
+    found = re.findall(pattern, run.stdout, re.M)
+    good, bad = map(int, found[-1]) if found else (0, 1)
+    bad = bad or int(run.returncode != 0)
+    counts["ok"] += good
+    counts["FAILED"] += bad
+    skipped = re.findall(r"^(\d+) skipped", run.stdout, re.M)
+    counts["skipped"] += int(skipped[-1]) if skipped else 0
+    print(f"{'FAILED' if bad else 'ok':8}{name}: {good} passed, {bad} failed  ({time.monotonic() - started:.1f} s)", flush=True)
+    if bad:
+        print("        " + run.stdout[-6000:].replace("\n", "\n        "), flush=True)
+
+
+def run_talks(pg, _options):
+    run_program("conversations", [sys.executable, os.path.join(os.path.dirname(HERE), "talks", "run.py"), "--jobs", "2"],
+                {"NOD_TALKS_POSTGRES": pg.url("template1")})
+
+
+def run_crash(_pg, options):
+    run_program("kill -9 of nodes and database", [sys.executable, os.path.join(HERE, "crash.py"), "--rounds", str(options.rounds)], {})
+
+
+PARTS = {"contract": run_contract, "nodes": run_nodes, "talks": run_talks, "crash": run_crash}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--parts", default=",".join(PARTS))
+    parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    parts = options.parts.split(",")
+    if not server.find_programs():
+        print(f"skipped: PostgreSQL is not installed (dev/setup test)\n{len(parts)} skipped\n0 passed, 0 failed")
+        return 0
+    if not os.access(world.NOD, os.X_OK):
+        sys.exit(f"there is no program at {world.NOD}; build it or set NOD")
+    pg = server.Postgres().start()
+    try:
+        for part in parts:
+            PARTS[part](pg, options)
+    finally:
+        pg.remove()
+    if counts["skipped"]:
+        print(f"{counts['skipped']} skipped")
+    print(f"{counts['ok']} passed, {counts['FAILED']} failed")
+    return 1 if counts["FAILED"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
