@@ -25,7 +25,8 @@ static void begin(struct talk *talk)
     tell(talk, EVENT_RUN_STATUS, NULL, "{\"runId\":\"ses_1.r\",\"status\":\"pending\",\"maxIterations\":9}");
     tell(talk, EVENT_AGENT_MESSAGE, NULL,
          "{\"runId\":\"ses_1.r\",\"content\":[{\"type\":\"text\",\"text\":\"well\"},"
-         "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"Bash\",\"input\":{\"command\":\"x\"}}],\"usage\":{\"input\":5,\"output\":2,\"cacheRead\":3}}");
+         "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"Bash\",\"input\":{\"command\":\"x\"}}],"
+         "\"usage\":{\"input\":5,\"output\":2,\"cacheRead\":3}}");
 }
 
 static void ask(struct talk *talk, const char *id)
