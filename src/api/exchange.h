@@ -101,6 +101,14 @@ void exchange_with_thread(struct exchange *x, struct str thread,
 /* Finds the one session in which the call of the path is and that this token may see; x->session is set. */
 void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x));
 
+struct agent_session {
+    struct str name; /* of the agent: "claude" */
+    struct str id;   /* of its session */
+    struct str cwd;
+};
+/* Finds or makes the session; `then` gets NULL and why when it cannot. */
+void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
+                         void (*then)(void *arg, const struct session *session, const struct err *err), void *arg);
 /* The session that this token's agent knows by an id of its own. */
 struct str sessions_id_of(struct exchange *x, struct str agent, struct str theirs);
 
@@ -119,7 +127,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
 #define HANDLERS(X)                                                                                      \
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust)                                                                                      \
-    X(hooks_ask) X(notes_add)                                                                                          \
+    X(hooks_ask) X(notes_add) X(mcp_message)                                                                                          \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
     X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \
     X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \

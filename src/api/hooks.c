@@ -20,8 +20,7 @@ struct hooking {
     struct ask *ask;
     struct decide *withdrawal;
     struct str session;
-    struct session_want want;
-    bool created, gone;
+    bool gone;
 };
 
 /* ---- answers ---- */
@@ -91,87 +90,17 @@ static void client_gone(struct http_request *request)
         withdraw(h);
 }
 
-/* ---- the session ---- */
-
-static void find_session(struct hooking *h);
-
-static void session_made(struct session_change *change)
+static void session_found(void *arg, const struct session *session, const struct err *err)
 {
-    struct hooking *h = change->arg;
-    if (change->err.code != ERR_OK && change->err.code != ERR_CONFLICT)
-        refuse(h, change->err.text);
-    else
-        find_session(h);
-}
-
-static struct str last_part(struct str path)
-{
-    struct str part, last = path;
-    while (!str_empty(path)) {
-        part = str_cut(path, '/', &path);
-        if (!str_empty(part))
-            last = part;
-    }
-    return last;
-}
-
-static void make_session(struct hooking *h)
-{
-    struct exchange *x = h->x;
-    struct session_change *change = arena_new(x->arena, struct session_change);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    h->created = true;
-    json_open(&out, '{');
-    json_member(&out, "title", arena_printf(x->arena, "%s in %.*s", hook_agent_name(h->hook.agent),
-                                            STR_ARG(last_part(h->hook.cwd))));
-    json_member(&out, "cwd", h->hook.cwd);
-    json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
-    json_member(&out, "owner", x->token_id);
-    json_close(&out, '}');
-    change->arena = x->arena;
-    change->new_id = h->session;
-    change->data = arena_str(x->arena, buf_str(&buf));
-    change->actor = x->actor;
-    change->done = session_made;
-    change->arg = h;
-    gate_change_session(x->gate, change);
-}
-
-static void ask_the_gate(struct hooking *h, const struct session *session)
-{
-    struct exchange *x = h->x;
-    struct ask *ask = h->ask;
-    ask->session = h->session;
-    ask->thread = arena_str(x->arena, session->main_thread);
-    gate_ask(x->gate, ask);
-}
-
-static void session_found(struct session_want *want, const struct session *session, const struct err *err)
-{
-    struct hooking *h = want->arg;
-    bool bound = !str_empty(h->x->token->session);
-    if (err->code != ERR_OK)
+    struct hooking *h = arg;
+    if (!session) {
         refuse(h, err->text);
-    else if (session && auth_may_see(h->x->token, session))
-        ask_the_gate(h, session);
-    else if (session || bound || h->created)
-        refuse(h, "there is no session for this hook");
-    else
-        make_session(h);
-}
-
-static void find_session(struct hooking *h)
-{
-    h->want = (struct session_want){.id = h->session, .done = session_found, .arg = h};
-    gate_session(h->x->gate, &h->want);
-}
-
-static struct str session_id(struct exchange *x, const struct hook *hook)
-{
-    if (!str_empty(x->token->session))
-        return arena_str(x->arena, x->token->session);
-    return sessions_id_of(x, str_of(hook_agent_name(hook->agent)), hook->session);
+        return;
+    }
+    h->session = arena_str(h->x->arena, session->id);
+    h->ask->session = h->session;
+    h->ask->thread = arena_str(h->x->arena, session->main_thread);
+    gate_ask(h->x->gate, h->ask);
 }
 
 /* ---- the question ---- */
@@ -200,7 +129,6 @@ static struct rc prepare(struct hooking *h, struct err *err)
     ask->cwd = h->hook.cwd;
     ask->only_rules = h->hook.asks_later && !strict;
     ask->wait_ms = ask->only_rules ? 0 : (int64_t)wait_seconds * 1000;
-    h->session = session_id(x, &h->hook);
     return RC_OK;
 }
 
@@ -230,5 +158,7 @@ void hooks_ask(struct exchange *x)
     }
     x->http->arg = h;
     x->http->gone = client_gone;
-    find_session(h);
+    struct agent_session agent = {
+        .name = str_of(hook_agent_name(h->hook.agent)), .id = h->hook.session, .cwd = h->hook.cwd};
+    exchange_with_agent(x, &agent, session_found, h);
 }

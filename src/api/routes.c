@@ -41,6 +41,8 @@ static const struct route routes[] = {
     {"POST", "/api/hooks/:agent", CALLERS, BODY_OBJECT, hooks_ask,
      "An agent's hook, answered in its own words (claude, codex, gemini)", "wait call strict",
      "HookMessage", 200, "HookAnswer"},
+    {"POST", "/api/mcp", CALLERS, BODY_OBJECT, mcp_message,
+     "MCP over HTTP: the tools approve, ask_human and pending_calls", "", "McpMessage", 200, "McpMessage"},
     {"GET", "/api/approvals/pending", SEERS, BODY_NONE, pending_all,
      "Everything that waits for an answer, oldest first", "after limit", NULL, 200, "PendingList"},
     {"GET", "/api/sessions/:session/approvals/pending", SEERS, BODY_NONE, pending_session,

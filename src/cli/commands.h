@@ -72,6 +72,9 @@
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
+    X(mcp, "mcp", TALKS, "", "be an MCP server on standard input and output",                              \
+      "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
+      "pending_calls. The server itself speaks the same over HTTP at /api/mcp.", )                         \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
       "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \

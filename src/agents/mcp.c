@@ -1,0 +1,304 @@
+#include "agents/mcp.h"
+
+#include "agents/agents.h"
+#include "base/limits.h"
+
+enum { RPC_NO_METHOD = -32601, RPC_BAD_PARAMS = -32602 };
+
+static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
+
+static const struct {
+    enum mcp_tool tool;
+    const char *name, *words, *schema;
+} tools[] = {
+    {MCP_APPROVE, "approve", "Asks whether a tool may be used; a rule or a person answers.",
+     "{\"type\":\"object\",\"properties\":{\"tool_name\":{\"type\":\"string\"},\"input\":{\"type\":\"object\"},"
+     "\"tool_use_id\":{\"type\":\"string\"}},\"required\":[\"tool_name\",\"input\"]}"},
+    {MCP_ASK_HUMAN, "ask_human", "Asks a person a question and waits for the answer, however long it takes.",
+     "{\"type\":\"object\",\"properties\":{\"question\":{\"type\":\"string\"},\"options\":{\"type\":\"array\","
+     "\"items\":{\"type\":\"string\"}}},\"required\":[\"question\"]}"},
+    {MCP_PENDING_CALLS, "pending_calls", "Shows which of your calls still wait for a person.",
+     "{\"type\":\"object\",\"properties\":{}}"},
+};
+enum { TOOL_COUNT = sizeof tools / sizeof *tools };
+
+/* ---- reading ---- */
+
+static struct str raw_id(const struct json *value)
+{
+    return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
+}
+
+struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err)
+{
+    struct mcp_message *m = ret_message;
+    const struct json *json;
+    *m = (struct mcp_message){0};
+    TRY(json_parse(arena, text, &json, err));
+    m->id = raw_id(json_get(json, "id"));
+    m->method = json_text(json, "method");
+    m->params = json_get(json, "params");
+    m->progress = raw_id(json_get(json_get(m->params, "_meta"), "progressToken"));
+    if (str_is(m->method, "notifications/cancelled"))
+        m->cancels = raw_id(json_get(m->params, "requestId"));
+    if (!str_is(m->method, "tools/call"))
+        return RC_OK;
+    m->arguments = json_get(m->params, "arguments");
+    for (size_t i = 0; i < TOOL_COUNT; i++)
+        if (str_is(json_text(m->params, "name"), tools[i].name))
+            m->tool = tools[i].tool;
+    return RC_OK;
+}
+
+bool mcp_needs_gate(const struct mcp_message *message)
+{
+    return message->tool != MCP_NO_TOOL && !str_empty(message->id);
+}
+
+/* A question in the shape of AskUserQuestion, which page and terminal know how to show. */
+static struct rc question(struct arena *arena, const struct json *arguments, struct mcp_ask *ret_ask,
+                          struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct json *options = json_get(arguments, "options");
+    if (str_empty(json_text(arguments, "question")))
+        return err_set(err, ERR_INVALID, "\"question\" is missing");
+    json_open(&out, '{');
+    json_key(&out, "questions");
+    json_open(&out, '[');
+    json_open(&out, '{');
+    json_member(&out, "question", json_text(arguments, "question"));
+    json_member(&out, "header", STR("Question"));
+    json_key(&out, "options");
+    json_open(&out, '[');
+    for (const struct json *o = options ? options->first : NULL; o; o = o->next) {
+        json_open(&out, '{');
+        json_member(&out, "label", o->text);
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    json_member_bool(&out, "multiSelect", false);
+    json_close(&out, '}');
+    json_close(&out, ']');
+    json_close(&out, '}');
+    if (buf.over)
+        return err_set(err, ERR_TOO_LARGE, "the question is too long");
+    ret_ask->name = STR("AskUserQuestion");
+    return json_parse(arena, arena_str(arena, buf_str(&buf)), &ret_ask->input, err);
+}
+
+struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, struct mcp_ask *ret_ask,
+                       struct err *err)
+{
+    struct mcp_ask ask = {0};
+    if (message->tool == MCP_ASK_HUMAN) {
+        TRY(question(arena, message->arguments, &ask, err));
+    } else {
+        TRY(json_want_str(message->arguments, "tool_name", LIMIT_NAME_BYTES, &ask.name, err));
+        TRY(json_want_str(message->arguments, "tool_use_id", LIMIT_ID_BYTES, &ask.id, err));
+        TRY(json_want_object(message->arguments, "input", &ask.input, err));
+    }
+    if (str_empty(ask.name) || !ask.input)
+        return err_set(err, ERR_INVALID, "\"tool_name\" or \"input\" is missing");
+    *ret_ask = ask;
+    return RC_OK;
+}
+
+/* ---- answers ---- */
+
+static struct json_out open_message(struct buf *buf)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "jsonrpc", STR("2.0"));
+    return out;
+}
+
+/* One message is one line, whatever line breaks were in bytes of others. */
+static void end_message(struct json_out *out)
+{
+    json_close(out, '}');
+    for (size_t i = 0; i < out->buf->n; i++)
+        if (out->buf->p[i] == '\n' || out->buf->p[i] == '\r')
+            out->buf->p[i] = ' ';
+    buf_putc(out->buf, '\n');
+}
+
+static struct json_out open_result(struct buf *buf, const struct mcp_message *message)
+{
+    struct json_out out = open_message(buf);
+    CHECK(!str_empty(message->id));
+    json_member_raw(&out, "id", message->id);
+    json_key(&out, "result");
+    json_open(&out, '{');
+    return out;
+}
+
+static void close_result(struct json_out *out)
+{
+    json_close(out, '}');
+    end_message(out);
+}
+
+void mcp_answer_error(struct buf *buf, struct str id, int code, struct str words)
+{
+    struct json_out out = open_message(buf);
+    json_member_raw(&out, "id", str_empty(id) ? STR("null") : id);
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member_i64(&out, "code", code);
+    json_member(&out, "message", words);
+    json_close(&out, '}');
+    end_message(&out);
+}
+
+static void put_text(struct buf *buf, const struct mcp_message *message, struct str text, bool is_error)
+{
+    struct json_out out = open_result(buf, message);
+    json_key(&out, "content");
+    json_open(&out, '[');
+    json_open(&out, '{');
+    json_member(&out, "type", STR("text"));
+    json_key(&out, "text");
+    json_put_str(&out, text);
+    json_close(&out, '}');
+    json_close(&out, ']');
+    json_member_bool(&out, "isError", is_error);
+    close_result(&out);
+}
+
+void mcp_answer_text(struct buf *buf, const struct mcp_message *message, struct str text)
+{
+    put_text(buf, message, text, false);
+}
+
+/* A denial is a result, not an error: the model is to read why. */
+static void put_denial(struct buf *buf, const struct mcp_message *message, struct str words, bool interrupt)
+{
+    BUF_SCOPE(text, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&text);
+    json_open(&out, '{');
+    json_member(&out, "behavior", STR("deny"));
+    json_member(&out, "message", words);
+    if (interrupt)
+        json_member_bool(&out, "interrupt", true);
+    json_close(&out, '}');
+    put_text(buf, message, buf_str(&text), false);
+}
+
+void mcp_refuse(struct buf *buf, const struct mcp_message *message, struct str words)
+{
+    if (message->tool == MCP_APPROVE)
+        put_denial(buf, message, words, false);
+    else
+        put_text(buf, message, words, true);
+}
+
+static void put_approval(struct buf *buf, const struct mcp_message *message, const struct call *call)
+{
+    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&text);
+    struct str input = call_effective_input(call);
+    json_open(&out, '{');
+    json_member(&out, "behavior", STR("allow"));
+    json_member_raw(&out, "updatedInput", str_empty(input) ? STR("{}") : input);
+    json_close(&out, '}');
+    put_text(buf, message, buf_str(&text), false);
+}
+
+/* The person's words, or what they filled in for the question. */
+static struct str answer_of(struct arena *arena, const struct call *call)
+{
+    const struct json *edited = NULL;
+    if (!str_empty(call->updated_input) && rc_ok(json_parse(arena, call->updated_input, &edited, NULL))) {
+        const struct json *answers = json_get(edited, "answers");
+        if (answers && answers->type == JSON_OBJECT && answers->first && answers->first->type == JSON_STRING)
+            return answers->first->text;
+    }
+    return str_empty(call->feedback) ? STR("Yes.") : call->feedback;
+}
+
+void mcp_answer_call(struct buf *buf, const struct mcp_message *message, const struct call *call)
+{
+    ARENA_SCOPE(scratch);
+    bool allowed = call->status == CALL_ALLOWED && call_allowed(call);
+    if (allowed && message->tool == MCP_APPROVE)
+        put_approval(buf, message, call);
+    else if (allowed)
+        put_text(buf, message, answer_of(&scratch, call), false);
+    else if (message->tool == MCP_APPROVE)
+        put_denial(buf, message, agent_words(&scratch, call), call->status == CALL_ABORTED);
+    else
+        put_text(buf, message, agent_words(&scratch, call), true);
+}
+
+void mcp_progress(struct buf *buf, const struct mcp_message *message, unsigned times)
+{
+    struct json_out out = open_message(buf);
+    json_member(&out, "method", STR("notifications/progress"));
+    json_key(&out, "params");
+    json_open(&out, '{');
+    json_member_raw(&out, "progressToken", message->progress);
+    json_key(&out, "progress");
+    json_put_u64(&out, times);
+    json_member(&out, "message", STR("waiting for a person"));
+    json_close(&out, '}');
+    end_message(&out);
+}
+
+/* ---- what needs nobody ---- */
+
+static void put_initialize(struct buf *buf, const struct mcp_message *message)
+{
+    struct json_out out = open_result(buf, message);
+    struct str wanted = json_text(message->params, "protocolVersion");
+    const char *version = versions[0];
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
+        if (str_is(wanted, versions[i]))
+            version = versions[i];
+    json_member(&out, "protocolVersion", str_of(version));
+    json_key(&out, "capabilities");
+    json_put_raw(&out, STR("{\"tools\":{}}"));
+    json_key(&out, "serverInfo");
+    json_open(&out, '{');
+    json_member(&out, "name", STR("nod"));
+    json_member(&out, "version", STR(NOD_VERSION));
+    json_close(&out, '}');
+    close_result(&out);
+}
+
+static void put_tools(struct buf *buf, const struct mcp_message *message)
+{
+    struct json_out out = open_result(buf, message);
+    json_key(&out, "tools");
+    json_open(&out, '[');
+    for (size_t i = 0; i < TOOL_COUNT; i++) {
+        json_open(&out, '{');
+        json_member(&out, "name", str_of(tools[i].name));
+        json_member(&out, "description", str_of(tools[i].words));
+        json_member_raw(&out, "inputSchema", str_of(tools[i].schema));
+        json_close(&out, '}');
+    }
+    json_close(&out, ']');
+    close_result(&out);
+}
+
+void mcp_answer(struct buf *buf, const struct mcp_message *message)
+{
+    CHECK(!mcp_needs_gate(message));
+    if (str_empty(message->id) || str_empty(message->method))
+        return; /* a notification, or an answer to something we never ask */
+    if (str_is(message->method, "initialize")) {
+        put_initialize(buf, message);
+    } else if (str_is(message->method, "tools/list")) {
+        put_tools(buf, message);
+    } else if (str_is(message->method, "ping")) {
+        struct json_out out = open_result(buf, message);
+        close_result(&out);
+    } else if (str_is(message->method, "tools/call")) {
+        mcp_answer_error(buf, message->id, RPC_BAD_PARAMS, STR("there is no such tool"));
+    } else {
+        mcp_answer_error(buf, message->id, RPC_NO_METHOD, STR("Nod does not know this method"));
+    }
+}

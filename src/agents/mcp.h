@@ -1,0 +1,48 @@
+/* MCP, the server's side: JSON-RPC messages in, answers out.
+ *
+ * Three tools: `approve` is Claude Code's permission prompt (--permission-prompt-tool) and whoever else's;
+ * `ask_human` lets an agent ask a person something; `pending_calls` shows the agent what still waits. A tool's
+ * call becomes one of the gate; while it waits the client is kept patient with progress.
+ */
+#ifndef AGENTS_MCP_H
+#define AGENTS_MCP_H
+
+#include "base/json.h"
+#include "event/call.h"
+
+enum mcp_tool { MCP_NO_TOOL, MCP_APPROVE, MCP_ASK_HUMAN, MCP_PENDING_CALLS };
+
+struct mcp_message {
+    struct str id;       /* JSON as it came; empty: a notification */
+    struct str method;
+    const struct json *params;
+    enum mcp_tool tool;  /* of tools/call */
+    const struct json *arguments;
+    struct str progress; /* the client's token, JSON as it came; empty: it wants none */
+    struct str cancels;  /* the id of the request that is given up, JSON; empty: none */
+};
+
+/* What the gate is to be asked. */
+struct mcp_ask {
+    struct str id;       /* the agent's; empty: it has none */
+    struct str name;
+    const struct json *input;
+};
+
+/* On failure the message's id is still known, as far as it could be read. */
+struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
+/* Whether the message is one that the gate, or the list of what waits, has to answer. */
+bool mcp_needs_gate(const struct mcp_message *message);
+/* Answers everything else; a notification has no answer, the buffer stays empty. */
+void mcp_answer(struct buf *out, const struct mcp_message *message);
+struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, struct mcp_ask *ret_ask,
+                       struct err *err);
+/* What became of it, in the form of the tool that was called. */
+void mcp_answer_call(struct buf *out, const struct mcp_message *message, const struct call *call);
+void mcp_answer_text(struct buf *out, const struct mcp_message *message, struct str text);
+void mcp_refuse(struct buf *out, const struct mcp_message *message, struct str words);
+void mcp_answer_error(struct buf *out, struct str id, int code, struct str words);
+/* Each time more than the last. */
+void mcp_progress(struct buf *out, const struct mcp_message *message, unsigned times);
+
+#endif

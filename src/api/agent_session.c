@@ -1,0 +1,96 @@
+/* The session that an agent knows by an id of its own: found, or made at its first call. */
+#include "api/exchange.h"
+
+struct search {
+    struct exchange *x;
+    struct agent_session agent;
+    struct str id;
+    struct session_want want;
+    void (*then)(void *arg, const struct session *session, const struct err *err);
+    void *arg;
+    bool created;
+};
+
+static void find(struct search *s);
+
+static void give(struct search *s, const struct session *session, const struct err *err)
+{
+    s->then(s->arg, session, err);
+}
+
+static void made(struct session_change *change)
+{
+    struct search *s = change->arg;
+    if (change->err.code != ERR_OK && change->err.code != ERR_CONFLICT)
+        give(s, NULL, &change->err);
+    else
+        find(s);
+}
+
+static struct str last_part(struct str path)
+{
+    struct str part, last = path;
+    while (!str_empty(path)) {
+        part = str_cut(path, '/', &path);
+        if (!str_empty(part))
+            last = part;
+    }
+    return last;
+}
+
+static void make(struct search *s)
+{
+    struct exchange *x = s->x;
+    struct session_change *change = arena_new(x->arena, struct session_change);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    struct str place = last_part(s->agent.cwd);
+    s->created = true;
+    json_open(&out, '{');
+    json_member(&out, "title", arena_printf(x->arena, "%.*s%s%.*s", STR_ARG(s->agent.name),
+                                            str_empty(place) ? "" : " in ", STR_ARG(place)));
+    json_member(&out, "cwd", s->agent.cwd);
+    json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
+    json_member(&out, "owner", x->token_id);
+    json_close(&out, '}');
+    change->arena = x->arena;
+    change->new_id = s->id;
+    change->data = arena_str(x->arena, buf_str(&buf));
+    change->actor = x->actor;
+    change->done = made;
+    change->arg = s;
+    gate_change_session(x->gate, change);
+}
+
+static void found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct search *s = want->arg;
+    struct err missing = {.code = ERR_OK};
+    bool bound = !str_empty(s->x->token->session);
+    if (err->code != ERR_OK) {
+        give(s, NULL, err);
+    } else if (session && auth_may_see(s->x->token, session)) {
+        give(s, session, err);
+    } else if (session || bound || s->created) {
+        (void)err_set(&missing, ERR_NOT_FOUND, "there is no session for this agent");
+        give(s, NULL, &missing);
+    } else {
+        make(s);
+    }
+}
+
+static void find(struct search *s)
+{
+    s->want = (struct session_want){.id = s->id, .done = found, .arg = s};
+    gate_session(s->x->gate, &s->want);
+}
+
+void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
+                         void (*then)(void *arg, const struct session *session, const struct err *err), void *arg)
+{
+    struct search *s = arena_new(x->arena, struct search);
+    *s = (struct search){.x = x, .agent = *agent, .then = then, .arg = arg};
+    s->id = str_empty(x->token->session) ? sessions_id_of(x, agent->name, agent->id)
+                                         : arena_str(x->arena, x->token->session);
+    find(s);
+}

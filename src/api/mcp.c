@@ -1,0 +1,286 @@
+/* MCP over streamable HTTP: one message per POST.
+ *
+ * A call that waits for a person is answered by a stream: progress every few seconds, since clients give up
+ * on silence, then the result. Whoever closes the stream takes the question back. A client that does not take
+ * a stream gets a denial when its time is over.
+ */
+#include "agents/mcp.h"
+#include "api/exchange.h"
+
+#include <stdlib.h>
+
+enum { PIECE_MS = 8000, PLAIN_MS = 50000 };
+
+/* Outlives its request once the stream has begun. */
+struct mcp_call_held {
+    struct arena arena;
+    struct exchange *x;         /* NULL: the stream has begun */
+    struct gate *gate;
+    struct http_stream *stream; /* NULL: not begun, or gone */
+    struct mcp_message message;
+    struct ask *ask;
+    struct str actor, by;
+    unsigned times;
+    bool begun, answered;
+};
+
+/* ---- what the client hears ---- */
+
+static void send_event(struct mcp_call_held *held, const struct buf *line)
+{
+    BUF_SCOPE(event, LIMIT_ANSWER_BYTES);
+    buf_puts(&event, "event: message\ndata: ");
+    buf_put(&event, buf_str(line));
+    buf_puts(&event, "\n");
+    struct shared *bytes = shared_new(buf_str(&event));
+    (void)http_stream_send(held->stream, bytes);
+    shared_unref(bytes);
+}
+
+static void free_held(struct mcp_call_held *held)
+{
+    arena_done(&held->arena);
+    free(held);
+}
+
+static void give(struct mcp_call_held *held, const struct buf *line)
+{
+    if (held->x) {
+        exchange_answer(held->x, 200, line);
+        free_held(held);
+    } else if (held->stream) {
+        send_event(held, line);
+        held->answered = true;
+        http_stream_end(held->stream); /* `gone` follows and frees */
+    } else {
+        free_held(held);
+    }
+}
+
+static void refuse(struct mcp_call_held *held, const char *words)
+{
+    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    mcp_refuse(&line, &held->message, arena_printf(&held->arena, "Nod refuses: %s", words));
+    give(held, &line);
+}
+
+/* ---- giving up ---- */
+
+static void withdrawn(struct decide *decide)
+{
+    struct mcp_call_held *held = decide->arg;
+    if (held->x || held->stream)
+        refuse(held, "nobody answered in time");
+    else
+        free_held(held);
+}
+
+static void withdraw(struct mcp_call_held *held)
+{
+    struct decide *decide = arena_new(&held->arena, struct decide);
+    *decide = (struct decide){.arena = &held->arena, .session = held->ask->session, .call_id = held->ask->id,
+                              .decision = DECISION_CANCELLED, .actor = held->actor, .by = held->by,
+                              .done = withdrawn, .arg = held};
+    gate_decide(held->gate, decide);
+}
+
+static void stream_gone(struct http_stream *stream, void *arg)
+{
+    struct mcp_call_held *held = arg;
+    (void)stream;
+    held->stream = NULL;
+    if (held->answered)
+        free_held(held);
+    else if (gate_forget(held->ask))
+        withdraw(held);
+    /* else its answer is on its way, and frees */
+}
+
+/* ---- waiting ---- */
+
+static bool begin_stream(struct mcp_call_held *held)
+{
+    struct http_stream_options options = {.gone = stream_gone, .arg = held};
+    if (held->begun)
+        return held->stream != NULL;
+    struct http_request *http = held->x->http;
+    held->begun = true;
+    held->x = NULL;
+    http->gone = NULL;
+    held->stream = http_stream_start(http, &options);
+    return held->stream != NULL;
+}
+
+static void wait_on(struct mcp_call_held *held)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (!begin_stream(held)) {
+        withdraw(held);
+        return;
+    }
+    if (!str_empty(held->message.progress)) {
+        mcp_progress(&line, &held->message, ++held->times);
+        send_event(held, &line);
+    }
+    struct ask *again = arena_new(&held->arena, struct ask);
+    *again = (struct ask){.arena = &held->arena, .session = held->ask->session, .id = held->ask->id,
+                          .actor = held->actor, .wait_ms = PIECE_MS, .done = held->ask->done, .arg = held};
+    held->ask = again;
+    gate_status(held->gate, again);
+}
+
+static bool takes_stream(const struct mcp_call_held *held)
+{
+    return held->begun || str_has(http_header(held->x->http, "accept"), STR("text/event-stream"));
+}
+
+static void asked(struct ask *ask)
+{
+    struct mcp_call_held *held = ask->arg;
+    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    bool left = held->begun ? !held->stream : !held->x->http->connection;
+    if (ask->err.code != ERR_OK) {
+        refuse(held, ask->err.text);
+    } else if (ask->call.status != CALL_AWAITING) {
+        mcp_answer_call(&line, &held->message, &ask->call);
+        give(held, &line);
+    } else if (!left && takes_stream(held)) {
+        wait_on(held);
+    } else {
+        withdraw(held);
+    }
+}
+
+/* ---- the call ---- */
+
+static void client_gone(struct http_request *request)
+{
+    struct mcp_call_held *held = request->arg;
+    if (gate_forget(held->ask))
+        withdraw(held);
+}
+
+static void session_found(void *arg, const struct session *session, const struct err *err)
+{
+    struct mcp_call_held *held = arg;
+    if (!session) {
+        refuse(held, err->text);
+        return;
+    }
+    held->ask->session = arena_str(&held->arena, session->id);
+    held->ask->thread = arena_str(&held->arena, session->main_thread);
+    gate_ask(held->gate, held->ask);
+}
+
+static struct agent_session agent_of(struct exchange *x)
+{
+    struct str id = http_header(x->http, "mcp-session-id");
+    return (struct agent_session){.name = STR("mcp"), .id = str_empty(id) ? STR("default") : id};
+}
+
+static struct rc prepare(struct mcp_call_held *held, struct str text, struct err *err)
+{
+    struct mcp_ask what;
+    struct ask *ask = held->ask;
+    TRY(mcp_read(&held->arena, arena_str(&held->arena, text), &held->message, err));
+    TRY(mcp_ask_read(&held->arena, &held->message, &what, err));
+    ask->id = what.id;
+    if (str_empty(ask->id))
+        ask->id = arena_str(&held->arena, str_of(id_new("call").text));
+    if (!id_acceptable(ask->id))
+        return err_set(err, ERR_INVALID, "\"tool_use_id\" is none that can be kept");
+    ask->name = what.name;
+    ask->input = what.input;
+    return RC_OK;
+}
+
+static void take_call(struct exchange *x)
+{
+    struct mcp_call_held *held = heap_new(sizeof *held);
+    struct agent_session agent = agent_of(x);
+    struct err err = {.code = ERR_OK};
+    held->x = x;
+    held->gate = x->gate;
+    held->actor = arena_str(&held->arena, x->actor);
+    held->by = arena_str(&held->arena, x->token_id);
+    held->ask = arena_new(&held->arena, struct ask);
+    *held->ask = (struct ask){.arena = &held->arena, .actor = held->actor, .done = asked, .arg = held};
+    held->ask->wait_ms = takes_stream(held) ? PIECE_MS : PLAIN_MS;
+    if (rc_bad(prepare(held, x->http->body, &err))) {
+        refuse(held, err.text);
+        return;
+    }
+    x->http->arg = held;
+    x->http->gone = client_gone;
+    exchange_with_agent(x, &agent, session_found, held);
+}
+
+/* ---- what still waits ---- */
+
+static void pending_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
+    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&text);
+    json_open(&out, '[');
+    for (size_t i = 0; i < read->open_count; i++)
+        gate_write_pending(x->gate, &out, &read->arena, &read->open[i]);
+    json_close(&out, ']');
+    if (read->err.code != ERR_OK)
+        mcp_refuse(&line, x->state, str_of(read->err.text));
+    else
+        mcp_answer_text(&line, x->state, buf_str(&text));
+    exchange_answer(x, 200, &line);
+    read_free(read);
+}
+
+static void pending_session_found(void *arg, const struct session *session, const struct err *err)
+{
+    struct exchange *x = arg;
+    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    if (!session) {
+        mcp_refuse(&line, x->state, str_of(err->text));
+        exchange_answer(x, 200, &line);
+        return;
+    }
+    struct read *read = read_new(READ_OPEN);
+    read->session = arena_str(&read->arena, session->id);
+    read->limit = LIMIT_PAGE_EVENTS;
+    read->done = pending_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+/* ---- one message ---- */
+
+void mcp_message(struct exchange *x)
+{
+    struct mcp_message *message = arena_new(x->arena, struct mcp_message);
+    struct agent_session agent = agent_of(x);
+    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    struct err err = {.code = ERR_OK};
+    if (rc_bad(mcp_read(x->arena, x->http->body, message, &err))) {
+        mcp_answer_error(&line, STR_NONE, -32700, str_of(err.text));
+        exchange_answer(x, 400, &line);
+        return;
+    }
+    x->state = message;
+    if (message->tool == MCP_PENDING_CALLS && mcp_needs_gate(message)) {
+        exchange_with_agent(x, &agent, pending_session_found, x);
+        return;
+    }
+    if (mcp_needs_gate(message)) {
+        take_call(x);
+        return;
+    }
+    mcp_answer(&line, message);
+    if (line.n == 0) {
+        http_answer(x->http, 202, STR("application/json"), STR_NONE, STR_NONE);
+    } else if (str_is(message->method, "initialize")) {
+        struct str header = arena_printf(x->arena, "Mcp-Session-Id: %s\r\n", id_new("mcp").text);
+        http_answer(x->http, 200, STR("application/json"), header, buf_str(&line));
+    } else {
+        exchange_answer(x, 200, &line);
+    }
+}
