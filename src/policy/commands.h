@@ -75,6 +75,8 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
 
 /* NULL when there is none. */
 const struct command_row *command_row_find(struct str name);
+/* All of them, sorted by name. */
+const struct command_row *command_rows(size_t *ret_count);
 /* The row of "name sub". */
 const struct command_row *command_row_sub(struct str name, struct str sub);
 /* Programs that can do anything: shells, interpreters, wrappers. For those who suggest rules. */

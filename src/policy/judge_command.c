@@ -161,9 +161,10 @@ static void walk(struct judging *j, struct node *node, struct folder *folder)
 
 /* ---- one part ---- */
 
+/* What is inside a substitution is not covered because of the substitution. */
 static void note_uncovered(struct judging *j, struct str text, const char *why)
 {
-    if (j->uncovered)
+    if (j->uncovered || j->depth > 0)
         return;
     j->uncovered = why;
     j->uncovered_text = text;

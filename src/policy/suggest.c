@@ -181,8 +181,43 @@ static struct str breadth_warning(struct suggesting *s, const struct node *node,
 struct open_parts {
     const struct node *nodes[SUGGESTION_RULES_MAX];
     size_t count;
+    struct str files[SUGGESTION_RULES_MAX]; /* rules for what redirections touch */
+    size_t file_count;
     bool too_many;
 };
+
+/* How a rule spells a path: below the project, below home, or from the root. */
+static struct str spell_path(struct suggesting *s, const struct judging *j, struct str path)
+{
+    struct str rest;
+    if (!str_empty(j->places.project.named) && path_below(path, j->places.project.named, &rest))
+        return arena_printf(s->arena, "/%.*s", STR_ARG(rest));
+    if (!str_empty(j->places.home.named) && path_below(path, j->places.home.named, &rest))
+        return arena_printf(s->arena, "~/%.*s", STR_ARG(rest));
+    return arena_printf(s->arena, "/%.*s", STR_ARG(path));
+}
+
+/* The files of redirections, as long as the line stays in its folder. */
+static void find_files(struct suggesting *s, struct judging *j, const struct node *node, struct open_parts *parts)
+{
+    struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
+    for (; node; node = node->next) {
+        find_files(s, j, node->first, parts);
+        for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
+            struct place place;
+            bool reads = redir->kind == REDIR_IN;
+            bool file = reads || redir->kind == REDIR_OUT || redir->kind == REDIR_APPEND;
+            if (!file || !word_is_path(&redir->target) || str_is(redir->target.text, "/dev/null") ||
+                !place_of(j, &here, redir->target.text, &place))
+                continue;
+            if (parts->file_count == SUGGESTION_RULES_MAX)
+                parts->too_many = true;
+            else
+                parts->files[parts->file_count++] =
+                    arena_printf(s->arena, "%s(%.*s)", reads ? "Read" : "Edit", STR_ARG(spell_path(s, j, place.named)));
+        }
+    }
+}
 
 /* The simple commands of a tree that no rule lets pass now. */
 static void find_open(const struct verdict *verdict, const struct node *node, struct open_parts *parts)
@@ -216,10 +251,11 @@ static void suggest_breadth(struct suggesting *s, const struct open_parts *parts
         if (!str_empty(warning))
             suggestion.warning = warning;
     }
+    for (size_t i = 0; i < parts->file_count; i++)
+        add_rule(&suggestion, parts->files[i]);
     offer(s, &suggestion);
 }
 
-/* Files that redirections write or read, each a rule of its own beside those for the commands. */
 static void suggest_command(struct suggesting *s)
 {
     struct judging j;
@@ -230,6 +266,8 @@ static void suggest_command(struct suggesting *s)
     if (!j.tree || j.unknown)
         return;
     find_open(&verdict, j.tree, &parts);
+    if (!j.tree->moves)
+        find_files(s, &j, j.tree, &parts);
     if (parts.too_many)
         return;
     for (int breadth = 0; breadth < BREADTH_COUNT; breadth++)
@@ -246,17 +284,6 @@ static void suggest_rule(struct suggesting *s, struct str rule, const char *labe
     if (rc_ok(rule_check(s->arena, rule, &canonical, &ignored)))
         add_rule(&suggestion, canonical);
     offer(s, &suggestion);
-}
-
-/* How a rule spells a path: below the project, below home, or from the root. */
-static struct str spell_path(struct suggesting *s, const struct judging *j, struct str path)
-{
-    struct str rest;
-    if (!str_empty(j->places.project.named) && path_below(path, j->places.project.named, &rest))
-        return arena_printf(s->arena, "/%.*s", STR_ARG(rest));
-    if (!str_empty(j->places.home.named) && path_below(path, j->places.home.named, &rest))
-        return arena_printf(s->arena, "~/%.*s", STR_ARG(rest));
-    return arena_printf(s->arena, "/%.*s", STR_ARG(path));
 }
 
 static struct str parent(struct str path)

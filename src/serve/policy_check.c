@@ -4,12 +4,12 @@
 
 #include "base/json.h"
 #include "io/file.h"
+#include "io/links.h"
 #include "policy/policy.h"
 #include "tools/tools.h"
 
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 enum { CHECK_BYTES_MAX = 64 << 20 };
 
@@ -22,35 +22,17 @@ struct row {
     struct str id, rule, tool, input, expected, why;
 };
 
-/* Where a path leads; what does not exist yet is taken as it is written, below the part that does. */
-static struct str follow(struct arena *arena, struct str path)
-{
-    char real[PATH_MAX];
-    struct str head = path, tail = STR_NONE;
-    while (head.n > 1) {
-        if (realpath(arena_c(arena, head), real)) {
-            struct str found = str_of(strcmp(real, "/") == 0 ? "" : real);
-            return arena_printf(arena, "%.*s%.*s", STR_ARG(found), STR_ARG(tail));
-        }
-        while (head.n > 1 && head.p[head.n - 1] != '/')
-            head.n--;
-        head.n--;
-        tail = str_sub(path, head.n, path.n);
-    }
-    return path;
-}
-
 static void follow_links(struct arena *arena, struct question *question)
 {
     const struct str *paths;
     size_t count = policy_paths(arena, question, &paths);
     struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
     for (size_t i = 0; i < count; i++)
-        resolved[i] = (struct resolved_path){paths[i], follow(arena, paths[i])};
+        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i])};
     question->resolved = resolved;
     question->resolved_count = count;
-    question->cwd_real = question->root_real = follow(arena, question->cwd);
-    question->home_real = follow(arena, question->home);
+    question->cwd_real = question->root_real = links_follow(arena, question->cwd);
+    question->home_real = links_follow(arena, question->home);
 }
 
 /* Input that cannot be read never matches. */

@@ -1,0 +1,56 @@
+#include "io/links.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 };
+
+/* What is still to be walked stands before what was there, parted by a slash. */
+static struct str put_before(struct arena *arena, struct str first, struct str rest)
+{
+    return arena_printf(arena, "%.*s/%.*s", STR_ARG(first), STR_ARG(rest));
+}
+
+static void climb(struct buf *reached)
+{
+    while (reached->n > 0 && reached->p[reached->n - 1] != '/')
+        reached->n--;
+    if (reached->n > 0)
+        reached->n--;
+}
+
+struct str links_follow(struct arena *arena, struct str path)
+{
+    BUF_SCOPE(reached, 4 * LIMIT_PATH_BYTES);
+    char target[PATH_MAX];
+    unsigned links = 0;
+    if (!str_starts(path, STR("/")) || str_find(path, '\0') < path.n)
+        return STR_NONE;
+    while (!str_empty(path)) {
+        struct str part = str_cut(path, '/', &path);
+        if (str_empty(part) || str_is(part, "."))
+            continue;
+        if (str_is(part, "..")) {
+            climb(&reached);
+            continue;
+        }
+        buf_putc(&reached, '/');
+        buf_put(&reached, part);
+        ssize_t n = reached.over ? -1 : readlink(buf_c(&reached), target, sizeof target);
+        if (n < 0)
+            continue; /* no link, or nothing at all */
+        if (++links > LINKS_MAX || (size_t)n == sizeof target)
+            return STR_NONE;
+        path = put_before(arena, (struct str){target, (size_t)n}, path);
+        if (target[0] == '/')
+            buf_clear(&reached);
+        else
+            climb(&reached);
+    }
+    if (reached.over)
+        return STR_NONE;
+    return reached.n ? arena_str(arena, buf_str(&reached)) : STR("/");
+}

@@ -1,0 +1,12 @@
+/* Where a path leads when its links are followed. */
+#ifndef IO_LINKS_H
+#define IO_LINKS_H
+
+#include "base/arena.h"
+#include "base/str.h"
+
+/* `path` is absolute. As the kernel would go: link by link, `..` from where a link has led. What does not exist
+ * (yet) is kept as it is written, also behind a link to nowhere. Empty when links lead in a circle. */
+struct str links_follow(struct arena *arena, struct str path);
+
+#endif

@@ -1,0 +1,321 @@
+/* Rules: canonical spellings, layers, expiry, uses, examples, problems, and what a verdict tells. */
+#include "base/json.h"
+#include "policy/commands.h"
+#include "policy/policy.h"
+#include "tools/tools.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const struct json *parse(struct arena *arena, const char *text)
+{
+    const struct json *value;
+    struct err err;
+    assert_true(rc_ok(json_parse(arena, str_of(text), &value, &err)));
+    return value;
+}
+
+static struct verdict judge(struct arena *arena, const struct rule_source *rules, size_t count, const char *command)
+{
+    struct rule_set *set = rule_set_new(rules, count);
+    struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = str_of(command)};
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h"),
+                                .now_ms = 1000};
+    struct verdict verdict = policy_judge(arena, &question);
+    /* Strings of the verdict lie in the set: copied before it goes. */
+    verdict.rule = arena_str(arena, verdict.rule);
+    verdict.why = arena_str(arena, verdict.why);
+    struct verdict_rule *used = arena_array(arena, struct verdict_rule, verdict.rule_count);
+    for (size_t i = 0; i < verdict.rule_count; i++) {
+        used[i] = verdict.rules[i];
+        used[i].id = arena_str(arena, used[i].id);
+        used[i].text = arena_str(arena, used[i].text);
+        used[i].author = arena_str(arena, used[i].author);
+    }
+    verdict.rules = used;
+    rule_set_free(set);
+    return verdict;
+}
+
+static void test_canonical(void **state)
+{
+    static const char *const pairs[][2] = {
+        {"Bash", "Bash"},
+        {"Bash(*)", "Bash"},
+        {" Bash(npm  test ) ", "Bash(npm test)"},
+        {"Bash(npm test *)", "Bash(npm test:*)"},
+        {"Bash(npm test:*)", "Bash(npm test:*)"},
+        {"bash:ls*", "Bash(ls:*)"},
+        {"bash:ls", "Bash(ls)"},
+        {"bash:git log *", "Bash(git log:*)"},
+        {"bash:*", "Bash"},
+        {"web-fetch:https://*", "WebFetch(url:https://*)"},
+        {"web-fetch:https://docs.rs/*", "WebFetch(url:https://docs.rs/*)"},
+        {"Bash(git * main)", "Bash(git * main)"},
+        {"Bash(git * main *)", "Bash(git * main:*)"},
+        {"Read(./docs/**)", "Read(docs/**)"},
+        {"Read(docs/)", "Read(docs/**)"},
+        {"Read(a/./b//c)", "Read(a/b/c)"},
+        {"Read(a/../b)", "Read(b)"},
+        {"Read(../x/*)", "Read(../x/*)"},
+        {"Edit(//etc/hosts)", "Edit(//etc/hosts)"},
+        {"Edit(/src/**)", "Edit(/src/**)"},
+        {"Edit(~/x)", "Edit(~/x)"},
+        {"WebFetch(domain:Docs.RS)", "WebFetch(domain:docs.rs)"},
+        {"WebFetch(domain:*.x.org)", "WebFetch(domain:*.x.org)"},
+        {"mcp__slack", "mcp__slack__*"},
+        {"mcp__slack__*", "mcp__slack__*"},
+        {"mcp__slack__post", "mcp__slack__post"},
+        {"Task(explore)", "Task(subagent_type:explore)"},
+        {"Foo(bar:x*)", "Foo(bar:x*)"},
+        {"Skill(commit:*)", "Skill(commit:*)"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        ARENA_SCOPE(arena);
+        struct str canonical;
+        struct err err = {0};
+        if (rc_bad(rule_check(&arena, str_of(pairs[i][0]), &canonical, &err)))
+            fail_msg("%s: %s", pairs[i][0], err.text);
+        assert_string_equal(arena_c(&arena, canonical), pairs[i][1]);
+    }
+}
+
+static void test_malformed_says_why(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct str canonical;
+    struct err err = {0};
+    assert_int_equal(rule_check(&arena, STR("Bash("), &canonical, &err).code, ERR_INVALID);
+    assert_non_null(strstr(err.text, "not closed"));
+    assert_int_equal(rule_check(&arena, STR("Foo(x)"), &canonical, &err).code, ERR_INVALID);
+    assert_non_null(strstr(err.text, "field"));
+}
+
+static void test_strictest_wins_over_layers(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rules[] = {
+        {.id = STR("1"), .effect = EFFECT_ALLOW, .text = STR("Bash"), .layer = LAYER_SESSION},
+        {.id = STR("2"), .effect = EFFECT_ASK, .text = STR("Bash(git push:*)"), .layer = LAYER_USER},
+        {.id = STR("3"), .effect = EFFECT_DENY, .text = STR("Bash(git push --force:*)"), .layer = LAYER_MANAGED,
+         .author = STR("root"), .reason = STR("history is shared")},
+    };
+    struct verdict verdict = judge(&arena, rules, 3, "git push --force");
+    assert_int_equal(verdict.effect, EFFECT_DENY);
+    assert_true(str_is(verdict.rules[0].id, "3"));
+    assert_true(str_is(verdict.rules[0].author, "root"));
+    assert_int_equal(verdict.rules[0].layer, LAYER_MANAGED);
+    assert_true(str_has(verdict.why, STR("history is shared")));
+    assert_true(str_is(verdict.source, "managed"));
+    assert_int_equal(judge(&arena, rules, 3, "git push").effect, EFFECT_ASK);
+    assert_int_equal(judge(&arena, rules, 3, "git status").effect, EFFECT_ALLOW);
+}
+
+static void test_project_only_tightens(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rules[] = {
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(make:*)"), .layer = LAYER_PROJECT},
+        {.effect = EFFECT_DENY, .text = STR("Bash(rm:*)"), .layer = LAYER_PROJECT},
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(rm:*)"), .layer = LAYER_USER},
+    };
+    assert_int_equal(judge(&arena, rules, 3, "make").effect, EFFECT_ASK);
+    assert_int_equal(judge(&arena, rules, 3, "rm x").effect, EFFECT_DENY);
+    rules[0].trusted = true;
+    assert_int_equal(judge(&arena, rules, 3, "make").effect, EFFECT_ALLOW);
+}
+
+static void test_expiry_and_uses(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Bash(make:*)"), .layer = LAYER_USER};
+    rule.expires_at_ms = 1001;
+    assert_int_equal(judge(&arena, &rule, 1, "make").effect, EFFECT_ALLOW);
+    rule.expires_at_ms = 1000;
+    assert_int_equal(judge(&arena, &rule, 1, "make").effect, EFFECT_ASK);
+    rule.expires_at_ms = 0;
+    rule.counted = true;
+    rule.uses_left = 1;
+    assert_int_equal(judge(&arena, &rule, 1, "make").effect, EFFECT_ALLOW);
+    rule.uses_left = 0;
+    assert_int_equal(judge(&arena, &rule, 1, "make").effect, EFFECT_ASK);
+}
+
+static size_t problems(const struct rule_source *rules, size_t count)
+{
+    const struct rule_problem *list;
+    struct rule_set *set = rule_set_new(rules, count);
+    size_t found = rule_set_problems(set, &list);
+    rule_set_free(set);
+    return found;
+}
+
+static void test_examples(void **state)
+{
+    static const struct str good[] = {STR("git push origin"), STR("git push")}, bad[] = {STR("git pull")};
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Bash(git push:*)"), .layer = LAYER_USER,
+                               .match = good, .match_count = 2, .not_match = bad, .not_match_count = 1};
+    assert_int_equal(problems(&rule, 1), 0);
+    assert_int_equal(judge(&arena, &rule, 1, "git push").effect, EFFECT_ALLOW);
+    rule.match = bad;
+    rule.match_count = 1;
+    assert_int_equal(problems(&rule, 1), 1);
+    assert_int_equal(judge(&arena, &rule, 1, "git push").effect, EFFECT_ASK);
+    /* A deny stays in force. */
+    rule.effect = EFFECT_DENY;
+    assert_int_equal(problems(&rule, 1), 1);
+    assert_int_equal(judge(&arena, &rule, 1, "git push").effect, EFFECT_DENY);
+    rule.match_count = 0;
+    rule.not_match = good;
+    assert_int_equal(problems(&rule, 1), 1);
+    struct str path = STR("docs/a.md");
+    rule = (struct rule_source){.effect = EFFECT_ALLOW, .text = STR("Read(docs/**)"), .match = &path, .match_count = 1};
+    assert_int_equal(problems(&rule, 1), 0);
+    struct str url = STR("https://docs.rs/x");
+    rule = (struct rule_source){.effect = EFFECT_ALLOW, .text = STR("WebFetch(domain:docs.rs)"), .match = &url,
+                                .match_count = 1};
+    assert_int_equal(problems(&rule, 1), 0);
+}
+
+static void test_problems_are_told(void **state)
+{
+    (void)state;
+    struct rule_source rules[] = {
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(ok)")},
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(")},
+        {.effect = EFFECT_ALLOW, .text = STR("*")},
+        {.effect = EFFECT_DENY, .text = STR("Read(!x)")},
+    };
+    const struct rule_problem *list;
+    struct rule_set *set = rule_set_new(rules, 4);
+    assert_int_equal(rule_set_problems(set, &list), 3);
+    assert_int_equal(list[0].index, 1);
+    assert_int_equal(list[1].index, 2);
+    assert_int_equal(list[2].index, 3);
+    rule_set_free(set);
+}
+
+static void test_parts(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rules[] = {
+        {.id = STR("a"), .effect = EFFECT_ALLOW, .text = STR("Bash(git diff:*)"), .layer = LAYER_USER},
+        {.id = STR("b"), .effect = EFFECT_DENY, .text = STR("Bash(rm:*)"), .layer = LAYER_USER},
+    };
+    struct verdict verdict = judge(&arena, rules, 2, "git diff | tail -5; rm x; echo $(date)");
+    static const struct {
+        const char *text;
+        enum effect effect;
+        unsigned depth;
+    } wanted[] = {{"git diff", EFFECT_ALLOW, 0}, {"tail -5", EFFECT_ASK, 0}, {"rm x", EFFECT_DENY, 0},
+                  {"date", EFFECT_ASK, 1}, {"echo $(date)", EFFECT_ASK, 0}};
+    assert_int_equal(verdict.effect, EFFECT_DENY);
+    assert_int_equal(verdict.part_count, 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_string_equal(arena_c(&arena, verdict.parts[i].text), wanted[i].text);
+        assert_int_equal(verdict.parts[i].effect, wanted[i].effect);
+        assert_int_equal(verdict.parts[i].depth, wanted[i].depth);
+        assert_false(str_empty(verdict.parts[i].why));
+    }
+    verdict = judge(&arena, rules, 1, "git diff; git diff HEAD");
+    assert_int_equal(verdict.effect, EFFECT_ALLOW);
+    assert_int_equal(verdict.rule_count, 1);
+    assert_true(str_is(verdict.rules[0].id, "a"));
+}
+
+static void test_reason_to_ask(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Bash(make:*)"), .layer = LAYER_USER};
+    assert_true(str_has(judge(&arena, &rule, 1, "make > log").why, STR("Edit rule")));
+    assert_true(str_has(judge(&arena, &rule, 1, "make; id").why, STR("`id`")));
+    assert_true(str_has(judge(&arena, &rule, 1, "make $(id)").why, STR("substitution")));
+    assert_true(str_has(judge(&arena, &rule, 1, "make SHELL=x").why, STR("variable")));
+    assert_true(str_has(judge(&arena, &rule, 1, "make 'x").why, STR("quote")));
+}
+
+static void test_paths_are_listed(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    const struct str *paths;
+    struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Edit(out/**)"), .layer = LAYER_USER};
+    struct rule_set *set = rule_set_new(&rule, 1);
+    struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("cd src && make > out/x")};
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
+    size_t count = policy_paths(&arena, &question, &paths);
+    bool out = false, src = false;
+    for (size_t i = 0; i < count; i++) {
+        out = out || str_is(paths[i], "/p/src/out/x");
+        src = src || str_is(paths[i], "/p/src");
+    }
+    assert_true(out && src);
+    facts = tool_facts(STR("Read"), parse(&arena, "{\"file_path\":\"a/../b\"}"));
+    assert_int_equal(policy_paths(&arena, &question, &paths), 1);
+    assert_true(str_is(paths[0], "/p/a/../b"));
+    rule_set_free(set);
+}
+
+static void test_many_rules(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    enum { MANY = 3000 };
+    struct rule_source *rules = arena_array(&arena, struct rule_source, MANY);
+    for (size_t i = 0; i < MANY; i++)
+        rules[i] = (struct rule_source){.effect = i % 3 ? EFFECT_ALLOW : EFFECT_DENY, .layer = LAYER_USER,
+                                        .text = arena_printf(&arena, "Bash(tool%zu sub%zu:*)", i % 7, i)};
+    assert_int_equal(judge(&arena, rules, MANY, "tool1 sub1").effect, EFFECT_ALLOW);
+    assert_int_equal(judge(&arena, rules, MANY, "tool3 sub3 x").effect, EFFECT_DENY);
+    assert_int_equal(judge(&arena, rules, MANY, "tool3 --x sub3").effect, EFFECT_DENY);
+    assert_int_equal(judge(&arena, rules, MANY, "tool1 sub2").effect, EFFECT_ASK);
+    assert_int_equal(judge(&arena, rules, MANY, "tool0 sub2999; tool3 sub2999").effect, EFFECT_ASK);
+}
+
+/* The table is searched by halves: it must be sorted. */
+static void test_table_is_sorted(void **state)
+{
+    static const char *const some[] = {".", "7z", "awk", "bash", "find", "git", "npm exec", "sed", "tar", "xargs", "zsh"};
+    (void)state;
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        assert_non_null(command_row_find(str_of(some[i])));
+    assert_null(command_row_find(STR("no such command")));
+    assert_non_null(command_row_sub(STR("npm"), STR("exec")));
+    size_t count;
+    const struct command_row *rows = command_rows(&count);
+    for (size_t i = 1; i < count; i++)
+        if (str_cmp(str_of(rows[i - 1].name), str_of(rows[i].name)) >= 0)
+            fail_msg("%s stands before %s", rows[i - 1].name, rows[i].name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_canonical),
+        cmocka_unit_test(test_malformed_says_why),
+        cmocka_unit_test(test_strictest_wins_over_layers),
+        cmocka_unit_test(test_project_only_tightens),
+        cmocka_unit_test(test_expiry_and_uses),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_problems_are_told),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_reason_to_ask),
+        cmocka_unit_test(test_paths_are_listed),
+        cmocka_unit_test(test_many_rules),
+        cmocka_unit_test(test_table_is_sorted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
