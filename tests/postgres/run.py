@@ -83,7 +83,7 @@ def run_talks(pg, _options):
 
 
 def run_crash(_pg, options):
-    run_program("kill -9 of nodes and database", [sys.executable, os.path.join(HERE, "crash.py"), "--rounds", str(options.rounds)], {})
+    run_program("kill -9 of nodes and database", [sys.executable, os.path.join(HERE, "crash_nodes.py"), "--rounds", str(options.rounds)], {})
 
 
 PARTS = {"contract": run_contract, "nodes": run_nodes, "talks": run_talks, "crash": run_crash}

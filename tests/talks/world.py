@@ -24,6 +24,15 @@ NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
 PATIENCE = float(os.environ.get("NOD_PATIENCE", "20"))  # seconds until something that must come is missing
 
 
+POSTGRES = os.environ.get("NOD_TALKS_POSTGRES")  # a database in which every store gets a schema; else SQLite
+
+
+def new_store(name):
+    """The url of an empty store in PostgreSQL."""
+    subprocess.run(["psql", "-X", "-q", "-c", f'CREATE SCHEMA "{name}"', POSTGRES.replace("postgres:", "postgresql:", 1)], check=True)
+    return f"{POSTGRES}&options=-csearch_path%3D%22{name}%22"
+
+
 class Skip(Exception):
     """This machine cannot show what the test is about; says why."""
 
@@ -514,12 +523,17 @@ class World:
         self.environment = {**keep, "HOME": home, "NOD_DATA": self.data, "LC_ALL": "C.UTF-8",
                             "UBSAN_OPTIONS": "print_stacktrace=1"}
         self.servers, self.commands, self.followers, self.count = [], [], [], 0
+        if POSTGRES:
+            self.environment["NOD_STORE"] = new_store(os.path.basename(self.folder))
 
     def number(self):
         self.count += 1
         return self.count
 
     def server(self, *arguments, data=None, **more):
+        if POSTGRES and data and data != self.data:
+            more["environment"] = {"NOD_STORE": new_store(f"{os.path.basename(self.folder)}.{self.number()}"),
+                                   **(more.get("environment") or {})}
         server = Server(self, data or self.data, arguments)
         self.servers.append(server)
         return server.start(**more)
