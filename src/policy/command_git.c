@@ -4,9 +4,10 @@
 #include "base/err.h"
 
 /* Options that run or write whatever the sub-command: git's own parser takes their abbreviations. */
-#define GIT_ANYWHERE "R --upload-pack --receive-pack --exec --open-files-in-pager --extcmd --ext-diff --textconv "\
-                     "--exec-path --editor --tool W --output --output-directory T --config --config-env --template "\
-                     "--git-dir --work-tree --namespace --separate-git-dir --super-prefix "
+#define GIT_ANYWHERE                                                                                         \
+    "R --upload-pack --receive-pack --exec --open-files-in-pager --extcmd --ext-diff --textconv "            \
+    "--exec-path --editor --tool W --output --output-directory T --config --config-env --template "          \
+    "--git-dir --work-tree --namespace --separate-git-dir --super-prefix "
 
 /* The sub-command, letters that take a value, options of its own as in command_table.c (a bare word among
  * them is an operand). The letters matter where a dangerous letter could hide behind one in a cluster. */
@@ -106,8 +107,9 @@ static const struct command_row *find_sub(struct str name)
 /* `git config name` and `--get` look; everything else changes .git/config, which is protected. */
 static void study_config(struct studying *s, size_t at)
 {
-    static const char *const looks[] = {"--get", "--get-all", "--get-regexp", "--list", "-l", "get", "list",
-                                        "--show-origin", "--show-scope", "--local", "--global", "--system", "--name-only"};
+    static const char *const looks[] = {"--get",    "--get-all", "--get-regexp",  "--list",       "-l",
+                                        "get",      "list",      "--show-origin", "--show-scope", "--local",
+                                        "--global", "--system",  "--name-only"};
     size_t operands = 0;
     bool asks = false;
     for (size_t i = at + 1; i < s->count; i++) {
@@ -152,7 +154,8 @@ static void study_global(struct studying *s, size_t at)
         struct str text = s->words[i].text;
         bool harmless = word_is(&s->words[i], "--no-pager") || word_is(&s->words[i], "--version") ||
                         word_is(&s->words[i], "--help") || word_is(&s->words[i], "-P") ||
-                        word_is(&s->words[i], "--no-optional-locks") || word_is(&s->words[i], "--literal-pathspecs");
+                        word_is(&s->words[i], "--no-optional-locks") ||
+                        word_is(&s->words[i], "--literal-pathspecs");
         if (harmless)
             continue;
         act_other(s, i, "an option before the sub-command changes what git runs, or where");
@@ -165,12 +168,16 @@ static void study_global(struct studying *s, size_t at)
 
 void study_git(struct studying *s)
 {
-    static const struct command_row global = {
-        "git", WAY_PLAIN, "Cc", "F -p -P -v -h --paginate --no-pager --no-replace-objects --bare --version --help "
-                                "--html-path --man-path --info-path --literal-pathspecs --glob-pathspecs "
-                                "--noglob-pathspecs --icase-pathspecs --no-optional-locks --no-lazy-fetch "
-                                "V --git-dir --work-tree --namespace --exec-path --config-env --super-prefix --list-cmds "
-                                "--attr-source"};
+    static const struct command_row global = {"git", WAY_PLAIN, "Cc",
+                                              "F -p -P -v -h --paginate --no-pager --no-replace-objects "
+                                              "--bare --version --help "
+                                              "--html-path --man-path --info-path --literal-pathspecs "
+                                              "--glob-pathspecs "
+                                              "--noglob-pathspecs --icase-pathspecs --no-optional-locks "
+                                              "--no-lazy-fetch "
+                                              "V --git-dir --work-tree --namespace --exec-path --config-env "
+                                              "--super-prefix --list-cmds "
+                                              "--attr-source"};
     bool sure;
     size_t at = operand_find(s, &global, 1, &sure);
     study_global(s, at);

@@ -62,7 +62,8 @@ void study_find(struct studying *s)
             case FIND_RUNS: find_runs(s, i); break;
             case FIND_DELETES: act_other(s, i, "it deletes what it finds"); break;
             case FIND_WRITES:
-                act_writes(s, i + 1 < s->count ? i + 1 : i, i + 1 < s->count ? s->words[i + 1].text : STR_NONE);
+                act_writes(s, i + 1 < s->count ? i + 1 : i,
+                           i + 1 < s->count ? s->words[i + 1].text : STR_NONE);
                 break;
             }
         }
@@ -73,12 +74,14 @@ void study_find(struct studying *s)
 
 void study_xargs(struct studying *s)
 {
-    static const struct command_row row = {
-        "xargs", WAY_RUNS, "adEILnPs",
-        "F -0 -e -i -l -o -p -r -t -x --null --eof --replace --max-lines --open-tty --interactive --no-run-if-empty "
-        "--verbose --exit --show-limits V --arg-file --delimiter --max-args --max-procs --max-chars "
-        "--process-slot-var"};
-    static const struct word from_input = {.raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
+    static const struct command_row row = {"xargs", WAY_RUNS, "adEILnPs",
+                                           "F -0 -e -i -l -o -p -r -t -x --null --eof --replace --max-lines "
+                                           "--open-tty --interactive --no-run-if-empty "
+                                           "--verbose --exit --show-limits V --arg-file --delimiter "
+                                           "--max-args --max-procs --max-chars "
+                                           "--process-slot-var"};
+    static const struct word from_input = {
+        .raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
     bool sure;
     size_t at = operand_find(s, &row, 1, &sure);
     if (!sure)
@@ -92,7 +95,8 @@ void study_xargs(struct studying *s)
     for (size_t i = 1; i < at && i < s->count; i++) {
         struct str text = s->words[i].text;
         bool cluster = is_option(text) && !is_long_option(text);
-        if (str_starts(text, STR("--r")) || (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n)))
+        if (str_starts(text, STR("--r")) ||
+            (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n)))
             act_other(s, ALL_WORDS, "it puts what it reads into the command");
     }
 }
@@ -101,7 +105,8 @@ void study_xargs(struct studying *s)
 
 void study_env(struct studying *s)
 {
-    static const struct command_row row = {"env", WAY_RUNS, "uCS", "F -0 -i -v - --null --ignore-environment --debug"};
+    static const struct command_row row = {"env", WAY_RUNS, "uCS",
+                                           "F -0 -i -v - --null --ignore-environment --debug"};
     bool sure;
     size_t at = operand_find(s, &row, 1, &sure);
     bool only_flags = sure;
@@ -132,12 +137,14 @@ void study_env(struct studying *s)
 /* Variables that name what make runs; those that end like these do too. */
 static bool names_program(struct str name)
 {
-    static const char *const ends[] = {"SHELL", "SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "FLAGS", "LAUNCHER", "CMD",
-                                       "COMMAND", "WRAPPER", "EXEC", "RUN", "RUNNER", "PREFIX_CMD", "PYTHON", "NODE",
-                                       "BASH", "PATH", "PRELOAD", "EDITOR", "PAGER", "SUDO", "ENV"};
-    static const char *const names[] = {"CC", "CXX", "CPP", "LD", "AR", "AS", "NM", "RM", "FC", "GO", "MAKE", "RANLIB",
-                                        "STRIP", "OBJCOPY", "INSTALL", "LEX", "YACC", "TEX", "CURDIR", "VPATH", "NPM",
-                                        "CARGO", "TEST", "SED", "AWK", "GIT", "DOCKER", "CP", "MV", "LN", "MKDIR"};
+    static const char *const ends[] = {
+        "SHELL",   "SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "FLAGS",      "LAUNCHER", "CMD",  "COMMAND",
+        "WRAPPER", "EXEC",       "RUN",       "RUNNER",    "PREFIX_CMD", "PYTHON",   "NODE", "BASH",
+        "PATH",    "PRELOAD",    "EDITOR",    "PAGER",     "SUDO",       "ENV"};
+    static const char *const names[] = {
+        "CC",     "CXX",   "CPP",     "LD",      "AR",     "AS",   "NM",  "RM",     "FC",    "GO",  "MAKE",
+        "RANLIB", "STRIP", "OBJCOPY", "INSTALL", "LEX",    "YACC", "TEX", "CURDIR", "VPATH", "NPM", "CARGO",
+        "TEST",   "SED",   "AWK",     "GIT",     "DOCKER", "CP",   "MV",  "LN",     "MKDIR"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (str_ends(name, str_of(ends[i])))
             return true;
@@ -178,10 +185,12 @@ static void make_variable(struct studying *s, size_t i)
 
 void study_make(struct studying *s)
 {
-    static const struct command_row row = {
-        "make", WAY_PLAIN, "jlOW", "G T -C -f -I -E -o --directory --file --makefile --include-dir --eval --old-file "
-                                   "--assume-old --new-file --what-if --assume-new -e --environment-overrides "
-                                   "S --jobs --load-average --output-sync --keep-going --debug"};
+    static const struct command_row row = {"make", WAY_PLAIN, "jlOW",
+                                           "G T -C -f -I -E -o --directory --file --makefile --include-dir "
+                                           "--eval --old-file "
+                                           "--assume-old --new-file --what-if --assume-new -e "
+                                           "--environment-overrides "
+                                           "S --jobs --load-average --output-sync --keep-going --debug"};
     options_study(s, &row, 1);
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
@@ -196,11 +205,13 @@ void study_make(struct studying *s)
 
 void study_tar(struct studying *s)
 {
-    static const struct command_row row = {
-        "tar", WAY_WRITES, "bfgHKLNTVX",
-        "R -I -F --use-compress-program --to-command --rsh-command --rmt-command --info-script --new-volume-script "
-        "--checkpoint-action I -C --directory T -P --absolute-names --transform --xform -s S --checkpoint --to-stdout --overwrite "
-        "X --remove-files --unlink-first --overwrite-dir --recursive-unlink -U"};
+    static const struct command_row row = {"tar", WAY_WRITES, "bfgHKLNTVX",
+                                           "R -I -F --use-compress-program --to-command --rsh-command "
+                                           "--rmt-command --info-script --new-volume-script "
+                                           "--checkpoint-action I -C --directory T -P --absolute-names "
+                                           "--transform --xform -s S --checkpoint --to-stdout --overwrite "
+                                           "X --remove-files --unlink-first --overwrite-dir "
+                                           "--recursive-unlink -U"};
     options_study(s, &row, 1);
     /* The first word may be a cluster without its dash. */
     if (s->count > 1 && !word_literal(&s->words[1]))
@@ -220,8 +231,10 @@ void study_tar(struct studying *s)
 
 void study_sqlite(struct studying *s)
 {
-    static const char *const doors[] = {"load_extension", "writefile", "readfile", "edit(", "fsdir", "attach", "vacuum into"};
-    static const struct command_row row = {"sqlite3", WAY_PLAIN, "*", "R -cmd --cmd -init --init -A --A -zip --zip"};
+    static const char *const doors[] = {"load_extension", "writefile", "readfile",   "edit(",
+                                        "fsdir",          "attach",    "vacuum into"};
+    static const struct command_row row = {"sqlite3", WAY_PLAIN, "*",
+                                           "R -cmd --cmd -init --init -A --A -zip --zip"};
     size_t operands = 0;
     options_study(s, &row, 1);
     for (size_t i = 1; i < s->count; i++) {

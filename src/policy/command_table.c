@@ -17,34 +17,43 @@
 
 #include <stdlib.h>
 
-#define NODE_OPTIONS "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print --require --import --loader --experimental-loader T --env-file "\
-                     "--experimental-default-config-file --config W --redirect-warnings --diagnostic-dir --report-dir "\
-                     "--cpu-prof-dir --heap-prof-dir --trace-event-file-pattern X -i --interactive --inspect "\
-                     "--inspect-brk --watch --test-reporter"
-#define GO_OPTIONS "G R -exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags T -C -overlay -modfile -pkgdir "\
-                   "--overlay --modfile W -o -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile "\
-                   "-trace -outputdir --exec --toolexec --vettool --coverprofile --cpuprofile --memprofile "\
-                   "--outputdir --blockprofile --mutexprofile --trace -test.coverprofile -test.cpuprofile "\
-                   "-test.memprofile -test.outputdir -test.trace"
-#define PYTEST_OPTIONS "G T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls "\
-                       "W --basetemp --junitxml --junit-xml --log-file --resultlog --report-log --html --cov-report "\
-                       "--self-contained-html X --pastebin --debug S --cov --co --pdb"
-#define PIP_OPTIONS "T -i -f --index-url --extra-index-url --find-links --trusted-host --cert "\
-                    "--client-cert --proxy R --python --editor --global-option "\
-                    "--install-option --build-option --config-settings W -t -d --target --root --prefix --src "\
-                    "--log --log-file --report --cache-dir --dest --no-clean S --pre --no-cache-dir --user"
-#define NPM_OPTIONS "G R --script-shell --node-options --shell --editor --viewer --git --browser --init-module "\
-                    "T --prefix --userconfig --globalconfig --registry --cwd --dir -C --rcfile --cafile --node-gyp "\
-                    "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet --global"
-#define SSH_OPTIONS "F -q -T -t -v -4 -6 -n -C -a -k -x T -F -o -S -I -i -J -O -w R -e W -E X -L -R -D -W -A -f -g -N -M -Y -X"
-#define CURL_OPTIONS "W -o -O -c -D --output --remote-name --remote-name-all --cookie-jar --dump-header --trace "\
-                     "--trace-ascii --libcurl --stderr --hsts --alt-svc --etag-save --output-dir --create-dirs -J "\
-                     "--remote-header-name T -K -T -F -d -b -E -w -n -x --config --upload-file --form --data "\
-                     "--data-binary --data-raw --data-urlencode --data-ascii --json --cookie --cert --key --netrc "\
-                     "--netrc-file --netrc-optional --write-out --proxy --preproxy --socks5 --socks5-hostname --socks4 "\
-                     "--unix-socket --abstract-unix-socket --cacert --capath --variable --resolve --connect-to "\
-                     "--interface --dns-servers --doh-url --url-query --quote -Q --egd-file --random-file "\
-                     "--form-string --mail-from --telnet-option -t R --engine --login-options"
+#define NODE_OPTIONS \
+    "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print " \
+    "--require --import --loader --experimental-loader T --env-file " \
+    "--experimental-default-config-file --config W --redirect-warnings --diagnostic-dir --report-dir " \
+    "--cpu-prof-dir --heap-prof-dir --trace-event-file-pattern X -i --interactive --inspect " \
+    "--inspect-brk --watch --test-reporter"
+#define GO_OPTIONS \
+    "G R -exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags T -C -overlay -modfile " \
+    "-pkgdir --overlay --modfile W -o -coverprofile -cpuprofile -memprofile -blockprofile " \
+    "-mutexprofile -trace -outputdir --exec --toolexec --vettool --coverprofile --cpuprofile " \
+    "--memprofile --outputdir --blockprofile --mutexprofile --trace -test.coverprofile " \
+    "-test.cpuprofile -test.memprofile -test.outputdir -test.trace"
+#define PYTEST_OPTIONS \
+    "G T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls W " \
+    "--basetemp --junitxml --junit-xml --log-file --resultlog --report-log --html --cov-report " \
+    "--self-contained-html X --pastebin --debug S --cov --co --pdb"
+#define PIP_OPTIONS \
+    "T -i -f --index-url --extra-index-url --find-links --trusted-host --cert --client-cert --proxy R " \
+    "--python --editor --global-option --install-option --build-option --config-settings W -t -d " \
+    "--target --root --prefix --src --log --log-file --report --cache-dir --dest --no-clean S --pre " \
+    "--no-cache-dir --user"
+#define NPM_OPTIONS \
+    "G R --script-shell --node-options --shell --editor --viewer --git --browser --init-module T " \
+    "--prefix --userconfig --globalconfig --registry --cwd --dir -C --rcfile --cafile --node-gyp " \
+    "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet --global"
+#define SSH_OPTIONS \
+    "F -q -T -t -v -4 -6 -n -C -a -k -x T -F -o -S -I -i -J -O -w R -e W -E X -L -R -D -W -A -f -g -N " \
+    "-M -Y -X"
+#define CURL_OPTIONS \
+    "W -o -O -c -D --output --remote-name --remote-name-all --cookie-jar --dump-header --trace " \
+    "--trace-ascii --libcurl --stderr --hsts --alt-svc --etag-save --output-dir --create-dirs -J " \
+    "--remote-header-name T -K -T -F -d -b -E -w -n -x --config --upload-file --form --data " \
+    "--data-binary --data-raw --data-urlencode --data-ascii --json --cookie --cert --key --netrc " \
+    "--netrc-file --netrc-optional --write-out --proxy --preproxy --socks5 --socks5-hostname --socks4 " \
+    "--unix-socket --abstract-unix-socket --cacert --capath --variable --resolve --connect-to " \
+    "--interface --dns-servers --doh-url --url-query --quote -Q --egd-file --random-file " \
+    "--form-string --mail-from --telnet-option -t R --engine --login-options"
 
 /* Sorted by name, which a test checks. */
 static const struct command_row rows[] = {
@@ -59,12 +68,14 @@ static const struct command_row rows[] = {
     {"aider", WAY_NEVER, "", ""},
     {"alias", WAY_STATE, "", ""},
     {"ansible", WAY_NEVER, "", ""},
-    {"ant", WAY_PLAIN, "", "T -f -file -buildfile -lib -propertyfile R -listener -logger -inputhandler W -l -logfile"},
+    {"ant", WAY_PLAIN, "",
+     "T -f -file -buildfile -lib -propertyfile R -listener -logger -inputhandler W -l -logfile"},
     {"apt", WAY_PLAIN, "t", "T -o -c --option --config-file"},
     {"apt-get", WAY_PLAIN, "t", "T -o -c --option --config-file"},
     {"arch", WAY_READS, "", ""},
-    {"aria2c", WAY_WRITES, "", "R --on-download-complete --on-download-error --on-download-start --on-download-stop "
-                               "--on-bt-download-complete T --conf-path -i --input-file W -o -d -l --out --dir --log"},
+    {"aria2c", WAY_WRITES, "",
+     "R --on-download-complete --on-download-error --on-download-start --on-download-stop "
+     "--on-bt-download-complete T --conf-path -i --input-file W -o -d -l --out --dir --log"},
     {"arp", WAY_PLAIN, "", "T -f --file"},
     {"at", WAY_NEVER, "", ""},
     {"awk", WAY_AWK, "", ""},
@@ -74,8 +85,9 @@ static const struct command_row rows[] = {
     {"bat", WAY_READS, "lHr", "R --pager --config-file X cache"},
     {"batcat", WAY_READS, "lHr", "R --pager"},
     {"batch", WAY_NEVER, "", ""},
-    {"bazel", WAY_SUBS, "", "R --run_under --shell_executable --workspace_status_command --python_path T --bazelrc "
-                            "--output_base --output_user_root"},
+    {"bazel", WAY_SUBS, "",
+     "R --run_under --shell_executable --workspace_status_command --python_path T --bazelrc "
+     "--output_base --output_user_root"},
     {"bazel run", WAY_NEVER, "", ""},
     {"bg", WAY_PLAIN, "", ""},
     {"bind", WAY_NEVER, "", ""},
@@ -84,8 +96,8 @@ static const struct command_row rows[] = {
     {"brew sh", WAY_NEVER, "", ""},
     {"bsdtar", WAY_TAR, "", ""},
     {"builtin", WAY_RUNS, "", "F"},
-    {"bun", WAY_SUBS, "", "R -e -p --eval --print -r --preload --import T -c --config --cwd --env-file W --outfile "
-                          "--outdir"},
+    {"bun", WAY_SUBS, "",
+     "R -e -p --eval --print -r --preload --import T -c --config --cwd --env-file W --outfile --outdir"},
     {"bun exec", WAY_FIRST, "", ""},
     {"bun x", WAY_RUNS, "", "F --bun --silent"},
     {"bundle", WAY_SUBS, "", "T --gemfile --path"},
@@ -98,12 +110,14 @@ static const struct command_row rows[] = {
     {"bzless", WAY_READS, "", "R +"},
     {"caffeinate", WAY_RUNS, "tw", "F -d -i -m -s -u"},
     {"cal", WAY_READS, "", ""},
-    {"cargo", WAY_SUBS, "jpF", "T --config -C -Z --manifest-path --lockfile-path W --target-dir --out-dir "
-                               "--artifact-dir --root S --target V --color --package"},
+    {"cargo", WAY_SUBS, "jpF",
+     "T --config -C -Z --manifest-path --lockfile-path W --target-dir --out-dir --artifact-dir --root S "
+     "--target V --color --package"},
     {"cargo install", WAY_PLAIN, "", "T --git --path --registry --index"},
     {"cargo run", WAY_PLAIN, "", ""},
     {"cat", WAY_READS, "", ""},
-    {"cc", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"cc", WAY_WRITES, "*",
+     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"cd", WAY_READS, "", ""},
     {"chattr", WAY_WRITES, "", ""},
     {"chcon", WAY_WRITES, "", ""},
@@ -113,13 +127,15 @@ static const struct command_row rows[] = {
     {"chroot", WAY_RUNS, "", "N1 F --skip-chdir"},
     {"chrt", WAY_RUNS, "TPD", "N1 F -a -b -d -f -i -m -o -r -R -v --batch --fifo --idle --other --rr"},
     {"cksum", WAY_READS, "", ""},
-    {"clang", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"clang", WAY_WRITES, "*",
+     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"claude", WAY_NEVER, "", ""},
     {"clear", WAY_READS, "", ""},
-    {"cmake", WAY_PLAIN, "*", "R -E -P T --toolchain --preset W --trace-redirect --profiling-output --graphviz B -C "
-                              "-DCMAKE_C_COMPILER -DCMAKE_CXX_COMPILER -DCMAKE_LINKER -DCMAKE_AR "
-                              "-DCMAKE_MAKE_PROGRAM -DCMAKE_PROJECT -DCMAKE_TOOLCHAIN_FILE -DCMAKE_MODULE_PATH "
-                              "-DCMAKE_USER_MAKE_RULES -DCMAKE_RULE -DCMAKE_CROSSCOMPILING_EMULATOR"},
+    {"cmake", WAY_PLAIN, "*",
+     "R -E -P T --toolchain --preset W --trace-redirect --profiling-output --graphviz B -C "
+     "-DCMAKE_C_COMPILER -DCMAKE_CXX_COMPILER -DCMAKE_LINKER -DCMAKE_AR -DCMAKE_MAKE_PROGRAM "
+     "-DCMAKE_PROJECT -DCMAKE_TOOLCHAIN_FILE -DCMAKE_MODULE_PATH -DCMAKE_USER_MAKE_RULES -DCMAKE_RULE "
+     "-DCMAKE_CROSSCOMPILING_EMULATOR"},
     {"cmd.exe", WAY_NEVER, "", ""},
     {"cmp", WAY_READS, "in", ""},
     {"code", WAY_NEVER, "", ""},
@@ -146,8 +162,9 @@ static const struct command_row rows[] = {
     {"cross-env", WAY_ENV, "", ""},
     {"csh", WAY_SHELL, "", ""},
     {"csplit", WAY_WRITES, "", ""},
-    {"ctest", WAY_PLAIN, "*", "T -S -SP -T -D --build-and-test I --test-dir R --build-makeprogram --test-command W -O "
-                              "--output-log --output-junit"},
+    {"ctest", WAY_PLAIN, "*",
+     "T -S -SP -T -D --build-and-test I --test-dir R --build-makeprogram --test-command W -O "
+     "--output-log --output-junit"},
     {"curl", WAY_PLAIN, "HAmuzCrYyPX", CURL_OPTIONS " S --url --request"},
     {"cursor", WAY_NEVER, "", ""},
     {"cut", WAY_READS, "bcdf", ""},
@@ -160,7 +177,8 @@ static const struct command_row rows[] = {
     {"dd", WAY_DD, "", ""},
     {"declare", WAY_STATE, "", ""},
     {"delta", WAY_READS, "", "R --pager"},
-    {"deno", WAY_SUBS, "", "R --eval T -c --config --import-map X -A --allow-all --allow-run --allow-write --allow-ffi"},
+    {"deno", WAY_SUBS, "",
+     "R --eval T -c --config --import-map X -A --allow-all --allow-run --allow-write --allow-ffi"},
     {"deno eval", WAY_NEVER, "", ""},
     {"deno repl", WAY_NEVER, "", ""},
     {"df", WAY_READS, "BtTx", ""},
@@ -183,7 +201,8 @@ static const struct command_row rows[] = {
     {"docker container", WAY_NEVER, "", ""},
     {"docker cp", WAY_WRITES, "", ""},
     {"docker create", WAY_NEVER, "", ""},
-    {"docker exec", WAY_REMOTE, "euw", "F -i -t -d V --env --user --workdir --env-file --detach-keys X --privileged"},
+    {"docker exec", WAY_REMOTE, "euw",
+     "F -i -t -d V --env --user --workdir --env-file --detach-keys X --privileged"},
     {"docker plugin", WAY_NEVER, "", ""},
     {"docker run", WAY_NEVER, "", ""},
     {"docker-compose", WAY_SUBS, "fp", "T -f --file --project-directory --env-file -H --host"},
@@ -210,9 +229,9 @@ static const struct command_row rows[] = {
     {"env", WAY_ENV, "", ""},
     {"envsubst", WAY_READS, "", ""},
     {"erl", WAY_NEVER, "", ""},
-    {"eslint", WAY_PLAIN, "", "G T -c --config --rulesdir --plugin --parser --resolve-plugins-relative-to "
-                              "--parser-options P -f --format W -o --output-file --cache-location --cache-file "
-                              "S --cache --rule"},
+    {"eslint", WAY_PLAIN, "",
+     "G T -c --config --rulesdir --plugin --parser --resolve-plugins-relative-to --parser-options P -f "
+     "--format W -o --output-file --cache-location --cache-file S --cache --rule"},
     {"eval", WAY_EVAL, "", ""},
     {"ex", WAY_NEVER, "", ""},
     {"exec", WAY_RUNS, "a", "F -c -l"},
@@ -224,10 +243,12 @@ static const struct command_row rows[] = {
     {"fakeroot", WAY_RUNS, "lsibf", "F -u -v -h V --lib --faked"},
     {"false", WAY_READS, "", ""},
     {"fc", WAY_NEVER, "", ""},
-    {"fd", WAY_READS, "dEetScjo", "R -x -X --exec --exec-batch T --base-directory --ignore-file -C S --exclude --exact-depth "
-                                  "--extension"},
-    {"fdfind", WAY_READS, "dEetScjo", "R -x -X --exec --exec-batch T --base-directory --ignore-file -C S --exclude "
-                                      "--exact-depth --extension"},
+    {"fd", WAY_READS, "dEetScjo",
+     "R -x -X --exec --exec-batch T --base-directory --ignore-file -C S --exclude --exact-depth "
+     "--extension"},
+    {"fdfind", WAY_READS, "dEetScjo",
+     "R -x -X --exec --exec-batch T --base-directory --ignore-file -C S --exclude --exact-depth "
+     "--extension"},
     {"ffmpeg", WAY_WRITES, "*", ""},
     {"fg", WAY_PLAIN, "", ""},
     {"fgrep", WAY_READS, "ABCefm", ""},
@@ -242,9 +263,11 @@ static const struct command_row rows[] = {
     {"fold", WAY_READS, "", ""},
     {"ftp", WAY_NEVER, "", ""},
     {"fzf", WAY_NEVER, "", ""},
-    {"g++", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"g++", WAY_WRITES, "*",
+     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"gawk", WAY_AWK, "", ""},
-    {"gcc", WAY_WRITES, "*", "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"gcc", WAY_WRITES, "*",
+     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
     {"gcloud", WAY_SUBS, "", "T --flags-file"},
     {"gcloud compute", WAY_PLAIN, "", "R --command --ssh-flag"},
     {"gdb", WAY_NEVER, "", ""},
@@ -269,10 +292,12 @@ static const struct command_row rows[] = {
     {"go tool", WAY_NEVER, "", ""},
     {"go vet", WAY_PLAIN, "*", GO_OPTIONS},
     {"goose", WAY_NEVER, "", ""},
-    {"gpg", WAY_PLAIN, "ru", "W -o --output --log-file R --photo-viewer --exec-path --agent-program --dirmngr-program "
-                             "--pinentry-mode T --options --homedir --load-extension"},
-    {"gradle", WAY_PLAIN, "x", "R -I --init-script T -b -c -p -D -P --build-file --settings-file --project-dir "
-                               "--system-prop --project-prop --include-build --gradle-user-home -g"},
+    {"gpg", WAY_PLAIN, "ru",
+     "W -o --output --log-file R --photo-viewer --exec-path --agent-program --dirmngr-program "
+     "--pinentry-mode T --options --homedir --load-extension"},
+    {"gradle", WAY_PLAIN, "x",
+     "R -I --init-script T -b -c -p -D -P --build-file --settings-file --project-dir --system-prop "
+     "--project-prop --include-build --gradle-user-home -g"},
     {"grep", WAY_READS, "ABCefmdD", ""},
     {"groovy", WAY_CODE, "", "R -e -c T -cp --classpath"},
     {"gulp", WAY_PLAIN, "", "T -f --gulpfile --cwd --require"},
@@ -280,14 +305,18 @@ static const struct command_row rows[] = {
     {"gzip", WAY_WRITES, "", ""},
     {"hash", WAY_STATE, "", ""},
     {"head", WAY_READS, "nc", ""},
-    {"helm", WAY_PLAIN, "n", "R --post-renderer --post-renderer-args T --kubeconfig --repository-config --registry-config"},
+    {"helm", WAY_PLAIN, "n",
+     "R --post-renderer --post-renderer-args T --kubeconfig --repository-config --registry-config"},
     {"help", WAY_READS, "", ""},
     {"hexdump", WAY_READS, "", ""},
-    {"hg", WAY_PLAIN, "rm", "T --config -R --repository --cwd R --tool --ssh -e --remotecmd -t W -o --output"},
+    {"hg", WAY_PLAIN, "rm",
+     "T --config -R --repository --cwd R --tool --ssh -e --remotecmd -t W -o --output"},
     {"history", WAY_NEVER, "", ""},
     {"hostname", WAY_PLAIN, "", "T -F --file -b"},
-    {"http", WAY_PLAIN, "", "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
-    {"https", WAY_PLAIN, "", "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
+    {"http", WAY_PLAIN, "",
+     "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
+    {"https", WAY_PLAIN, "",
+     "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
     {"iconv", WAY_READS, "ft", "W -o --output"},
     {"id", WAY_READS, "", ""},
     {"info", WAY_READS, "", "R --restore W -o --output --dribble T --init-file"},
@@ -300,27 +329,32 @@ static const struct command_row rows[] = {
     {"ipython", WAY_NEVER, "", ""},
     {"irb", WAY_NEVER, "", ""},
     {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
-    {"java", WAY_PLAIN, "*", "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T "
-                             "-XX:Flags -XX:VMOptionsFile -Djava.security.manager"},
-    {"jest", WAY_PLAIN, "it", "G T -c --config --rootDir --roots --projects --haste --globals --resolver --runner "
-                              "--testRunner --transform --globalSetup --globalTeardown --setupFiles "
-                              "--setupFilesAfterEnv --testResultsProcessor --preset --snapshotSerializers "
-                              "--moduleNameMapper --filter --testSequencer P --env --testEnvironment --reporters "
-                              "W --outputFile --coverageDirectory --cacheDirectory S --coverage --cache --ci"},
+    {"java", WAY_PLAIN, "*",
+     "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T -XX:Flags "
+     "-XX:VMOptionsFile -Djava.security.manager"},
+    {"jest", WAY_PLAIN, "it",
+     "G T -c --config --rootDir --roots --projects --haste --globals --resolver --runner --testRunner "
+     "--transform --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv "
+     "--testResultsProcessor --preset --snapshotSerializers --moduleNameMapper --filter --testSequencer "
+     "P --env --testEnvironment --reporters W --outputFile --coverageDirectory --cacheDirectory S "
+     "--coverage --cache --ci"},
     {"jj", WAY_PLAIN, "rm", "T --config --config-file --config-toml -R --repository R --tool"},
     {"jobs", WAY_PLAIN, "", "R -x"},
     {"joe", WAY_NEVER, "", ""},
     {"join", WAY_READS, "", ""},
-    {"journalctl", WAY_READS, "nopuSUt", "X --vacuum-size --vacuum-time --vacuum-files --rotate --flush W --cursor-file"},
+    {"journalctl", WAY_READS, "nopuSUt",
+     "X --vacuum-size --vacuum-time --vacuum-files --rotate --flush W --cursor-file"},
     {"jq", WAY_READS, "", "T -L -f --from-file"},
     {"jshell", WAY_NEVER, "", ""},
     {"julia", WAY_CODE, "ptC", "R -e -E -L --eval --print --load -J --sysimage T --project"},
-    {"just", WAY_PLAIN, "", "R -c --command --shell --shell-arg --chooser --edit -e T -f --justfile -d "
-                            "--working-directory --dotenv-path -E"},
+    {"just", WAY_PLAIN, "",
+     "R -c --command --shell --shell-arg --chooser --edit -e T -f --justfile -d --working-directory "
+     "--dotenv-path -E"},
     {"kill", WAY_PLAIN, "", ""},
     {"ksh", WAY_SHELL, "", ""},
-    {"kubectl", WAY_SUBS, "nsoflLc", "T --kubeconfig --cache-dir --as --token --server -s --insecure-skip-tls-verify "
-                                    "S --output --all-namespaces V -n --namespace --context --cluster"},
+    {"kubectl", WAY_SUBS, "nsoflLc",
+     "T --kubeconfig --cache-dir --as --token --server -s --insecure-skip-tls-verify S --output "
+     "--all-namespaces V -n --namespace --context --cluster"},
     {"kubectl config", WAY_NEVER, "", ""},
     {"kubectl cp", WAY_WRITES, "", ""},
     {"kubectl debug", WAY_NEVER, "", ""},
@@ -330,9 +364,10 @@ static const struct command_row rows[] = {
     {"kubectl plugin", WAY_NEVER, "", ""},
     {"kubectl proxy", WAY_NEVER, "", ""},
     {"kubectl run", WAY_NEVER, "", ""},
-    {"latex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
-    {"less", WAY_READS, "bhjpPtTxyz#", "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src "
-                                       "--lesskey-content R +"},
+    {"latex", WAY_WRITES, "*",
+     "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
+    {"less", WAY_READS, "bhjpPtTxyz#",
+     "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src --lesskey-content R +"},
     {"let", WAY_NEVER, "", ""},
     {"lftp", WAY_NEVER, "", ""},
     {"linux32", WAY_RUNS, "", "F"},
@@ -349,8 +384,9 @@ static const struct command_row rows[] = {
     {"mail", WAY_NEVER, "", ""},
     {"mailx", WAY_NEVER, "", ""},
     {"make", WAY_MAKE, "", ""},
-    {"man", WAY_READS, "eLmsS", "R -P -H -p -X -T -t -Z --pager --html --preprocessor --gxditview --troff-device "
-                                "--ditroff --troff T -C -M --config-file --manpath"},
+    {"man", WAY_READS, "eLmsS",
+     "R -P -H -p -X -T -t -Z --pager --html --preprocessor --gxditview --troff-device --ditroff --troff "
+     "T -C -M --config-file --manpath"},
     {"mapfile", WAY_NEVER, "", ""},
     {"mawk", WAY_AWK, "", ""},
     {"md5sum", WAY_READS, "", ""},
@@ -360,32 +396,37 @@ static const struct command_row rows[] = {
     {"mkdir", WAY_WRITES, "m", ""},
     {"mkfifo", WAY_WRITES, "", ""},
     {"mktemp", WAY_WRITES, "", ""},
-    {"mocha", WAY_PLAIN, "gft", "G R -r --require T --config --package --file --opts P -R -u --reporter --ui"},
+    {"mocha", WAY_PLAIN, "gft",
+     "G R -r --require T --config --package --file --opts P -R -u --reporter --ui"},
     {"mongo", WAY_NEVER, "", ""},
     {"mongosh", WAY_NEVER, "", ""},
     {"more", WAY_READS, "", "R +"},
     {"most", WAY_READS, "", ""},
     {"mv", WAY_WRITES, "tS", ""},
-    {"mvn", WAY_PLAIN, "*", "B -D T -f -s -gs -gt -t --file --settings --global-settings --toolchains --define -b "
-                            "--builder W -l --log-file S -Dtest -DskipTests -Dit.test -Dmaven.test.skip "
-                            "-DfailIfNoTests"},
-    {"mypy", WAY_READS, "mpc", "G T --config-file --python-executable --custom-typeshed-dir --custom-typing-module -c "
-                               "--command W --any-exprs-report --cobertura-xml-report --html-report --junit-xml "
-                               "--linecount-report --lineprecision-report --txt-report --xml-report --xslt-html-report "
-                               "--cache-dir X --install-types --pdb"},
-    {"mysql", WAY_PLAIN, "uhPDp", "R -e --execute --pager --init-command W --tee T --defaults-file "
-                                  "--defaults-extra-file --plugin-dir --default-auth"},
+    {"mvn", WAY_PLAIN, "*",
+     "B -D T -f -s -gs -gt -t --file --settings --global-settings --toolchains --define -b --builder W "
+     "-l --log-file S -Dtest -DskipTests -Dit.test -Dmaven.test.skip -DfailIfNoTests"},
+    {"mypy", WAY_READS, "mpc",
+     "G T --config-file --python-executable --custom-typeshed-dir --custom-typing-module -c --command W "
+     "--any-exprs-report --cobertura-xml-report --html-report --junit-xml --linecount-report "
+     "--lineprecision-report --txt-report --xml-report --xslt-html-report --cache-dir X --install-types "
+     "--pdb"},
+    {"mysql", WAY_PLAIN, "uhPDp",
+     "R -e --execute --pager --init-command W --tee T --defaults-file --defaults-extra-file "
+     "--plugin-dir --default-auth"},
     {"nano", WAY_NEVER, "", ""},
     {"nawk", WAY_AWK, "", ""},
     {"nc", WAY_PLAIN, "", "R -e -c --exec --sh-exec --lua-exec W -o --output -x X -l -k"},
-    {"ncat", WAY_PLAIN, "", "R -e -c --exec --sh-exec --lua-exec W -o -x --output --hex-dump X -l -k --listen"},
+    {"ncat", WAY_PLAIN, "",
+     "R -e -c --exec --sh-exec --lua-exec W -o -x --output --hex-dump X -l -k --listen"},
     {"netcat", WAY_PLAIN, "", "R -e -c --exec W -o -x X -l -k"},
     {"nice", WAY_RUNS, "n", "F -0 -1 -2 -3 -4 -5 -6 -7 -8 -9 V --adjustment"},
     {"ninja", WAY_PLAIN, "jklt", "I -C T -f -d"},
     {"nix", WAY_NEVER, "", ""},
     {"nix-shell", WAY_NEVER, "", ""},
     {"nl", WAY_READS, "", ""},
-    {"nmap", WAY_PLAIN, "*", "R --script -sC -A --resume T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
+    {"nmap", WAY_PLAIN, "*",
+     "R --script -sC -A --resume T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
     {"nod", WAY_NEVER, "", ""},
     {"node", WAY_CODE, "C", NODE_OPTIONS},
     {"nodejs", WAY_CODE, "C", NODE_OPTIONS},
@@ -402,10 +443,12 @@ static const struct command_row rows[] = {
     {"npm set", WAY_NEVER, "", ""},
     {"npm set-script", WAY_NEVER, "", ""},
     {"npm x", WAY_RUNS, "pcw", "F -y --yes --no -- --silent V --package --workspace X -c --call"},
-    {"npx", WAY_RUNS, "pw", "F -y --yes --no --no-install -q --quiet --silent --ignore-existing V --package "
-                            "--workspace X -c --call -n --node-arg --shell --cache --userconfig"},
+    {"npx", WAY_RUNS, "pw",
+     "F -y --yes --no --no-install -q --quiet --silent --ignore-existing V --package --workspace X -c "
+     "--call -n --node-arg --shell --cache --userconfig"},
     {"nsenter", WAY_NEVER, "", ""},
-    {"numactl", WAY_RUNS, "CNmpi", "F -l -a -s -H V --cpunodebind --physcpubind --membind --interleave --preferred"},
+    {"numactl", WAY_RUNS, "CNmpi",
+     "F -l -a -s -H V --cpunodebind --physcpubind --membind --interleave --preferred"},
     {"nvim", WAY_NEVER, "", ""},
     {"nx", WAY_SUBS, "", ""},
     {"nx exec", WAY_NEVER, "", ""},
@@ -413,21 +456,26 @@ static const struct command_row rows[] = {
     {"od", WAY_READS, "", ""},
     {"open", WAY_NEVER, "", ""},
     {"opencode", WAY_NEVER, "", ""},
-    {"openssl", WAY_PLAIN, "*", "W -out -keyout -CAserial -writerand R -engine -provider -provider-path -passin "
-                                "-passout T -config -extfile --provider -rand"},
+    {"openssl", WAY_PLAIN, "*",
+     "W -out -keyout -CAserial -writerand R -engine -provider -provider-path -passin -passout T -config "
+     "-extfile --provider -rand"},
     {"osascript", WAY_NEVER, "", ""},
-    {"pandoc", WAY_PLAIN, "frtVMTHBA", "W -o --output --extract-media --log R -F -L --filter --lua-filter --pdf-engine "
-                                      "--pdf-engine-opt T -d --defaults --data-dir --syntax-definition --template"},
+    {"pandoc", WAY_PLAIN, "frtVMTHBA",
+     "W -o --output --extract-media --log R -F -L --filter --lua-filter --pdf-engine --pdf-engine-opt T "
+     "-d --defaults --data-dir --syntax-definition --template"},
     {"parallel", WAY_NEVER, "", ""},
     {"paste", WAY_READS, "", ""},
     {"patch", WAY_WRITES, "pFBYzV", "X -e --ed T -d --directory --set-utc W -o -r --output --reject-file"},
-    {"pdflatex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
+    {"pdflatex", WAY_WRITES, "*",
+     "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"perf", WAY_NEVER, "", ""},
     {"perl", WAY_CODE, "", "R -e -E -n -p -M -m -d -I -i -x -F -0 -D -C -S -T -U"},
-    {"php", WAY_CODE, "", "R -r -B -R -F -E -a --run --process-begin --process-code --process-end T -c -d -z --php-ini "
-                          "--define --zend-extension -S -t"},
-    {"phpunit", WAY_PLAIN, "", "T -c --configuration R --bootstrap --prepend --loader --include-path -d W --log-junit "
-                               "--coverage-html --coverage-clover --coverage-text --testdox-html --cache-result-file"},
+    {"php", WAY_CODE, "",
+     "R -r -B -R -F -E -a --run --process-begin --process-code --process-end T -c -d -z --php-ini "
+     "--define --zend-extension -S -t"},
+    {"phpunit", WAY_PLAIN, "",
+     "T -c --configuration R --bootstrap --prepend --loader --include-path -d W --log-junit "
+     "--coverage-html --coverage-clover --coverage-text --testdox-html --cache-result-file"},
     {"pidof", WAY_READS, "", ""},
     {"ping", WAY_PLAIN, "", ""},
     {"pip", WAY_SUBS, "", PIP_OPTIONS},
@@ -454,8 +502,8 @@ static const struct command_row rows[] = {
     {"powershell", WAY_NEVER, "", ""},
     {"powershell.exe", WAY_NEVER, "", ""},
     {"pr", WAY_READS, "", ""},
-    {"prettier", WAY_WRITES, "", "G T --config --plugin --plugin-search-dir --config-path W --cache-location "
-                                 "S --cache"},
+    {"prettier", WAY_WRITES, "",
+     "G T --config --plugin --plugin-search-dir --config-path W --cache-location S --cache"},
     {"printenv", WAY_READS, "", ""},
     {"printf", WAY_TEST, "", ""},
     {"prlimit", WAY_NEVER, "", ""},
@@ -463,7 +511,8 @@ static const struct command_row rows[] = {
     {"proxychains", WAY_RUNS, "", "F -q T -f"},
     {"proxychains4", WAY_RUNS, "", "F -q T -f"},
     {"ps", WAY_READS, "", ""},
-    {"psql", WAY_PLAIN, "dhpUPTRF", "R -c -v --command --set --variable T -f --file W -o -L --output --log-file"},
+    {"psql", WAY_PLAIN, "dhpUPTRF",
+     "R -c -v --command --set --variable T -f --file W -o -L --output --log-file"},
     {"pushd", WAY_PLAIN, "", ""},
     {"pv", WAY_READS, "", ""},
     {"pwd", WAY_READS, "", ""},
@@ -480,8 +529,9 @@ static const struct command_row rows[] = {
     {"rails console", WAY_NEVER, "", ""},
     {"rails r", WAY_NEVER, "", ""},
     {"rails runner", WAY_NEVER, "", ""},
-    {"rake", WAY_PLAIN, "jT", "G R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C "
-                              "--rakefile --rakelibdir --libdir --directory"},
+    {"rake", WAY_PLAIN, "jT",
+     "G R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C --rakefile "
+     "--rakelibdir --libdir --directory"},
     {"read", WAY_STATE, "", ""},
     {"readarray", WAY_NEVER, "", ""},
     {"readlink", WAY_READS, "", ""},
@@ -494,18 +544,20 @@ static const struct command_row rows[] = {
     {"rlwrap", WAY_RUNS, "", "F"},
     {"rm", WAY_WRITES, "", ""},
     {"rmdir", WAY_WRITES, "", ""},
-    {"rspec", WAY_PLAIN, "et", "R -r --require -I --bisect T -O --options P -f --format W -o --out --profile-out"},
-    {"rsync", WAY_WRITES, "fTB", "R -e --rsh --rsync-path --daemon --early-input T --config --password-file -M "
-                                 "--remote-option --dparam --files-from W --log-file --write-batch "
-                                 "--only-write-batch --read-batch --partial-dir --backup-dir --temp-dir S --exclude "
-                                 "--exclude-from --backup --partial"},
+    {"rspec", WAY_PLAIN, "et",
+     "R -r --require -I --bisect T -O --options P -f --format W -o --out --profile-out"},
+    {"rsync", WAY_WRITES, "fTB",
+     "R -e --rsh --rsync-path --daemon --early-input T --config --password-file -M --remote-option "
+     "--dparam --files-from W --log-file --write-batch --only-write-batch --read-batch --partial-dir "
+     "--backup-dir --temp-dir S --exclude --exclude-from --backup --partial"},
     {"ruby", WAY_CODE, "", "R -e -n -p -r -I -x -i -C -S -s -F -0 -X"},
     {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"run-parts", WAY_NEVER, "", ""},
     {"runuser", WAY_NEVER, "", ""},
     {"rustup", WAY_SUBS, "", ""},
     {"rustup run", WAY_RUNS, "", "N1 F --install"},
-    {"scons", WAY_PLAIN, "j", "T -f -C --file --makefile --sconstruct --directory -I --include-dir --site-dir"},
+    {"scons", WAY_PLAIN, "j",
+     "T -f -C --file --makefile --sconstruct --directory -I --include-dir --site-dir"},
     {"scp", WAY_WRITES, "cJlPX", "R -S T -F -o -i -D"},
     {"screen", WAY_NEVER, "", ""},
     {"script", WAY_NEVER, "", ""},
@@ -529,8 +581,8 @@ static const struct command_row rows[] = {
     {"shuf", WAY_READS, "in", "W -o --output T --random-source"},
     {"sleep", WAY_READS, "", ""},
     {"socat", WAY_NEVER, "", ""},
-    {"sort", WAY_READS, "kSt", "W -o --output R --compress-program T -T --temporary-directory --files0-from "
-                               "--random-source"},
+    {"sort", WAY_READS, "kSt",
+     "W -o --output R --compress-program T -T --temporary-directory --files0-from --random-source"},
     {"source", WAY_NEVER, "", ""},
     {"split", WAY_WRITES, "abClnt", "R --filter"},
     {"sponge", WAY_TEE, "", ""},
@@ -544,18 +596,20 @@ static const struct command_row rows[] = {
     {"start-stop-daemon", WAY_NEVER, "", ""},
     {"stat", WAY_READS, "cft", ""},
     {"stdbuf", WAY_RUNS, "ioe", "F V --input --output --error"},
-    {"strace", WAY_RUNS, "abEeIoOpPsSuUX", "F -c -C -d -D -f -F -h -i -k -n -N -q -qq -r -t -tt -ttt -T -v -V -w -x -xx -y -yy "
-                                          "-z -Z W -o --output X -E --env"},
+    {"strace", WAY_RUNS, "abEeIoOpPsSuUX",
+     "F -c -C -d -D -f -F -h -i -k -n -N -q -qq -r -t -tt -ttt -T -v -V -w -x -xx -y -yy -z -Z W -o "
+     "--output X -E --env"},
     {"strings", WAY_READS, "", ""},
     {"stty", WAY_PLAIN, "", ""},
-    {"stylelint", WAY_PLAIN, "", "G T --config --config-basedir --custom-syntax --custom-formatter W -o --output-file "
-                                 "--cache-location S --cache"},
+    {"stylelint", WAY_PLAIN, "",
+     "G T --config --config-basedir --custom-syntax --custom-formatter W -o --output-file "
+     "--cache-location S --cache"},
     {"su", WAY_NEVER, "", ""},
     {"subl", WAY_NEVER, "", ""},
-    {"sudo", WAY_RUNS, "CDghpRrTtUu", "= F -A -b -E -H -n -P -S -k -N --preserve-env --non-interactive --stdin --set-home "
-                                      "--background --askpass V --user --group --host --prompt --close-from --role "
-                                      "--type --command-timeout T -D -R --chdir --chroot X -e -i -s --edit --login "
-                                      "--shell"},
+    {"sudo", WAY_RUNS, "CDghpRrTtUu",
+     "= F -A -b -E -H -n -P -S -k -N --preserve-env --non-interactive --stdin --set-home --background "
+     "--askpass V --user --group --host --prompt --close-from --role --type --command-timeout T -D -R "
+     "--chdir --chroot X -e -i -s --edit --login --shell"},
     {"sudoedit", WAY_NEVER, "", ""},
     {"suspend", WAY_PLAIN, "", ""},
     {"svn", WAY_PLAIN, "rm", "R --editor-cmd --diff-cmd --diff3-cmd T --config-dir --config-option"},
@@ -576,12 +630,13 @@ static const struct command_row rows[] = {
     {"tcsh", WAY_SHELL, "", ""},
     {"tee", WAY_TEE, "", ""},
     {"telnet", WAY_NEVER, "", ""},
-    {"terraform", WAY_PLAIN, "*", "I -chdir T -plugin-dir -var-file -state -backend-config W -out -state-out "
-                                  "-generate-config-out"},
+    {"terraform", WAY_PLAIN, "*",
+     "I -chdir T -plugin-dir -var-file -state -backend-config W -out -state-out -generate-config-out"},
     {"test", WAY_TEST, "", ""},
     {"tig", WAY_NEVER, "", ""},
     {"time", WAY_RUNS, "fo", "F -p -v -a -q V --format W -o --output"},
-    {"timeout", WAY_RUNS, "ks", "N1 F -f -p -v --foreground --preserve-status --verbose V --kill-after --signal"},
+    {"timeout", WAY_RUNS, "ks",
+     "N1 F -f -p -v --foreground --preserve-status --verbose V --kill-after --signal"},
     {"tmux", WAY_NEVER, "", ""},
     {"top", WAY_READS, "", ""},
     {"torsocks", WAY_RUNS, "", "F"},
@@ -593,9 +648,11 @@ static const struct command_row rows[] = {
     {"tree", WAY_READS, "LPIHT", "W -o --output"},
     {"true", WAY_READS, "", ""},
     {"truncate", WAY_WRITES, "rs", ""},
-    {"ts-node", WAY_CODE, "", "R -e -p -r --eval --print --require T -P --project --cwd --dir -C --compiler"},
-    {"tsc", WAY_PLAIN, "*", "G W --outDir --outFile --out --declarationDir --tsBuildInfoFile --generateTrace "
-                            "--generateCpuProfile --mapRoot -outDir -outFile -out T --plugins S --declaration"},
+    {"ts-node", WAY_CODE, "",
+     "R -e -p -r --eval --print --require T -P --project --cwd --dir -C --compiler"},
+    {"tsc", WAY_PLAIN, "*",
+     "G W --outDir --outFile --out --declarationDir --tsBuildInfoFile --generateTrace "
+     "--generateCpuProfile --mapRoot -outDir -outFile -out T --plugins S --declaration"},
     {"tsx", WAY_CODE, "", "R -e -p -r --eval --print --require --import T --tsconfig"},
     {"type", WAY_READS, "", ""},
     {"typeset", WAY_STATE, "", ""},
@@ -611,9 +668,11 @@ static const struct command_row rows[] = {
     {"unzip", WAY_WRITES, "", ""},
     {"uptime", WAY_READS, "", ""},
     {"users", WAY_READS, "", ""},
-    {"uv", WAY_SUBS, "", "T --directory --project --config-file --index-url --index --default-index R --python"},
-    {"uv run", WAY_RUNS, "pm", "F -q --quiet --no-sync --frozen --locked --isolated V --python --package --group --extra "
-                               "--with --module -m T --with-requirements --env-file"},
+    {"uv", WAY_SUBS, "",
+     "T --directory --project --config-file --index-url --index --default-index R --python"},
+    {"uv run", WAY_RUNS, "pm",
+     "F -q --quiet --no-sync --frozen --locked --isolated V --python --package --group --extra --with "
+     "--module -m T --with-requirements --env-file"},
     {"uv tool", WAY_NEVER, "", ""},
     {"uvx", WAY_RUNS, "p", "F -q --quiet --isolated V --from --with --python"},
     {"vagrant", WAY_SUBS, "", ""},
@@ -624,9 +683,9 @@ static const struct command_row rows[] = {
     {"vim", WAY_NEVER, "", ""},
     {"vimdiff", WAY_NEVER, "", ""},
     {"visudo", WAY_NEVER, "", ""},
-    {"vitest", WAY_PLAIN, "t", "G T -c -r --config --root --dir --globalSetup --workspace --project --runner "
-                               "P --environment --reporter W --outputFile --coverage.reportsDirectory S --coverage "
-                               "--run --globals"},
+    {"vitest", WAY_PLAIN, "t",
+     "G T -c -r --config --root --dir --globalSetup --workspace --project --runner P --environment "
+     "--reporter W --outputFile --coverage.reportsDirectory S --coverage --run --globals"},
     {"volta", WAY_SUBS, "", ""},
     {"volta run", WAY_NEVER, "", ""},
     {"w", WAY_READS, "", ""},
@@ -636,11 +695,11 @@ static const struct command_row rows[] = {
     {"watchman", WAY_NEVER, "", ""},
     {"wc", WAY_READS, "", ""},
     {"webpack", WAY_PLAIN, "", "T -c --config --require -r W -o --output-path"},
-    {"wget", WAY_WRITES, "eTtwQBUDARlI", "R --use-askpass -e --execute W -O -o -a -P --output-document --output-file "
-                                        "--append-output --directory-prefix --save-cookies --warc-file --rejected-log "
-                                        "--hsts-file --warc-tempdir T -i --input-file --config --post-file --body-file "
-                                        "--post-data --body-data --method --load-cookies --ca-certificate "
-                                        "--private-key --certificate --base --input-metalink"},
+    {"wget", WAY_WRITES, "eTtwQBUDARlI",
+     "R --use-askpass -e --execute W -O -o -a -P --output-document --output-file --append-output "
+     "--directory-prefix --save-cookies --warc-file --rejected-log --hsts-file --warc-tempdir T -i "
+     "--input-file --config --post-file --body-file --post-data --body-data --method --load-cookies "
+     "--ca-certificate --private-key --certificate --base --input-metalink"},
     {"whereis", WAY_READS, "", ""},
     {"which", WAY_READS, "", ""},
     {"who", WAY_READS, "", ""},
@@ -649,11 +708,13 @@ static const struct command_row rows[] = {
     {"wsl.exe", WAY_NEVER, "", ""},
     {"xargs", WAY_XARGS, "", ""},
     {"xdg-open", WAY_NEVER, "", ""},
-    {"xelatex", WAY_WRITES, "*", "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
+    {"xelatex", WAY_WRITES, "*",
+     "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"xmllint", WAY_READS, "", "W -o --output X --shell T --path --catalogs --load-trace"},
     {"xterm", WAY_NEVER, "", ""},
-    {"xvfb-run", WAY_RUNS, "efnpsw", "F -a -l --auto-servernum --auto-display V --server-args --server-num W -e -f "
-                                    "--error-file --auth-file"},
+    {"xvfb-run", WAY_RUNS, "efnpsw",
+     "F -a -l --auto-servernum --auto-display V --server-args --server-num W -e -f --error-file "
+     "--auth-file"},
     {"xxd", WAY_SECOND, "clos", ""},
     {"xz", WAY_WRITES, "", ""},
     {"xzless", WAY_READS, "", "R +"},
@@ -668,8 +729,9 @@ static const struct command_row rows[] = {
     {"yarn set", WAY_NEVER, "", ""},
     {"yarn workspace", WAY_NEVER, "", ""},
     {"yq", WAY_READS, "opI", "X -i --inplace T --from-file -s --split-exp --split-exp-file"},
-    {"yt-dlp", WAY_WRITES, "*", "R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
-                                "--config-locations -a --batch-file --cookies W -o -P --output --paths"},
+    {"yt-dlp", WAY_WRITES, "*",
+     "R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
+     "--config-locations -a --batch-file --cookies W -o -P --output --paths"},
     {"zcat", WAY_READS, "", ""},
     {"zed", WAY_NEVER, "", ""},
     {"zgrep", WAY_READS, "", ""},
@@ -712,7 +774,13 @@ bool command_is_door(struct str name)
     if (!row)
         return false;
     switch (row->way) {
-    case WAY_RUNS: case WAY_SHELL: case WAY_CODE: case WAY_EVAL: case WAY_FIRST: case WAY_REMOTE: case WAY_NEVER:
+    case WAY_RUNS:
+    case WAY_SHELL:
+    case WAY_CODE:
+    case WAY_EVAL:
+    case WAY_FIRST:
+    case WAY_REMOTE:
+    case WAY_NEVER:
     case WAY_XARGS: case WAY_ENV: case WAY_COMMAND: case WAY_STATE:
         return true;
     case WAY_PLAIN: case WAY_READS: case WAY_WRITES: case WAY_SUBS: case WAY_FIND: case WAY_SED: case WAY_AWK:

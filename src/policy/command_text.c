@@ -1,4 +1,4 @@
-/* sed and awk: programs in a word. They are read strictly, and what is not plain text processing is an act. */
+/* sed and awk: programs in a word, read strictly; what is not plain text processing is an act. */
 #include "policy/command_study.h"
 
 #include "base/err.h"
@@ -94,7 +94,8 @@ static bool sed_address(struct program *p)
         return true;
     char delimiter = c == '/' ? c : look(p, 1);
     p->at += c == '/' ? 1 : 2;
-    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' || !skip_part(p, delimiter, true))
+    if (delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' ||
+        !skip_part(p, delimiter, true))
         return false;
     while (look(p, 0) == 'I' || look(p, 0) == 'M')
         p->at++;
@@ -122,7 +123,8 @@ static bool sed_addresses(struct program *p)
 static bool sed_substitute(struct program *p, bool translate)
 {
     char delimiter = look(p, 0);
-    bool odd = delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' || delimiter == ' ';
+    bool odd =
+        delimiter == '\0' || delimiter == '\n' || delimiter == '\\' || delimiter == '[' || delimiter == ' ';
     p->at++;
     if (odd || !skip_part(p, delimiter, !translate) || !skip_part(p, delimiter, false))
         return false;
@@ -196,10 +198,22 @@ static char sed_long(struct str name)
         struct str name;
         char kind;
     } names[] = {
-        {STR("--quiet"), 'f'}, {STR("--silent"), 'f'}, {STR("--regexp-extended"), 'f'}, {STR("--separate"), 'f'},
-        {STR("--unbuffered"), 'f'}, {STR("--null-data"), 'f'}, {STR("--zero-terminated"), 'f'}, {STR("--posix"), 'f'},
-        {STR("--debug"), 'f'}, {STR("--sandbox"), 'f'}, {STR("--help"), 'f'}, {STR("--version"), 'f'},
-        {STR("--line-length"), 'l'}, {STR("--expression"), 'e'}, {STR("--in-place"), 'i'}, {STR("--file"), '?'},
+        {STR("--quiet"), 'f'},
+        {STR("--silent"), 'f'},
+        {STR("--regexp-extended"), 'f'},
+        {STR("--separate"), 'f'},
+        {STR("--unbuffered"), 'f'},
+        {STR("--null-data"), 'f'},
+        {STR("--zero-terminated"), 'f'},
+        {STR("--posix"), 'f'},
+        {STR("--debug"), 'f'},
+        {STR("--sandbox"), 'f'},
+        {STR("--help"), 'f'},
+        {STR("--version"), 'f'},
+        {STR("--line-length"), 'l'},
+        {STR("--expression"), 'e'},
+        {STR("--in-place"), 'i'},
+        {STR("--file"), '?'},
         {STR("--follow-symlinks"), '?'},
     };
     char kind = '?';
@@ -335,9 +349,10 @@ static bool awk_slash(struct awk *a)
 static bool awk_name(struct awk *a)
 {
     static const char *const doors[] = {"system", "getline", "close", "fflush", "func", "extension", "eval"};
-    static const char *const words[] = {"in", "return", "delete", "exit", "if", "while", "for", "do", "else",
-                                        "function", "BEGIN", "END", "next", "nextfile", "continue", "break",
-                                        "switch", "case", "default", "print", "printf", "BEGINFILE", "ENDFILE"};
+    static const char *const words[] = {"in",      "return",   "delete",   "exit",      "if",     "while",
+                                        "for",     "do",       "else",     "function",  "BEGIN",  "END",
+                                        "next",    "nextfile", "continue", "break",     "switch", "case",
+                                        "default", "print",    "printf",   "BEGINFILE", "ENDFILE"};
     size_t from = a->p.at;
     while (is_letter(look(&a->p, 0)) || is_digit(look(&a->p, 0)))
         a->p.at++;

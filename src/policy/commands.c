@@ -148,7 +148,8 @@ static bool plain_name(struct str value)
 {
     for (size_t i = 0; i < value.n; i++) {
         char c = value.p[i];
-        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' && c != '_' && c != ',')
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '-' &&
+            c != '_' && c != ',')
             return false;
     }
     return value.n > 0;
@@ -157,7 +158,8 @@ static bool plain_name(struct str value)
 /* A folder below the one we are in. */
 static bool below_here(struct str value)
 {
-    return value.n > 0 && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR(".."));
+    return value.n > 0 && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' &&
+           !str_has(value, STR(".."));
 }
 
 /* An option that is an act; its value stands in its own word behind `value_at`, or is the next word. */
@@ -172,7 +174,8 @@ static void option_act(struct studying *s, char act, size_t word, size_t value_a
         act_code(s, value_word, value_word == word && !attached ? STR_NONE : value, runs_why);
     else if (act == 'W')
         act_writes(s, value_word, value);
-    else if (act == 'T' || (act == 'P' && !(literal && plain_name(value))) || (act == 'I' && !(literal && below_here(value))))
+    else if (act == 'T' || (act == 'P' && !(literal && plain_name(value))) ||
+             (act == 'I' && !(literal && below_here(value))))
         act_other(s, value_word, other_why);
     else if (act == 'X' || act == 'B')
         act_other(s, word, changes_why);
@@ -195,7 +198,8 @@ static void long_option(struct studying *s, const struct command_row *row, size_
 }
 
 /* The letter of an act in a cluster; the rest of the word belongs to the first that takes a value. */
-static void cluster_option(struct studying *s, const struct command_row *row, size_t word, struct option_name option)
+static void cluster_option(struct studying *s, const struct command_row *row, size_t word,
+                           struct option_name option)
 {
     struct str text = s->words[word].text;
     for (size_t i = 1; i < text.n; i++) {
@@ -237,8 +241,8 @@ static bool brace_may_dash(struct str raw)
 {
     for (size_t i = 0; i + 1 < raw.n; i++) {
         char c = raw.p[i + 1];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-                     c == '/';
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                     c == '.' || c == '/';
         if ((raw.p[i] == '{' || raw.p[i] == ',') && !plain)
             return true;
     }
@@ -287,8 +291,9 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
     }
 }
 
-/* How many words the option at `word` takes, its value included; *ret_sure is cleared when that is a guess. */
-static size_t option_words(const struct studying *s, const struct command_row *row, size_t word, bool *ret_sure)
+/* How many words the option at `word` takes with its value; *ret_sure is cleared when that is a guess. */
+static size_t option_words(const struct studying *s, const struct command_row *row, size_t word,
+                           bool *ret_sure)
 {
     struct str text = s->words[word].text;
     if (!word_literal(&s->words[word]))
@@ -333,7 +338,8 @@ size_t operand_find(const struct studying *s, const struct command_row *row, siz
 /* Wrappers that do nothing when they have nothing to run. */
 static bool idle_alone(struct str name)
 {
-    static const char *const idle[] = {"command", "builtin", "exec", "nice", "time", "nohup", "timeout", "stdbuf", "sudo"};
+    static const char *const idle[] = {"command", "builtin", "exec",   "nice", "time",
+                                       "nohup",   "timeout", "stdbuf", "sudo"};
     for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
         if (str_is(name, idle[i]))
             return true;
@@ -422,10 +428,12 @@ static void study_code(struct studying *s, const struct command_row *row, size_t
     options_study(&own, row, from);
     if (at < s->count && may_be_option(&s->words[at]))
         act_other(s, ALL_WORDS, "one of its words may become an option");
-    bool script = at < s->count && !str_is(s->words[at].text, "-") && !str_starts(s->words[at].text, STR("/dev/"));
+    bool script =
+        at < s->count && !str_is(s->words[at].text, "-") && !str_starts(s->words[at].text, STR("/dev/"));
     if (!script && !module && !s->study->acts)
         act_other(s, ALL_WORDS, "it reads its program from standard input");
-    if (module && str_is(s->words[from].text, "-m") && from + 1 < s->count && !word_literal(&s->words[from + 1]))
+    if (module && str_is(s->words[from].text, "-m") && from + 1 < s->count &&
+        !word_literal(&s->words[from + 1]))
         act_other(s, ALL_WORDS, "it runs a module that is not known");
 }
 
@@ -549,7 +557,8 @@ static void study_set(struct studying *s)
         bool flags = text.n > 1 && (text.p[0] == '-' || text.p[0] == '+');
         for (size_t k = 1; flags && k < text.n; k++)
             flags = strchr("euo", text.p[k]) != NULL && text.p[k] != '\0';
-        if (!word_literal(&s->words[i]) || (!name && !flags) || (name && !str_ends(s->words[i - 1].text, STR("o")))) {
+        if (!word_literal(&s->words[i]) || (!name && !flags) ||
+            (name && !str_ends(s->words[i - 1].text, STR("o")))) {
             study_state(s);
             return;
         }
@@ -606,10 +615,10 @@ static void study_way(struct studying *s, const struct command_row *row, size_t 
 /* Names that mean the same everywhere, for commands that are not in the table; spelled in full. */
 static const struct command_row any_row = {
     "", WAY_PLAIN, "*",
-    "R -exec --exec --exec-batch --exec-path --pre --use-compress-program --to-command --checkpoint-action --rsh "
-    "--rsync-path --upload-pack --receive-pack --pager --script-shell --init-script --post-renderer "
-    "--compress-program --ext-diff --open-files-in-pager --unzip-command --hostname-bin --proxy-command --eval "
-    "--execute --node-options --command"};
+    "R -exec --exec --exec-batch --exec-path --pre --use-compress-program --to-command --checkpoint-action "
+    "--rsh --rsync-path --upload-pack --receive-pack --pager --script-shell --init-script --post-renderer "
+    "--compress-program --ext-diff --open-files-in-pager --unzip-command --hostname-bin --proxy-command "
+    "--eval --execute --node-options --command"};
 
 /* python3.11 is python3, gcc-12 is gcc. */
 static const struct command_row *find_row(struct str name)

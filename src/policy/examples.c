@@ -55,7 +55,10 @@ static struct rc example_fits(const struct rule *rule, enum effect effect, struc
     TRY(example_facts(&arena, rule, example, &facts, err));
     struct rule_source alone = {.effect = effect, .text = rule->text};
     struct rule_set *set = rule_set_new(&alone, 1);
-    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/project"), .root = STR("/project"),
+    struct question question = {.facts = &facts,
+                                .rules = set,
+                                .cwd = STR("/project"),
+                                .root = STR("/project"),
                                 .home = STR("/home/someone")};
     struct verdict verdict = policy_judge(&arena, &question);
     *ret_fits = verdict.rule_count > 0 && verdict.effect == effect;
@@ -63,7 +66,8 @@ static struct rc example_fits(const struct rule *rule, enum effect effect, struc
     return RC_OK;
 }
 
-static struct rc check_list(const struct rule *rule, const struct rule_source *source, bool wanted, struct err *err)
+static struct rc check_list(const struct rule *rule, const struct rule_source *source, bool wanted,
+                            struct err *err)
 {
     const struct str *list = wanted ? source->match : source->not_match;
     size_t count = wanted ? source->match_count : source->not_match_count;

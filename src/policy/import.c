@@ -87,7 +87,8 @@ static struct str without_comments(struct arena *arena, struct str text)
         } else if (c == '/' && (next == '/' || next == '*')) {
             bool line = next == '/';
             size_t end = i + 2;
-            while (end < text.n && !(line ? copy[end] == '\n' : copy[end - 1] == '*' && copy[end] == '/' && end > i + 2))
+            while (end < text.n &&
+                   !(line ? copy[end] == '\n' : copy[end - 1] == '*' && copy[end] == '/' && end > i + 2))
                 end++;
             for (; i < end + !line && i < text.n; i++)
                 copy[i] = copy[i] == '\n' ? '\n' : ' ';
@@ -124,13 +125,14 @@ static void import_edits(struct importing *in, enum effect effect, struct str co
     size_t count = effect == EFFECT_ALLOW || str_empty(content) ? 4 : 1;
     for (size_t i = 0; i < count; i++) {
         bool whole = str_empty(content);
-        struct str text = arena_printf(in->arena, "%s%s%.*s%s", editing[i], whole ? "" : "(", STR_ARG(content),
-                                       whole ? "" : ")");
+        struct str text = arena_printf(in->arena, "%s%s%.*s%s", editing[i], whole ? "" : "(",
+                                       STR_ARG(content), whole ? "" : ")");
         if (!import_rule(in, effect, text, line))
             return;
     }
     if (count > 1)
-        import_remark(in, line, content, "taken for Edit, Write, MultiEdit and NotebookEdit, which it means there");
+        import_remark(in, line, content,
+                      "taken for Edit, Write, MultiEdit and NotebookEdit, which it means there");
 }
 
 /* ---- Claude Code ---- */
@@ -138,7 +140,8 @@ static void import_edits(struct importing *in, enum effect effect, struct str co
 /* A pattern without a slash means any depth there. */
 static struct str any_depth(struct importing *in, enum effect effect, struct str path)
 {
-    bool deep = str_find(path, '/') < path.n || effect != EFFECT_ALLOW || str_starts(path, STR("~")) || str_is(path, "*");
+    bool deep = str_find(path, '/') < path.n || effect != EFFECT_ALLOW || str_starts(path, STR("~")) ||
+                str_is(path, "*");
     return deep ? path : arena_printf(in->arena, "**/%.*s", STR_ARG(path));
 }
 
@@ -157,7 +160,8 @@ static void claude_rule(struct importing *in, enum effect effect, const struct j
     if (file && closed && !str_empty(content) && !str_is(content, "*")) {
         struct str path = any_depth(in, effect, content);
         if (path.n != content.n)
-            import_remark(in, line, text, "a pattern without a slash means any depth there; `**/` was put in front");
+            import_remark(in, line, text,
+                          "a pattern without a slash means any depth there; `**/` was put in front");
         content = path;
         text = arena_printf(in->arena, "%.*s(%.*s)", STR_ARG(tool), STR_ARG(content));
     }
@@ -173,7 +177,8 @@ static void claude_other(struct importing *in, const struct json *member)
     if (str_is(member->key, "defaultMode"))
         import_remark(in, line, member->raw, "left out: the permission mode belongs to a session here");
     else if (str_is(member->key, "additionalDirectories"))
-        import_remark(in, line, member->raw, "left out: name these folders in rules, as in Read(//folder/**)");
+        import_remark(in, line, member->raw,
+                      "left out: name these folders in rules, as in Read(//folder/**)");
     else
         import_remark(in, line, member->key, "left out: there is no such setting here");
 }
@@ -200,7 +205,8 @@ struct rc import_claude_code(struct importing *in, struct err *err)
     }
     for (const struct json *other = root->first; other; other = other->next)
         if (other != permissions && (str_is(other->key, "hooks") || str_is(other->key, "sandbox")))
-            import_remark(in, import_line(in, other->raw.p), other->key, "left out: only `permissions` is read");
+            import_remark(in, import_line(in, other->raw.p), other->key,
+                          "left out: only `permissions` is read");
     return RC_OK;
 }
 
@@ -210,8 +216,9 @@ static const struct {
     const char *key;
     const char *tool;
 } opencode_tools[] = {
-    {"bash", "Bash"}, {"edit", "Edit"}, {"write", "Edit"}, {"read", "Read"}, {"webfetch", "WebFetch"},
-    {"websearch", "WebSearch"}, {"glob", "Glob"}, {"grep", "Grep"}, {"list", "LS"}, {"task", "Task"}, {"skill", "Skill"},
+    {"bash", "Bash"},         {"edit", "Edit"},           {"write", "Edit"},  {"read", "Read"},
+    {"webfetch", "WebFetch"}, {"websearch", "WebSearch"}, {"glob", "Glob"},   {"grep", "Grep"},
+    {"list", "LS"},           {"task", "Task"},           {"skill", "Skill"},
 };
 
 /* `*` crosses folders there. */
@@ -249,15 +256,18 @@ static void opencode_pattern(struct importing *in, const char *tool, struct str 
 }
 
 /* The whole tool: asking is what happens anyway, and denying would beat the exceptions that follow. */
-static void opencode_whole(struct importing *in, const char *tool, enum effect effect, bool exceptions, unsigned line)
+static void opencode_whole(struct importing *in, const char *tool, enum effect effect, bool exceptions,
+                           unsigned line)
 {
-    bool asks_anyway = strcmp(tool, "Bash") == 0 || strcmp(tool, "Edit") == 0 || strcmp(tool, "WebFetch") == 0;
+    bool asks_anyway =
+        strcmp(tool, "Bash") == 0 || strcmp(tool, "Edit") == 0 || strcmp(tool, "WebFetch") == 0;
     struct str name = str_of(tool);
     if (effect == EFFECT_ASK && asks_anyway)
         return;
     if (effect != EFFECT_ALLOW && exceptions) {
-        import_remark(in, line, name, "left out: here deny and ask beat every allow, so the exceptions would be void; "
-                                      "what no rule allows is asked about");
+        import_remark(in, line, name,
+                      "left out: here deny and ask beat every allow, so the exceptions would be void; "
+                      "what no rule allows is asked about");
         return;
     }
     if (strcmp(tool, "Edit") == 0)
@@ -275,7 +285,8 @@ static void opencode_tool(struct importing *in, const char *tool, const struct j
         return;
     }
     if (value->type != JSON_OBJECT) {
-        import_remark(in, line, value->raw, "left out: it is neither allow, ask, deny nor an object of patterns");
+        import_remark(in, line, value->raw,
+                      "left out: it is neither allow, ask, deny nor an object of patterns");
         return;
     }
     bool stops = false, allows = false;
@@ -307,11 +318,14 @@ static void opencode_member(struct importing *in, const struct json *member)
     }
     unsigned line = import_line(in, member->raw.p);
     if (str_is(member->key, "*"))
-        import_remark(in, line, member->raw, "left out: what no rule names is asked about here, reading aside");
+        import_remark(in, line, member->raw,
+                      "left out: what no rule names is asked about here, reading aside");
     else if (str_is(member->key, "external_directory"))
-        import_remark(in, line, member->key, "left out: name these folders in rules, as in Read(//folder/**)");
+        import_remark(in, line, member->key,
+                      "left out: name these folders in rules, as in Read(//folder/**)");
     else
-        import_remark(in, line, member->key, "left out: which tool that is here is not known (mcp__server__tool?)");
+        import_remark(in, line, member->key,
+                      "left out: which tool that is here is not known (mcp__server__tool?)");
 }
 
 struct rc import_opencode(struct importing *in, struct err *err)
@@ -329,16 +343,18 @@ struct rc import_opencode(struct importing *in, struct err *err)
                       "left out: what no rule names is asked about here, reading aside");
     }
     const struct json *agents = json_get(root, "agent");
-    for (const struct json *agent = agents && agents->type == JSON_OBJECT ? agents->first : NULL; agent; agent = agent->next)
+    for (const struct json *agent = agents && agents->type == JSON_OBJECT ? agents->first : NULL; agent;
+         agent = agent->next)
         if (json_get(agent, "permission"))
-            import_remark(in, import_line(in, agent->raw.p), agent->key, "left out: rules of one agent alone");
+            import_remark(in, import_line(in, agent->raw.p), agent->key,
+                          "left out: rules of one agent alone");
     return RC_OK;
 }
 
 /* ---- all ---- */
 
-struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text, struct imported *ret_imported,
-                        struct err *err)
+struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text,
+                        struct imported *ret_imported, struct err *err)
 {
     struct importing in = {.arena = arena, .text = text};
     if (text.n > LIMIT_BODY_BYTES)

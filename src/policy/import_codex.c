@@ -1,5 +1,5 @@
-/* Codex' .rules: calls of prefix_rule() in a little Starlark. Calls of other functions and everything else are
- * remarked upon; a file that is no sequence of calls at all is an error. */
+/* Codex' .rules: calls of prefix_rule() in a little Starlark. Calls of other functions and everything else
+ * are remarked upon; a file that is no sequence of calls at all is an error. */
 #include "base/err.h"
 #include "base/utf8.h"
 #include "policy/import.h"
@@ -209,7 +209,8 @@ static struct str example_text(struct reader *r, const struct value *value)
         return value->text;
     for (size_t i = 0; i < value->count; i++) {
         bool quote = !sayable(value->items[i].text);
-        buf_printf(&buf, "%s%s%.*s%s", i ? " " : "", quote ? "'" : "", STR_ARG(value->items[i].text), quote ? "'" : "");
+        buf_printf(&buf, "%s%s%.*s%s", i ? " " : "", quote ? "'" : "", STR_ARG(value->items[i].text),
+                   quote ? "'" : "");
     }
     return arena_str(r->in->arena, buf_str(&buf));
 }
@@ -275,7 +276,8 @@ static void take_call(struct reader *r, const struct call *call)
         return;
     }
     if (call->pattern.kind != VALUE_LIST || call->pattern.count == 0 || !read_decision(call, &effect)) {
-        import_remark(r->in, call->line, call->name, "left out: it has no pattern, or a decision that is not known");
+        import_remark(r->in, call->line, call->name,
+                      "left out: it has no pattern, or a decision that is not known");
         return;
     }
     for (size_t i = 0; i < call->pattern.count && product <= PRODUCT_MAX; i++)
@@ -289,7 +291,8 @@ static void take_call(struct reader *r, const struct call *call)
         if (combination(&call->pattern, n, &words))
             add_rule(r, call, effect, arena_str(r->in->arena, buf_str(&words)));
         else
-            import_remark(r->in, call->line, buf_str(&words), "left out: a word with a blank or a star cannot be named");
+            import_remark(r->in, call->line, buf_str(&words),
+                          "left out: a word with a blank or a star cannot be named");
     }
     if (product == 1 && r->in->out.rule_count) {
         struct rule_source *rule = &r->in->out.rules[r->in->out.rule_count - 1];

@@ -67,7 +67,8 @@ void stop_note(struct judging *j, const struct compiled *rule)
     CHECK(rule->effect != EFFECT_ALLOW);
     bool stricter = !j->stop.rule || (rule->effect == EFFECT_DENY && j->stop.effect != EFFECT_DENY);
     /* Among equals, the layer that stands higher. */
-    bool higher = j->stop.rule && rule->effect == j->stop.effect && rule->source.layer < j->stop.rule->source.layer;
+    bool higher =
+        j->stop.rule && rule->effect == j->stop.effect && rule->source.layer < j->stop.rule->source.layer;
     if (stricter || higher)
         j->stop = (struct stop){rule, rule->effect};
 }
@@ -104,7 +105,8 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
 {
     static uint32_t no_heads[1];
     static const struct rule_set no_rules = {.sides = {{.heads = no_heads}, {.heads = no_heads}}};
-    *j = (struct judging){.arena = arena, .q = question, .set = question->rules ? question->rules : &no_rules};
+    *j =
+        (struct judging){.arena = arena, .q = question, .set = question->rules ? question->rules : &no_rules};
     j->places.cwd = place_from(j, question->cwd, question->cwd_real);
     j->places.project = place_from(j, question->root, question->root_real);
     j->places.home = place_from(j, question->home, question->home_real);
@@ -263,7 +265,8 @@ static bool edits_inside(struct judging *j)
     for (size_t i = 0; i < facts->path_count; i++) {
         struct place place;
         if (!place_of(j, &here, facts->paths[i], &place) || str_empty(j->places.project.named) ||
-            !path_within(place.named, j->places.project.named) || !path_within(place.real, j->places.project.real))
+            !path_within(place.named, j->places.project.named) ||
+            !path_within(place.real, j->places.project.real))
             return false;
     }
     return facts->path_count > 0;
@@ -291,8 +294,10 @@ static struct verdict by_default(enum tool_class class)
     case TOOL_TASK: return say(EFFECT_ALLOW, STR("default"), STR("the agent's own list of tasks"));
     case TOOL_AGENT: return say(EFFECT_ALLOW, STR("default"), STR("a sub-agent asks for itself"));
     case TOOL_EDIT: return say(EFFECT_ASK, STR("default"), STR("it changes files, and no rule allows it"));
-    case TOOL_COMMAND: return say(EFFECT_ASK, STR("default"), STR("it runs a command, and no rule allows it"));
-    case TOOL_FETCH: return say(EFFECT_ASK, STR("default"), STR("it reaches the network, and no rule allows it"));
+    case TOOL_COMMAND:
+        return say(EFFECT_ASK, STR("default"), STR("it runs a command, and no rule allows it"));
+    case TOOL_FETCH:
+        return say(EFFECT_ASK, STR("default"), STR("it reaches the network, and no rule allows it"));
     case TOOL_PLAN: return say(EFFECT_ASK, STR("default"), STR("it asks a person by its nature"));
     case TOOL_OTHER: break;
     }
@@ -307,11 +312,13 @@ static struct verdict by_mode(struct judging *j)
     switch (j->q->mode) {
     case MODE_BYPASS:
         if (class != TOOL_PLAN)
-            return say(EFFECT_ALLOW, STR("mode"), STR("the session lets everything pass (bypassPermissions)"));
+            return say(EFFECT_ALLOW, STR("mode"),
+                       STR("the session lets everything pass (bypassPermissions)"));
         break;
     case MODE_ACCEPT_EDITS:
         if (class == TOOL_EDIT && edits_inside(j))
-            return say(EFFECT_ALLOW, STR("mode"), STR("the session accepts edits of its files (acceptEdits)"));
+            return say(EFFECT_ALLOW, STR("mode"),
+                       STR("the session accepts edits of its files (acceptEdits)"));
         break;
     case MODE_PLAN:
         if (!harmless(class) && class != TOOL_PLAN && class != TOOL_AGENT)
@@ -330,14 +337,21 @@ static struct verdict by_mode(struct judging *j)
 
 /* ---- the verdict ---- */
 
-static struct verdict by_rule(struct judging *j, enum effect effect, const struct verdict_rule *rules, size_t count)
+static struct verdict by_rule(struct judging *j, enum effect effect, const struct verdict_rule *rules,
+                              size_t count)
 {
     const struct verdict_rule *first = &rules[0];
-    struct verdict verdict = {.effect = effect, .rule = first->text, .source = str_of(layer_name(first->layer)),
-                              .rules = rules, .rule_count = count};
-    verdict.why = arena_printf(j->arena, "the %s rule %.*s %s it%s%.*s", layer_name(first->layer), STR_ARG(first->text),
-                               effect == EFFECT_ALLOW ? "allows" : effect == EFFECT_DENY ? "denies" : "asks about",
-                               str_empty(first->reason) ? "" : ": ", STR_ARG(first->reason));
+    struct verdict verdict = {.effect = effect,
+                              .rule = first->text,
+                              .source = str_of(layer_name(first->layer)),
+                              .rules = rules,
+                              .rule_count = count};
+    verdict.why =
+        arena_printf(j->arena, "the %s rule %.*s %s it%s%.*s", layer_name(first->layer), STR_ARG(first->text),
+                     effect == EFFECT_ALLOW  ? "allows"
+                     : effect == EFFECT_DENY ? "denies"
+                                             : "asks about",
+                     str_empty(first->reason) ? "" : ": ", STR_ARG(first->reason));
     return verdict;
 }
 
@@ -395,7 +409,8 @@ static struct verdict decide(struct judging *j, bool covered)
         return mode;
     if (!str_empty(j->protected_path))
         return say(EFFECT_ASK, STR("protected"),
-                   arena_printf(j->arena, "%.*s is protected: it is always asked about", STR_ARG(j->protected_path)));
+                   arena_printf(j->arena, "%.*s is protected: it is always asked about",
+                                STR_ARG(j->protected_path)));
     if (j->stop.rule)
         return by_stop(j);
     if (session && session->effect == EFFECT_ASK)
@@ -405,7 +420,8 @@ static struct verdict decide(struct judging *j, bool covered)
     bool forbids = is_command(j->q->facts) && j->unknown && j->set->stops_commands;
     if (forbids && (session || mode.effect == EFFECT_ALLOW))
         return say(EFFECT_ASK, STR("default"),
-                   arena_printf(j->arena, "there are rules against some commands, and this one is not understood: %s",
+                   arena_printf(j->arena,
+                                "there are rules against some commands, and this one is not understood: %s",
                                 j->unknown));
     if (session)
         return by_session(j, session);

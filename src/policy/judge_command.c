@@ -1,4 +1,4 @@
-/* A command line, part by part: walks the tree in the order in which it runs and keeps track of the folder. */
+/* A command line, part by part: walks the tree in the order in which it runs and follows the folder. */
 #include "policy/judge.h"
 
 #include "base/err.h"
@@ -11,7 +11,8 @@ struct argv node_argv(const struct node *node)
 
 struct argv argv_command(const struct argv *argv)
 {
-    return (struct argv){.words = argv->words + argv->assign_count, .count = argv->count - argv->assign_count};
+    return (struct argv){.words = argv->words + argv->assign_count,
+                         .count = argv->count - argv->assign_count};
 }
 
 const struct study *node_study(struct judging *j, struct node *node)
@@ -224,7 +225,8 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
     }
     for (size_t i = 0; i < node->word_count; i++)
         if (node->words[i].flags & WORD_UNKNOWABLE)
-            note_uncovered(j, node->words[i].raw, "it runs a substitution, or expands in a way that is not understood");
+            note_uncovered(j, node->words[i].raw,
+                           "it runs a substitution, or expands in a way that is not understood");
     if (node->redirs && (why = redirs_uncovered(j, node, folder)))
         note_uncovered(j, node->raw, why);
 }
@@ -234,8 +236,9 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
 /* Fields of the input beside the command that change nothing about what runs. */
 static bool known_field(struct str key)
 {
-    static const char *const known[] = {"command", "description", "timeout", "timeout_ms", "timeoutMs", "explanation",
-                                        "run_in_background", "is_background", "background", "title", "intent", "why"};
+    static const char *const known[] = {
+        "command",           "description",   "timeout",    "timeout_ms", "timeoutMs", "explanation",
+        "run_in_background", "is_background", "background", "title",      "intent",    "why"};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_is(key, known[i]))
             return true;
@@ -246,7 +249,8 @@ void command_judge(struct judging *j)
 {
     const struct tool_facts *facts = j->q->facts;
     struct shell *shell = shell_parse(j->arena, facts->command);
-    struct folder folder = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named), .inside = true};
+    struct folder folder = {
+        .path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named), .inside = true};
     j->tree = shell->root;
     j->part_count = shell->part_count;
     if (shell->doubt) {

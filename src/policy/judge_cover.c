@@ -20,7 +20,8 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     struct place place;
     if (word_literal(word) && str_is(word->text, "/dev/null"))
         return true;
-    if (!word_is_path(word) || str_starts(word->text, STR("/dev/")) || !place_of(c->j, c->folder, word->text, &place))
+    if (!word_is_path(word) || str_starts(word->text, STR("/dev/")) ||
+        !place_of(c->j, c->folder, word->text, &place))
         return false;
     if (place_protected(c->j, &place, !writes))
         return false;
@@ -146,7 +147,9 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
         if (named == 0)
             continue;
         /* Acts count from the command on. */
-        size_t behind = named == SIZE_MAX ? SIZE_MAX : named > argv->assign_count ? named - argv->assign_count : 0;
+        size_t behind = named == SIZE_MAX            ? SIZE_MAX
+                        : named > argv->assign_count ? named - argv->assign_count
+                                                     : 0;
         if (behind && acts_covered(c, study, behind))
             return rule;
     }
@@ -156,7 +159,9 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
 static const struct compiled *argv_covered(struct covering *c, struct argv *argv, const struct study *study)
 {
     struct rule_key keys[] = {
-        {.kind = KEY_WORDS, .first = argv->words[0].text, .second = argv->count > 1 ? argv->words[1].text : STR_NONE},
+        {.kind = KEY_WORDS,
+         .first = argv->words[0].text,
+         .second = argv->count > 1 ? argv->words[1].text : STR_NONE},
         {.kind = KEY_WORD, .first = argv->words[0].text},
         {.kind = KEY_TOOL, .first = STR("Bash")},
     };

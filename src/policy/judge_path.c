@@ -65,7 +65,7 @@ bool folder_inside(struct judging *j, struct str path)
 
 /* ---- rules on paths ---- */
 
-/* Calls `fits` for the rules that could speak of the path, below each of the bases they may be written from. */
+/* Looks at the rules that could speak of the path, below each of the bases they may be written from. */
 struct path_search {
     struct judging *j;
     enum rule_side side;
@@ -103,7 +103,8 @@ static void search_below(struct path_search *s, char base, struct str folder, st
     for (size_t end = 0; end <= rest.n && !s->found; end++) {
         if (end && end < rest.n && rest.p[end] != '/')
             continue;
-        struct rule_key key = {.kind = KEY_PATH, .first = s->who, .second = str_sub(rest, 0, end), .base = base};
+        struct rule_key key = {
+            .kind = KEY_PATH, .first = s->who, .second = str_sub(rest, 0, end), .base = base};
         search_key(s, &key);
     }
 }
@@ -143,7 +144,8 @@ static const struct compiled *whole_tool(struct judging *j, struct str tool)
     uint32_t at = 0;
     const struct compiled *rule;
     while ((rule = rule_set_next(j->set, SIDE_ALLOW, &key, &hash, &at)))
-        if (rule->rule.kind == RULE_TOOL && str_eq(rule->rule.tool, tool) && rule_in_force(rule, j->q->now_ms))
+        if (rule->rule.kind == RULE_TOOL && str_eq(rule->rule.tool, tool) &&
+            rule_in_force(rule, j->q->now_ms))
             return rule;
     return NULL;
 }
@@ -252,7 +254,8 @@ static bool ends_here(struct str path, size_t at) { return at == path.n || path.
 /* `.git` in another case is the same folder on some disks. */
 static bool has_part(struct str path, size_t at, struct str part)
 {
-    return path.n - at >= part.n && str_same_letters(str_sub(path, at, at + part.n), part) && ends_here(path, at + part.n);
+    return path.n - at >= part.n && str_same_letters(str_sub(path, at, at + part.n), part) &&
+           ends_here(path, at + part.n);
 }
 
 static bool protected_name(struct str path, bool looking)
@@ -302,7 +305,8 @@ bool place_protected(const struct judging *j, const struct place *place, bool lo
 
 bool place_of_system(const struct place *place)
 {
-    static const char *const folders[] = {"/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/var", "/root", "/opt", "/srv"};
+    static const char *const folders[] = {"/etc",   "/usr", "/bin",  "/sbin", "/lib",
+                                          "/lib64", "/var", "/root", "/opt",  "/srv"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
         if (path_within(place->named, str_of(folders[i])) || path_within(place->real, str_of(folders[i])))
             return true;

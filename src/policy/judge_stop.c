@@ -20,7 +20,8 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
     while ((rule = rule_set_next(j->set, SIDE_STOP, key, &hash, &at))) {
         bool maybe = false;
         /* A rule on the whole tool was found before. */
-        if (rule->rule.kind == RULE_TOOL || !str_is(rule->rule.tool, "Bash") || !rule_in_force(rule, j->q->now_ms))
+        if (rule->rule.kind == RULE_TOOL || !str_is(rule->rule.tool, "Bash") ||
+            !rule_in_force(rule, j->q->now_ms))
             continue;
         if (words_stopped(j->arena, &rule->rule, argv, &maybe))
             stop_note(j, rule);
@@ -88,7 +89,13 @@ static bool only_looks(const struct study *study)
     case WAY_TEE: case WAY_DD: case WAY_MAKE: case WAY_SET: case WAY_XARGS: case WAY_ENV: case WAY_RUNS:
     case WAY_COMMAND: case WAY_SHELL: case WAY_EVAL: case WAY_FIRST:
         return true;
-    case WAY_PLAIN: case WAY_WRITES: case WAY_STATE: case WAY_CODE: case WAY_REMOTE: case WAY_NEVER: case WAY_SUBS:
+    case WAY_PLAIN:
+    case WAY_WRITES:
+    case WAY_STATE:
+    case WAY_CODE:
+    case WAY_REMOTE:
+    case WAY_NEVER:
+    case WAY_SUBS:
     case WAY_TAR: case WAY_SQLITE: case WAY_CONFIG:
         break;
     }
@@ -114,8 +121,9 @@ static bool writes_word(const struct argv *argv, size_t at)
 /* Names so telling that a word with holes in it counts as well. */
 static bool smells(struct str text)
 {
-    static const char *const marks[] = {".git/", ".ssh", ".bash", ".zsh", ".profile", ".claude", ".codex", ".mcp", "cron",
-                                        ".config/nod", "share/nod", ".gnupg", ".netrc", ".husky", "sudoers"};
+    static const char *const marks[] = {".git/",     ".ssh",   ".bash",  ".zsh",   ".profile",
+                                        ".claude",   ".codex", ".mcp",   "cron",   ".config/nod",
+                                        "share/nod", ".gnupg", ".netrc", ".husky", "sudoers"};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
         if (str_has(text, str_of(marks[i])))
             return true;
@@ -140,9 +148,11 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
     if (place_protected(j, &place, !writes))
         note_protected(j, place.named);
     bool home = path_within(place.named, j->places.home.named) && !str_empty(j->places.home.named);
-    bool mine = home || path_within(place.named, j->places.project.named) || str_starts(place.named, STR("/dev/"));
-    bool around = str_eq(place.named, j->places.home.named) ||
-                  (path_within(j->places.project.named, place.named) && !str_eq(j->places.project.named, place.named));
+    bool mine =
+        home || path_within(place.named, j->places.project.named) || str_starts(place.named, STR("/dev/"));
+    bool around =
+        str_eq(place.named, j->places.home.named) ||
+        (path_within(j->places.project.named, place.named) && !str_eq(j->places.project.named, place.named));
     if (writes && (around || (!mine && place_of_system(&place))))
         note_protected(j, place.named);
 }
@@ -181,7 +191,9 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
                         const struct folder *folder)
 {
     bool looks = only_looks(study);
-    bool says = study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "printf"));
+    bool says =
+        study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "print"
+                                                                                                    "f"));
     for (size_t i = 1; i < argv->count && !says; i++)
         word_stops(j, &argv->words[i], folder, !looks && writes_word(argv, i));
 }
@@ -191,7 +203,9 @@ static void redirs_stops(struct judging *j, const struct node *node, const struc
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
         switch (redir->kind) {
         case REDIR_IN: word_stops(j, &redir->target, folder, false); break;
-        case REDIR_OUT: case REDIR_APPEND: case REDIR_INOUT: word_stops(j, &redir->target, folder, true); break;
+        case REDIR_OUT:
+        case REDIR_APPEND:
+        case REDIR_INOUT: word_stops(j, &redir->target, folder, true); break;
         case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
         }
     }
@@ -217,7 +231,8 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
     }
 }
 
-static void study_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
+static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
+                        const struct folder *folder)
 {
     /* Nobody answers for himself: our own command is as protected as our own data. */
     if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
@@ -271,7 +286,8 @@ void part_stops(struct judging *j, struct node *node, const struct folder *folde
 /* A text inside another one; its folder is followed no further than where it begins. */
 static void tree_stops(struct judging *j, struct node *node, const struct folder *folder)
 {
-    struct folder lost = {.known = folder->known && !node->moves, .path = folder->path, .inside = folder->inside};
+    struct folder lost = {
+        .known = folder->known && !node->moves, .path = folder->path, .inside = folder->inside};
     if (node->kind == NODE_SIMPLE)
         part_stops(j, node, &lost);
     for (struct node *child = node->first; child; child = child->next)
@@ -292,7 +308,7 @@ struct net_word {
     bool over;
 };
 
-/* Three words in a row, options left out of the first two: the first word of a rule may stand before a value. */
+/* Three words in a row, options left out of the first two: between a rule's words a value may stand. */
 struct net {
     struct judging *j;
     bool note, hit;
@@ -308,7 +324,8 @@ static void net_under(struct net *net, const struct rule_key *key)
     uint32_t at = 0;
     const struct compiled *rule;
     while ((rule = rule_set_next(net->j->set, SIDE_STOP, key, &hash, &at))) {
-        bool words = rule->rule.kind == RULE_EXACT || rule->rule.kind == RULE_PREFIX || rule->rule.kind == RULE_GLOB;
+        bool words =
+            rule->rule.kind == RULE_EXACT || rule->rule.kind == RULE_PREFIX || rule->rule.kind == RULE_GLOB;
         if (!words || !rule_in_force(rule, net->j->q->now_ms) || !str_eq(rule->rule.words[0], key->first))
             continue;
         if (key->kind == KEY_WORDS && !str_eq(rule->rule.words[1], key->second))

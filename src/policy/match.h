@@ -1,8 +1,8 @@
 /* Whether a rule fits words, a path or an address.
  *
  * There are two questions. `covers` is asked for allow rules and is strict: what the rule names must be there
- * literally, and nothing is guessed. `stops` is asked for deny and ask rules and is generous: another spelling
- * of the same program, options in another order, a folder above the file all count.
+ * literally, and nothing is guessed. `stops` is asked for deny and ask rules and is generous: another
+ * spelling of the same program, options in another order, a folder above the file all count.
  */
 #ifndef POLICY_MATCH_H
 #define POLICY_MATCH_H
@@ -14,7 +14,8 @@ struct argv {
     const struct word *words;
     size_t count;
     size_t assign_count;     /* leading words that are assignments */
-    struct str joined, bare; /* match_words.c's: the words parted by NUL; the same without the program's folder */
+    struct str joined,
+        bare; /* match_words.c's: the words parted by NUL; the same without the program's folder */
 };
 
 /* `*` is any text. Linear. */

@@ -57,7 +57,8 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     bool has_port = host.n < authority.n;
     if (!good_host(host) || (has_port && (!str_to_u64(port, &number) || number == 0 || number > 65535)))
         return false;
-    *ret_url = (struct url){.scheme = scheme, .host = host, .port = port, .rest = str_sub(after, end, after.n)};
+    *ret_url =
+        (struct url){.scheme = scheme, .host = host, .port = port, .rest = str_sub(after, end, after.n)};
     return true;
 }
 
@@ -67,7 +68,8 @@ static bool host_matches(const struct rule *rule, struct str host)
         return true;
     if (!rule->below)
         return str_eq(rule->host, host);
-    return host.n > rule->host.n + 1 && str_ends(host, rule->host) && host.p[host.n - rule->host.n - 1] == '.';
+    return host.n > rule->host.n + 1 && str_ends(host, rule->host) &&
+           host.p[host.n - rule->host.n - 1] == '.';
 }
 
 /* Dots that climb would make another path of it. */

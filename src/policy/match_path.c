@@ -185,7 +185,8 @@ static bool covered_one(struct arena *arena, const struct rule *rule, const stru
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
-    return covered_one(arena, rule, places, false, path->named) && covered_one(arena, rule, places, true, path->real);
+    return covered_one(arena, rule, places, false, path->named) &&
+           covered_one(arena, rule, places, true, path->real);
 }
 
 /* The pattern fits the path or a folder above it; one without a slash fits at any depth. */
@@ -213,5 +214,6 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
-    return stopped_one(arena, rule, places, false, path->named) || stopped_one(arena, rule, places, true, path->real);
+    return stopped_one(arena, rule, places, false, path->named) ||
+           stopped_one(arena, rule, places, true, path->real);
 }

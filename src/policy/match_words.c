@@ -36,7 +36,10 @@ struct str program_name(struct str word)
 
 /* ---- allow: literal ---- */
 
-static bool named_literally(const struct word *word) { return (word->flags & (WORD_OPEN | WORD_ESCAPED)) == 0; }
+static bool named_literally(const struct word *word)
+{
+    return (word->flags & (WORD_OPEN | WORD_ESCAPED)) == 0;
+}
 
 static bool begins_with(const struct rule *rule, const struct argv *argv)
 {
@@ -211,7 +214,8 @@ static bool exact_stopped(const struct rule *rule, const struct argv *argv, bool
     for (size_t i = 0; i < argv->count; i++) {
         const struct word *word = &argv->words[i];
         *ret_maybe |= !word_literal(word);
-        struct str text = i == 0 && !str_eq(word->text, rule->words[0]) ? program_name(word->text) : word->text;
+        struct str text =
+            i == 0 && !str_eq(word->text, rule->words[0]) ? program_name(word->text) : word->text;
         if (!str_eq(text, rule->words[i]))
             return false;
     }

@@ -1,8 +1,8 @@
 /* What rules can answer, no person is asked.
  *
- * Pure: no clock, no descriptors, no allocation that outlives the arena it is given (a rule set owns its own).
- * The verdict is the strictest that applies: deny before ask before allow, over all layers; then the permission
- * mode; then the defaults; and whatever is not understood is asked about, never allowed. README.md says more.
+ * Pure: no clock, no descriptors; what is made lives in the given arena, a rule set owns its own. The verdict
+ * is the strictest that applies: deny before ask before allow, over all layers; then the permission mode;
+ * then the defaults; and what is not understood is asked about, never allowed. README.md says more.
  */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
@@ -162,7 +162,8 @@ struct suggestion {
 };
 
 /* From narrow to broad, at most SUGGESTIONS_MAX; none when no rule could let the call pass. */
-size_t policy_suggest(struct arena *arena, const struct question *question, struct suggestion *ret_suggestions);
+size_t policy_suggest(struct arena *arena, const struct question *question,
+                      struct suggestion *ret_suggestions);
 
 /* ---- other people's rules ---- */
 
@@ -192,7 +193,7 @@ struct imported {
 };
 
 bool import_kind_parse(struct str name, enum import_kind *ret_kind);
-struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text, struct imported *ret_imported,
-                        struct err *err);
+struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text,
+                        struct imported *ret_imported, struct err *err);
 
 #endif

@@ -148,12 +148,14 @@ static struct rc split_words(struct making *m, struct str text)
 static void read_spelling(struct making *m, struct str text)
 {
     struct rule *rule = m->rule;
-    bool quoted = str_find(text, '"') < text.n || str_find(text, '\'') < text.n || str_find(text, '\\') < text.n;
+    bool quoted =
+        str_find(text, '"') < text.n || str_find(text, '\'') < text.n || str_find(text, '\\') < text.n;
     if (!quoted)
         return;
     const struct shell *shell = shell_parse(m->arena, text);
     const struct node *node = shell->root->first;
-    if (shell->doubt || !node || node->next || node->kind != NODE_SIMPLE || node->redirs || node->assign_count)
+    if (shell->doubt || !node || node->next || node->kind != NODE_SIMPLE || node->redirs ||
+        node->assign_count)
         return;
     for (size_t i = 0; i < node->word_count; i++)
         if (!word_literal(&node->words[i]))
@@ -206,7 +208,8 @@ static struct rc take_command(struct making *m, struct str content)
     else
         read_spelling(m, text);
     struct str words = rule->spelled_count ? text : join_words(m, ' ');
-    rule->text = arena_printf(m->arena, "%.*s(%.*s%s)", STR_ARG(rule->tool), STR_ARG(words), open ? ":*" : "");
+    rule->text =
+        arena_printf(m->arena, "%.*s(%.*s%s)", STR_ARG(rule->tool), STR_ARG(words), open ? ":*" : "");
     return RC_OK;
 }
 
@@ -358,9 +361,9 @@ static struct rc take_url(struct making *m, struct str url)
     /* A star as host and nothing else is every address; a host and nothing else is its front page. */
     bool every = str_is(host, "*") && slash == after.n;
     rule->url_rest = every ? STR("*") : arena_str(m->arena, str_sub(after, slash, after.n));
-    rule->text = arena_printf(m->arena, "%.*s(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(rule->tool), STR_ARG(scheme),
-                              STR_ARG(show_host(m)), port.n ? ":" : "", STR_ARG(port), (int)(every ? 0 : rule->url_rest.n),
-                              rule->url_rest.p);
+    rule->text = arena_printf(m->arena, "%.*s(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(rule->tool),
+                              STR_ARG(scheme), STR_ARG(show_host(m)), port.n ? ":" : "", STR_ARG(port),
+                              (int)(every ? 0 : rule->url_rest.n), rule->url_rest.p);
     return RC_OK;
 }
 
@@ -404,8 +407,8 @@ static struct rc take_field(struct making *m, struct str content, struct str usu
         return bad(m, "say which field of its input is meant: `Tool(field:value)`");
     rule->field = arena_str(m->arena, name);
     rule->value = arena_str(m->arena, value);
-    rule->text = arena_printf(m->arena, "%.*s(%.*s:%.*s%s)", STR_ARG(rule->tool), STR_ARG(name), STR_ARG(value),
-                              rule->value_words ? ":*" : "");
+    rule->text = arena_printf(m->arena, "%.*s(%.*s:%.*s%s)", STR_ARG(rule->tool), STR_ARG(name),
+                              STR_ARG(value), rule->value_words ? ":*" : "");
     if (rule->value_words)
         rule->text = arena_printf(m->arena, "%.*s(%.*s:*)", STR_ARG(rule->tool), STR_ARG(value));
     return RC_OK;

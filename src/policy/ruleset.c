@@ -138,8 +138,8 @@ static void index_add(struct rule_set *set, size_t at)
     index->heads[hash & index->mask] = (uint32_t)at + 1;
 }
 
-const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side, const struct rule_key *key,
-                                     uint64_t *hash, uint32_t *at)
+const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side,
+                                     const struct rule_key *key, uint64_t *hash, uint32_t *at)
 {
     const struct rule_index *index = &set->sides[side];
     if (*at == UINT32_MAX)
@@ -213,7 +213,8 @@ static void compile(struct rule_set *set, size_t at)
     bool allows = compiled->effect == EFFECT_ALLOW;
     struct rc rc = rule_parse(&set->arena, compiled->source.text, &compiled->rule, &err);
     if (rc_ok(rc) && allows && str_is(compiled->rule.tool, "*"))
-        rc = err_set(&err, ERR_INVALID, "`*` cannot be allowed: name the tools, or use the mode bypassPermissions");
+        rc = err_set(&err, ERR_INVALID,
+                     "`*` cannot be allowed: name the tools, or use the mode bypassPermissions");
     if (rc_bad(rc)) {
         add_problem(set, at, err.text);
         compiled->broken = allows;
@@ -268,8 +269,9 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
     }
     if (too_many) {
         /* Nobody knows what the others would have forbidden. */
-        set->rules[taken] = (struct compiled){.source = {.text = STR("*"), .reason = STR("there are too many rules")},
-                                              .rule = {.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")}};
+        set->rules[taken] =
+            (struct compiled){.source = {.text = STR("*"), .reason = STR("there are too many rules")},
+                              .rule = {.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")}};
         add_problem(set, taken, "there are too many rules: this one and those behind it are not used");
         take_in(set, taken);
     }

@@ -1,5 +1,5 @@
-/* A rule set, compiled: rules lie in buckets under the words, folders or hosts they begin with, so that a call
- * meets only those that could fit it, however many there are. */
+/* A rule set, compiled: rules lie in buckets under the words, folders or hosts they begin with, so that a
+ * call meets only those that could fit it, however many there are. */
 #ifndef POLICY_RULESET_H
 #define POLICY_RULESET_H
 
@@ -68,8 +68,8 @@ struct rule_key {
 
 /* Walks the rules under a key that are in force: start with *at = 0; NULL at the end. Others may be among
  * them (hashes meet), so each must still be matched. */
-const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side, const struct rule_key *key,
-                                     uint64_t *hash, uint32_t *at);
+const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side,
+                                     const struct rule_key *key, uint64_t *hash, uint32_t *at);
 bool rule_in_force(const struct compiled *rule, int64_t now_ms);
 
 /* Deny and ask rules for a path hold for every tool that does the same to it: "edit" or "read". */

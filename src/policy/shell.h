@@ -6,7 +6,8 @@
  *  2. Everything else is doubt: `doubt` says why the text as a whole was not understood (the tree then holds
  *     what was read before), a NODE_DOUBT stands for a construct whose inside is understood but whose effect
  *     is not, a word's flags say which of its letters are not on the line as they will be.
- *  3. One pass, linear in the bytes; depth, words and parts are bounded (base/limits.h), and a limit is doubt.
+ *  3. One pass, linear in the bytes; depth, words and parts are bounded (base/limits.h), and a limit is
+ * doubt.
  */
 #ifndef POLICY_SHELL_H
 #define POLICY_SHELL_H
@@ -33,7 +34,8 @@ enum word_flag {
 };
 
 enum {
-    WORD_OPEN = WORD_VAR | WORD_CHOSEN | WORD_SPLITS | WORD_GLOB | WORD_TILDE | WORD_RUNS | WORD_DOUBT | WORD_BRACE,
+    WORD_OPEN =
+        WORD_VAR | WORD_CHOSEN | WORD_SPLITS | WORD_GLOB | WORD_TILDE | WORD_RUNS | WORD_DOUBT | WORD_BRACE,
     WORD_UNKNOWABLE = WORD_RUNS | WORD_DOUBT,
 };
 

@@ -52,7 +52,10 @@ static void put(struct shell_parser *p, char c)
     p->scratch[p->scratch_at++] = c;
 }
 
-static size_t put_so_far(const struct shell_parser *p, const struct reading *r) { return p->scratch_at - r->base; }
+static size_t put_so_far(const struct shell_parser *p, const struct reading *r)
+{
+    return p->scratch_at - r->base;
+}
 
 /* Behind a `for`, a variable may hold what the line gave it. */
 static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
@@ -67,7 +70,10 @@ static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
 static bool name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool name_letter(char c) { return name_start(c) || is_digit(c); }
-static bool is_meta(char c) { return c == ' ' || c == '\t' || c == '\n' || (c != '\0' && strchr("|&;()<>", c)); }
+static bool is_meta(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || (c != '\0' && strchr("|&;()<>", c));
+}
 
 static void add_inside(struct reading *r, struct node *node)
 {
@@ -106,7 +112,8 @@ static struct str backtick_text(struct arena *arena, struct str raw, bool in_dou
     size_t n = 0;
     for (size_t i = 0; i < raw.n; i++) {
         char next = i + 1 < raw.n ? raw.p[i + 1] : '\0';
-        bool escape = raw.p[i] == '\\' && (next == '`' || next == '\\' || next == '$' || (in_double && next == '"'));
+        bool escape =
+            raw.p[i] == '\\' && (next == '`' || next == '\\' || next == '$' || (in_double && next == '"'));
         if (raw.p[i] == '\\' && next != '\0' && !escape)
             text[n++] = raw.p[i];
         if (raw.p[i] == '\\' && next != '\0')

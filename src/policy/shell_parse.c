@@ -375,7 +375,8 @@ static bool tame_variable(const struct word *word)
     if (word->flags != 0 || word->raw.n > 16)
         return false;
     for (size_t i = 0; i < word->raw.n; i++)
-        if (!(word->raw.p[i] >= 'a' && word->raw.p[i] <= 'z') && !(i && word->raw.p[i] >= '0' && word->raw.p[i] <= '9'))
+        if (!(word->raw.p[i] >= 'a' && word->raw.p[i] <= 'z') &&
+            !(i && word->raw.p[i] >= '0' && word->raw.p[i] <= '9'))
             return false;
     return true;
 }
@@ -485,7 +486,8 @@ static bool parse_named_function(struct shell_parser *p, struct node *node)
 }
 
 /* A compound command, its first token to look at; then the redirections of the whole. */
-static struct node *parse_compound(struct shell_parser *p, bool (*parse)(struct shell_parser *, struct node *))
+static struct node *parse_compound(struct shell_parser *p,
+                                   bool (*parse)(struct shell_parser *, struct node *))
 {
     struct node *node = node_new(p, NODE_BRANCH);
     unsigned moves = p->moves;

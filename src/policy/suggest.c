@@ -32,7 +32,8 @@ static bool lets_pass(struct suggesting *s, const struct suggestion *suggestion)
         n++;
     }
     for (size_t i = 0; i < suggestion->rule_count; i++)
-        sources[n++] = (struct rule_source){.effect = EFFECT_ALLOW, .text = suggestion->rules[i], .layer = LAYER_USER};
+        sources[n++] =
+            (struct rule_source){.effect = EFFECT_ALLOW, .text = suggestion->rules[i], .layer = LAYER_USER};
     struct rule_set *bigger = rule_set_new(sources, n);
     struct question question = *s->q;
     question.rules = bigger;
@@ -78,11 +79,14 @@ static void add_rule(struct suggestion *suggestion, struct str rule)
 /* Programs whose second word says what they do. */
 static bool has_subs(struct str program)
 {
-    static const char *const programs[] = {"git", "npm", "pnpm", "yarn", "cargo", "go", "docker", "kubectl", "pip", "pip3",
-                                           "make", "gh", "brew", "apt", "apt-get", "systemctl", "poetry", "uv", "bun",
-                                           "deno", "dotnet", "terraform", "helm", "aws", "gcloud", "bundle", "rails",
-                                           "composer", "mix", "swift", "flutter", "dart", "nx", "turbo", "just", "rake",
-                                           "conda", "rustup", "bazel", "gradle", "mvn", "docker-compose", "npx", "bunx"};
+    static const char *const programs[] = {
+        "git",       "npm",       "pnpm",    "yarn",   "cargo",  "go",    "docker",
+        "kubectl",   "pip",       "pip3",    "make",   "gh",     "brew",  "apt",
+        "apt-get",   "systemctl", "poetry",  "uv",     "bun",    "deno",  "dotnet",
+        "terraform", "helm",      "aws",     "gcloud", "bundle", "rails", "composer",
+        "mix",       "swift",     "flutter", "dart",   "nx",     "turbo", "just",
+        "rake",      "conda",     "rustup",  "bazel",  "gradle", "mvn",   "docker-compose",
+        "npx",       "bunx"};
     struct str name = program_name(program);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
         if (str_is(name, programs[i]))
@@ -93,10 +97,11 @@ static bool has_subs(struct str program)
 /* `npm run`, `docker compose`: the word behind it is the one that counts. */
 static bool needs_third(struct str program, struct str sub)
 {
-    static const char *const pairs[][2] = {{"npm", "run"}, {"npm", "run-script"}, {"pnpm", "run"}, {"yarn", "run"},
-                                           {"bun", "run"}, {"docker", "compose"}, {"python", "-m"}, {"python3", "-m"},
-                                           {"uv", "run"}, {"poetry", "run"}, {"bundle", "exec"}, {"cargo", "run"},
-                                           {"go", "run"}, {"gh", "pr"}, {"gh", "issue"}, {"aws", "s3"}};
+    static const char *const pairs[][2] = {
+        {"npm", "run"}, {"npm", "run-script"}, {"pnpm", "run"},    {"yarn", "run"},
+        {"bun", "run"}, {"docker", "compose"}, {"python", "-m"},   {"python3", "-m"},
+        {"uv", "run"},  {"poetry", "run"},     {"bundle", "exec"}, {"cargo", "run"},
+        {"go", "run"},  {"gh", "pr"},          {"gh", "issue"},    {"aws", "s3"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (str_is(program, pairs[i][0]) && str_is(sub, pairs[i][1]))
             return true;
@@ -107,14 +112,16 @@ static bool plain_word(struct str word)
 {
     for (size_t i = 0; i < word.n; i++) {
         char c = word.p[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80);
+        bool letter =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80);
         if (!letter && !strchr("_-./:@%+=,", c))
             return false;
     }
     return word.n > 0;
 }
 
-/* The words `from` the beginning as a rule spells them: as they are, or as they were written when they need quotes. */
+/* The words `from` the beginning as a rule spells them: as they are, or as they were written when they need
+ * quotes. */
 static bool put_words(struct buf *buf, const struct node *node, size_t count)
 {
     bool spelled = false;
@@ -122,8 +129,8 @@ static bool put_words(struct buf *buf, const struct node *node, size_t count)
         spelled = spelled || !plain_word(node->words[i].text);
     for (size_t i = 0; i < count; i++) {
         const struct word *word = &node->words[i];
-        if (!word_literal(word) || (!spelled && (word->flags & WORD_ESCAPED)) || str_find(word->raw, '*') < word->raw.n ||
-            str_find(word->raw, '\n') < word->raw.n)
+        if (!word_literal(word) || (!spelled && (word->flags & WORD_ESCAPED)) ||
+            str_find(word->raw, '*') < word->raw.n || str_find(word->raw, '\n') < word->raw.n)
             return false;
         if (i)
             buf_putc(buf, ' ');
@@ -152,7 +159,9 @@ static size_t named_words(const struct node *node, enum breadth breadth)
     case BREADTH_SUB:
         if (left > 2 && needs_third(program, sub))
             return base + 3;
-        return left > 1 && (has_subs(program) || command_is_door(program)) && !str_starts(sub, STR("--")) ? base + 2 : base + 1;
+        return left > 1 && (has_subs(program) || command_is_door(program)) && !str_starts(sub, STR("--"))
+                   ? base + 2
+                   : base + 1;
     case BREADTH_PROGRAM: return base + 1;
     case BREADTH_COUNT: break;
     }
@@ -174,7 +183,8 @@ static struct str breadth_warning(struct suggesting *s, const struct node *node,
     if (named == base + 1 && command_is_door(program))
         return arena_printf(s->arena, "`%.*s` can run anything", STR_ARG(program));
     if (named == base + 1 && has_subs(program))
-        return arena_printf(s->arena, "this is all of `%.*s`, also what changes or publishes things", STR_ARG(program));
+        return arena_printf(s->arena, "this is all of `%.*s`, also what changes or publishes things",
+                            STR_ARG(program));
     return STR_NONE;
 }
 
@@ -198,7 +208,8 @@ static struct str spell_path(struct suggesting *s, const struct judging *j, stru
 }
 
 /* The files of redirections, as long as the line stays in its folder. */
-static void find_files(struct suggesting *s, struct judging *j, const struct node *node, struct open_parts *parts)
+static void find_files(struct suggesting *s, struct judging *j, const struct node *node,
+                       struct open_parts *parts)
 {
     struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
     for (; node; node = node->next) {
@@ -213,8 +224,8 @@ static void find_files(struct suggesting *s, struct judging *j, const struct nod
             if (parts->file_count == SUGGESTION_RULES_MAX)
                 parts->too_many = true;
             else
-                parts->files[parts->file_count++] =
-                    arena_printf(s->arena, "%s(%.*s)", reads ? "Read" : "Edit", STR_ARG(spell_path(s, j, place.named)));
+                parts->files[parts->file_count++] = arena_printf(
+                    s->arena, "%s(%.*s)", reads ? "Read" : "Edit", STR_ARG(spell_path(s, j, place.named)));
         }
     }
 }
@@ -228,7 +239,8 @@ static void find_open(const struct verdict *verdict, const struct node *node, st
             continue;
         bool open = false;
         for (size_t i = 0; i < verdict->part_count; i++)
-            open = open || (verdict->parts[i].text.p == node->raw.p && verdict->parts[i].effect != EFFECT_ALLOW);
+            open =
+                open || (verdict->parts[i].text.p == node->raw.p && verdict->parts[i].effect != EFFECT_ALLOW);
         if (!open || node->word_count == node->assign_count)
             continue;
         if (parts->count == SUGGESTION_RULES_MAX)
@@ -240,7 +252,8 @@ static void find_open(const struct verdict *verdict, const struct node *node, st
 
 static void suggest_breadth(struct suggesting *s, const struct open_parts *parts, enum breadth breadth)
 {
-    static const char *const labels[] = {"exactly this", "this kind of command", "everything this program does"};
+    static const char *const labels[] = {"exactly this", "this kind of command",
+                                         "everything this program does"};
     struct suggestion suggestion = {.label = str_of(labels[breadth])};
     for (size_t i = 0; i < parts->count; i++) {
         struct str rule = breadth_rule(s, parts->nodes[i], breadth);
@@ -303,13 +316,15 @@ static void suggest_paths(struct suggesting *s)
     if (facts->path_count != 1 || !place_of(&j, &here, facts->paths[0], &place))
         return;
     struct str exact = spell_path(s, &j, place.named), folder = spell_path(s, &j, parent(place.named));
-    suggest_rule(s, arena_printf(s->arena, "%.*s(%.*s)", STR_ARG(facts->name), STR_ARG(exact)), "this file", NULL);
+    suggest_rule(s, arena_printf(s->arena, "%.*s(%.*s)", STR_ARG(facts->name), STR_ARG(exact)), "this file",
+                 NULL);
     suggest_rule(s, arena_printf(s->arena, "%.*s(%.*s/*)", STR_ARG(facts->name), STR_ARG(folder)),
                  "the files beside it", NULL);
     suggest_rule(s, arena_printf(s->arena, "%.*s(%.*s/**)", STR_ARG(facts->name), STR_ARG(folder)),
                  "everything below its folder", NULL);
     if (!str_empty(j.places.project.named) && path_within(place.named, j.places.project.named))
-        suggest_rule(s, arena_printf(s->arena, "%.*s(/**)", STR_ARG(facts->name)), "everything in the project", NULL);
+        suggest_rule(s, arena_printf(s->arena, "%.*s(/**)", STR_ARG(facts->name)),
+                     "everything in the project", NULL);
     else
         suggest_rule(s, facts->name, "every file", "this is every file there is, outside the project too");
 }
@@ -323,12 +338,15 @@ static void suggest_address(struct suggesting *s)
         suggest_rule(s, facts->name, "the whole tool", NULL);
         return;
     }
-    suggest_rule(s, arena_printf(s->arena, "WebFetch(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(url.scheme), STR_ARG(url.host),
-                                 url.port.n ? ":" : "", STR_ARG(url.port), STR_ARG(url.rest)), "this address", NULL);
+    suggest_rule(s,
+                 arena_printf(s->arena, "WebFetch(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(url.scheme),
+                              STR_ARG(url.host), url.port.n ? ":" : "", STR_ARG(url.port), STR_ARG(url.rest)),
+                 "this address", NULL);
     suggest_rule(s, arena_printf(s->arena, "WebFetch(domain:%.*s)", STR_ARG(url.host)), "this host", NULL);
     (void)str_cut(url.host, '.', &domain);
     if (str_find(domain, '.') < domain.n)
-        suggest_rule(s, arena_printf(s->arena, "WebFetch(domain:*.%.*s)", STR_ARG(domain)), "hosts beside it", NULL);
+        suggest_rule(s, arena_printf(s->arena, "WebFetch(domain:*.%.*s)", STR_ARG(domain)), "hosts beside it",
+                     NULL);
     suggest_rule(s, facts->name, "every address", "this is the whole network");
 }
 
@@ -338,11 +356,12 @@ static void suggest_tool(struct suggesting *s)
     suggest_rule(s, name, "the whole tool", NULL);
     const char *bar = str_starts(name, STR("mcp__")) ? memmem(name.p + 5, name.n - 5, "__", 2) : NULL;
     if (bar)
-        suggest_rule(s, arena_printf(s->arena, "%.*s__*", (int)(bar - name.p), name.p), "every tool of its server",
-                     "this is also what the server adds later");
+        suggest_rule(s, arena_printf(s->arena, "%.*s__*", (int)(bar - name.p), name.p),
+                     "every tool of its server", "this is also what the server adds later");
 }
 
-size_t policy_suggest(struct arena *arena, const struct question *question, struct suggestion *ret_suggestions)
+size_t policy_suggest(struct arena *arena, const struct question *question,
+                      struct suggestion *ret_suggestions)
 {
     struct suggesting s = {.arena = arena, .q = question, .out = ret_suggestions};
     switch (question->facts->class) {

@@ -63,9 +63,9 @@ static void check_row(struct check *check, const struct row *row)
         return;
     }
     check->false_allows += got;
-    (void)printf("%.*s\texpected %.*s, got %s\t%.*s\t%.*s %.*s\t%.*s\n", STR_ARG(row->id), STR_ARG(row->expected),
-                 got ? "match" : "nomatch", STR_ARG(row->rule), STR_ARG(row->tool), STR_ARG(row->input),
-                 STR_ARG(row->why));
+    (void)printf("%.*s\texpected %.*s, got %s\t%.*s\t%.*s %.*s\t%.*s\n", STR_ARG(row->id),
+                 STR_ARG(row->expected), got ? "match" : "nomatch", STR_ARG(row->rule), STR_ARG(row->tool),
+                 STR_ARG(row->input), STR_ARG(row->why));
 }
 
 static struct rc check_lines(struct check *check, struct str text, struct err *err)
@@ -86,7 +86,8 @@ static struct rc check_lines(struct check *check, struct str text, struct err *e
         row.input = str_cut(rest, '\t', &rest);
         row.expected = str_cut(rest, '\t', &row.why);
         if (!str_is(row.expected, "match") && !str_is(row.expected, "nomatch"))
-            return err_set(err, ERR_INVALID, "line %zu: the fifth column is neither match nor nomatch", number);
+            return err_set(err, ERR_INVALID, "line %zu: the fifth column is neither match nor nomatch",
+                           number);
         check_row(check, &row);
     }
     return RC_OK;
@@ -117,8 +118,8 @@ struct rc policy_check_main(int argc, char **argv, int *ret_status, struct err *
         if (option_value(argc, argv, &i, "--cwd", &cwd) || option_value(argc, argv, &i, "--home", &home))
             continue;
         if (file || argv[i][0] == '-')
-            return err_set(err, ERR_INVALID, "`%s` is not understood: nod policy check FILE.tsv --cwd DIR --home DIR",
-                           argv[i]);
+            return err_set(err, ERR_INVALID,
+                           "`%s` is not understood: nod policy check FILE.tsv --cwd DIR --home DIR", argv[i]);
         file = argv[i];
     }
     if (!file)

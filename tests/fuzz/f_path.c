@@ -49,7 +49,8 @@ static void try_url(struct arena *arena, struct str text)
     struct err err;
     if (!url_parse(arena, text, &url))
         return;
-    CHECK(rc_ok(rule_parse(arena, arena_printf(arena, "WebFetch(domain:%.*s)", STR_ARG(url.host)), &rule, &err)));
+    CHECK(rc_ok(
+        rule_parse(arena, arena_printf(arena, "WebFetch(domain:%.*s)", STR_ARG(url.host)), &rule, &err)));
     CHECK(url_matches(&rule, &url));
     CHECK(rc_ok(rule_parse(arena, STR("WebFetch(domain:nod.invalid)"), &rule, &err)));
     CHECK(!url_matches(&rule, &url) || str_is(url.host, "nod.invalid"));

@@ -33,7 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     CHECK(rc_ok(rule_check(&arena, once, &twice, &err)));
     CHECK(str_eq(once, twice));
-    struct rule_source sources[] = {{.effect = EFFECT_ALLOW, .text = text}, {.effect = EFFECT_DENY, .text = text}};
+    struct rule_source sources[] = {{.effect = EFFECT_ALLOW, .text = text},
+                                    {.effect = EFFECT_DENY, .text = text}};
     rule_set_free(rule_set_new(sources, 2));
     return 0;
 }

@@ -15,12 +15,15 @@ static struct rule_set *make_set(bool stops)
         enum effect effect;
         const char *text;
     } rules[] = {
-        {EFFECT_ALLOW, "Bash(npm test:*)"}, {EFFECT_ALLOW, "Bash(git:*)"}, {EFFECT_ALLOW, "Bash(find:*)"},
-        {EFFECT_ALLOW, "Bash(sed:*)"},      {EFFECT_ALLOW, "Bash(awk:*)"}, {EFFECT_ALLOW, "Bash(xargs:*)"},
-        {EFFECT_ALLOW, "Bash(bash:*)"},     {EFFECT_ALLOW, "Bash(env:*)"}, {EFFECT_ALLOW, "Bash(pip * list)"},
-        {EFFECT_ALLOW, "Bash(cd:*)"},       {EFFECT_ALLOW, "Bash(echo:*)"}, {EFFECT_ALLOW, "Edit(src/**)"},
-        {EFFECT_ALLOW, "Bash(make:*)"},     {EFFECT_ALLOW, "Bash(tar:*)"}, {EFFECT_ALLOW, "Bash(time:*)"},
-        {EFFECT_DENY, "Bash(rm:*)"},        {EFFECT_DENY, "Bash(git push:*)"}, {EFFECT_ASK, "Bash(* --force)"},
+        {EFFECT_ALLOW, "Bash(npm test:*)"}, {EFFECT_ALLOW, "Bash(git:*)"},
+        {EFFECT_ALLOW, "Bash(find:*)"},     {EFFECT_ALLOW, "Bash(sed:*)"},
+        {EFFECT_ALLOW, "Bash(awk:*)"},      {EFFECT_ALLOW, "Bash(xargs:*)"},
+        {EFFECT_ALLOW, "Bash(bash:*)"},     {EFFECT_ALLOW, "Bash(env:*)"},
+        {EFFECT_ALLOW, "Bash(pip * list)"}, {EFFECT_ALLOW, "Bash(cd:*)"},
+        {EFFECT_ALLOW, "Bash(echo:*)"},     {EFFECT_ALLOW, "Edit(src/**)"},
+        {EFFECT_ALLOW, "Bash(make:*)"},     {EFFECT_ALLOW, "Bash(tar:*)"},
+        {EFFECT_ALLOW, "Bash(time:*)"},     {EFFECT_DENY, "Bash(rm:*)"},
+        {EFFECT_DENY, "Bash(git push:*)"},  {EFFECT_ASK, "Bash(* --force)"},
         {EFFECT_DENY, "Read(.env)"},
     };
     struct rule_source sources[sizeof rules / sizeof *rules];
@@ -41,7 +44,8 @@ static enum effect judge(const struct rule_set *set, struct str command, enum pe
     return policy_judge(&arena, &question).effect;
 }
 
-static enum effect judge_with(const struct rule_set *set, const char *before, struct str command, const char *behind)
+static enum effect judge_with(const struct rule_set *set, const char *before, struct str command,
+                              const char *behind)
 {
     ARENA_SCOPE(arena);
     return judge(set, arena_printf(&arena, "%s%.*s%s", before, STR_ARG(command), behind), MODE_DEFAULT);

@@ -1,5 +1,6 @@
-/* How long a verdict takes: a typical command under 10 to 10,000 rules, hostile texts of 1 to 64 KB, and 1 MiB
- * of them, which is refused. Prints a table; exits 1 when a promise does not hold (see the end of main). */
+/* How long a verdict takes: a typical command under 10 to 10,000 rules, hostile texts of 1 to 64 KB, and 1
+ * MiB of them, which is refused. Prints a table; exits 1 when a promise does not hold (see the end of main).
+ */
 #include "base/buf.h"
 #include "base/json.h"
 #include "policy/policy.h"
@@ -34,9 +35,10 @@ static double median(double *values, size_t count)
 
 static struct str rule_text(struct arena *arena, size_t i)
 {
-    static const char *const usual[] = {
-        "Bash(git diff:*)", "Bash(head:*)", "Bash(cd:*)", "Bash(npm test:*)", "Bash(make test:*)", "Bash(grep:*)",
-        "Bash(git status)", "Read(src/**)", "Edit(docs/**)", "WebFetch(domain:docs.rs)"};
+    static const char *const usual[] = {"Bash(git diff:*)",        "Bash(head:*)",      "Bash(cd:*)",
+                                        "Bash(npm test:*)",        "Bash(make test:*)", "Bash(grep:*)",
+                                        "Bash(git status)",        "Read(src/**)",      "Edit(docs/**)",
+                                        "WebFetch(domain:docs.rs)"};
     if (i < sizeof usual / sizeof *usual)
         return str_of(usual[i]);
     switch (i % 8) {
@@ -63,7 +65,8 @@ static struct rule_set *make_rules(size_t count)
 
 /* ---- questions ---- */
 
-static double judge_once(const struct rule_set *rules, const struct tool_facts *facts, enum effect *ret_effect)
+static double judge_once(const struct rule_set *rules, const struct tool_facts *facts,
+                         enum effect *ret_effect)
 {
     double start = now_us();
     ARENA_SCOPE(arena);
@@ -174,8 +177,8 @@ static bool hostile_table(void)
     static const size_t sizes[] = {1 << 10, 4 << 10, 16 << 10, 64 << 10, 1 << 20};
     struct rule_set *rules = make_rules(1000);
     bool fine = true;
-    (void)printf("\nhostile texts under 1,000 rules, median µs\n%-18s %9s %9s %9s %9s %9s  64K/16K\n", "", "1 KB", "4 KB",
-                 "16 KB", "64 KB", "1 MiB");
+    (void)printf("\nhostile texts under 1,000 rules, median µs\n%-18s %9s %9s %9s %9s %9s  64K/16K\n", "",
+                 "1 KB", "4 KB", "16 KB", "64 KB", "1 MiB");
     for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++) {
         double took[5];
         (void)printf("%-18s", shapes[shape].name);

@@ -2,8 +2,8 @@
  *
  *   judge_lines RULE... < lines parted by NUL     each RULE is allowed
  *
- * Prints a line per command: `-` when it is asked about, else a JSON array of its simple commands, each an array
- * of words; a word that only bash can finish is null. */
+ * Prints a line per command: `-` when it is asked about, else a JSON array of its simple commands, each an
+ * array of words; a word that only bash can finish is null. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "policy/policy.h"
@@ -46,7 +46,10 @@ static bool allowed(struct arena *arena, const struct rule_set *set, struct str 
     /* What the reader of JSON repaired is another line. */
     if (!str_eq(facts.command, line))
         return false;
-    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/scratch"), .root = STR("/scratch"),
+    struct question question = {.facts = &facts,
+                                .rules = set,
+                                .cwd = STR("/scratch"),
+                                .root = STR("/scratch"),
                                 .home = STR("/scratch/home")};
     return policy_judge(arena, &question).effect == EFFECT_ALLOW;
 }
@@ -70,7 +73,8 @@ int main(int argc, char **argv)
 {
     struct rule_source *sources = heap_new((size_t)argc * sizeof *sources);
     for (int i = 1; i < argc; i++)
-        sources[i - 1] = (struct rule_source){.effect = EFFECT_ALLOW, .text = str_of(argv[i]), .layer = LAYER_USER};
+        sources[i - 1] =
+            (struct rule_source){.effect = EFFECT_ALLOW, .text = str_of(argv[i]), .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(sources, (size_t)argc - 1);
     const struct rule_problem *problems;
     if (rule_set_problems(set, &problems) > 0) {

@@ -155,10 +155,17 @@ static bool run_case(struct arena *arena, const struct str lines[3])
     struct tool_facts facts = read_call(arena, lines[1]);
     struct expected expected = read_expected(lines[2]);
     struct rule_set *set = rule_set_new(setting.rules, setting.rule_count);
-    struct question question = {.facts = &facts, .mode = setting.mode, .rules = set, .tool_policies = setting.tools,
-                                .tool_policy_count = setting.tool_count, .cwd = STR("/home/u/proj"),
-                                .root = STR("/home/u/proj"), .home = STR("/home/u"), .now_ms = 1000,
-                                .resolved = setting.links, .resolved_count = setting.link_count};
+    struct question question = {.facts = &facts,
+                                .mode = setting.mode,
+                                .rules = set,
+                                .tool_policies = setting.tools,
+                                .tool_policy_count = setting.tool_count,
+                                .cwd = STR("/home/u/proj"),
+                                .root = STR("/home/u/proj"),
+                                .home = STR("/home/u"),
+                                .now_ms = 1000,
+                                .resolved = setting.links,
+                                .resolved_count = setting.link_count};
     struct verdict verdict = policy_judge(arena, &question);
     struct str got = str_of(effect_name(verdict.effect));
     bool match = str_is(expected.effect, "match");
@@ -166,10 +173,12 @@ static bool run_case(struct arena *arena, const struct str lines[3])
     if (match || str_is(expected.effect, "nomatch"))
         fine = policy_covers(arena, &question) == match;
     else
-        fine = str_eq(got, expected.effect) && (str_empty(expected.rule) || str_eq(verdict.rule, expected.rule));
+        fine =
+            str_eq(got, expected.effect) && (str_empty(expected.rule) || str_eq(verdict.rule, expected.rule));
     if (!fine)
         (void)fprintf(stderr, "%.*s\n%.*s\n  wanted %.*s, got %.*s by %.*s: %.*s\n\n", STR_ARG(lines[0]),
-                      STR_ARG(lines[1]), STR_ARG(lines[2]), STR_ARG(got), STR_ARG(verdict.rule), STR_ARG(verdict.why));
+                      STR_ARG(lines[1]), STR_ARG(lines[2]), STR_ARG(got), STR_ARG(verdict.rule),
+                      STR_ARG(verdict.why));
     rule_set_free(set);
     return fine;
 }

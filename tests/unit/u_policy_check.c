@@ -74,7 +74,8 @@ static const char *check(struct arena *arena, const char *rows, int *ret_status)
     (void)snprintf(file, sizeof file, "%s/rows.tsv", folder);
     (void)snprintf(out, sizeof out, "%s/out", folder);
     (void)unlink(file);
-    assert_true(rc_ok(file_write_private(file, arena_printf(arena, "id\trule\ttool\tinput\texpected\twhy\n%s", rows), &err)));
+    assert_true(rc_ok(file_write_private(
+        file, arena_printf(arena, "id\trule\ttool\tinput\texpected\twhy\n%s", rows), &err)));
     (void)fflush(stdout);
     int before = dup(1);
     assert_non_null(freopen(out, "w", stdout));
@@ -101,11 +102,13 @@ static void test_links(void **state)
                              "L4\tRead(docs/**)\tRead\t{\"file_path\":\"docs/etc/passwd\"}\tnomatch\t\n"
                              "L5\tRead(docs/**)\tRead\t{\"file_path\":\"docs/dangling\"}\tnomatch\t\n"
                              "L6\tRead(docs/**)\tRead\t{\"file_path\":\"alias/a\"}\tnomatch\t\n"
-                             "L7\tRead(docs/**)\tRead\t{\"file_path\":\"docs/out/../docs/a\"}\tmatch\tthe kernel's way\n"
+                             "L7\tRead(docs/**)\tRead\t{\"file_path\":\"docs/out/../docs/a\"}\tmatch\tthe "
+                             "kernel's way\n"
                              "L8\tRead(docs/**)\tRead\t{\"file_path\":\"docs/sub/../out/a\"}\tnomatch\t\n"
                              "L10\tRead(docs/**)\tRead\t{\"file_path\":\"docs/circle\"}\tnomatch\t\n"
                              "L11\tRead(docs/**)\tRead\t{\"file_path\":\"docs/up/sub/a\"}\tmatch\t\n"
-                             "L12\tRead(docs/**)\tRead\t{\"file_path\":\"docs/sub/none/../../../x\"}\tnomatch\t\n"
+                             "L12\tRead(docs/**)\tRead\t{\"file_path\":\"docs/sub/none/../../../"
+                             "x\"}\tnomatch\t\n"
                              "L9\tEdit(docs/**)\tEdit\t{\"file_path\":\"docs/new/file\"}\tmatch\t\n",
                              &status);
     assert_string_equal(text, "12 of 12 as expected, 0 false allows\n");

@@ -95,7 +95,8 @@ static void test_claude_code(void **state)
         "22: [\"../docs\"]: left out: name these fol\n"
         "23: strange: left out: there is no su\n"
         "25: hooks: left out: only `permissi\n");
-    assert_string_equal(import(&arena, IMPORT_CLAUDE_CODE, "{}"), "error: the file has no object `permissions`");
+    assert_string_equal(import(&arena, IMPORT_CLAUDE_CODE, "{}"), "error: the file has no object "
+                                                                  "`permissions`");
     assert_true(str_starts(str_of(import(&arena, IMPORT_CLAUDE_CODE, "[")), STR("error: not valid JSON")));
 }
 
@@ -103,71 +104,76 @@ static void test_codex(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    assert_string_equal(
-        import(&arena, IMPORT_CODEX,
-               "# a comment\n"
-               "prefix_rule(\n"
-               "    pattern = [\"git\", [\"status\", \"diff\"]],  # alternatives\n"
-               "    decision = \"allow\",\n"
-               ")\n"
-               "prefix_rule(pattern = ['git', 'push'], decision = 'prompt', justification = 'publishing needs a human',\n"
-               "            match = [\"git push origin\", [\"git\", \"push\", \"a b\"]], not_match = [\"git pull\"])\n"
-               "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\n"
-               "prefix_rule(pattern = [\"npm\", \"test\"])\n"
-               "prefix_rule(pattern = [\"echo\", \"a b\"])\n"
-               "prefix_rule(pattern = [], decision = \"allow\")\n"
-               "prefix_rule(pattern = [\"x\"], decision = \"maybe\")\n"
-               "host_executable(name = \"git\")\n"),
-        "allow Bash(git status:*)\n"
-        "allow Bash(git diff:*)\n"
-        "ask Bash(git push:*) (publishing needs a human) +git push origin +git push 'a b' -git pull\n"
-        "deny Bash(rm:*)\n"
-        "allow Bash(npm test:*)\n"
-        "10: echo: left out: a word with a \n"
-        "11: prefix_rule: left out: it has no patt\n"
-        "12: prefix_rule: left out: it has no patt\n"
-        "13: host_executable: left out: only prefix_ru\n");
-    assert_true(str_starts(str_of(import(&arena, IMPORT_CODEX, "x = 1\n")), STR("error: line 1: only calls")));
-    assert_true(str_starts(str_of(import(&arena, IMPORT_CODEX, "\nprefix_rule(pattern=[\"a)")), STR("error: line 2:")));
+    assert_string_equal(import(&arena, IMPORT_CODEX,
+                               "# a comment\n"
+                               "prefix_rule(\n"
+                               "    pattern = [\"git\", [\"status\", \"diff\"]],  # alternatives\n"
+                               "    decision = \"allow\",\n"
+                               ")\n"
+                               "prefix_rule(pattern = ['git', 'push'], decision = 'prompt', justification = "
+                               "'publishing needs a human',\n"
+                               "            match = [\"git push origin\", [\"git\", \"push\", \"a b\"]], "
+                               "not_match = [\"git pull\"])\n"
+                               "prefix_rule(pattern = [\"rm\"], decision = \"forbidden\")\n"
+                               "prefix_rule(pattern = [\"npm\", \"test\"])\n"
+                               "prefix_rule(pattern = [\"echo\", \"a b\"])\n"
+                               "prefix_rule(pattern = [], decision = \"allow\")\n"
+                               "prefix_rule(pattern = [\"x\"], decision = \"maybe\")\n"
+                               "host_executable(name = \"git\")\n"),
+                        "allow Bash(git status:*)\n"
+                        "allow Bash(git diff:*)\n"
+                        "ask Bash(git push:*) (publishing needs a human) +git push origin +git push 'a b' "
+                        "-git pull\n"
+                        "deny Bash(rm:*)\n"
+                        "allow Bash(npm test:*)\n"
+                        "10: echo: left out: a word with a \n"
+                        "11: prefix_rule: left out: it has no patt\n"
+                        "12: prefix_rule: left out: it has no patt\n"
+                        "13: host_executable: left out: only prefix_ru\n");
+    assert_true(str_starts(str_of(import(&arena, IMPORT_CODEX, "x = 1\n")), STR("error: line 1: only "
+                                                                                "calls")));
+    assert_true(str_starts(str_of(import(&arena, IMPORT_CODEX, "\nprefix_rule(pattern=[\"a)")), STR("error: "
+                                                                                                    "line "
+                                                                                                    "2:")));
 }
 
 static void test_opencode(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    assert_string_equal(
-        import(&arena, IMPORT_OPENCODE,
-               "{\n"
-               "  // comments are fine there\n"
-               "  \"permission\": {\n"
-               "    \"*\": \"ask\",\n"
-               "    \"bash\": {\"*\": \"ask\", \"git *\": \"allow\", \"git push*\": \"ask\", \"rm ?\": \"deny\"},\n"
-               "    \"edit\": {\"*\": \"deny\", \"docs/*.md\": \"allow\"},\n"
-               "    \"read\": {\"*.env\": \"deny\", \"/etc/*\": \"deny\"},\n"
-               "    \"webfetch\": \"allow\",\n"
-               "    \"external_directory\": {\"~/x/**\": \"allow\"},\n"
-               "    \"myserver_tool\": \"allow\", /* mcp */\n"
-               "  },\n"
-               "  \"agent\": {\"plan\": {\"permission\": {}}},\n"
-               "}\n"),
-        "allow Bash(git:*)\n"
-        "ask Bash(git push*)\n"
-        "allow Edit(docs/**/*.md)\n"
-        "allow Write(docs/**/*.md)\n"
-        "allow MultiEdit(docs/**/*.md)\n"
-        "allow NotebookEdit(docs/**/*.md)\n"
-        "deny Read(**/*.env)\n"
-        "deny Read(//etc/**)\n"
-        "allow WebFetch\n"
-        "4: \"ask\": left out: what no rule n\n"
-        "5: rm ?: left out: `?` means itse\n"
-        "5: Bash: there the last rule that\n"
-        "6: Edit: left out: here deny and \n"
-        "6: docs/**/*.md: taken for Edit, Write, M\n"
-        "6: Edit: there the last rule that\n"
-        "9: external_directory: left out: name these fol\n"
-        "10: myserver_tool: left out: which tool tha\n"
-        "12: plan: left out: rules of one a\n");
+    assert_string_equal(import(&arena, IMPORT_OPENCODE,
+                               "{\n"
+                               "  // comments are fine there\n"
+                               "  \"permission\": {\n"
+                               "    \"*\": \"ask\",\n"
+                               "    \"bash\": {\"*\": \"ask\", \"git *\": \"allow\", \"git push*\": \"ask\", "
+                               "\"rm ?\": \"deny\"},\n"
+                               "    \"edit\": {\"*\": \"deny\", \"docs/*.md\": \"allow\"},\n"
+                               "    \"read\": {\"*.env\": \"deny\", \"/etc/*\": \"deny\"},\n"
+                               "    \"webfetch\": \"allow\",\n"
+                               "    \"external_directory\": {\"~/x/**\": \"allow\"},\n"
+                               "    \"myserver_tool\": \"allow\", /* mcp */\n"
+                               "  },\n"
+                               "  \"agent\": {\"plan\": {\"permission\": {}}},\n"
+                               "}\n"),
+                        "allow Bash(git:*)\n"
+                        "ask Bash(git push*)\n"
+                        "allow Edit(docs/**/*.md)\n"
+                        "allow Write(docs/**/*.md)\n"
+                        "allow MultiEdit(docs/**/*.md)\n"
+                        "allow NotebookEdit(docs/**/*.md)\n"
+                        "deny Read(**/*.env)\n"
+                        "deny Read(//etc/**)\n"
+                        "allow WebFetch\n"
+                        "4: \"ask\": left out: what no rule n\n"
+                        "5: rm ?: left out: `?` means itse\n"
+                        "5: Bash: there the last rule that\n"
+                        "6: Edit: left out: here deny and \n"
+                        "6: docs/**/*.md: taken for Edit, Write, M\n"
+                        "6: Edit: there the last rule that\n"
+                        "9: external_directory: left out: name these fol\n"
+                        "10: myserver_tool: left out: which tool tha\n"
+                        "12: plan: left out: rules of one a\n");
 }
 
 static void test_kinds(void **state)

@@ -19,11 +19,16 @@ static const struct json *parse(struct arena *arena, const char *text)
     return value;
 }
 
-static struct verdict judge(struct arena *arena, const struct rule_source *rules, size_t count, const char *command)
+static struct verdict judge(struct arena *arena, const struct rule_source *rules, size_t count,
+                            const char *command)
 {
     struct rule_set *set = rule_set_new(rules, count);
     struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = str_of(command)};
-    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h"),
+    struct question question = {.facts = &facts,
+                                .rules = set,
+                                .cwd = STR("/p"),
+                                .root = STR("/p"),
+                                .home = STR("/h"),
                                 .now_ms = 1000};
     struct verdict verdict = policy_judge(arena, &question);
     /* Strings of the verdict lie in the set: copied before it goes. */
@@ -104,8 +109,12 @@ static void test_strictest_wins_over_layers(void **state)
     struct rule_source rules[] = {
         {.id = STR("1"), .effect = EFFECT_ALLOW, .text = STR("Bash"), .layer = LAYER_SESSION},
         {.id = STR("2"), .effect = EFFECT_ASK, .text = STR("Bash(git push:*)"), .layer = LAYER_USER},
-        {.id = STR("3"), .effect = EFFECT_DENY, .text = STR("Bash(git push --force:*)"), .layer = LAYER_MANAGED,
-         .author = STR("root"), .reason = STR("history is shared")},
+        {.id = STR("3"),
+         .effect = EFFECT_DENY,
+         .text = STR("Bash(git push --force:*)"),
+         .layer = LAYER_MANAGED,
+         .author = STR("root"),
+         .reason = STR("history is shared")},
     };
     struct verdict verdict = judge(&arena, rules, 3, "git push --force");
     assert_int_equal(verdict.effect, EFFECT_DENY);
@@ -180,11 +189,12 @@ static void test_examples(void **state)
     rule.not_match = good;
     assert_int_equal(problems(&rule, 1), 1);
     struct str path = STR("docs/a.md");
-    rule = (struct rule_source){.effect = EFFECT_ALLOW, .text = STR("Read(docs/**)"), .match = &path, .match_count = 1};
+    rule = (struct rule_source){
+        .effect = EFFECT_ALLOW, .text = STR("Read(docs/**)"), .match = &path, .match_count = 1};
     assert_int_equal(problems(&rule, 1), 0);
     struct str url = STR("https://docs.rs/x");
-    rule = (struct rule_source){.effect = EFFECT_ALLOW, .text = STR("WebFetch(domain:docs.rs)"), .match = &url,
-                                .match_count = 1};
+    rule = (struct rule_source){
+        .effect = EFFECT_ALLOW, .text = STR("WebFetch(domain:docs.rs)"), .match = &url, .match_count = 1};
     assert_int_equal(problems(&rule, 1), 0);
 }
 
@@ -254,8 +264,10 @@ static void test_paths_are_listed(void **state)
     const struct str *paths;
     struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Edit(out/**)"), .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(&rule, 1);
-    struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("cd src && make > out/x")};
-    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
+    struct tool_facts facts = {
+        .name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("cd src && make > out/x")};
+    struct question question = {
+        .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
     size_t count = policy_paths(&arena, &question, &paths);
     bool out = false, src = false;
     for (size_t i = 0; i < count; i++) {
@@ -288,7 +300,8 @@ static void test_many_rules(void **state)
 /* The table is searched by halves: it must be sorted. */
 static void test_table_is_sorted(void **state)
 {
-    static const char *const some[] = {".", "7z", "awk", "bash", "find", "git", "npm exec", "sed", "tar", "xargs", "zsh"};
+    static const char *const some[] = {".",        "7z",  "awk", "bash",  "find", "git",
+                                       "npm exec", "sed", "tar", "xargs", "zsh"};
     (void)state;
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         assert_non_null(command_row_find(str_of(some[i])));

@@ -1,4 +1,4 @@
-/* Suggestions: from narrow to broad, each one lets the same call pass, and the broad ones say what they are. */
+/* Suggestions: from narrow to broad; each lets the same call pass, and broad ones say what they are. */
 #include "base/json.h"
 #include "policy/policy.h"
 #include "tools/tools.h"
@@ -19,7 +19,8 @@ static size_t suggest(struct arena *arena, const char *tool, const char *input, 
     struct tool_facts facts = tool_facts(str_of(tool), value);
     struct rule_source source = {.effect = EFFECT_ALLOW, .text = str_of(rule), .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(&source, rule ? 1 : 0);
-    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
+    struct question question = {
+        .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
     size_t count = policy_suggest(arena, &question, suggestions);
     rule_set_free(set);
     return count;
@@ -47,14 +48,25 @@ static void test_commands(void **state)
                         "Bash(git diff --stat HEAD)\nBash(git diff:*)\nBash(git:*) !\n");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"npm run build -- --x\"}", NULL),
                         "Bash(npm run build -- --x)\nBash(npm run build:*)\nBash(npm:*) !\n");
-    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"ls -la\"}", NULL), "Bash(ls -la)\nBash(ls:*)\n");
+    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"ls -la\"}", NULL), "Bash(ls "
+                                                                                 "-la)\nBash(ls:*)\n");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"python3 x.py a\"}", NULL),
                         "Bash(python3 x.py a)\nBash(python3 x.py:*)\nBash(python3:*) !\n");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"git commit -m 'fix it'\"}", NULL),
                         "Bash(git commit -m 'fix it')\nBash(git commit:*)\nBash(git:*) !\n");
-    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"cd src && make test | tail -5\"}", "Bash(cd:*)"),
-                        "Bash(make test) + Bash(tail -5)\nBash(make test:*) + Bash(tail:*)\n"
-                        "Bash(make:*) + Bash(tail:*) !\n");
+    assert_string_equal(
+        texts(&arena, "Bash", "{\"command\":\"cd src && make test | tail -5\"}", "Bash(cd:*)"), "Bash(make "
+                                                                                                "test) + "
+                                                                                                "Bash(tail "
+                                                                                                "-5)\nBash("
+                                                                                                "make "
+                                                                                                "test:*) + "
+                                                                                                "Bash(tail:*)"
+                                                                                                "\n"
+                                                                                                "Bash(make:*)"
+                                                                                                " + "
+                                                                                                "Bash(tail:*)"
+                                                                                                " !\n");
 }
 
 static void test_redirections(void **state)
@@ -76,7 +88,8 @@ static void test_commands_that_need_a_person(void **state)
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"echo 'x\"}", NULL), "");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"cp x .git/hooks/y\"}", NULL), "");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"bash -c id\"}", NULL), "Bash(bash -c id)\n");
-    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"find . -delete\"}", NULL), "Bash(find . -delete)\n");
+    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"find . -delete\"}", NULL), "Bash(find . "
+                                                                                         "-delete)\n");
 }
 
 static void test_paths(void **state)
@@ -99,7 +112,8 @@ static void test_addresses_and_tools(void **state)
     assert_string_equal(texts(&arena, "WebFetch", "{\"url\":\"https://a.docs.rs/x?y\"}", NULL),
                         "WebFetch(url:https://a.docs.rs/x?y)\nWebFetch(domain:a.docs.rs)\n"
                         "WebFetch(domain:*.docs.rs)\nWebFetch !\n");
-    assert_string_equal(texts(&arena, "mcp__slack__post", "{\"t\":1}", NULL), "mcp__slack__post\nmcp__slack__* !\n");
+    assert_string_equal(texts(&arena, "mcp__slack__post", "{\"t\":1}", NULL), "mcp__slack__post\nmcp__slack__"
+                                                                              "* !\n");
     assert_string_equal(texts(&arena, "ExitPlanMode", "{\"plan\":\"x\"}", NULL), "");
 }
 
