@@ -291,6 +291,19 @@ static void on_call(struct channel *channel, const struct json *message, struct 
     dispatch(channel, id, path, query, call->raw);
 }
 
+/* {"type":"permission","sessionId","id":the call's,"approved",…}: see agent_state.c. */
+static void on_permission(struct channel *channel, const struct json *message, struct str id)
+{
+    struct str session = json_text(message, "sessionId");
+    if (str_empty(session)) {
+        send_error(channel, id, "invalid", "\"sessionId\" is needed");
+        return;
+    }
+    ARENA_SCOPE(scratch);
+    struct str path = arena_printf(&scratch, "/api/sessions/%.*s/permission", STR_ARG(session));
+    dispatch(channel, id, path, STR_NONE, message->raw);
+}
+
 /* ---- the socket ---- */
 
 static const struct {
@@ -301,6 +314,7 @@ static const struct {
     {"unsubscribe", on_unsubscribe},
     {"decide", on_decide},
     {"call", on_call},
+    {"permission", on_permission},
 };
 
 static void on_message(struct http_socket *socket, void *arg, struct str text)

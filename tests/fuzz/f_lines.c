@@ -1,0 +1,71 @@
+/* The line reader, in pieces of every size, and what is made of each line. The pieces must not matter. */
+#include "agents/agents.h"
+#include "agents/claude.h"
+#include "agents/lines.h"
+#include "agents/mcp.h"
+
+#include <stdlib.h>
+
+enum { CEILING = 4096 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Every reader that takes a line from outside; none may do more than fail. */
+static void read_line(struct str line)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(out, 1 << 20);
+    struct claude_message claude;
+    struct mcp_message mcp;
+    struct hook hook;
+    const struct json *json;
+    if (rc_ok(claude_read(&arena, line, &claude, NULL)) && claude.kind == CLAUDE_ASK) {
+        struct call call = {.status = CALL_ALLOWED, .decision = DECISION_ALLOW_ALWAYS, .feedback = STR("a\nb")};
+        claude_answer(&out, &claude, &call, true);
+        CHECK(out.over || str_find(buf_str(&out), '\n') == out.n - 1);
+    }
+    (void)claude_request_in(line);
+    buf_clear(&out);
+    if (rc_ok(mcp_read(&arena, line, &mcp, NULL)) && !mcp_needs_gate(&mcp))
+        mcp_answer(&out, &mcp);
+    if (rc_ok(json_parse(&arena, line, &json, NULL)))
+        (void)!hook_read(HOOK_GEMINI, json, &hook, NULL).code;
+}
+
+static unsigned read_all(const uint8_t *data, size_t size, size_t piece, bool look)
+{
+    struct lines lines = lines_init(CEILING);
+    unsigned count = 0;
+    for (bool more = true; more;) {
+        size_t room;
+        struct str line;
+        char *to = lines_room(&lines, &room);
+        if (!to)
+            break;
+        size_t n = size < piece ? size : piece;
+        n = n < room ? n : room;
+        if (n)
+            memcpy(to, data, n);
+        lines_add(&lines, n);
+        data += n;
+        size -= n;
+        more = n > 0;
+        while (lines_next(&lines, &line)) {
+            CHECK(line.n <= CEILING && memchr(line.p ? line.p : "", '\n', line.n) == NULL);
+            count++;
+            if (look)
+                read_line(line);
+        }
+    }
+    unsigned result = lines.over ? UINT32_MAX : count;
+    lines_done(&lines);
+    return result;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    unsigned whole = read_all(data, size, SIZE_MAX, true);
+    CHECK(read_all(data, size, 1, false) == whole);
+    CHECK(read_all(data, size, 7, false) == whole);
+    return 0;
+}

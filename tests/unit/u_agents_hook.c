@@ -1,0 +1,143 @@
+/* Hooks in three dialects: as they were seen, and what they are told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "agents/agents.h"
+
+static const char before[] =
+    "{\"session_id\":\"s\",\"cwd\":\"/p\",\"permission_mode\":\"default\",\"hook_event_name\":\"PreToolUse\","
+    "\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"},\"tool_use_id\":\"t1\"}";
+static const char permission[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_event_name\":\"PermissionRequest\","
+                                 "\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}";
+static const char gemini[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_event_name\":\"BeforeTool\","
+                             "\"tool_name\":\"run_shell_command\",\"tool_input\":{\"command\":\"ls\"}}";
+
+static struct hook hook_of(struct arena *arena, enum hook_agent agent, const char *text)
+{
+    const struct json *json;
+    struct hook hook;
+    assert_true(rc_ok(json_parse(arena, str_of(text), &json, NULL)));
+    assert_true(rc_ok(hook_read(agent, json, &hook, NULL)));
+    return hook;
+}
+
+enum given { ALLOWED, EDITED, DENIED, UNDECIDED, GIVEN_COUNT };
+
+static struct call call_of(enum given given)
+{
+    struct call call = {.status = CALL_ALLOWED, .decision = DECISION_ALLOW_ONCE};
+    if (given == EDITED)
+        call.updated_input = STR("{\"command\":\"pwd\"}");
+    if (given == DENIED)
+        call = (struct call){.status = CALL_DENIED, .decision = DECISION_DENY, .feedback = STR("no")};
+    if (given == UNDECIDED)
+        call = (struct call){.status = CALL_UNKNOWN};
+    return call;
+}
+
+/* What each dialect says to each answer; every row was accepted by the agent itself, or is a refusal. */
+static void what_is_said(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hook_agent agent;
+        const char *message;
+        const char *says[GIVEN_COUNT]; /* a part of it; "" is an empty answer */
+    } rows[] = {
+        {HOOK_CLAUDE, before, {"\"permissionDecision\":\"allow\"", "\"updatedInput\":{\"command\":\"pwd\"}",
+                               "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no\"", "{}"}},
+        {HOOK_CLAUDE, permission, {"{\"behavior\":\"allow\"}", "\"updatedInput\":{\"command\":\"pwd\"}",
+                                   "{\"behavior\":\"deny\",\"message\":\"no\"}", "\"behavior\":\"deny\""}},
+        {HOOK_CODEX, before, {"", "\"permissionDecision\":\"allow\",\"updatedInput\"", "\"deny\"", "\"deny\""}},
+        {HOOK_CODEX, permission, {"{\"behavior\":\"allow\"}", "\"behavior\":\"deny\"", "\"behavior\":\"deny\"",
+                                  "\"behavior\":\"deny\""}},
+        {HOOK_GEMINI, gemini, {"{\"decision\":\"allow\"}", "\"decision\":\"deny\"", "\"reason\":\"no\"",
+                               "\"decision\":\"deny\""}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int given = 0; given < GIVEN_COUNT; given++) {
+            ARENA_SCOPE(arena);
+            BUF_SCOPE(out, 1 << 16);
+            struct hook hook = hook_of(&arena, rows[i].agent, rows[i].message);
+            struct call call = call_of((enum given)given);
+            hook_answer(&out, &hook, &call);
+            const char *says = rows[i].says[given];
+            if (says[0] ? !str_has(buf_str(&out), str_of(says)) : out.n != 0)
+                fail_msg("row %zu, answer %d: %s", i, given, buf_c(&out));
+        }
+    }
+}
+
+/* Nothing but an allowed call makes an allow. */
+static void every_status(void **state)
+{
+    (void)state;
+    static const struct {
+        enum hook_agent agent;
+        const char *message;
+    } hooks[] = {{HOOK_CLAUDE, before}, {HOOK_CLAUDE, permission}, {HOOK_CODEX, permission}, {HOOK_GEMINI, gemini}};
+    for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
+        for (int status = 0; status < CALL_STATUS_COUNT; status++) {
+            for (int decision = 0; decision < DECISION_COUNT; decision++) {
+                ARENA_SCOPE(arena);
+                BUF_SCOPE(out, 1 << 16);
+                struct hook hook = hook_of(&arena, hooks[i].agent, hooks[i].message);
+                struct call call = {.status = (enum call_status)status, .decision = (enum decision)decision};
+                hook_answer(&out, &hook, &call);
+                bool may = status == CALL_ALLOWED && call_allowed(&call);
+                assert_int_equal(str_has(buf_str(&out), STR("\"allow\"")), may);
+            }
+        }
+    }
+}
+
+static void what_is_read(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct hook hook = hook_of(&arena, HOOK_GEMINI, gemini);
+    assert_true(str_is(hook.tool, "Bash"));
+    assert_true(hook_of(&arena, HOOK_CLAUDE, before).asks_later);
+    assert_false(hook_of(&arena, HOOK_CODEX, before).asks_later);
+    static const char bypass[] = "{\"session_id\":\"s\",\"permission_mode\":\"bypassPermissions\",\"hook_event_name\":"
+                                 "\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{}}";
+    assert_false(hook_of(&arena, HOOK_CLAUDE, bypass).asks_later);
+    static const char other[] = "{\"hook_event_name\":\"Stop\"}";
+    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, other).kind, HOOK_OTHER);
+    const struct json *json;
+    static const char lacks[] = "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"}";
+    assert_true(rc_ok(json_parse(&arena, str_of(lacks), &json, NULL)));
+    assert_true(rc_bad(hook_read(HOOK_CLAUDE, json, &hook, NULL)));
+    assert_int_equal(hook.kind, HOOK_BEFORE);
+}
+
+static void an_answer_that_does_not_hold_together(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {
+        "{}", "{\"status\":\"allowed\"}", "{\"status\":\"allowed\",\"decision\":\"deny\",\"input\":{}}",
+        "{\"status\":\"allowed\",\"decision\":\"allow_once\"}", "{\"status\":7}", "[]", "{\"status\":\"yes\"}"};
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        ARENA_SCOPE(arena);
+        const struct json *json;
+        struct call call;
+        assert_true(rc_ok(json_parse(&arena, str_of(answers[i]), &json, NULL)));
+        if (rc_ok(agent_call_read(&arena, json, &call, NULL)))
+            fail_msg("taken: %s", answers[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said),
+        cmocka_unit_test(every_status),
+        cmocka_unit_test(what_is_read),
+        cmocka_unit_test(an_answer_that_does_not_hold_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
