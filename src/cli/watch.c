@@ -262,7 +262,9 @@ static void run(struct watch *watch)
 
 struct rc watch_command(struct cli *cli, struct err *err)
 {
-    struct watch *watch = arena_new(&cli->arena, struct watch);
+    /* It outlives this function: the follower may be deep in a read when we leave. */
+    static struct watch *watch;
+    watch = heap_new(sizeof *watch);
     pthread_t thread;
     watch->cli = cli;
     if (pipe2(watch->bell, O_NONBLOCK | O_CLOEXEC) != 0)
@@ -278,7 +280,7 @@ struct rc watch_command(struct cli *cli, struct err *err)
     }
     run(watch);
     tui_terminal_close();
-    /* The follower may be deep in a read; the process ends, and it with it. */
     atomic_store(&watch->ended, true);
+    arena_done(&watch->tui.arena);
     return RC_OK;
 }

@@ -1,5 +1,6 @@
 // The real server on a port of its own, agents that call it, and browsers that look at it.
 import { spawn } from "node:child_process";
+import { createServer } from "node:http";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,11 +12,11 @@ const NOD = process.env.NOD ?? join(ROOT, "build/nod");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export class Server {
-  constructor() { this.data = mkdtempSync(join(tmpdir(), "nod-page-")); this.port = 0; this.made = 0; }
+  constructor(env = {}) { this.env = env; this.data = mkdtempSync(join(tmpdir(), "nod-page-")); this.port = 0; this.made = 0; }
 
   async start() {
     this.child = spawn(NOD, ["serve", "--data", this.data, "--listen", `127.0.0.1:${this.port}`, "--log-level", "error"],
-      { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, USER: "alice" } });
+      { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, USER: "alice", ...this.env } });
     let said = "";
     await new Promise((done, fail) => {
       this.child.stdout.on("data", (bytes) => { said += bytes; if (/#login=\S+/.test(said)) done(); });
@@ -59,6 +60,34 @@ export class Server {
   status(id, session) { return this.api("GET", `/api/tool-calls/${encodeURIComponent(id)}${session ? `?session=${session.id}` : ""}`); }
   decide(session, id, decision, extra = {}) { return this.api("POST", `/api/sessions/${session.id}/approvals/${id}`, { decision, ...extra }); }
   login(name, role = "admin") { return this.api("POST", "/api/logins", { name, role }); }
+}
+
+// A model that says what it is told to, turn by turn, in the wire format of the Messages API.
+export async function scriptedModel(turns) {
+  const asked = [];
+  const server = createServer((request, answer) => {
+    let body = "";
+    request.on("data", (bytes) => { body += bytes; });
+    request.on("end", async () => {
+      const blocks = turns[asked.push(JSON.parse(body)) - 1] ?? [{ type: "text", text: "done" }];
+      const say = (type, data) => answer.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+      answer.writeHead(200, { "Content-Type": "text/event-stream" });
+      say("message_start", { message: { id: "m", type: "message", role: "assistant", model: "scripted", content: [], usage: { input_tokens: 1, output_tokens: 1 } } });
+      for (const [index, block] of blocks.entries()) {
+        const tool = block.type === "tool_use";
+        say("content_block_start", { index, content_block: tool ? { ...block, input: {} } : { type: "text", text: "" } });
+        const pieces = tool ? [JSON.stringify(block.input)] : block.text.match(/.{1,8}/gs);
+        for (const piece of pieces) say("content_block_delta", { index, delta: tool ? { type: "input_json_delta", partial_json: piece } : { type: "text_delta", text: piece } });
+        if (block.hold) await block.hold;
+        say("content_block_stop", { index });
+      }
+      say("message_delta", { delta: { stop_reason: blocks.some((b) => b.type === "tool_use") ? "tool_use" : "end_turn" }, usage: { output_tokens: 9 } });
+      say("message_stop", {});
+      answer.end();
+    });
+  });
+  await new Promise((done) => server.listen(0, "127.0.0.1", done));
+  return { asked, url: `http://127.0.0.1:${server.address().port}`, stop: () => server.close() };
 }
 
 let browser;

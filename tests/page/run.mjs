@@ -1,8 +1,10 @@
 // The page in real Chromium, on the real server with the real store. Ends with `N passed, N failed`.
 // NOD=path/to/nod node run.mjs [words in a test's name]
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createRequire } from "node:module";
-import { armed, closeBrowser, DESKTOP, openBrowser, person, PHONE, Server } from "./rig.mjs";
+import { armed, closeBrowser, DESKTOP, openBrowser, person, PHONE, scriptedModel, Server } from "./rig.mjs";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const figures = [];
@@ -454,6 +456,44 @@ const tests = {
     await page.locator(".mode select").selectOption("acceptEdits");
     await page.locator(".toast", { hasText: "Accept edits" }).waitFor();
     same((await server.api("GET", `/api/sessions/${s.id}`)).permissionMode, "acceptEdits", "mode");
+  },
+  async "a run from a prompt: text as it comes, a real difference, an answer, its end"(other) {
+    if (!(await other.api("GET", "/api/openapi.json")).paths["/api/agent-requests"]) return "no runs on this server";
+    const folder = mkdtempSync(join(tmpdir(), "nod-run-"));
+    writeFileSync(join(folder, "greet.c"), Array.from({ length: 30 }, (_, i) => `line ${i}\n`).join(""));
+    let go;
+    const hold = new Promise((done) => { go = done; });
+    const model = await scriptedModel([
+      [{ type: "text", text: "I will change **one** line.", hold },
+        { type: "tool_use", id: "toolu_1", name: "Edit", input: { file_path: join(folder, "greet.c"), old_string: "line 15", new_string: "line fifteen" } }],
+      [{ type: "text", text: "All done, <b>truly</b>." }]]);
+    const server = await new Server({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "sk-none", ANTHROPIC_MODEL: "scripted" }).start();
+    try {
+      const page = await person(server);
+      await page.goto(server.url + "/#/sessions");
+      await page.locator(".start textarea").fill("change the line");
+      await page.locator(".start input").first().fill(folder);
+      await page.locator(".start button", { hasText: "Start" }).click();
+      await page.locator(".draft", { hasText: "I will change one line." }).waitFor();
+      go();
+      await page.locator(".entry.call.waits button").click();
+      await page.locator(".row.del", { hasText: "line 15" }).waitFor();
+      await page.locator(".row.add .mark", { hasText: "fifteen" }).waitFor();
+      same(await page.locator(".row.del .n").first().textContent(), "16", "the line's number in the file");
+      await armed(page);
+      await page.keyboard.press("y");
+      await poll(() => readFileSync(join(folder, "greet.c"), "utf8"), (text) => text.includes("line fifteen"));
+      await page.goto(server.url + "/#/sessions");
+      await page.locator("a.card").first().click();
+      await page.locator(".entry.agent", { hasText: "All done, <b>truly</b>." }).waitFor();
+      await page.locator(".entry", { hasText: "run: completed" }).waitFor();
+      await page.context().close();
+    } finally {
+      go();
+      model.stop();
+      await server.stop();
+      rmSync(folder, { recursive: true });
+    }
   },
   async "log: search, filter, export"(server) {
     const s = await server.session(), page = await person(server);

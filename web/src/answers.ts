@@ -96,7 +96,9 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
   state.items.delete(item.key);
   state.picked.delete(item.key);
   readMore();
-  if (open) show(next);
+  // Whoever went elsewhere meanwhile is not called back.
+  if (open && /^(#\/?|#\/request\/.*)?$/.test(location.hash)) show(next);
+  else if (open) state.open = null;
   toast(`${item.p.toolCall.name} ${DECISIONS[closed.decision] ?? closed.decision}`, isAllow(closed.decision) ? "good" : "bad");
 }
 

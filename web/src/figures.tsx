@@ -69,7 +69,7 @@ function Split({ title, records, of }: { title: string; records: AuditRecord[]; 
   for (const record of records) { const key = of(record); if (key) groups.set(key, [...(groups.get(key) ?? []), record]); }
   const rows = [...groups].sort((a, b) => b[1].length - a[1].length).slice(0, 12);
   if (!rows.length) return null;
-  return <section class="card"><h2>{title}</h2><div class="table-box"><table>
+  return <section class="card"><h2>{title}</h2><div class="table-box" tabIndex={0} role="region" aria-label={title}><table>
     <thead><tr><th></th><th class="right">Calls</th><th class="right">Asked</th><th class="right">Allowed</th><th class="right">Median</th><th class="right">p90</th></tr></thead>
     <tbody>{rows.map(([name, rs]) => {
       const times = rs.filter((r) => r.by === "person").map((r) => r.answerMs ?? 0), m = quantile(times, 0.5), p = quantile(times, 0.9);

@@ -65,6 +65,7 @@ export async function live(): Promise<void> {
 async function connectOnce(): Promise<void> {
   const abort = new AbortController();
   current = abort;
+  drafts.clear();
   if (!state.me) state.me = await get("/api/me");
   const list = await get("/api/approvals/pending");
   after = Number(list.seq ?? 0);
@@ -83,7 +84,7 @@ async function connectOnce(): Promise<void> {
     }
   };
   try {
-    await stream(`/api/events?after=${after}`, abort.signal, pulse, take);
+    await stream(`/api/events?after=${after}&live=1`, abort.signal, pulse, take);
   } catch (error) {
     if (abort.signal.aborted && !stopped) return;
     throw error instanceof TypeError ? new Unreachable() : error;
@@ -145,7 +146,28 @@ function announce(came: Item[]): void {
 let asked: { session: string; call: string }[] = [];
 let asking = false;
 
+/* Text as it comes from a model: not kept, only shown. */
+interface LiveText { type: string; sessionId: string; threadId: string; text?: string }
+/* What models are saying just now, by thread; it ends when the message is kept. */
+export const drafts = new Map<string, { session: string; text: string }>();
+const hearers = new Set<() => void>();
+export function onLiveText(hearer: () => void): () => void {
+  hearers.add(hearer);
+  return () => void hearers.delete(hearer);
+}
+
+function hear(piece: LiveText): void {
+  if (piece.type !== "text_chunk" || !piece.text) return;
+  drafts.set(piece.threadId, { session: piece.sessionId, text: (drafts.get(piece.threadId)?.text ?? "") + piece.text });
+  for (const hearer of hearers) hearer();
+}
+
 function take(event: NodEvent): void {
+  if (event.seq === undefined) {
+    hear(event as unknown as LiveText);
+    return;
+  }
+  if (event.type === "AGENT_MESSAGE" || event.type === "RUN_STATUS") drafts.delete(event.threadId ?? "");
   after = Number(event.seq);
   const callId = String(event.data.toolCallId ?? event.data.id ?? "");
   if (event.type === "TOOL_APPROVAL_REQUEST" && event.sessionId) {

@@ -99,7 +99,7 @@ export function Rules() {
       {LAYERS.concat([...new Set((rules ?? []).map((r) => r.layer ?? "other"))].filter((l) => !LAYERS.includes(l))).map((layer) => {
         const own = (rules ?? []).filter((rule) => (rule.layer ?? "other") === layer);
         if (!own.length) return null;
-        return <section class="card"><h2>{layer} <small class="dim">{LAYER_WORDS[layer] ?? ""}</small></h2><div class="table-box"><table>
+        return <section class="card"><h2>{layer} <small class="dim">{LAYER_WORDS[layer] ?? ""}</small></h2><div class="table-box" tabIndex={0} role="region" aria-label={layer}><table>
           <thead><tr><th>Effect</th><th>Rule</th><th>Author</th><th>Reason</th><th>Expires</th><th class="right">Used</th><th>Last</th><th></th></tr></thead>
           <tbody>{own.map((rule) => { const last = rule.lastUsedAt ?? rule.lastUsed; const uses = rule.uses ?? rule.used; return <tr>
             <td class={rule.effect === "allow" ? "good" : rule.effect === "deny" ? "bad" : "warn"}>{rule.effect === "allow" ? "✓" : rule.effect === "deny" ? "✕" : "?"} {rule.effect}</td>

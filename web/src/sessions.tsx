@@ -1,7 +1,7 @@
 /* Sessions: the list, and one of them from its first event to now. */
 import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { call, get, print } from "./api";
-import { onEvent, keyOf } from "./live";
+import { drafts, keyOf, onEvent, onLiveText } from "./live";
 import { Markdown } from "./markdown";
 import { show } from "./answers";
 import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./store";
@@ -108,10 +108,11 @@ function saidText(data: { [key: string]: Json }): string {
 
 function Say({ event }: { event: NodEvent }) {
   const text = saidText(event.data);
+  if (event.type === "AGENT_MESSAGE" && !text) return null; // nothing but calls, which stand for themselves
   const small = (words: string) => <div class="entry small dim"><time title={event.at}>{clock(event.at)}</time> <Shown text={words} line /></div>;
   switch (event.type) {
     case "USER_MESSAGE": return <div class="entry said person"><b><Shown text={event.actor} line /></b><Markdown text={text} /></div>;
-    case "AGENT_MESSAGE": return <div class="entry said agent"><b>agent</b><Markdown text={text || print(event.data)} /></div>;
+    case "AGENT_MESSAGE": return <div class="entry said agent"><b>agent</b><Markdown text={text} /></div>;
     case "SESSION_CHANGED": {
       const change = String(event.data.change ?? "");
       const thread = event.data.thread as { [key: string]: Json } | undefined;
@@ -194,8 +195,14 @@ export function SessionView({ id }: { id: string }) {
   useEffect(() => {
     if (connection !== "live") return;
     let stop = false;
-    const take = (event: NodEvent) => { if (event.sessionId === id) { events.set(seqOf(event), event); again(0); } };
-    const off = onEvent(take);
+    const take = (event: NodEvent) => {
+      if (event.sessionId !== id) return;
+      events.set(seqOf(event), event);
+      again(0);
+    };
+    const offEvents = onEvent(take);
+    const offText = onLiveText(() => again(0));
+    const off = () => { offEvents(); offText(); };
     void (async () => {
       try {
         state.sessions.set(id, await get(`/api/sessions/${encodeURIComponent(id)}`));
@@ -214,7 +221,7 @@ export function SessionView({ id }: { id: string }) {
   const [shownCount, setShownCount] = useState(300);
   const from = Math.max(0, list.length - shownCount);
   const running = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS");
-  const run = running && ["running", "pending", "awaiting_approval"].includes(String(running.data.status)) ? String(running.data.requestId ?? running.data.id ?? "") : "";
+  const run = running && ["running", "pending", "awaiting_approval"].includes(String(running.data.status)) ? String(running.data.runId ?? "") : "";
   return (
     <main class="screen session">
       <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
@@ -225,7 +232,8 @@ export function SessionView({ id }: { id: string }) {
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {from > 0 && <button type="button" onClick={() => setShownCount(shownCount + 500)}>{from} earlier</button>}
       <div class="timeline">{list.slice(from).map((entry) => entry.kind === "call"
-        ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}</div>
+        ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}
+        {[...drafts].filter(([, draft]) => draft.session === id).map(([thread, { text }]) => <div key={thread} class="entry said agent draft" aria-live="off"><b>agent, now</b><Markdown text={text} /></div>)}</div>
       {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} />}
     </main>
   );

@@ -52,7 +52,7 @@ function Devices() {
     call("DELETE", `/api/tokens/${encodeURIComponent(device.id)}`).then(() => { toast("Revoked"); void load(); }, (error: Error) => toast(error.message, "bad"));
   };
   return (
-    <section class="card"><h2>Devices and tokens</h2><div class="table-box"><table>
+    <section class="card"><h2>Devices and tokens</h2><div class="table-box" tabIndex={0} role="region" aria-label={"Devices"}><table>
       <thead><tr><th>Name</th><th>Role</th><th>Made</th><th></th></tr></thead>
       <tbody>{devices.filter((device) => !device.revokedAt).map((device) => <tr>
         <td><Shown text={device.name} line />{device.id === me?.id && <b class="chip">this device</b>}</td><td>{device.role}</td>

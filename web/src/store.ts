@@ -68,9 +68,12 @@ export function changed(): void {
 
 export function useStore(): typeof state {
   const [, again] = useReducer((n: number) => n + 1, 0);
+  const drawn = state.version;
   useEffect(() => {
     const listener = () => again(0);
     listeners.add(listener);
+    // What changed between the drawing and this moment was told to nobody here.
+    if (state.version !== drawn) again(0);
     return () => void listeners.delete(listener);
   }, []);
   return state;
