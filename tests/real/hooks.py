@@ -1,6 +1,7 @@
 """Claude Code in its own right, with Nod's hooks in its settings."""
 import json
 import os
+import time
 
 from desk import OLD, desk
 from world import eventually, must
@@ -157,3 +158,17 @@ def test_the_older_release_denies_by_itself_what_nobody_can_be_asked(place):
         install(d)  # it runs no PermissionRequest hook with -p
         d.claude("-p", "go").ends()
         must(not d.has("made.txt"), "it ran")
+
+
+def test_the_server_is_killed_with_a_question_open(place):
+    with desk(place, [TOUCH]) as d:
+        install(d)
+        run = d.claude("-p", "go")
+        pending = d.waiting()[0]
+        time.sleep(1.2)  # a hook that waited for less takes the server for absent, and denies
+        d.server.kill()
+        d.server.start()
+        must(d.waiting()[0]["toolCallId"] == pending["toolCallId"], "another question")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(d.has("made.txt"), f"it did not run: {d.told()}")

@@ -186,7 +186,8 @@ static void a_broken_question_can_still_be_refused(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     struct claude_message m;
-    static const char broken[] = "{\"type\":\"control_request\",\"request_id\":\"r9\",\"request\":{\"input\":\"\\u0000\"}}";
+    static const char broken[] =
+        "{\"type\":\"control_request\",\"request_id\":\"r9\",\"request\":{\"input\":\"\\u0000\"}}";
     assert_true(rc_bad(claude_read(&arena, str_of(broken), &m, NULL)));
     assert_true(str_is(claude_request_in(str_of(broken)), "r9"));
     assert_true(str_empty(claude_request_in(STR("{\"request_id\":"))));
