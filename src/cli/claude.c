@@ -153,7 +153,7 @@ static void end_when_idle(struct wrapper *w)
 
 static void show(struct wrapper *w, struct str text)
 {
-    if (w->output != OUTPUT_TEXT)
+    if (w->output != OUTPUT_TEXT || str_empty(text))
         return;
     cli_out(text);
     cli_out(STR("\n"));
