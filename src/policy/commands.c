@@ -532,20 +532,38 @@ static void study_dd(struct studying *s)
     }
 }
 
-/* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable. */
-static void study_test(struct studying *s)
-{
-    for (size_t i = 1; i < s->count; i++) {
-        struct str text = s->words[i].text;
-        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && may_be_option(&s->words[i])))
-            act_other(s, ALL_WORDS, "it sets or evaluates a variable");
-    }
-}
-
 static void study_state(struct studying *s)
 {
     act_other(s, ALL_WORDS, "it changes what later commands mean");
     s->study->acts->fine_alone = true;
+}
+
+/* `%n` of bash's printf, with whatever may stand between. */
+static bool counts_letters(struct str format)
+{
+    for (size_t i = 0; i + 1 < format.n; i++) {
+        if (format.p[i] != '%')
+            continue;
+        do
+            i++;
+        while (i < format.n && strchr("-+ #0123456789.*'", format.p[i]));
+        if (i < format.n && format.p[i] == 'n')
+            return true;
+    }
+    return false;
+}
+
+/* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable, `printf %n` sets one. */
+static void study_test(struct studying *s)
+{
+    bool prints = str_is(program_name(s->words[0].text), "printf");
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
+            study_state(s);
+        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && may_be_option(&s->words[i])))
+            act_other(s, ALL_WORDS, "it sets or evaluates a variable");
+    }
 }
 
 /* `set -euo pipefail` only makes bash stricter. */

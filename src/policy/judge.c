@@ -2,6 +2,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "base/utf8.h"
 
 /* ---- names ---- */
 
@@ -120,7 +121,6 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
 
 static bool is_command(const struct tool_facts *facts) { return facts->class == TOOL_COMMAND; }
 
-/* Letters that hide or reorder text never match, in no tool's name. */
 static bool server_fits(const struct rule *rule, struct str name)
 {
     if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
@@ -381,6 +381,19 @@ static struct str uncovered_words(struct judging *j)
                         j->uncovered);
 }
 
+/* No letter that hides or reorders others. */
+static bool shows_all(struct str text)
+{
+    for (size_t i = 0; i < text.n;) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
+        if (n == 0 || utf8_hidden(code))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
 /* Looks at everything; true when allow rules let the call pass. */
 static bool look(struct judging *j)
 {
@@ -393,7 +406,9 @@ static bool look(struct judging *j)
     }
     if (is_file_tool(facts))
         covered = judge_paths(j);
-    return offer_all(j, SIDE_ALLOW, take_allow) || covered;
+    if (facts->class == TOOL_FETCH && !shows_all(facts->url))
+        j->unknown = "its address has hidden characters";
+    return (offer_all(j, SIDE_ALLOW, take_allow) || covered) && !j->unknown && shows_all(facts->name);
 }
 
 static struct verdict decide(struct judging *j, bool covered)
@@ -423,6 +438,9 @@ static struct verdict decide(struct judging *j, bool covered)
                    arena_printf(j->arena,
                                 "there are rules against some commands, and this one is not understood: %s",
                                 j->unknown));
+    /* A file nobody can name may be a protected one. */
+    if (is_file_tool(j->q->facts) && j->unknown)
+        return say(EFFECT_ASK, STR("default"), str_of(j->unknown));
     if (session)
         return by_session(j, session);
     struct str words = mode.effect == EFFECT_ASK && is_command(j->q->facts) ? uncovered_words(j) : STR_NONE;

@@ -203,7 +203,8 @@ const struct compiled *part_covered(struct judging *j, struct node *node, const 
     *ret_why = c.why;
     if (!rule)
         return NULL;
-    if (!folder->inside && !fine_anywhere(&argv)) {
+    bool everything = rule->rule.kind == RULE_TOOL;
+    if (!folder->inside && !everything && !fine_anywhere(&argv)) {
         *ret_why = "it would run outside the session's folder, or nobody knows where";
         return NULL;
     }

@@ -118,13 +118,14 @@ static bool writes_word(const struct argv *argv, size_t at)
     return true;
 }
 
-/* Names so telling that a word with holes in it counts as well. */
-static bool smells(struct str text)
+/* Names so telling that a word with holes in it counts as well; the first of them for those who only look. */
+static bool smells(struct str text, bool writes)
 {
-    static const char *const marks[] = {".git/",     ".ssh",   ".bash",  ".zsh",   ".profile",
-                                        ".claude",   ".codex", ".mcp",   "cron",   ".config/nod",
-                                        "share/nod", ".gnupg", ".netrc", ".husky", "sudoers"};
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    static const char *const marks[] = {"/.ssh",   ".gnupg/", "/.netrc", ".config/nod", "share/nod",
+                                        ".git/",   ".bash",   ".zsh",    ".profile",    ".claude",
+                                        ".codex",  ".mcp",    "cron",    ".husky",      "sudoers"};
+    size_t count = writes ? sizeof marks / sizeof *marks : 5;
+    for (size_t i = 0; i < count; i++)
         if (str_has(text, str_of(marks[i])))
             return true;
     return false;
@@ -173,7 +174,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
     if (!could_be_path(j, text, folder))
         return;
     if (!word_is_path(word) || !folder->known) {
-        if (writes && smells(word->raw))
+        if (smells(word->raw, writes))
             note_protected(j, word->raw);
         if (!word_is_path(word))
             return;
@@ -185,6 +186,8 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         path_stops(j, str_sub(text, 2, text.n), folder, writes);
     (void)str_cut(text, '@', &value);
     path_stops(j, value, folder, writes);
+    if (str_find(text, ':') < text.n)
+        path_stops(j, str_sub(text, 0, str_find(text, ':')), folder, writes);
 }
 
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,

@@ -264,13 +264,25 @@ static bool parse_redirections(struct shell_parser *p, struct node *node)
 
 /* ---- simple commands ---- */
 
+static bool is_move(const struct word *word)
+{
+    return !word_literal(word) || word_is(word, "cd") || word_is(word, "pushd") || word_is(word, "popd");
+}
+
+/* By itself, or behind one of the words that run what follows in this very shell. */
 static bool changes_folder(const struct node *node)
 {
-    if (node->word_count == node->assign_count)
+    size_t at = node->assign_count;
+    if (node->word_count == at)
         return false;
-    const struct word *command = &node->words[node->assign_count];
-    return !word_literal(command) || word_is(command, "cd") || word_is(command, "pushd") ||
-           word_is(command, "popd");
+    const struct word *command = &node->words[at];
+    if (is_move(command))
+        return true;
+    bool hands_on = word_is(command, "command") || word_is(command, "builtin") || word_is(command, "time");
+    while (hands_on && ++at < node->word_count)
+        if (is_move(&node->words[at]))
+            return true;
+    return false;
 }
 
 /* `name () compound`, the name read, the parenthesis to look at. */
