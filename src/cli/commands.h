@@ -146,6 +146,9 @@
       OPTION('s', "session", "ID", "good for this session only"))                                          \
     X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
     X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \
+    X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
+      "FROM and TO are urls: sqlite:PATH or postgres://USER@HOST/DATABASE. No server may run on either. "  \
+      "Interrupted, it goes on where it was when it is started again.", )                                  \
     X(verify, "verify", KEEPS | PRINTS, "", "check that no kept event was changed",                        \
       "Recomputes every hash chain. Exit status 1, and the first bad event, when something is wrong.", )   \
     X(doctor, "doctor", TALKS | SERVES | KEEPS, "", "say what is wrong with this installation",            \

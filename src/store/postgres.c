@@ -416,9 +416,9 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
     if (strlen(place) > LIMIT_PATH_BYTES)
         return err_set(err, ERR_INVALID, "the url of the database is too long");
     struct backend_handle *handle = postgres_handle(place, role);
-    bool connects = role == BACKEND_WRITER; /* the others do when they are first needed */
+    bool connects = role == BACKEND_WRITER || role == BACKEND_READER; /* the others when they are first needed */
     struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
-    if (rc_ok(rc) && connects) {
+    if (rc_ok(rc) && role == BACKEND_WRITER) {
         RESULT_SCOPE(old);
         rc = postgres_ask(handle, "DELETE FROM writers WHERE at < now() - interval '30 days'", &old, err);
     }

@@ -36,6 +36,7 @@ import sqlite3
 import threading
 import time
 
+import world
 from world import PATIENCE, Failure, Skip, Socket, eventually, must, must_match
 
 ROLES = {"agent": "agent", "person": "approver", "viewer": "viewer", "admin": "admin"}
@@ -451,20 +452,24 @@ def _(self, name, number):
 
 
 # ---- behind its back ----
+def change_store(self, sql):
+    """How many rows it changed."""
+    if world.POSTGRES:
+        return world.change_postgres(self.world.environment["NOD_STORE"], sql)
+    with sqlite3.connect(os.path.join(self.server.data, "nod.db")) as database:
+        changed = database.execute(sql).rowcount
+    database.close()
+    return changed
+
+
 @sentence(r"event (?P<seq>\S+) is changed: (?P<column>\w+) = (?P<value>.*)")
 def _(self, seq, column, value):
-    with sqlite3.connect(os.path.join(self.server.data, "nod.db")) as database:
-        changed = database.execute(f"UPDATE events SET {column} = {value} WHERE seq = ?", [seq]).rowcount
-    database.close()
-    must(changed == 1, "no such event")
+    must(change_store(self, f"UPDATE events SET {column} = {value} WHERE seq = {int(seq)}") == 1, "no such event")
 
 
 @sentence(r"the store is changed: (?P<sql>.*)")
 def _(self, sql):
-    with sqlite3.connect(os.path.join(self.server.data, "nod.db")) as database:
-        changed = database.execute(sql).rowcount
-    database.close()
-    must(changed >= 1, "nothing was changed")
+    must(change_store(self, sql) >= 1, "nothing was changed")
 
 
 def read(path):

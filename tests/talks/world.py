@@ -33,6 +33,13 @@ def new_store(name):
     return f"{POSTGRES}&options=-csearch_path%3D%22{name}%22"
 
 
+def change_postgres(url, sql):
+    """How many rows it changed."""
+    done = subprocess.run(["psql", "-X", "-c", sql, url.replace("postgres:", "postgresql:", 1)], check=True, text=True,
+                          stdout=subprocess.PIPE)
+    return int(done.stdout.split()[-1])
+
+
 class Skip(Exception):
     """This machine cannot show what the test is about; says why."""
 
