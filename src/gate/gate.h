@@ -99,9 +99,9 @@ struct decide {
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
     bool rules_chosen;          /* the gate's: it named the rules itself */
-    unsigned looks;       /* the gate's: how often it was looked for */
-    struct str actor, by;       /* the name and the id of the token */
+    unsigned looks;             /* the gate's: how often it was looked for */
     bool by_agent;              /* cancels its own call */
+    struct str actor, by;       /* the name and the id of the token */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
     struct err err;
     void (*done)(struct decide *decide);
@@ -179,7 +179,6 @@ struct token_change {
 };
 void gate_change_token(struct gate *gate, struct token_change *change);
 
-/* ---- figures ---- */
 enum { GATE_BUCKETS = 12 };
 struct gate_figures {
     uint64_t calls, allowed_by_policy, denied_by_policy;
