@@ -131,6 +131,7 @@ static void study_config(struct studying *s, size_t at)
 /* Operands that are commands of the sub-command, like `bisect run`, stand as bare words in its options. */
 static void study_words(struct studying *s, const struct command_row *row, size_t at)
 {
+    CHECK(at < s->count);
     const char *x = strstr(row->options, "X ");
     for (size_t i = at + 1; i < s->count; i++) {
         struct str text = s->words[i].text;

@@ -31,6 +31,7 @@ static struct word found_file(const struct word *word)
 /* The words behind -exec up to `;` or `+`. */
 static void find_runs(struct studying *s, size_t at)
 {
+    CHECK(at < s->count);
     size_t from = at + 1, to = from;
     while (to < s->count && !word_is(&s->words[to], ";") && !word_is(&s->words[to], "+"))
         to++;
@@ -169,6 +170,7 @@ static bool tame_value(struct str value)
 /* name=value, name:=value, name?=value, name+=value, name!=command */
 static void make_variable(struct studying *s, size_t i)
 {
+    CHECK(str_find(s->words[i].text, '=') < s->words[i].text.n);
     struct str value, name = str_cut(s->words[i].text, '=', &value);
     const struct word *word = &s->words[i];
     bool runs = str_find(name, '!') < name.n;

@@ -23,6 +23,7 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
  * newline inside), it is not taken. */
 static bool skip_bracket(struct program *p, char delimiter)
 {
+    CHECK(look(p, 0) == '[');
     p->at++;
     if (look(p, 0) == '^')
         p->at++;
@@ -247,6 +248,7 @@ static void sed_piece(struct studying *s, struct sed_words *sed, size_t word, st
 /* Reads the option at `i` and returns the index of its last word. */
 static size_t sed_option(struct studying *s, struct sed_words *sed, size_t i)
 {
+    CHECK(is_option(s->words[i].text));
     struct str text = s->words[i].text, value = STR_NONE;
     bool attached = false;
     char kind = 'f';
@@ -320,6 +322,7 @@ struct awk {
 
 static bool awk_string(struct awk *a)
 {
+    CHECK(look(&a->p, 0) == '"');
     for (a->p.at++; look(&a->p, 0) != '"'; a->p.at++) {
         if (at_end(&a->p) || look(&a->p, 0) == '\n')
             return false;

@@ -7,6 +7,7 @@
 
 static struct act *add_act(struct studying *s, enum act_kind kind, size_t word, const char *why)
 {
+    CHECK(why && (word == ALL_WORDS || word <= s->count));
     struct act *act = arena_new(s->arena, struct act);
     *act = (struct act){.kind = kind, .word = word, .why = why, .next = s->study->acts};
     s->study->acts = act;
@@ -165,6 +166,7 @@ static bool below_here(struct str value)
 /* An option that is an act; its value stands in its own word behind `value_at`, or is the next word. */
 static void option_act(struct studying *s, char act, size_t word, size_t value_at)
 {
+    CHECK(word < s->count && act);
     struct str text = s->words[word].text;
     bool attached = value_at < text.n;
     size_t value_word = attached || word + 1 >= s->count ? word : word + 1;
@@ -440,6 +442,7 @@ static void study_code(struct studying *s, const struct command_row *row, size_t
 /* Its operands, or only the first, are shell text. */
 static void study_eval(struct studying *s, const struct command_row *row, size_t from)
 {
+    CHECK(row->way == WAY_EVAL || row->way == WAY_FIRST);
     bool sure, first = row->way == WAY_FIRST;
     size_t at = operand_find(s, row, from, &sure);
     struct str text;
@@ -485,6 +488,7 @@ static void study_way(struct studying *s, const struct command_row *row, size_t 
 
 static void study_subs(struct studying *s, const struct command_row *row)
 {
+    CHECK(row->way == WAY_SUBS);
     bool sure;
     options_study(s, row, 1);
     size_t at = operand_find(s, row, 1, &sure);

@@ -23,13 +23,20 @@ bool import_kind_parse(struct str name, enum import_kind *ret_kind)
     return false;
 }
 
-unsigned import_line(const struct importing *in, const char *at)
+/* Counts on from where it was asked last: files are read from front to back. */
+unsigned import_line(struct importing *in, const char *at)
 {
-    unsigned line = 1;
-    for (const char *p = in->text.p; p < at && p < in->text.p + in->text.n; p++)
-        line += *p == '\n';
-    return line;
+    CHECK(at >= in->text.p && at <= in->text.p + in->text.n);
+    if (!in->counted_to || in->counted_to < in->text.p || in->counted_to > at) {
+        in->counted_to = in->text.p;
+        in->counted_lines = 1;
+    }
+    for (; in->counted_to < at; in->counted_to++)
+        in->counted_lines += *in->counted_to == '\n';
+    return in->counted_lines;
 }
+
+enum { IMPORT_RULES_MAX = 4096 };
 
 static void *grow(struct importing *in, void *list, size_t count, size_t *room, size_t size)
 {
@@ -61,6 +68,10 @@ struct rule_source *import_rule(struct importing *in, enum effect effect, struct
     }
     if (effect == EFFECT_ALLOW && str_is(canonical, "*")) {
         import_remark(in, line, text, "left out: everything at once cannot be allowed by a rule");
+        return NULL;
+    }
+    if (out->rule_count == IMPORT_RULES_MAX) {
+        import_remark(in, line, text, "left out: there are too many");
         return NULL;
     }
     for (size_t i = 0; i < out->rule_count; i++)

@@ -9,10 +9,12 @@ struct importing {
     struct str text; /* of the file */
     struct imported out;
     size_t rule_room, remark_room;
+    const char *counted_to; /* lines up to here were counted; NULL: none */
+    unsigned counted_lines;
 };
 
 /* The line on which `at`, a place in the text, stands. */
-unsigned import_line(const struct importing *in, const char *at);
+unsigned import_line(struct importing *in, const char *at);
 void import_remark(struct importing *in, unsigned line, struct str what, const char *words);
 /* Takes the rule in its canonical spelling; a malformed one becomes a remark. NULL then. */
 struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line);

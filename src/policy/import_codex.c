@@ -64,6 +64,8 @@ static struct str read_name(struct reader *r)
 static struct rc read_escape(struct reader *r, struct buf *buf)
 {
     char c = look(r, 0);
+    if (r->at >= r->text.n)
+        return bad(r, "a text is not closed");
     r->at++;
     switch (c) {
     case 'n': buf_putc(buf, '\n'); return RC_OK;
@@ -79,6 +81,7 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
 {
     BUF_SCOPE(buf, 1 << 16);
     char quote = look(r, 0);
+    CHECK(quote == '"' || quote == '\'');
     if (look(r, 1) == quote && look(r, 2) == quote)
         return bad(r, "a text in three quotes is not understood");
     for (r->at++; look(r, 0) != quote;) {

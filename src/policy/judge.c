@@ -104,6 +104,7 @@ static struct place place_from(struct judging *j, struct str named, struct str r
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question)
 {
+    CHECK(question->facts);
     static uint32_t no_heads[1];
     static const struct rule_set no_rules = {.sides = {{.heads = no_heads}, {.heads = no_heads}}};
     *j =
@@ -340,6 +341,7 @@ static struct verdict by_mode(struct judging *j)
 static struct verdict by_rule(struct judging *j, enum effect effect, const struct verdict_rule *rules,
                               size_t count)
 {
+    CHECK(count > 0);
     const struct verdict_rule *first = &rules[0];
     struct verdict verdict = {.effect = effect,
                               .rule = first->text,

@@ -186,6 +186,7 @@ static void add_part(struct judging *j, struct verdict_part part)
 
 static void visit_simple(struct judging *j, struct node *node, const struct folder *folder)
 {
+    CHECK(node->kind == NODE_SIMPLE);
     struct stop before = j->stop;
     struct verdict_part part = {.text = node->raw, .depth = j->depth, .effect = EFFECT_ASK};
     const char *why = NULL;

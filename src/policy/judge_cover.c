@@ -67,6 +67,7 @@ static bool acts_covered(struct covering *c, const struct study *study, size_t n
 /* The command that an act runs, by a rule of its own; found once, whoever asks. */
 static bool inner_covered(struct covering *c, struct act *act)
 {
+    CHECK(act->kind == ACT_RUNS && act->inner.count > 0);
     struct judging *j = c->j;
     if (act->covered == COVER_UNKNOWN) {
         act->covered = COVER_NO;
@@ -83,6 +84,7 @@ static bool inner_covered(struct covering *c, struct act *act)
 
 static bool script_covered(struct covering *c, struct act *act)
 {
+    CHECK(act->kind == ACT_SCRIPT && act->script);
     struct judging *j = c->j;
     if (act->covered == COVER_UNKNOWN) {
         act->covered = COVER_NO;
@@ -186,6 +188,7 @@ static bool fine_anywhere(const struct argv *argv)
 const struct compiled *part_covered(struct judging *j, struct node *node, const struct folder *folder,
                                     const char **ret_why)
 {
+    CHECK(node->kind == NODE_SIMPLE);
     struct covering c = {.j = j, .folder = folder, .why = "no rule covers it"};
     struct argv argv = node_argv(node);
     *ret_why = c.why;

@@ -131,6 +131,7 @@ static void search(struct path_search *s)
 
 void place_stops(struct judging *j, const struct place *place, struct str family)
 {
+    CHECK(str_is(family, "edit") || str_is(family, "read"));
     struct path_search s = {.j = j, .side = SIDE_STOP, .who = family, .place = place};
     if (j->set->stops_paths)
         search(&s);
@@ -298,6 +299,7 @@ static bool is_protected(const struct judging *j, struct str path, bool looking)
 
 bool place_protected(const struct judging *j, const struct place *place, bool looking)
 {
+    CHECK(!str_empty(place->named) && !str_empty(place->real));
     if (str_is(place->named, "/dev/null") && str_is(place->real, "/dev/null"))
         return false;
     return is_protected(j, place->named, looking) || is_protected(j, place->real, looking);

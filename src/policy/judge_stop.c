@@ -280,6 +280,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
 
 void part_stops(struct judging *j, struct node *node, const struct folder *folder)
 {
+    CHECK(node->kind == NODE_SIMPLE);
     struct argv all = node_argv(node), argv = argv_command(&all);
     redirs_stops(j, node, folder);
     if (argv.count)

@@ -1,5 +1,6 @@
 #include "policy/match.h"
 
+#include "base/err.h"
 #include "base/utf8.h"
 
 static bool host_letter(char c)
@@ -88,6 +89,7 @@ static bool front_page(struct str rest) { return str_empty(rest) || str_is(rest,
 
 bool url_matches(const struct rule *rule, const struct url *url)
 {
+    CHECK((rule->kind == RULE_HOST || rule->kind == RULE_URL) && !str_empty(url->host));
     if (!host_matches(rule, url->host))
         return false;
     if (rule->kind == RULE_HOST)

@@ -72,6 +72,7 @@ static struct str squeeze(struct arena *arena, struct str path)
     }
     if (n == 0)
         to[n++] = '/';
+    CHECK(to[0] == '/');
     to[n] = '\0';
     return (struct str){to, n};
 }
@@ -185,6 +186,7 @@ static bool covered_one(struct arena *arena, const struct rule *rule, const stru
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
+    CHECK(str_starts(path->named, STR("/")) && str_starts(path->real, STR("/")));
     return covered_one(arena, rule, places, false, path->named) &&
            covered_one(arena, rule, places, true, path->real);
 }
@@ -214,6 +216,7 @@ static bool stopped_one(struct arena *arena, const struct rule *rule, const stru
 bool path_stopped(struct arena *arena, const struct rule *rule, const struct places *places,
                   const struct place *path)
 {
+    CHECK(str_starts(path->named, STR("/")) && str_starts(path->real, STR("/")));
     return stopped_one(arena, rule, places, false, path->named) ||
            stopped_one(arena, rule, places, true, path->real);
 }

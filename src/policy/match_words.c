@@ -85,6 +85,7 @@ static void need_joined(struct arena *arena, struct argv *argv)
 {
     if (argv->joined.p)
         return;
+    CHECK(argv->count > 0);
     struct str program = argv->words[0].text;
     argv->joined = join(arena, argv);
     argv->bare = str_sub(argv->joined, program.n - program_name(program).n, argv->joined.n);
@@ -98,6 +99,7 @@ static bool glob_fits(const struct rule *rule, struct str text)
 
 static size_t glob_covered(struct arena *arena, const struct rule *rule, struct argv *argv)
 {
+    CHECK(rule->kind == RULE_GLOB && rule->glob_named <= rule->word_count);
     if (argv->assign_count || !argv->count)
         return 0;
     for (size_t i = 0; i < argv->count; i++)
@@ -110,6 +112,7 @@ static size_t glob_covered(struct arena *arena, const struct rule *rule, struct 
 
 size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *argv)
 {
+    CHECK(argv->assign_count <= argv->count);
     bool spelled = spelled_alike(rule, argv);
     switch (rule->kind) {
     case RULE_TOOL: return SIZE_MAX;
@@ -190,6 +193,7 @@ static bool find_word(const struct argv *argv, struct str word, size_t *at, bool
 
 static bool prefix_stopped(const struct rule *rule, const struct argv *argv, bool *ret_maybe)
 {
+    CHECK(rule->word_count > 0 && argv->count > 0);
     size_t at = 1;
     const struct word *program = &argv->words[0];
     if (!str_eq(program->text, rule->words[0]) && !str_eq(program_name(program->text), rule->words[0])) {

@@ -1,5 +1,6 @@
 #include "policy/rule.h"
 
+#include "base/err.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "policy/shell.h"
@@ -180,6 +181,7 @@ static struct str join_words(struct making *m, char between)
 static void finish_glob(struct making *m)
 {
     struct rule *rule = m->rule;
+    CHECK(rule->word_count > 0);
     rule->kind = RULE_GLOB;
     rule->glob = join_words(m, '\0');
     char *more = arena_bytes(m->arena, rule->glob.n + 2);
@@ -495,6 +497,7 @@ struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule
     } else {
         TRY(take_tool(&m, m.text));
     }
+    CHECK(!str_empty(rule.tool) && !str_empty(rule.text));
     *ret_rule = rule;
     return RC_OK;
 }

@@ -12,7 +12,11 @@ static const char *const layer_names[LAYER_COUNT] = {
 #undef X
 };
 
-const char *layer_name(enum rule_layer layer) { return layer_names[layer]; }
+const char *layer_name(enum rule_layer layer)
+{
+    CHECK(layer >= 0 && layer < LAYER_COUNT);
+    return layer_names[layer];
+}
 
 bool layer_parse(struct str name, enum rule_layer *ret_layer)
 {
@@ -50,6 +54,7 @@ static uint64_t key_hash(const struct rule_key *key)
     size_t n = 0, room = sizeof bytes - 4;
     bytes[n++] = (char)key->kind;
     bytes[n++] = key->base;
+    CHECK(key->kind != 0);
     size_t first = key->first.n < room / 2 ? key->first.n : room / 2;
     size_t second = key->second.n < room / 2 ? key->second.n : room / 2;
     if (first)
@@ -128,6 +133,7 @@ static void index_init(struct rule_set *set, struct rule_index *index)
 
 static void index_add(struct rule_set *set, size_t at)
 {
+    CHECK(at < set->count && !set->rules[at].broken);
     const struct compiled *compiled = &set->rules[at];
     enum rule_side side = compiled->effect == EFFECT_ALLOW ? SIDE_ALLOW : SIDE_STOP;
     struct rule_index *index = &set->sides[side];
@@ -188,6 +194,7 @@ static void copy_source(struct arena *arena, struct rule_source *source)
 
 static void add_problem(struct rule_set *set, size_t index, const char *words)
 {
+    CHECK(set->problem_count < set->count);
     set->problems[set->problem_count++] = (struct rule_problem){index, arena_str(&set->arena, str_of(words))};
 }
 

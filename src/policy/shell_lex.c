@@ -29,6 +29,7 @@ struct reading {
 
 bool shell_doubt(struct shell_parser *p, const char *why)
 {
+    CHECK(why);
     if (!p->doubt) {
         p->doubt = why;
         p->doubt_at = p->at;
@@ -77,6 +78,7 @@ static bool is_meta(char c)
 
 static void add_inside(struct reading *r, struct node *node)
 {
+    CHECK(node->next == NULL);
     node->next = r->inside;
     r->inside = node;
     r->flags |= WORD_RUNS;
@@ -126,6 +128,7 @@ static struct str backtick_text(struct arena *arena, struct str raw, bool in_dou
 /* p->at is behind the first backtick. */
 static bool read_backticks(struct shell_parser *p, struct reading *r, bool in_double)
 {
+    CHECK(p->at > 0 && p->text.p[p->at - 1] == '`');
     size_t bytes = backtick_bytes(p);
     if (bytes == SIZE_MAX)
         return shell_doubt(p, "a backtick is not closed");
@@ -147,6 +150,7 @@ static bool read_backticks(struct shell_parser *p, struct reading *r, bool in_do
 static bool read_arithmetic(struct shell_parser *p, struct reading *r, unsigned flags)
 {
     unsigned depth = 2;
+    CHECK(p->at >= 3);
     while (depth > 0) {
         char c = look(p, 0);
         if (c == '\0' || (!is_digit(c) && !strchr(" +-*/%()", c)))
@@ -343,6 +347,7 @@ static bool read_dollar(struct shell_parser *p, struct reading *r, bool in_doubl
 /* p->at is at the quote. */
 static bool read_double(struct shell_parser *p, struct reading *r)
 {
+    CHECK(look(p, 0) == '"');
     r->flags |= WORD_QUOTED;
     r->name = false;
     for (p->at++; look(p, 0) != '"';) {
@@ -370,6 +375,7 @@ static bool read_double(struct shell_parser *p, struct reading *r)
 
 static bool read_single(struct shell_parser *p, struct reading *r)
 {
+    CHECK(look(p, 0) == '\'');
     r->flags |= WORD_QUOTED;
     r->name = false;
     for (p->at++; look(p, 0) != '\''; p->at++) {
@@ -383,6 +389,7 @@ static bool read_single(struct shell_parser *p, struct reading *r)
 
 static bool read_backslash(struct shell_parser *p, struct reading *r)
 {
+    CHECK(look(p, 0) == '\\');
     r->flags |= WORD_ESCAPED;
     if (continued(p)) {
         p->at += 2;
@@ -469,6 +476,7 @@ static bool names_descriptor(struct str raw)
 static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
 {
     struct token *token = &p->token;
+    CHECK(from <= p->at && p->at <= p->text.n && r->base <= p->scratch_at);
     struct str raw = str_sub(p->text, from, p->at);
     char next = look(p, 0);
     if ((r->flags & WORD_BRACE) && r->brace_at != SIZE_MAX)
@@ -515,6 +523,7 @@ static bool read_word(struct shell_parser *p)
 /* The text of a body with an unquoted delimiter is expanded like that between double quotes. */
 static bool read_body(struct shell_parser *p, struct heredoc *doc, struct str body)
 {
+    CHECK(!doc->quoted && doc->redir->kind == REDIR_HEREDOC);
     struct reading r = {.base = p->scratch_at};
     struct shell_parser sub = *p;
     sub.text = body;

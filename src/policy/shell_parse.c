@@ -120,6 +120,7 @@ static struct node *node_end(struct shell_parser *p, struct node *node)
 {
     if (p->doubt)
         return NULL;
+    CHECK(node->raw.p >= p->text.p && node->raw.p <= p->text.p + p->text.n);
     size_t from = (size_t)(node->raw.p - p->text.p);
     node->raw = str_trim(str_sub(p->text, from, p->token.from > from ? p->token.from : from));
     return node;
@@ -127,6 +128,8 @@ static struct node *node_end(struct shell_parser *p, struct node *node)
 
 static void add_child(struct node *node, struct node *child)
 {
+    CHECK(child && child != node && !child->next);
+    CHECK((node->first == NULL) == (node->last == NULL));
     if (node->last)
         node->last->next = child;
     else
@@ -152,6 +155,7 @@ struct words {
 
 static void add_word(struct shell_parser *p, struct node *node, struct words *words)
 {
+    CHECK(p->token.kind == TOKEN_WORD);
     struct word *word = arena_new(p->arena, struct word);
     *word = p->token.word;
     add_inside(node, &p->token);
@@ -288,6 +292,7 @@ static bool changes_folder(const struct node *node)
 /* `name () compound`, the name read, the parenthesis to look at. */
 static struct node *parse_function(struct shell_parser *p, struct node *node)
 {
+    CHECK(!node->first && !node->redirs);
     node->kind = NODE_DOUBT;
     node->why = "it defines a function";
     if (at_op(p, OP_OPEN)) {
@@ -340,6 +345,7 @@ static struct node *parse_simple(struct shell_parser *p)
     if (opens || p->doubt || (!words.count && !node->redirs))
         return refuse(p, "it is not complete, or not well formed");
     lay_words(p, node, &words);
+    CHECK(node->assign_count <= node->word_count);
     node->moves = changes_folder(node);
     p->moves += node->moves;
     return node_end(p, node);
@@ -541,6 +547,7 @@ static struct node *parse_command(struct shell_parser *p)
         return refuse(p, "it is nested too deep");
     p->depth++;
     struct node *node = parse_command_at(p);
+    CHECK(p->depth > 0 && (node || p->doubt));
     p->depth--;
     return node;
 }
@@ -638,6 +645,8 @@ struct node *shell_parse_substitution(struct shell_parser *p)
             shell_doubt(&sub, "a substitution is not closed");
         node->kind = NODE_SUBSHELL;
     }
+    CHECK((node && !sub.doubt) || sub.doubt);
+    CHECK(sub.scratch_at == p->scratch_at || sub.doubt);
     p->at = sub.doubt ? p->at : sub.token.to;
     if (!sub.doubt)
         return node;

@@ -141,6 +141,7 @@ static bool put_words(struct buf *buf, const struct node *node, size_t count)
 
 static struct str words_rule(struct suggesting *s, const struct node *node, size_t count, bool open)
 {
+    CHECK(node->kind == NODE_SIMPLE);
     BUF_SCOPE(buf, 4096);
     buf_puts(&buf, "Bash(");
     if (count > node->word_count || !put_words(&buf, node, count))
