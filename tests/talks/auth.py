@@ -25,7 +25,7 @@ def may(role, method, path):
         return None
     if role == "admin":
         return True
-    if method == "POST" and "/approvals/" in path:
+    if method == "POST" and ("/approvals/" in path or path.endswith("/permission")):
         return role == "approver"
     if method == "PATCH":
         return role == "approver"
@@ -64,6 +64,8 @@ class Estate:
             return {"name": "Bash", "input": {"command": "x"}}
         if "/approvals/" in path:
             return {"decision": "allow_once"}
+        if path.endswith("/permission"):
+            return {"id": "theirs", "approved": True}
         if path.endswith("/result"):
             return {"content": "x"}
         if path.endswith("/tokens"):
