@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test test-asan test-tsan bench crash fuzz screenshots page-figures tidy install clean
+.PHONY: help run build test test-asan test-tsan bench bench-nodes cluster crash fuzz screenshots page-figures tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -25,9 +25,17 @@ bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured i
 	@dev/setup bench
 	@dev/bench
 
+bench-nodes: build   ## several nodes on one PostgreSQL, as ratios to what it does by itself
+	@dev/setup test
+	@python3 dev/bench-nodes
+
+cluster: build       ## three nodes, a private PostgreSQL and a small proxy, until Ctrl-C
+	@dev/setup test
+	@python3 dev/cluster
+
 crash: build         ## kill -9 under load, then an independent check of the promises
 	@dev/setup test
-	@python3 tests/crash/crash.py --rounds $(or $(ROUNDS),100) $(CRASH_ARGS)
+	@python3 $(if $(filter postgres,$(STORE)),tests/postgres/crash_nodes.py,tests/crash/crash.py) --rounds $(or $(ROUNDS),$(if $(STORE),60,100)) $(CRASH_ARGS)
 
 fuzz:                ## fuzz every parser, SECONDS each (60)
 	@dev/setup test

@@ -1,5 +1,6 @@
 """Several nodes on one database, as their users see them. Each function is one test; it gets a Postgres that runs
 and a World (tests/talks/world.py) to start nodes in."""
+import json
 import os
 import signal
 import threading
@@ -211,3 +212,20 @@ def test_a_forged_event_is_found(pg, world):
     seq = pg.sql("UPDATE events SET data = replace(data, 'make', 'mope') WHERE kind = 3 RETURNING seq", database).split()[0]
     found = world.nod("verify", "--store", url, exits=1)
     must(f"event {seq}:" in found.stdout, f"it says {found.stdout!r}")
+
+
+def test_a_copy_there_and_back_is_the_same(pg, world):
+    """Killed -9 again and again in the middle, it goes on where it was."""
+    start = f"sqlite:{world.data}/nod.db"
+    there = pg.create(f"n{os.path.basename(world.folder)}")
+    back = f"sqlite:{world.folder}/back.db"
+    world.nod("bench", "fill", "--events", "20000")
+    for n in range(4):
+        copy = world.start("store", "copy", start, there)
+        time.sleep(0.15 + 0.1 * n)
+        copy.kill()
+        copy.process.wait()
+    hashes = [json.loads(world.nod("store", "copy", a, b, "--json").stdout)["hash"] for a, b in ((start, there), (there, back))]
+    must(hashes[0] == hashes[1], f"{hashes}")
+    world.nod("verify", "--store", there)
+    world.nod("verify", "--store", back)
