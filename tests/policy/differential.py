@@ -2,15 +2,17 @@
 """Against real bash: whatever the judge lets pass must run nothing but covered commands, with the words the
 judge saw, and write no file.
 
-    differential.py JUDGE_LINES [--lines N] [--seed S] [--keep FILE]
+    differential.py [JUDGE_LINES] [--lines N] [--seed S] [--keep FILE]
 
 Lines are made from a grammar and by mutating the commands of tests/cases/shell.txt. What is allowed is run by
 bash in an empty folder. PATH leads to one folder in which a program that only writes down its arguments
 (log_argv.c) lies under each covered name; every other name goes the same way through command_not_found_handle;
 all of bash's own commands are switched off before a line runs, so that they come by there, too.
-Exit status 1, and the lines, when something ran or was written that should not.
+Exit status 1, and the lines, when something ran or was written that should not. Without JUDGE_LINES the
+program is compiled first.
 """
 import argparse
+import glob
 import json
 import os
 import random
@@ -21,6 +23,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+NOBODY = 65534  # who runs the lines when we are root
 RULES = ["Bash(npm test:*)", "Bash(git diff:*)", "Bash(head:*)", "Bash(echo:*)", "Bash(pwd)", "Bash(pip * list)",
          "Bash(cat:*)", "Bash(true)"]
 PROGRAMS = ["npm", "git", "head", "echo", "pwd", "pip", "cat", "true"]
@@ -100,6 +103,28 @@ def lines(count, seed):
         yield text
 
 
+# ---- judging them ----
+
+def compile_judge(folder):
+    root = os.path.dirname(os.path.dirname(HERE))
+    program = os.path.join(folder, "judge_lines")
+    sources = [os.path.join(HERE, "judge_lines.c")]
+    for part in ("policy", "base"):
+        sources += glob.glob(os.path.join(root, "src", part, "*.c"))
+    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu2x", "-D_GNU_SOURCE", "-O1", "-I", os.path.join(root, "src"),
+                    "-o", program, *sources, "-lcrypto", "-lpthread"], check=True)
+    return program
+
+
+def judge(program, texts):
+    """For each line that is allowed, by its number, its simple commands as the judge read them."""
+    lines_in = "\0".join(texts).encode("utf-8", "surrogateescape") + b"\0"
+    out = subprocess.run([program, *RULES], input=lines_in, stdout=subprocess.PIPE, check=True).stdout
+    answers = out.decode("utf-8").split("\n")[:-1]
+    assert len(answers) == len(texts), (len(answers), len(texts))
+    return {i: json.loads(answer) for i, answer in enumerate(answers) if answer != "-"}
+
+
 # ---- running them ----
 
 SCRIPT = r"""
@@ -142,8 +167,13 @@ def run(numbered, folder):
     environment = {"PATH": paths["bin"], "LOG_ARGV": paths["log"], "LOG_FILES": paths["files"], "LINES": paths["lines"],
                    "SCRATCH": paths["scratch"], "LOG_PROGRAM": program, "HOME": "/nonexistent", "REAL_RM": rm,
                    "LC_ALL": "C.UTF-8"}
-    subprocess.run([shutil.which("bash"), "--noprofile", "--norc", "-c", SCRIPT], env=environment, stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900)
+    nobody = {}
+    if os.geteuid() == 0:
+        nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+        for path in (folder, *paths.values()):
+            os.chown(path, NOBODY, NOBODY)
+    subprocess.run([shutil.which("bash"), "--noprofile", "--norc", "-c", SCRIPT], env=environment, timeout=900,
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **nobody)
     with open(paths["files"], "rb") as file:
         written = [int(number) for number in file.read().split(b"\0") if number]
     return list(calls(paths["log"], program)), written
@@ -186,19 +216,16 @@ def seen(argv, parts):
 
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("judge")
+    options.add_argument("judge", nargs="?")
     options.add_argument("--lines", type=int, default=100000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--keep", help="write the offending lines to this file")
     options = options.parse_args()
     texts = list(lines(options.lines, options.seed))
-    judged = subprocess.run([options.judge, *RULES], input="\0".join(texts).encode("utf-8", "surrogateescape") + b"\0",
-                            stdout=subprocess.PIPE, check=True).stdout.decode("utf-8").split("\n")[:-1]
-    assert len(judged) == len(texts), (len(judged), len(texts))
-    parts = {i: json.loads(answer) for i, answer in enumerate(judged) if answer != "-"}
     offences = []
     ran = 0
     with tempfile.TemporaryDirectory() as folder:
+        parts = judge(options.judge or compile_judge(folder), texts)
         todo = [(i, texts[i]) for i in parts]
         for start in range(0, len(todo), 5000):
             called, written = run(todo[start:start + 5000], folder)
@@ -215,7 +242,8 @@ def main():
             file.writelines(f"{texts[i]!r}\n" for i, _ in offences)
     if len(parts) < options.lines / 20 or ran < len(parts) / 2:
         print("too few lines ran for this to mean anything")
-        return 1
+        offences.append((0, "too few lines"))
+    print(f"{len(parts) - len(offences)} passed, {len(offences)} failed")
     return 1 if offences else 0
 
 
