@@ -299,10 +299,14 @@ static struct rc learn_channel(struct backend_handle *handle, struct err *err)
 
 static struct rc listen_to_channel(struct backend_handle *handle, struct err *err)
 {
+    RESULT_SCOPE(steady);
     RESULT_SCOPE(done);
     char text[CHANNEL_BYTES + 16];
     (void)snprintf(text, sizeof text, "LISTEN %s", handle->channel);
-    return postgres_ask(handle, text, &done, err);
+    TRY(postgres_ask(handle, text, &done, err));
+    /* This connection is nobody else's: what others set for a transaction holds here for good. */
+    return postgres_ask(handle, "SELECT set_config('plan_cache_mode', 'force_generic_plan', false),"
+                        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)", &steady, err);
 }
 
 static struct rc set_up(struct backend_handle *handle, struct err *err)

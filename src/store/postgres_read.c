@@ -190,6 +190,21 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     return fill(read, rows, question->limit, read->seen, err);
 }
 
+/* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. */
+static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct question *question,
+                             struct err *err)
+{
+    RESULT_SCOPE(rows);
+    CHECK(question->sql == SQL_EVENTS);
+    postgres_send(handle, SQL_EVENTS, &question->params);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_take(handle, &rows, err));
+    TRY(postgres_end(handle, err));
+    TRY(fill_events(read, rows, pq.PQntuples(rows), err));
+    read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
+    return RC_OK;
+}
+
 /* The follower does not wait here: its thread tries again by itself. */
 struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err)
 {
@@ -202,7 +217,8 @@ struct rc postgres_read(struct backend_handle *handle, struct read *read, struct
     do {
         rc = postgres_connect(handle, deadline_us, &trouble);
         if (rc_ok(rc))
-            rc = read_once(handle, read, &question, &trouble);
+            rc = handle->role == BACKEND_FOLLOWER ? follow_once(handle, read, &question, &trouble)
+                                                  : read_once(handle, read, &question, &trouble);
         if (rc_bad(rc))
             postgres_disconnect(handle);
     } while (rc.code == ERR_UNAVAILABLE && postgres_pause(&pause_ms, deadline_us));

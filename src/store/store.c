@@ -237,6 +237,19 @@ static void others_done(struct append *carrier)
     append_free(carrier);
 }
 
+/* Whether no number is left out; `*ret_full`: there may be more where these come from. */
+static bool is_in_a_row(const struct read *read, bool *ret_full)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < read->event_count; i++) {
+        bytes += read->events[i].data.n;
+        if (read->events[i].seq != read->after + 1 + i)
+            return false;
+    }
+    *ret_full = read->event_count >= LIMIT_PAGE_EVENTS || bytes >= LIMIT_READ_BYTES;
+    return true;
+}
+
 /* With `feeding`: puts what was kept after handed_seq into the outbox, at least up to `seq`. */
 static struct rc read_others(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
 {
@@ -251,11 +264,14 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
                 return err_set(err, ERR_CORRUPT, "event %llu is missing", (unsigned long long)covered + 1);
             return rc;
         }
+        if (!is_in_a_row(read, &more)) {
+            read_free(read);
+            return err_set(err, ERR_CORRUPT, "an event after %llu is missing", (unsigned long long)store->handed_seq);
+        }
         struct append *carrier = append_new();
         carrier->others = read;
         carrier->done = others_done;
         store->handed_seq = read->events[read->event_count - 1].seq;
-        more = store->handed_seq < read->covered || read->event_count >= LIMIT_PAGE_EVENTS;
         hand_back_group(store, carrier, &carrier->next);
     }
     return RC_OK;
