@@ -93,7 +93,7 @@
       OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
       OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
       OPTION('s', "session", "ID", "go on in this session")                                                \
-      OPTION(0, "max-iterations", "N", "answers of the model, at most (50)")                               \
+      OPTION(0, "iterations", "N", "answers of the model, at most (50)")                               \
       OPTION('d', "detach", NULL, "print the request's id and leave the asking to others")                 \
       OPTION(0, "resume", "ID", "show a request again, and ask what waits"))                               \
     X(log, "log", TALKS, "", "print events, oldest first",                                                 \

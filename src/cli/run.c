@@ -260,7 +260,7 @@ static struct rc begin(struct running *running, struct err *err)
     uint64_t iterations = ITERATIONS;
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&body);
-    TRY(option_number(cli, "max-iterations", 1000, &iterations, err));
+    TRY(option_number(cli, "iterations", 1000, &iterations, err));
     TRY(local_folder(cli, option_text(cli, "cwd") ? option_text(cli, "cwd") : ".", &folder, err));
     json_open(&out, '{');
     json_member(&out, "prompt", prompt_of(cli));

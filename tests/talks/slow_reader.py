@@ -35,7 +35,7 @@ def whole_events(text):
 
 def make_noise(admin, thread, name="n"):
     for number in range(CALLS):
-        admin.call(thread, "Read", {"file_path": BIG}, id=f"{name}{number}")
+        admin.call(thread, "TodoWrite", {"todos": [{"content": BIG}]}, id=f"{name}{number}")
 
 
 def dechunked(data):

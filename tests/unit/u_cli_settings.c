@@ -229,7 +229,7 @@ static void the_table_is_sound(void **state)
         const struct setting *s = &settings_table[i];
         assert_true(s->words[0] && s->audience);
         assert_true((s->kind == SETTING_CHOICE) == (s->choices != NULL));
-        assert_true((s->kind == SETTING_DURATION) == (s->max > 0));
+        assert_true((s->kind == SETTING_DURATION || s->kind == SETTING_NUMBER) == (s->max > 0));
         assert_true((s->kind == SETTING_FLAG) == (s->value == NULL));
         assert_true(s->where || s->environment);
         if (s->where)
