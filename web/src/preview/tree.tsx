@@ -6,13 +6,15 @@ import { Shown, byteLength, bytes } from "../text";
 const LONG = 4000;
 
 function Text({ text }: { text: string }) {
-  const [all, setAll] = useState(text.length <= LONG);
+  // The text itself is what was opened: another one in the same place begins folded.
+  const [opened, setOpened] = useState<string | null>(null);
+  const all = text.length <= LONG || opened === text;
   const plain = !text.includes("\n") && text.length < 200;
   if (plain) return <span class="mono value"><Shown text={text} /></span>;
   return (
     <>
       <pre class="mono value block"><Shown text={all ? text : text.slice(0, LONG)} /></pre>
-      {!all && <button type="button" class="quiet more-text" onClick={() => setAll(true)}>
+      {!all && <button type="button" class="quiet more-text" onClick={() => setOpened(text)}>
         Show the rest ({bytes(byteLength(text))} in all)</button>}
     </>
   );
