@@ -18,6 +18,7 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ struct player {
     const char *token; /* the agent's own */
     struct arena *arena;
     struct str session, thread;
-    char folder[64];
+    char folder[512];
     uint64_t after;
     const struct step *round;
     bool answered[STEPS_MAX];
@@ -130,14 +131,17 @@ static struct str put_folder(struct player *p, const char *template)
 
 static struct rc write_file(struct player *p, const char *name, const char *text, struct err *err)
 {
-    char path[128];
+    char path[sizeof p->folder + 64];
     (void)snprintf(path, sizeof path, "%s/%s", p->folder, name);
     return file_write_private(path, str_of(text), err);
 }
 
 static struct rc make_project(struct player *p, struct err *err)
 {
-    (void)snprintf(p->folder, sizeof p->folder, "/tmp/nod-demo-XXXXXX");
+    const char *place = getenv("TMPDIR");
+    int n = snprintf(p->folder, sizeof p->folder, "%s/nod-demo-XXXXXX", place && place[0] == '/' ? place : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof p->folder)
+        return err_set(err, ERR_INVALID, "TMPDIR is too long");
     if (!mkdtemp(p->folder))
         return err_set(err, ERR_IO, "cannot make a scratch folder: %s", strerror(errno));
     TRY(write_file(p, "README.md", "# greet\nSays hello.\n", err));
@@ -360,6 +364,7 @@ static struct rc play(struct player *p, struct err *err)
 struct rc demo_command(struct cli *cli, struct err *err)
 {
     struct player player = {.cli = cli, .arena = &cli->arena, .first = true};
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody watches a demo whose server was killed */
     TRY(remote_client(cli, &player.client, err));
     struct rc rc = play(&player, err);
     if (player.client)
