@@ -20,7 +20,7 @@
     X("bisect", "", "X run visualize view")                                  \
     X("blame", "", "G ")                                                       \
     X("branch", "", "X --edit-description")                                  \
-    X("bundle", "", "")                                                      \
+    X("bundle", "", "X create")                                                   \
     X("cat-file", "", "X --filters S --filter")                              \
     X("check-attr", "", "")                                                  \
     X("check-ignore", "", "G ")                                                \

@@ -715,7 +715,7 @@ static const struct command_row rows[] = {
     {"xvfb-run", WAY_RUNS, "efnpsw",
      "F -a -l --auto-servernum --auto-display V --server-args --server-num W -e -f --error-file "
      "--auth-file"},
-    {"xxd", WAY_SECOND, "clos", ""},
+    {"xxd", WAY_SECOND, "clos", "A"},
     {"xz", WAY_WRITES, "", ""},
     {"xzless", WAY_READS, "", "R +"},
     {"yarn", WAY_SUBS, "", NPM_OPTIONS " --use-yarnrc --modules-folder --cache-folder --mutex"},

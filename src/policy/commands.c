@@ -509,19 +509,24 @@ static void study_subs(struct studying *s, const struct command_row *row)
         study_way(s, sub, at + 1);
 }
 
+/* The operands are written: all of them, or the second. */
 static void study_operands(struct studying *s, const struct command_row *row)
 {
     size_t nth = 0;
-    bool second = row->way == WAY_SECOND;
+    bool second = row->way == WAY_SECOND, only_operands = false;
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         bool value = i > 1 && s->words[i - 1].text.n == 2 && is_option(s->words[i - 1].text) &&
                      takes_value(row, s->words[i - 1].text.p[1]);
-        if (is_option(text) || value)
+        if (!only_operands && (is_option(text) || value)) {
+            only_operands = str_is(text, "--") && !value;
             continue;
+        }
         nth++;
-        if (!second || nth == 2)
+        if (!second || nth >= 2)
             act_writes(s, i, text);
+        /* Some take everything behind the first operand for operands. */
+        only_operands = only_operands || row->options[0] == 'A';
     }
 }
 
