@@ -434,7 +434,7 @@ static struct verdict decide(struct judging *j, bool covered)
         return by_session(j, session);
     if (covered && j->used_count)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
-    bool forbids = is_command(j->q->facts) && j->unknown && j->set->stops_commands;
+    bool forbids = is_command(j->q->facts) && j->unknown && (j->set->stops_commands || j->set->stops_paths);
     if (forbids && (session || mode.effect == EFFECT_ALLOW))
         return say(EFFECT_ASK, STR("default"),
                    arena_printf(j->arena,

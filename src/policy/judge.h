@@ -41,6 +41,8 @@ struct judging {
     struct str *paths;
     size_t path_count, path_room;
     bool listing;
+    size_t place_count; /* looked at so far */
+    size_t resolved_at; /* where the next one is likely to be found */
 };
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question);

@@ -34,8 +34,28 @@ static void list_path(struct judging *j, struct str path)
     j->paths[j->path_count++] = path;
 }
 
+/* Looked for from where the last one was: they come in the order in which they were listed. */
+static const struct resolved_path *find_resolved(struct judging *j, struct str asked)
+{
+    size_t count = j->q->resolved_count;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (j->resolved_at + i) % count;
+        if (str_eq(j->q->resolved[at].path, asked)) {
+            j->resolved_at = at;
+            return &j->q->resolved[at];
+        }
+    }
+    return NULL;
+}
+
+enum { PLACES_MAX = 2048 };
+
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place)
 {
+    if (++j->place_count > PLACES_MAX) {
+        j->unknown = "it names too many paths";
+        return false;
+    }
     struct str cwd = folder->known ? folder->path : STR_NONE;
     struct str home = j->places.home.named, normal;
     if (!path_normal(j->arena, cwd, home, path, &normal))
@@ -44,11 +64,9 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     struct str asked = path_joined(j->arena, cwd, home, path);
     if (j->listing)
         list_path(j, asked);
-    for (size_t i = 0; i < j->q->resolved_count; i++) {
-        if (str_eq(j->q->resolved[i].path, asked)) {
-            return path_normal(j->arena, STR_NONE, STR_NONE, j->q->resolved[i].real, &ret_place->real);
-        }
-    }
+    const struct resolved_path *resolved = find_resolved(j, asked);
+    if (resolved)
+        return path_normal(j->arena, STR_NONE, STR_NONE, resolved->real, &ret_place->real);
     ret_place->real = through_places(j, normal);
     return true;
 }

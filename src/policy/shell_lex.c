@@ -483,8 +483,12 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
         p->scratch[r->base + r->brace_at] = WORD_HOLE;
     if ((r->flags & WORD_GLOB) && r->bracket_at != SIZE_MAX)
         p->scratch[r->base + r->bracket_at] = WORD_HOLE;
-    if (r->bracket_at != SIZE_MAX && (str_has(raw, STR("]=")) || str_has(raw, STR("]+="))))
-        r->flags |= WORD_DOUBT; /* perhaps an element of an array: its index would be evaluated */
+    if (r->bracket_at != SIZE_MAX && (str_has(raw, STR("]=")) || str_has(raw, STR("]+=")))) {
+        /* Perhaps an element of an array: its index would be evaluated. */
+        r->flags |= WORD_DOUBT;
+        if (name_start(raw.p[0]))
+            r->assign_at = put_so_far(p, r);
+    }
     struct str text = arena_str(p->arena, (struct str){p->scratch + r->base, put_so_far(p, r)});
     p->scratch_at = r->base;
     *token = (struct token){.kind = TOKEN_WORD, .from = from, .to = p->at, .inside = r->inside,

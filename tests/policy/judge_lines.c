@@ -12,20 +12,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static bool parsing;
+
+static void print_words(struct json_out *out, const struct node *node)
+{
+    json_open(out, '[');
+    for (size_t i = parsing ? node->assign_count : 0; i < node->word_count; i++) {
+        if (parsing)
+            json_put_str(out, node->words[i].raw);
+        else if (word_literal(&node->words[i]))
+            json_put_str(out, node->words[i].text);
+        else
+            json_put_null(out);
+    }
+    json_close(out, ']');
+}
+
 static void print_nodes(struct json_out *out, const struct node *node)
 {
     for (; node; node = node->next) {
-        if (node->kind == NODE_SIMPLE) {
-            json_open(out, '[');
-            for (size_t i = 0; i < node->word_count; i++) {
-                if (word_literal(&node->words[i]))
-                    json_put_str(out, node->words[i].text);
-                else
-                    json_put_null(out);
-            }
-            json_close(out, ']');
-        }
+        if (node->kind == NODE_SIMPLE && (!parsing || node->word_count > node->assign_count))
+            print_words(out, node);
         print_nodes(out, node->first);
+        if (parsing)
+            print_nodes(out, node->inside);
     }
 }
 
@@ -43,14 +53,15 @@ static bool allowed(struct arena *arena, const struct rule_set *set, struct str 
 static void judge_line(const struct rule_set *set, struct str line)
 {
     ARENA_SCOPE(arena);
-    if (!allowed(&arena, set, line)) {
+    const struct shell *shell = shell_parse(&arena, line);
+    if (parsing ? shell->doubt != NULL : !allowed(&arena, set, line)) {
         (void)puts("-");
         return;
     }
     BUF_SCOPE(buf, (size_t)1 << 20);
     struct json_out out = json_out(&buf);
     json_open(&out, '[');
-    print_nodes(&out, shell_parse(&arena, line)->root);
+    print_nodes(&out, shell->root);
     json_close(&out, ']');
     (void)printf("%.*s\n", STR_ARG(buf_str(&buf)));
 }
@@ -58,6 +69,9 @@ static void judge_line(const struct rule_set *set, struct str line)
 int main(int argc, char **argv)
 {
     struct rule_source *sources = heap_new((size_t)argc * sizeof *sources);
+    parsing = argc == 2 && str_is(str_of(argv[1]), "--parse");
+    if (parsing)
+        argc = 1;
     for (int i = 1; i < argc; i++)
         sources[i - 1] =
             (struct rule_source){.effect = EFFECT_ALLOW, .text = str_of(argv[i]), .layer = LAYER_USER};
