@@ -60,12 +60,10 @@ def run(name, test):
     except world.Skip as skip:
         place.close(quietly=True)
         return name, "skipped", str(skip), time.monotonic() - started
-    except sqlite3.OperationalError as error:
-        if not world.POSTGRES:
-            raise
-        place.close(quietly=True)
-        return name, "skipped", f"looks into SQLite's file: {error}", time.monotonic() - started
     except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
+        if world.POSTGRES and isinstance(error, sqlite3.OperationalError):
+            place.close(quietly=True)
+            return name, "skipped", f"looks into SQLite's file: {error}", time.monotonic() - started
         logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
         place.close(quietly=True)
         words = str(error) if isinstance(error, world.Failure) else traceback.format_exc()
