@@ -15,8 +15,6 @@
  */
 #include "policy/commands.h"
 
-#include <stdlib.h>
-
 #define NODE_OPTIONS \
     "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print " \
     "--require --import --loader --experimental-loader T --env-file " \
@@ -68,10 +66,12 @@ static const struct command_row rows[] = {
     {"aider", WAY_NEVER, "", ""},
     {"alias", WAY_STATE, "", ""},
     {"ansible", WAY_NEVER, "", ""},
+    {"ansible-playbook", WAY_NEVER, "", ""},
     {"ant", WAY_PLAIN, "",
      "T -f -file -buildfile -lib -propertyfile R -listener -logger -inputhandler W -l -logfile"},
     {"apt", WAY_PLAIN, "t", "T -o -c --option --config-file"},
     {"apt-get", WAY_PLAIN, "t", "T -o -c --option --config-file"},
+    {"ar", WAY_WRITES, "", "R --plugin"},
     {"arch", WAY_READS, "", ""},
     {"aria2c", WAY_WRITES, "",
      "R --on-download-complete --on-download-error --on-download-start --on-download-stop "
@@ -79,6 +79,8 @@ static const struct command_row rows[] = {
     {"arp", WAY_PLAIN, "", "T -f --file"},
     {"at", WAY_NEVER, "", ""},
     {"awk", WAY_AWK, "", ""},
+    {"babel", WAY_PLAIN, "",
+     "T --plugins --presets --config-file --root-mode W -o -d --out-file --out-dir"},
     {"base64", WAY_READS, "w", ""},
     {"basename", WAY_READS, "", ""},
     {"bash", WAY_SHELL, "", ""},
@@ -193,6 +195,7 @@ static const struct command_row rows[] = {
     {"dirs", WAY_PLAIN, "", ""},
     {"disown", WAY_PLAIN, "", ""},
     {"dmesg", WAY_READS, "", "X -c -C -D -E --clear --read-clear"},
+    {"dnf", WAY_PLAIN, "", "T -c --config --setopt --installroot --repofrompath"},
     {"doas", WAY_RUNS, "aCu", "F -n -L X -s"},
     {"docker", WAY_SUBS, "cHl", "T --config -c --context -H --host"},
     {"docker build", WAY_PLAIN, "", ""},
@@ -279,6 +282,7 @@ static const struct command_row rows[] = {
     {"gh config", WAY_NEVER, "", ""},
     {"gh extension", WAY_NEVER, "", ""},
     {"ghc", WAY_NEVER, "", ""},
+    {"ghci", WAY_NEVER, "", ""},
     {"git", WAY_GIT, "", ""},
     {"gmake", WAY_MAKE, "", ""},
     {"gnuplot", WAY_NEVER, "", ""},
@@ -326,12 +330,15 @@ static const struct command_row rows[] = {
     {"ip", WAY_SUBS, "", "T -b -batch -force"},
     {"ip netns", WAY_NEVER, "", ""},
     {"ip vrf", WAY_NEVER, "", ""},
+    {"ip6tables", WAY_PLAIN, "", "R --modprobe -M"},
+    {"iptables", WAY_PLAIN, "", "R --modprobe -M"},
     {"ipython", WAY_NEVER, "", ""},
     {"irb", WAY_NEVER, "", ""},
     {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
     {"java", WAY_PLAIN, "*",
      "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T -XX:Flags "
      "-XX:VMOptionsFile -Djava.security.manager"},
+    {"javac", WAY_WRITES, "*", "R -processor -processorpath --processor-path B -J T -Xplugin"},
     {"jest", WAY_PLAIN, "it",
      "G T -c --config --rootDir --roots --projects --haste --globals --resolver --runner --testRunner "
      "--transform --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv "
@@ -366,12 +373,15 @@ static const struct command_row rows[] = {
     {"kubectl run", WAY_NEVER, "", ""},
     {"latex", WAY_WRITES, "*",
      "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
+    {"ld", WAY_WRITES, "*", "B -plugin --plugin"},
+    {"ldd", WAY_NEVER, "", ""},
     {"less", WAY_READS, "bhjpPtTxyz#",
      "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src --lesskey-content R +"},
     {"let", WAY_NEVER, "", ""},
     {"lftp", WAY_NEVER, "", ""},
     {"linux32", WAY_RUNS, "", "F"},
     {"linux64", WAY_RUNS, "", "F"},
+    {"lldb", WAY_NEVER, "", ""},
     {"ln", WAY_WRITES, "tS", ""},
     {"local", WAY_STATE, "", ""},
     {"locate", WAY_READS, "", "T -d --database"},
@@ -425,6 +435,7 @@ static const struct command_row rows[] = {
     {"nix", WAY_NEVER, "", ""},
     {"nix-shell", WAY_NEVER, "", ""},
     {"nl", WAY_READS, "", ""},
+    {"nm", WAY_READS, "", "R --plugin"},
     {"nmap", WAY_PLAIN, "*",
      "R --script -sC -A --resume T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
     {"nod", WAY_NEVER, "", ""},
@@ -452,6 +463,7 @@ static const struct command_row rows[] = {
     {"nvim", WAY_NEVER, "", ""},
     {"nx", WAY_SUBS, "", ""},
     {"nx exec", WAY_NEVER, "", ""},
+    {"objdump", WAY_READS, "", "R --plugin"},
     {"octave", WAY_NEVER, "", ""},
     {"od", WAY_READS, "", ""},
     {"open", WAY_NEVER, "", ""},
@@ -460,6 +472,7 @@ static const struct command_row rows[] = {
      "W -out -keyout -CAserial -writerand R -engine -provider -provider-path -passin -passout T -config "
      "-extfile --provider -rand"},
     {"osascript", WAY_NEVER, "", ""},
+    {"pacman", WAY_PLAIN, "", "T --config --hookdir --root --dbpath --gpgdir -b -r"},
     {"pandoc", WAY_PLAIN, "frtVMTHBA",
      "W -o --output --extract-media --log R -F -L --filter --lua-filter --pdf-engine --pdf-engine-opt T "
      "-d --defaults --data-dir --syntax-definition --template"},
@@ -532,6 +545,7 @@ static const struct command_row rows[] = {
     {"rake", WAY_PLAIN, "jT",
      "G R -e -E -p -r --execute --execute-print --execute-continue --require T -f -R -I -C --rakefile "
      "--rakelibdir --libdir --directory"},
+    {"ranlib", WAY_WRITES, "", "R --plugin"},
     {"read", WAY_STATE, "", ""},
     {"readarray", WAY_NEVER, "", ""},
     {"readlink", WAY_READS, "", ""},
@@ -544,6 +558,9 @@ static const struct command_row rows[] = {
     {"rlwrap", WAY_RUNS, "", "F"},
     {"rm", WAY_WRITES, "", ""},
     {"rmdir", WAY_WRITES, "", ""},
+    {"rollup", WAY_PLAIN, "", "T -c -p --config --plugin --configPlugin W -o -d --file --dir"},
+    {"rpm", WAY_PLAIN, "",
+     "R -E --eval --pipe -D --define --predefine T --root --dbpath --macros --rcfile --load"},
     {"rspec", WAY_PLAIN, "et",
      "R -r --require -I --bisect T -O --options P -f --format W -o --out --profile-out"},
     {"rsync", WAY_WRITES, "fTB",
@@ -554,8 +571,10 @@ static const struct command_row rows[] = {
     {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"run-parts", WAY_NEVER, "", ""},
     {"runuser", WAY_NEVER, "", ""},
+    {"rustc", WAY_WRITES, "", "T -C -Z --codegen --sysroot W --out-dir"},
     {"rustup", WAY_SUBS, "", ""},
     {"rustup run", WAY_RUNS, "", "N1 F --install"},
+    {"scala", WAY_NEVER, "", ""},
     {"scons", WAY_PLAIN, "j",
      "T -f -C --file --makefile --sconstruct --directory -I --include-dir --site-dir"},
     {"scp", WAY_WRITES, "cJlPX", "R -S T -F -o -i -D"},
@@ -683,6 +702,7 @@ static const struct command_row rows[] = {
     {"vim", WAY_NEVER, "", ""},
     {"vimdiff", WAY_NEVER, "", ""},
     {"visudo", WAY_NEVER, "", ""},
+    {"vite", WAY_PLAIN, "", "T -c --config W --outDir"},
     {"vitest", WAY_PLAIN, "t",
      "G T -c -r --config --root --dir --globalSetup --workspace --project --runner P --environment "
      "--reporter W --outputFile --coverage.reportsDirectory S --coverage --run --globals"},
@@ -732,6 +752,7 @@ static const struct command_row rows[] = {
     {"yt-dlp", WAY_WRITES, "*",
      "R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
      "--config-locations -a --batch-file --cookies W -o -P --output --paths"},
+    {"yum", WAY_PLAIN, "", "T -c --config --setopt --installroot --repofrompath"},
     {"zcat", WAY_READS, "", ""},
     {"zed", WAY_NEVER, "", ""},
     {"zgrep", WAY_READS, "", ""},
@@ -744,49 +765,4 @@ const struct command_row *command_rows(size_t *ret_count)
 {
     *ret_count = sizeof rows / sizeof *rows;
     return rows;
-}
-
-static int by_name(const void *key, const void *row)
-{
-    return str_cmp(*(const struct str *)key, str_of(((const struct command_row *)row)->name));
-}
-
-const struct command_row *command_row_find(struct str name)
-{
-    return bsearch(&name, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
-}
-
-const struct command_row *command_row_sub(struct str name, struct str sub)
-{
-    char both[64];
-    if (name.n + 1 + sub.n > sizeof both)
-        return NULL;
-    memcpy(both, name.p, name.n);
-    both[name.n] = ' ';
-    if (sub.n)
-        memcpy(both + name.n + 1, sub.p, sub.n);
-    return command_row_find((struct str){both, name.n + 1 + sub.n});
-}
-
-bool command_is_door(struct str name)
-{
-    const struct command_row *row = command_row_find(program_name(name));
-    if (!row)
-        return false;
-    switch (row->way) {
-    case WAY_RUNS:
-    case WAY_SHELL:
-    case WAY_CODE:
-    case WAY_EVAL:
-    case WAY_FIRST:
-    case WAY_REMOTE:
-    case WAY_NEVER:
-    case WAY_XARGS: case WAY_ENV: case WAY_COMMAND: case WAY_STATE:
-        return true;
-    case WAY_PLAIN: case WAY_READS: case WAY_WRITES: case WAY_SUBS: case WAY_FIND: case WAY_SED: case WAY_AWK:
-    case WAY_GIT: case WAY_MAKE: case WAY_TAR: case WAY_TEE: case WAY_DD: case WAY_SET: case WAY_TEST:
-    case WAY_SQLITE: case WAY_CONFIG: case WAY_SECOND:
-        break;
-    }
-    return false;
 }

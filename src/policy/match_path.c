@@ -6,10 +6,11 @@
 
 /* ---- normal forms ---- */
 
-/* Escapes and separators of other systems: a tool might undo them, so nobody knows the file. */
+/* Escapes, variables and separators of other systems: a tool might undo them, so nobody knows the file. */
 static bool odd(struct str path)
 {
-    if (str_find(path, '\\') < path.n || str_starts(path, STR("file:")))
+    if (str_find(path, '\\') < path.n || str_find(path, '`') < path.n || str_starts(path, STR("file:")) ||
+        str_starts(path, STR("$")) || str_has(path, STR("$(")))
         return true;
     for (size_t i = str_find(path, '%'); i + 2 < path.n; i++) {
         char c = path.p[i + 2];

@@ -205,6 +205,8 @@ static struct rc take_command(struct making *m, struct str content)
     TRY(split_words(m, text));
     rule->open_end = open;
     rule->kind = open ? RULE_PREFIX : RULE_EXACT;
+    if (count_stars(text) == text.n)
+        return bad(m, "it names no command: `Bash` is every one");
     if (count_stars(text))
         finish_glob(m);
     else

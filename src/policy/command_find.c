@@ -1,0 +1,51 @@
+/* Finding a command in the table. */
+#include "policy/commands.h"
+
+#include <stdlib.h>
+
+static int by_name(const void *key, const void *row)
+{
+    return str_cmp(*(const struct str *)key, str_of(((const struct command_row *)row)->name));
+}
+
+const struct command_row *command_row_find(struct str name)
+{
+    size_t count;
+    const struct command_row *rows = command_rows(&count);
+    return bsearch(&name, rows, count, sizeof *rows, by_name);
+}
+
+const struct command_row *command_row_sub(struct str name, struct str sub)
+{
+    char both[64];
+    if (name.n + 1 + sub.n > sizeof both)
+        return NULL;
+    memcpy(both, name.p, name.n);
+    both[name.n] = ' ';
+    if (sub.n)
+        memcpy(both + name.n + 1, sub.p, sub.n);
+    return command_row_find((struct str){both, name.n + 1 + sub.n});
+}
+
+bool command_is_door(struct str name)
+{
+    const struct command_row *row = command_row_find(program_name(name));
+    if (!row)
+        return false;
+    switch (row->way) {
+    case WAY_RUNS:
+    case WAY_SHELL:
+    case WAY_CODE:
+    case WAY_EVAL:
+    case WAY_FIRST:
+    case WAY_REMOTE:
+    case WAY_NEVER:
+    case WAY_XARGS: case WAY_ENV: case WAY_COMMAND: case WAY_STATE:
+        return true;
+    case WAY_PLAIN: case WAY_READS: case WAY_WRITES: case WAY_SUBS: case WAY_FIND: case WAY_SED: case WAY_AWK:
+    case WAY_GIT: case WAY_MAKE: case WAY_TAR: case WAY_TEE: case WAY_DD: case WAY_SET: case WAY_TEST:
+    case WAY_SQLITE: case WAY_CONFIG: case WAY_SECOND:
+        break;
+    }
+    return false;
+}
