@@ -3,33 +3,9 @@
 #include "gate/inner.h"
 
 #include "io/clock.h"
+#include "io/links.h"
 #include "tools/tools.h"
 
-#include <limits.h>
-#include <stdlib.h>
-
-/* Where a path leads, as far as it exists: the part that does not is kept as it is. */
-static struct str real_path(struct arena *arena, struct str path)
-{
-    char text[PATH_MAX], real[PATH_MAX];
-    if (!str_c(path, text, sizeof text) || text[0] != '/')
-        return STR_NONE;
-    size_t end = path.n;
-    for (;;) {
-        text[end] = '\0';
-        if (realpath(end ? text : "/", real))
-            break;
-        if (end == 0)
-            return STR_NONE;
-        while (end > 0 && path.p[end - 1] != '/')
-            end--;
-        if (end > 0)
-            end--;
-    }
-    struct str rest = str_sub(path, end, path.n);
-    bool root = str_is(str_of(real), "/");
-    return arena_printf(arena, "%s%.*s", root && rest.n ? "" : real, STR_ARG(rest));
-}
 
 static void resolve(struct arena *arena, struct question *question)
 {
@@ -39,12 +15,12 @@ static void resolve(struct arena *arena, struct question *question)
         return;
     struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
     for (size_t i = 0; i < count; i++)
-        resolved[i] = (struct resolved_path){paths[i], real_path(arena, paths[i])};
+        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i])};
     question->resolved = resolved;
     question->resolved_count = count;
-    question->cwd_real = real_path(arena, question->cwd);
-    question->root_real = real_path(arena, question->root);
-    question->home_real = real_path(arena, question->home);
+    question->cwd_real = links_follow(arena, question->cwd);
+    question->root_real = links_follow(arena, question->root);
+    question->home_real = links_follow(arena, question->home);
 }
 
 static void put_tool_policies(struct arena *arena, const struct session *session, struct question *question)

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +177,22 @@ static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 
 /* ---- files ---- */
 
+enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000 };
+
+static struct str lock_holder(struct arena *arena, const char *lock)
+{
+    struct str text;
+    return rc_ok(file_read(arena, lock, 64, &text, NULL)) ? str_trim(text) : STR_NONE;
+}
+
+/* Who was killed while it was starting a program leaves a child that holds the lock for a moment: worth waiting. */
+static bool lives(struct str pid)
+{
+    uint64_t number;
+    return !str_to_u64(pid, &number) || number == 0 || number > INT32_MAX || kill((pid_t)number, 0) == 0 ||
+           errno != ESRCH;
+}
+
 static struct rc lock_folder(struct backend_handle *handle, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -184,10 +201,15 @@ static struct rc lock_folder(struct backend_handle *handle, struct err *err)
         path.n--;
     const char *lock = arena_printf(&arena, "%.*snod.lock", STR_ARG(path)).p;
     struct rc rc = file_lock(lock, &handle->lock_fd, err);
+    struct str pid = STR_NONE;
+    for (int tries = 0; rc.code == ERR_CONFLICT && tries < LOCK_TRIES; tries++) {
+        pid = lock_holder(&arena, lock);
+        if (lives(pid))
+            break;
+        (void)usleep(LOCK_WAIT_US);
+        rc = file_lock(lock, &handle->lock_fd, err);
+    }
     if (rc.code == ERR_CONFLICT) {
-        struct str pid = STR_NONE;
-        struct rc read = file_read(&arena, lock, 64, &pid, NULL);
-        pid = rc_ok(read) ? str_trim(pid) : STR_NONE;
         return err_set(err, ERR_CONFLICT, "another nod serve (pid %.*s) uses this folder: %s",
                        STR_ARG(str_empty(pid) ? STR("unknown") : pid), handle->path);
     }

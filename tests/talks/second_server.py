@@ -1,8 +1,10 @@
 """What `nod serve` refuses to start on, and how it says so."""
+import fcntl
 import os
 import socket
 import sqlite3
 import subprocess
+import threading
 
 from world import Skip, eventually, must
 
@@ -180,3 +182,15 @@ def test_a_stale_socket_is_replaced(world):
     must(os.path.exists(server.socket), "kill -9 leaves it")
     server.start()
     must(server.admin().get("/api/sessions").status == 200, "answers on it")
+
+
+def test_a_lock_that_outlives_its_holder_for_a_moment(world):
+    """Killed while it started a program: the child still holds the lock, and lets go of it at once."""
+    os.makedirs(world.data, mode=0o700)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    lock = os.open(os.path.join(world.data, "nod.lock"), os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    os.write(lock, b"%-10d\n" % dead.pid)
+    threading.Timer(0.3, lambda: os.close(lock)).start()
+    world.server().admin().session()
