@@ -234,12 +234,16 @@ static void explain(struct player *p)
         return;
     p->first = false;
     const char *data = p->cli->settings.data;
-    (void)printf("\nThe agent waits. From a second terminal:\n"
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    (void)printf("\nThe agent waits. Answer on the page, or from a second terminal:\n"
+                 "  alias nod=%s\n"
                  "  export NOD_DATA=%s\n"
                  "  nod pending                     what waits\n"
                  "  nod approve demo-2              let it run\n"
                  "  nod deny demo-3 -m 'not yet'    refuse, with a word to the agent\n"
-                 "  nod log -f                      follow everything\n\n", data);
+                 "  nod log -f                      follow everything\n\n", program, data);
     (void)fflush(stdout);
 }
 
