@@ -132,10 +132,11 @@ cd "$SCRATCH" || exit 9
 command_not_found_handle() { "$LOG_PROGRAM" "$@"; }
 names=$(builtin enable | while builtin read -r _ name; do builtin printf '%s ' "$name"; done)
 builtin shopt -s nullglob dotglob
-ulimit -f 2000 -t 120
+ulimit -f 2000 -t 300
 while IFS= builtin read -r -d '' LOG_LINE && IFS= builtin read -r -d '' text; do
     builtin export LOG_LINE
-    ( builtin shopt -u nullglob dotglob
+    ( ulimit -t 10
+      builtin shopt -u nullglob dotglob
       builtin eval "builtin enable -n $names
 $text" ) </dev/null >/dev/null 2>&1
     written=(*)
