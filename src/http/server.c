@@ -216,6 +216,7 @@ void http_server_stop(struct http_server *server, void (*ended)(void *arg), void
     server->ended = ended;
     server->ended_arg = arg;
     server->patience = timer_new(server->loop, on_stopped, server);
+    server->watches[WATCH_LINGER].period_ms = LINGER_STOPPING_MS;
     http_listeners_close(server);
     each(server, WATCH_IDLE, http_connection_close);
     each(server, WATCH_HEAD, http_connection_close);

@@ -33,6 +33,7 @@ enum {
     EARLY_BYTES_MAX = 64 << 10,      /* of requests sent before their turn; then we stop reading */
     FLUSH_BYTES = 256 << 10,         /* given to the kernel at once */
     LINGER_MS = 5000,
+    LINGER_STOPPING_MS = 500,        /* for a client that has its answer and does not hang up, when we stop */
     LINGER_BYTES = 16 << 20,
     HALF_CLOSED_LOOK_MS = 1000,
     ANSWER_HEAD_BYTES_MAX = 64 << 10,

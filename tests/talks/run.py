@@ -48,10 +48,6 @@ def run(name, test):
     started = time.monotonic()
     if world.POSTGRES and name.startswith(ABOUT_A_FILE):
         return name, "skipped", "about SQLite's file", 0.0
-    if world.POSTGRES and name.startswith("graceful: SIG"):
-        # A read that is under way at the signal is answered after it, and a client that does not read holds that
-        # connection for the five seconds of a lingering close.
-        return name, "skipped", "reads take longer than the signal here: the close lingers for a client that waits", 0.0
     place = world.World()
     try:
         test(place)

@@ -2,6 +2,7 @@
 #include "u_http_rig.h"
 
 #include "base/limits.h"
+#include "io/clock.h"
 
 #include <time.h>
 
@@ -517,6 +518,21 @@ static void test_stop_lets_answers_finish(void **state)
     free(stopped);
 }
 
+/* It has been answered and told that we close; that it does not hang up holds nobody up. */
+static void test_stop_does_not_wait_for_a_client_that_stays(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.stop_timeout_ms = 60000});
+    (void)state;
+    HEARD(heard);
+    int lingering = dial(rig);
+    say(lingering, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+    hear_until(lingering, &heard, NULL);
+    int64_t began_us = clock_steady_us();
+    rig_stop(rig);
+    assert_true(clock_steady_us() - began_us < 4000000); /* LINGER_MS is 5000 */
+    (void)close(lingering);
+}
+
 static void test_free_without_stop(void **state)
 {
     struct loop *loop;
@@ -620,6 +636,7 @@ int main(void)
         cmocka_unit_test(test_client_leaves_in_the_middle),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_stop_lets_answers_finish),
+        cmocka_unit_test(test_stop_does_not_wait_for_a_client_that_stays),
         cmocka_unit_test(test_free_without_stop),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_virtual_requests),
