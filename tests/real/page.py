@@ -1,0 +1,52 @@
+"""nod claude as people see it: the page in Chromium, answers on it, and the conversation in its timeline."""
+import os
+
+from browser import person
+from desk import desk
+from world import eventually, must
+
+
+def bash(command, *ident):
+    return ("Bash", {"command": command, "description": "x"}, *ident)
+
+
+def named(d, name, text=""):
+    return eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] == name and text in str(p["toolCall"]["input"])],
+                      lambda: f"{name} {text} waits; {d.told()}")[0]
+
+
+def test_an_edit_and_a_command_on_the_page_and_by_nod_approve(place):
+    with desk(place, []) as d:
+        d.put("greet.txt", "hello\nworld\n")
+        path = os.path.join(d.project, "greet.txt")
+        d.model.script += [
+            ["I look at the file first.", ("Read", {"file_path": path})],
+            ["Now I **change** one line.", ("Edit", {"file_path": path, "old_string": "world", "new_string": "everyone"})],
+            bash("echo page > by_page.txt"),
+            ("Write", {"file_path": os.path.join(d.project, "notes.md"), "content": "# notes\n"}),
+            bash("cat greet.txt > copy.txt && cat copy.txt"), "All is done, have a look."]
+        with person(d) as alice:
+            run = d.nod("claude", "-p", "greet everyone, please")
+            alice.see(".row.del", "world")
+            alice.see(".row.add", "everyone")
+            alice.shot("edit")
+            must(d.read("greet.txt") == "hello\nworld\n", "it was changed before anyone answered")
+            alice.act("allow")
+            alice.see(".request", "echo page > by_page.txt")
+            alice.act("allow")
+            d.nod("approve", named(d, "Write")["toolCallId"]).ends()
+            d.nod("approve", named(d, "Bash", "copy.txt")["toolCallId"]).ends()
+            run.ends()
+            must(d.read("greet.txt") == "hello\neveryone\n" and d.read("by_page.txt") == "page\n", "what was allowed on the page did not happen")
+            must(d.read("notes.md") == "# notes\n" and d.read("copy.txt") == "hello\neveryone\n", "what nod approve allowed did not happen")
+            alice.act("goto", to="/#/sessions")
+            alice.click("a.card", "claude in project")
+            alice.see(".entry.said.person", "greet everyone, please")
+            alice.see(".entry.said.agent", "I look at the file first.")
+            alice.see(".entry.said.agent", "All is done, have a look.")
+            alice.see(".entry.call.good", "by alice")
+            alice.see(".entry.call.good", "by admin")
+            alice.see(".entry.call.good", "passed by policy")
+            alice.click(".entry.call:has-text('copy.txt') summary", "result")
+            alice.see(".entry.call:has-text('copy.txt') pre", "everyone")
+            alice.shot("timeline")
