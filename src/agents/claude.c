@@ -96,8 +96,10 @@ struct rc claude_read(struct arena *arena, struct str line, struct claude_messag
     struct claude_message m = {.kind = kind_of(json), .json = json};
     const struct json *request = json_get(json, "request");
     m.request = json_text(m.kind == CLAUDE_REPLY ? json_get(json, "response") : json, "request_id");
-    if (m.kind == CLAUDE_ASK || m.kind == CLAUDE_ELICIT)
+    if (m.kind == CLAUDE_ASK)
         read_ask(request, &m);
+    else if (m.kind == CLAUDE_ELICIT)
+        m.input = object_of(json, "request");
     else if (m.kind == CLAUDE_BEFORE)
         read_before(request, &m);
     else if (m.kind == CLAUDE_SAYS || m.kind == CLAUDE_HEARS)
@@ -342,19 +344,28 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
     close_answer(&out);
 }
 
-/* The form's answers are what a person made of the input; an allow without them has none to give. */
+/* A form without fields, or an address to visit, needs no more than a yes. */
+static bool wants_content(const struct claude_message *ask)
+{
+    const struct json *fields = json_get(json_get(ask->input, "requested_schema"), "properties");
+    return fields && fields->count > 0;
+}
+
+/* The form's answers are what a person made of the input; an allow that lacks them has none to give. */
 void claude_answer_elicit(struct buf *buf, const struct claude_message *ask, const struct call *call)
 {
     ARENA_SCOPE(scratch);
     const struct json *edited = NULL;
-    if (!is_allowed(call) || rc_bad(json_parse(&scratch, call->updated_input, &edited, NULL)) ||
-        !object_of(edited, "content")) {
+    if (!str_empty(call->updated_input) && rc_bad(json_parse(&scratch, call->updated_input, &edited, NULL)))
+        edited = NULL;
+    const struct json *content = object_of(edited, "content");
+    if (!is_allowed(call) || (wants_content(ask) && !content)) {
         claude_refuse(buf, ask, STR("declined"));
         return;
     }
     struct json_out out = open_answer(buf, ask->request);
     json_member(&out, "action", STR("accept"));
-    json_member_raw(&out, "content", object_of(edited, "content")->raw);
+    json_member_raw(&out, "content", content ? content->raw : STR("{}"));
     close_answer(&out);
 }
 

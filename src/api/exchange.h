@@ -127,7 +127,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
 #define HANDLERS(X)                                                                                      \
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust)                                                                                      \
-    X(hooks_ask) X(notes_add) X(mcp_message) X(agent_state) X(permission)                                \
+    X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
     X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \
     X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \

@@ -1,5 +1,9 @@
-/* Conversations that run elsewhere: what was said in them is added to a thread's events. */
+/* Conversations that run elsewhere: what was said in them is added to a thread's events, and people speak to
+ * them. Whoever runs the agent follows the session's events and passes on what people said; `source` tells it
+ * that a person did, so nobody but people may write that. */
 #include "api/exchange.h"
+
+#define BY_A_PERSON "person"
 
 static void noted(struct note *note)
 {
@@ -28,6 +32,8 @@ static struct rc read_note(struct exchange *x, struct note *note, struct err *er
                                          "or RUN_STATUS");
     if (!data)
         return err_set(err, ERR_INVALID, "\"data\" is missing; it must be an object");
+    if (x->token->role == ROLE_AGENT && str_is(json_text(data, "source"), BY_A_PERSON))
+        return err_set(err, ERR_FORBIDDEN, "an agent cannot speak for a person");
     note->data = data->raw;
     return RC_OK;
 }
@@ -46,3 +52,43 @@ static void note_in_thread(struct exchange *x, const struct session *session)
 }
 
 void notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_in_thread); }
+
+/* ---- people speak ---- */
+
+static void say(struct exchange *x, const struct session *session, enum event_kind kind, const char *key,
+                struct str value)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    struct note *note = arena_new(x->arena, struct note);
+    json_open(&out, '{');
+    json_member(&out, key, value);
+    json_member(&out, "source", STR(BY_A_PERSON));
+    json_close(&out, '}');
+    if (buf.over) {
+        exchange_error(x, ERR_TOO_LARGE, "this is longer than %d bytes", LIMIT_EVENT_BYTES);
+        return;
+    }
+    *note = (struct note){.arena = x->arena, .kind = kind, .actor = x->actor, .done = noted, .arg = x,
+                          .session = arena_str(x->arena, session->id),
+                          .thread = arena_str(x->arena, session->main_thread),
+                          .data = arena_str(x->arena, buf_str(&buf))};
+    gate_note(x->gate, note);
+}
+
+static void prompt_session(struct exchange *x, const struct session *session)
+{
+    const struct json *text = json_get(x->body, "text");
+    if (!text || text->type != JSON_STRING || str_empty(str_trim(text->text)))
+        exchange_error(x, ERR_INVALID, "\"text\" is missing: what the agent is to do");
+    else
+        say(x, session, EVENT_USER_MESSAGE, "text", text->text);
+}
+
+static void interrupt_session(struct exchange *x, const struct session *session)
+{
+    say(x, session, EVENT_RUN_STATUS, "status", STR("interrupting"));
+}
+
+void notes_prompt(struct exchange *x) { exchange_with_session(x, x->params[0], prompt_session); }
+void notes_interrupt(struct exchange *x) { exchange_with_session(x, x->params[0], interrupt_session); }

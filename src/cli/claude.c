@@ -37,7 +37,7 @@ struct wrapper {
     atomic_uint prompts;   /* sent and not yet begun */
     unsigned interrupts;
     bool reads_input;      /* prompts come from standard input */
-    bool busy, has_tasks, told_start, closing;
+    bool busy, has_tasks, closing;
 };
 
 static int signal_pipe[2] = {-1, -1};
@@ -202,9 +202,7 @@ static void on_init(struct wrapper *w, const struct claude_message *m)
 {
     w->busy = true;
     atomic_store(&w->prompts, 0);
-    if (!w->told_start)
-        note_status(w, "running", m->json);
-    w->told_start = true;
+    note_status(w, "running", m->json);
 }
 
 /* The plan itself, which Claude Code keeps in a file of its own while it only plans. */
@@ -257,6 +255,15 @@ static void on_denied(struct wrapper *w, const struct claude_message *m)
               arena_printf(&arena, "Claude Code denied %.*s by itself.", STR_ARG(tool)));
 }
 
+/* By a person's word or by itself: the model may enter plan mode unasked. */
+static void on_status(struct wrapper *w, const struct claude_message *m)
+{
+    ARENA_SCOPE(arena);
+    if (!str_empty(m->mode))
+        note_text(w, "LOCAL_SYSTEM_MESSAGE", STR_NONE,
+                  arena_printf(&arena, "Claude Code is in the mode %.*s now.", STR_ARG(m->mode)));
+}
+
 static void on_message(struct wrapper *w, const struct claude_message *m)
 {
     const struct json *tasks = json_get(m->json, "tasks");
@@ -274,7 +281,7 @@ static void on_message(struct wrapper *w, const struct claude_message *m)
     case CLAUDE_REQUEST: on_request(w, m->request, "Nod does not know this request"); break;
     case CLAUDE_CANCEL: claude_asks_cancel(&w->asks, m->request); break;
     case CLAUDE_REPLY: on_reply(w, m); break;
-    case CLAUDE_STATUS:
+    case CLAUDE_STATUS: on_status(w, m); break;
     case CLAUDE_OTHER: break;
     }
 }

@@ -254,7 +254,6 @@ static void describe(struct claude_asking *asking)
         return;
     asking->id = arena_printf(&asking->arena, "form_%.*s", STR_ARG(m->request));
     asking->name = STR("Elicitation");
-    m->input = json_get(m->json, "request");
 }
 
 static struct rc start(struct claude_asking *asking, struct str line, struct err *err)

@@ -1,5 +1,5 @@
-/* Prompts and modes that come from elsewhere: a person writes a message into the session, or changes its
- * permission mode, on the page, with `nod session set`, or together with a decision. */
+/* What people say from elsewhere: another prompt, stop, another permission mode; on the page, with `nod session`, or
+ * together with a decision. It comes as events of the session, of which only those count that people made. */
 #include "cli/claude.h"
 
 #include "base/id.h"
@@ -15,10 +15,19 @@ static void hear_prompt(struct claude_ear *ear, const struct json *data)
 {
     BUF_SCOPE(line, PROMPT_BYTES_MAX);
     struct str text = json_text(data, "text");
-    if (str_is(json_text(data, "source"), "claude") || str_empty(text))
-        return; /* what we wrote ourselves */
+    if (str_empty(text))
+        return;
     claude_prompt(&line, text);
     atomic_fetch_add(ear->prompts, 1);
+    (void)claude_pipe_send(ear->pipe, &line);
+}
+
+static void hear_stop(struct claude_ear *ear, const struct json *data)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (!str_is(json_text(data, "status"), "interrupting"))
+        return;
+    claude_interrupt(&line, str_of(id_new("int").text));
     (void)claude_pipe_send(ear->pipe, &line);
 }
 
@@ -40,10 +49,14 @@ static bool hear(void *arg, struct str id, struct str type, struct str data)
     uint64_t seq;
     if (rc_bad(json_parse(&arena, data, &event, NULL)))
         return true;
-    if (str_is(type, "USER_MESSAGE"))
-        hear_prompt(ear, json_get(event, "data"));
-    else if (str_is(type, "SESSION_CHANGED"))
-        hear_mode(ear, json_get(event, "data"));
+    const struct json *told = json_get(event, "data");
+    bool by_a_person = str_is(json_text(told, "source"), "person");
+    if (str_is(type, "SESSION_CHANGED"))
+        hear_mode(ear, told);
+    else if (by_a_person && str_is(type, "USER_MESSAGE"))
+        hear_prompt(ear, told);
+    else if (by_a_person && str_is(type, "RUN_STATUS"))
+        hear_stop(ear, told);
     if (str_to_u64(id, &seq))
         ear->after = seq;
     return true;
@@ -55,7 +68,7 @@ static void *listen_on(void *arg)
     for (;;) {
         ARENA_SCOPE(arena);
         struct str target =
-            arena_printf(&arena, "/api/events?session=%.*s&after=%llu&types=USER_MESSAGE,SESSION_CHANGED",
+            arena_printf(&arena, "/api/events?session=%.*s&after=%llu&types=USER_MESSAGE,RUN_STATUS,SESSION_CHANGED",
                          STR_ARG(ear->session), (unsigned long long)ear->after);
         (void)!http_client_stream(ear->client, target, hear, ear, NULL).code;
         (void)usleep(AGAIN_US);

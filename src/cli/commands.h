@@ -29,6 +29,10 @@
       OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
       OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
       OPTION(0, "policy", "TOOL=EFFECT", "allow, deny, ask, or none to forget it; may be repeated"))       \
+    X(session_prompt, "session prompt", TALKS, "SESSION WORDS", "tell a wrapped agent what to do next",    \
+      "For a session that nod claude runs.", )                                                             \
+    X(session_interrupt, "session interrupt", TALKS, "SESSION", "stop a wrapped agent's turn",             \
+      "For a session that nod claude runs: it stops what it is doing, and what waits is taken back.", )    \
     X(call, "call", TALKS, "TOOL INPUT", "ask whether a tool may be used",                                 \
       "INPUT is the tool's input, a JSON object; - reads it from standard input. Without --session, "      \
       "--thread and NOD_SESSION a new session is made for the call. With --wait the command outlives "     \
@@ -66,6 +70,12 @@
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call"))                                                        \
+    X(answer, "answer", TALKS, "[CALL]", "answer an agent's questions",                                    \
+      "Shows what an agent asks (AskUserQuestion, forms of MCP servers) and asks it here. CALL is an id, its "\
+      "beginning or its end; without one, the only call that asks is meant. An answer is the number or the "\
+      "words of an option, or words of your own.",                                                         \
+      OPTION('a', "answer", "ANSWER", "answer without asking; repeat it, in the order of the questions")   \
+      OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
     X(claude, "claude", TALKS, "[ARGUMENT...]", "run Claude Code; what it wants to do is asked here",      \
       "Every ARGUMENT is Claude Code's own; Nod's settings stand before the word claude. -p \"...\" runs one " \
       "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \

@@ -1,4 +1,4 @@
-/* nod session create, list, show, set. */
+/* nod session create, list, show, set, prompt, interrupt. */
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/text.h"
@@ -116,7 +116,7 @@ static struct rc session_print(struct cli *cli, const struct reply *reply)
 
 static struct str session_target(struct cli *cli)
 {
-    CHECK(cli->argc == 1);
+    CHECK(cli->argc >= 1);
     struct str id = remote_escape(&cli->arena, str_of(cli->argv[0]));
     return arena_printf(&cli->arena, "/api/sessions/%.*s", STR_ARG(id));
 }
@@ -141,4 +141,30 @@ struct rc session_set_command(struct cli *cli, struct err *err)
     struct query query = {.method = "PATCH", .target = session_target(cli), .body = buf_str(&body)};
     TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
     return session_print(cli, &reply);
+}
+
+/* Whoever runs the agent takes it from the session's events. */
+static struct rc tell_agent(struct cli *cli, const char *what, struct str body, struct err *err)
+{
+    struct reply reply;
+    struct str target = session_target(cli);
+    TRY(remote_post(cli, arena_printf(&cli->arena, "%.*s/%s", STR_ARG(target), what), body, &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    return RC_OK;
+}
+
+struct rc session_prompt_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    json_open(&out, '{');
+    json_member(&out, "text", str_of(cli->argv[1]));
+    json_close(&out, '}');
+    return tell_agent(cli, "prompt", buf_str(&body), err);
+}
+
+struct rc session_interrupt_command(struct cli *cli, struct err *err)
+{
+    return tell_agent(cli, "interrupt", STR("{}"), err);
 }

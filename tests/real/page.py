@@ -1,5 +1,6 @@
 """nod claude as people see it: the page in Chromium, answers on it, and the conversation in its timeline."""
 import os
+import signal
 
 from browser import person
 from desk import desk
@@ -50,3 +51,44 @@ def test_an_edit_and_a_command_on_the_page_and_by_nod_approve(place):
             alice.click(".entry.call:has-text('copy.txt') summary", "result")
             alice.see(".entry.call:has-text('copy.txt') pre", "everyone")
             alice.shot("timeline")
+
+
+def test_prompt_interrupt_and_mode_on_the_page(place):
+    with desk(place, ["first answer", bash("touch never.txt"), "third answer"]) as d, person(d) as alice:
+        run = d.nod("claude", given=...)
+        run.say("one")
+        eventually(lambda: "first answer" in run.out, lambda: f"an answer: {d.told()}")
+        alice.act("goto", to="/#/sessions")
+        alice.click("a.card", "claude in project")
+        alice.see(".entry.said.agent", "first answer")
+        alice.act("fill", what=".continue input", text="two, from the page")
+        alice.click(".continue button")
+        alice.see(".entry.said.person", "two, from the page")
+        alice.see(".entry.call.waits", "touch never.txt")
+        alice.shot("waits")
+        alice.click("button", "Interrupt")
+        alice.see(".entry.call.bad", "taken back")
+        eventually(lambda: not d.admin.pending(), "the question disappears")
+        alice.act("choose", what=".mode select", text="plan")
+        eventually(lambda: any("mode plan" in e["data"]["text"] for e in d.events(types="LOCAL_SYSTEM_MESSAGE")),
+                   lambda: f"Claude Code takes the mode: {d.told()}")
+        alice.act("fill", what=".continue input", text="three")
+        alice.click(".continue button")
+        alice.see(".entry.said.agent", "third answer")
+        alice.shot("told")
+        run.process.stdin.close()
+        run.ends()
+        must(not d.has("never.txt") and "two, from the page" in d.model.said(), "not as told")
+        alice.see(".entry", "run: ended")
+
+
+def test_what_is_withdrawn_goes_from_every_screen(place):
+    with desk(place, [bash("touch made.txt")]) as d, person(d) as alice, person(d) as bob:
+        run = d.nod("claude", "-p", "go")
+        for one in (alice, bob):
+            one.see(".request", "touch made.txt")
+        run.process.send_signal(signal.SIGINT)
+        for one in (alice, bob):
+            one.see(".banner", "taken back by the agent")
+        run.ends(1)
+        must("nothing" in d.nod("pending").ends().err.lower() + d.nod("pending").ends().out.lower(), "nod pending still shows it")

@@ -2,13 +2,19 @@
 import json
 import os
 import signal
+import sys
 
-from desk import OLD, desk
+from desk import HERE, OLD, desk
 from world import NOD, eventually, must
 
 
 def bash(command, *ident):
     return ("Bash", {"command": command, "description": "x"}, *ident)
+
+
+def lines(run):
+    """What a run with --output-format stream-json has said so far."""
+    return [json.loads(line) for line in run.out.split("\n")[:-1]]
 
 
 def types(d):
@@ -126,6 +132,22 @@ def test_a_background_agent_asks_after_the_result(place):
         must(d.has("bg.txt"), "it did not run")
 
 
+def test_two_background_agents_ask_at_once_between_turns(place):
+    agents = [("Agent", {"description": f"bg {n}", "prompt": f"SUBTASK {n}", "subagent_type": "general-purpose", "run_in_background": True})
+              for n in "ab"]
+    names = iter(("first.txt", "second.txt", "more.txt", "more.txt"))
+    with desk(place, [agents, "Main turn done."], sub=[lambda: bash(f"touch {next(names)}"), "sub done"]) as d:
+        run = d.nod("claude", "-p", "go", "--output-format", "stream-json")
+        eventually(lambda: '"subtype":"success"' in run.out, lambda: f"the turn is over: {d.told()}")
+        waiting = d.waiting(2)
+        must(len({p["threadId"] for p in waiting}) == 2, f"not a thread for each: {waiting}")
+        d.decide(waiting[1], "deny", feedback="one will do")
+        d.decide(waiting[0])
+        run.ends()
+        must(d.has("first.txt") != d.has("second.txt"), "not as decided")
+        must("one will do" in d.model.said(), "the denial is lost")
+
+
 def test_a_plan_is_approved_with_the_mode_that_follows(place):
     with desk(place, []) as d:
         plans = os.path.join(d.config, "plans")
@@ -157,6 +179,81 @@ def test_questions_are_answered(place):
         d.nod("approve", second["toolCallId"], "-m", "Red").ends()
         run.ends()
         must('\\"Which colour?\\"=\\"Blue\\"' in d.model.said() and '=\\"Red\\"' in d.model.said(), f"not told: {d.model.said()[-700:]}")
+
+
+def test_questions_are_answered_by_nod_answer(place):
+    def question(text, several, *labels):
+        return {"question": text, "header": "Choice", "multiSelect": several,
+                "options": [{"label": label, "description": f"about {label}"} for label in labels]}
+    questions = {"questions": [question("Which colour?", False, "Red", "Blue"), question("Which sizes?", True, "S", "M", "L")]}
+    with desk(place, [("AskUserQuestion", questions)]) as d:
+        run = d.nod("claude", "-p", "go")
+        d.waiting()
+        shown = d.nod("answer").ends(2)
+        must("Which sizes?" in shown.out and "2  Blue: about Blue" in shown.out and "-a" in shown.err, f"not shown: {shown.out} {shown.err}")
+        must("3 answers to 2 questions" in d.nod("answer", "-a", "1", "-a", "2", "-a", "3").ends(2).err, "too many are taken")
+        d.nod("answer", "-a", "2", "-a", "1, 3").ends()
+        run.ends()
+        must('\\"Which colour?\\"=\\"Blue\\"' in d.model.said() and '\\"Which sizes?\\"=\\"S, L\\"' in d.model.said(),
+             f"not told: {d.model.said()[-700:]}")
+        must("no question is waiting" in d.nod("answer").ends(4).err, "there is still one")
+
+
+def test_a_form_of_an_mcp_server(place):
+    server = {"mcpServers": {"forms": {"command": sys.executable, "args": [os.path.join(HERE, "form_server.py")]}}}
+    fill = ("mcp__forms__fill", {})
+    with desk(place, [fill, fill, fill]) as d:
+        run = d.nod("claude", "-p", "go", "--allowedTools", "mcp__forms__fill", "--strict-mcp-config", "--mcp-config", json.dumps(server))
+
+        def form():
+            eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] != "AskUserQuestion"], lambda: f"a call: {d.told()}")
+            for pending in d.admin.pending():
+                if pending["toolCall"]["name"] == "mcp__forms__fill":
+                    d.decide(pending)
+            return eventually(lambda: [p for p in d.admin.pending() if p["toolCall"]["name"] == "Elicitation"], lambda: f"a form: {d.told()}")[0]
+        first = form()
+        must(first["toolCall"]["input"]["message"] == "About you", f"not the form: {first}")
+        must("has to be answered" in d.nod("answer", "-a", "").ends(2).err, "a required field is left out")
+        must("whole number" in d.nod("answer", "-a", "Ada", "-a", "old").ends(2).err, "no number")
+        d.nod("answer", "-a", "Ada", "-a", "36", "-a", "2", "-a", "yes").ends()
+        eventually(lambda: "Ada" in d.model.said(), lambda: f"the first answer: {d.told()}")
+        second = form()
+        d.decide(second, updatedInput={**second["toolCall"]["input"], "content": {"name": "Bob"}})
+        eventually(lambda: "Bob" in d.model.said(), lambda: f"the second answer: {d.told()}")
+        d.decide(form(), "deny")
+        run.ends()
+        for part in ('{"name": "Ada", "age": 36, "colour": "blue", "sure": true}', '{"name": "Bob"}', '"decline"'):
+            must(json.dumps(part)[1:-1] in d.model.said(), f"{part} is not told: {d.model.said()[-900:]}")
+
+
+def test_a_mode_chosen_elsewhere_is_told_to_claude_code(place):
+    with desk(place, [bash("touch a.txt"), ("Write", {"file_path": "W", "content": "x"})]) as d:
+        d.model.script[1] = ("Write", {"file_path": os.path.join(d.project, "w.txt"), "content": "x"})
+        run = d.nod("claude", "-p", "go", "--output-format", "stream-json")
+        pending = d.waiting()[0]
+        d.nod("session", "set", pending["sessionId"], "--mode", "acceptEdits").ends()
+        eventually(lambda: any(line.get("subtype") == "status" and line.get("permissionMode") == "acceptEdits" for line in lines(run)),
+                   lambda: f"Claude Code takes the mode: {d.told()}")
+        must(d.admin.pending(), "the open question is gone")
+        d.decide(pending)
+        run.ends()
+        must(d.has("w.txt") and len(d.events(types="TOOL_APPROVAL_REQUEST")) == 1, "the edit was asked about")
+        must(any("acceptEdits" in e["data"]["text"] for e in d.events(types="LOCAL_SYSTEM_MESSAGE")), "the log does not say so")
+
+
+def test_interrupted_from_elsewhere(place):
+    with desk(place, [[bash("touch made.txt")]]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        agent = d.admin.token_for("agent", "other", pending["sessionId"])
+        for path in ("interrupt", "prompt"):
+            must(agent.post(f"/api/sessions/{pending['sessionId']}/{path}", {"text": "x"}).status == 403, f"an agent may {path}")
+        forged = agent.post(f"/api/threads/{pending['threadId']}/events", {"type": "RUN_STATUS", "data": {"status": "interrupting", "source": "person"}})
+        must(forged.status == 403 and d.admin.pending(), f"an agent speaks for a person: {forged}")
+        d.nod("session", "interrupt", pending["sessionId"]).ends()
+        eventually(lambda: not d.admin.pending(), "the question disappears")
+        run.ends(1)
+        must(d.admin.status(pending["toolCallId"])["status"] == "cancelled" and not d.has("made.txt"), "not cancelled")
 
 
 def test_interrupt_takes_the_question_back(place):
@@ -248,10 +345,11 @@ def test_several_prompts_from_input_and_from_elsewhere(place):
         eventually(lambda: "first answer" in run.out, lambda: f"an answer: {d.told()}")
         run.say("two")
         eventually(lambda: "second answer" in run.out, lambda: f"an answer: {d.told()}")
-        thread = next(e["threadId"] for e in d.events(types="USER_MESSAGE"))
-        d.admin.ok("POST", f"/api/threads/{thread}/events", {"type": "USER_MESSAGE", "data": {"text": "three, from the page"}})
+        session = next(e["sessionId"] for e in d.events(types="USER_MESSAGE"))
+        d.nod("session", "prompt", session, "three, from elsewhere").ends()
         eventually(lambda: "third answer" in run.out, lambda: f"an answer: {d.told()}")
-        must("three, from the page" in d.model.said(), "the page's prompt is lost")
+        must("three, from elsewhere" in d.model.said(), "the prompt is lost")
+        must([e["data"]["text"] for e in d.events(types="USER_MESSAGE")] == ["one", "two", "three, from elsewhere"], "not in the log, once")
         run.process.stdin.close()
         run.ends()
 

@@ -25,7 +25,7 @@ def may(role, method, path):
         return None
     if role == "admin":
         return True
-    if method == "POST" and ("/approvals/" in path or path.endswith("/permission")):
+    if method == "POST" and ("/approvals/" in path or path.endswith(("/permission", "/prompt", "/interrupt"))):
         return role == "approver"
     if method == "PATCH":
         return role == "approver"
@@ -68,6 +68,8 @@ class Estate:
             return {"id": "theirs", "approved": True}
         if path.endswith("/result"):
             return {"content": "x"}
+        if path.endswith("/prompt"):
+            return {"text": "x"}
         if path.endswith("/tokens"):
             return {"name": "new", "role": "viewer"}
         return {"title": "x"}

@@ -222,31 +222,36 @@ export function SessionView({ id }: { id: string }) {
   const from = Math.max(0, list.length - shownCount);
   const running = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS");
   const run = running && ["running", "pending", "awaiting_approval"].includes(String(running.data.status)) ? String(running.data.runId ?? "") : "";
+  // An agent that somebody else runs (nod claude) hears of prompts and of stopping by events of its session.
+  const elsewhere = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS" && event.data.source === "claude");
+  const wrapped = !!elsewhere && !["ended", "died"].includes(String(elsewhere.data.status));
   return (
     <main class="screen session">
       <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
       {session && <div class="chips"><span class="chip mono" title={session.cwd}><Shown text={shortPath(session.cwd || "no folder")} line /></span>
         <span class="chip mono">{id}</span><Mode session={session} />
         {run && offers("/api/agent-requests/{request}/cancel") && <button type="button" class="danger" onClick={() => void call("POST", `/api/agent-requests/${encodeURIComponent(run)}/cancel`, {}).catch((error: Error) => toast(error.message, "bad"))}>Cancel the run</button>}
+        {wrapped && elsewhere.data.status === "running" && canAnswer() && <button type="button" class="danger" onClick={() => void call("POST", `/api/sessions/${encodeURIComponent(id)}/interrupt`, {}).then(() => toast("Interrupting"), (error: Error) => toast(error.message, "bad"))}>Interrupt</button>}
       </div>}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {from > 0 && <button type="button" onClick={() => setShownCount(shownCount + 500)}>{from} earlier</button>}
       <div class="timeline">{list.slice(from).map((entry) => entry.kind === "call"
         ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}
         {[...drafts].filter(([, draft]) => draft.session === id).map(([thread, { text }]) => <div key={thread} class="entry said agent draft" aria-live="off"><b>agent, now</b><Markdown text={text} /></div>)}</div>
-      {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} />}
+      {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} wrapped={wrapped} />}
     </main>
   );
 }
 
-function Continue({ session }: { session: Session }) {
+function Continue({ session, wrapped }: { session: Session; wrapped: boolean }) {
   const [prompt, setPrompt] = useState("");
+  const send = () => wrapped ? call("POST", `/api/sessions/${encodeURIComponent(session.id)}/prompt`, { text: prompt })
+    : call("POST", "/api/agent-requests", { prompt, cwd: session.cwd, sessionId: session.id })
+      .then((made) => call("POST", `/api/agent-requests/${encodeURIComponent(made.id)}/execute`, {}));
   return (
     <form class="continue" onSubmit={(event) => {
       event.preventDefault();
-      void call("POST", "/api/agent-requests", { prompt, cwd: session.cwd, sessionId: session.id })
-        .then((made) => call("POST", `/api/agent-requests/${encodeURIComponent(made.id)}/execute`, {}))
-        .then(() => setPrompt(""), (error: Error) => toast(error.message, "bad"));
+      void send().then(() => setPrompt(""), (error: Error) => toast(error.message, "bad"));
     }}>
       <input aria-label="Go on with another prompt" placeholder="Go on with another prompt" value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} />
       <button type="submit" class="primary" disabled={!prompt.trim()}>Send</button>
