@@ -30,7 +30,8 @@
     X("Agent",              TOOL_AGENT,    "description",   "Start a sub-agent:")   \
     X("ExitPlanMode",       TOOL_PLAN,     "plan",          "Leave plan mode:")     \
     X("exit_plan_mode",     TOOL_PLAN,     "plan",          "Leave plan mode:")     \
-    X("AskUserQuestion",    TOOL_PLAN,     NULL,            "Ask a question")
+    X("AskUserQuestion",    TOOL_PLAN,     NULL,            "Ask a question")       \
+    X("Elicitation",        TOOL_PLAN,     "message",       "Fill in a form:")
 
 static const struct tool {
     const char *name;
