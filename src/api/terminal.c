@@ -215,6 +215,8 @@ static void send_request(struct terminal *terminal, const struct event *event, c
     put_member(&out, preview, "original_content");
     put_member(&out, preview, "new_content");
     write_diff_lines(&out, preview);
+    if (!str_eq(event->thread, terminal->thread))
+        json_member(&out, "agent", event->actor);
     json_member(&out, "status", STR("PENDING"));
     json_close(&out, '}');
     send_buf(terminal, &buf);
@@ -225,7 +227,8 @@ static void send_request(struct terminal *terminal, const struct event *event, c
 static void on_agent_message(struct terminal *terminal, const struct event *event, const struct json *data)
 {
     const struct json *content = json_get(data, "content");
-    (void)event;
+    if (!str_eq(event->thread, terminal->thread))
+        return; /* a sub-agent speaks to the agent */
     for (const struct json *block = content ? content->first : NULL; block; block = block->next)
         send_block(terminal, block);
 }
@@ -276,7 +279,8 @@ static void on_result(struct terminal *terminal, const struct event *event, cons
 static void on_status(struct terminal *terminal, const struct event *event, const struct json *data)
 {
     struct str status = json_text(data, "status"), reason = json_text(data, "reason");
-    (void)event;
+    if (!str_eq(event->thread, terminal->thread))
+        return;
     if (str_is(status, "completed"))
         send_message(terminal, "result", "success", STR("Conversation complete"));
     else if (str_is(status, "cancelled"))

@@ -61,7 +61,8 @@ static void on_message(struct running *running, const struct json *event, const 
 {
     const struct json *content = json_get(data, "content");
     BUF_SCOPE(text, TEXT_BYTES_MAX);
-    (void)event;
+    if (!str_eq(json_text(event, "threadId"), running->thread))
+        return; /* a sub-agent speaks to the agent */
     for (const struct json *block = content ? content->first : NULL; block; block = block->next)
         if (str_is(json_text(block, "type"), "text"))
             buf_put(&text, json_text(block, "text"));
@@ -79,12 +80,12 @@ static void on_message(struct running *running, const struct json *event, const 
 static void on_call(struct running *running, const struct json *event, const struct json *data)
 {
     ARENA_SCOPE(arena);
-    (void)event;
+    struct str who = run_sub_agent(json_text(event, "actor"));
     if (str_is(json_text(json_get(data, "verdict"), "effect"), "ask"))
         return; /* the question names it */
     put_line(running, TINT_CYAN,
-             arena_printf(&arena, "• %.*s %.*s", STR_ARG(json_text(data, "name")),
-                          STR_ARG(text_summary(&arena, json_get(data, "input")))));
+             arena_printf(&arena, "• %.*s%s%.*s %.*s", STR_ARG(who), who.n ? ": " : "",
+                          STR_ARG(json_text(data, "name")), STR_ARG(text_summary(&arena, json_get(data, "input")))));
 }
 
 static void on_request(struct running *running, const struct json *event, const struct json *data)

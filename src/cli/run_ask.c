@@ -69,6 +69,12 @@ void run_show_preview(struct buf *buf, const struct cli *cli, struct arena *aren
                                        arena_printf(arena, "! it %.*s", STR_ARG(text_line(arena, w->text))))));
 }
 
+struct str run_sub_agent(struct str actor)
+{
+    struct str mark = STR("nod agent: ");
+    return str_starts(actor, mark) ? str_sub(actor, mark.n, actor.n) : STR_NONE;
+}
+
 static void show(struct running *running, struct arena *arena, const struct json *call)
 {
     struct cli *cli = running->cli;
@@ -76,8 +82,10 @@ static void show(struct running *running, struct arena *arena, const struct json
     const struct json *reason = json_get(call, "reason");
     if (!running->fresh)
         buf_puts(&buf, "\n");
-    buf_printf(&buf, "%.*s\n",
-               STR_ARG(text_tinted(arena, cli->color, TINT_BOLD, text_line(arena, json_text(call, "summary")))));
+    struct str who = run_sub_agent(json_text(call, "agent"));
+    struct str summary = arena_printf(arena, "%.*s%s%.*s", STR_ARG(who), who.n ? ": " : "",
+                                      STR_ARG(json_text(call, "summary")));
+    buf_printf(&buf, "%.*s\n", STR_ARG(text_tinted(arena, cli->color, TINT_BOLD, text_line(arena, summary))));
     run_show_preview(&buf, cli, arena, json_get(call, "preview"));
     buf_printf(&buf, "  %.*s\n",
                STR_ARG(text_tinted(arena, cli->color, TINT_DIM, text_line(arena, json_text(reason, "why")))));

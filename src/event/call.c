@@ -113,14 +113,16 @@ static void take_result(struct arena *arena, struct call *call, const struct eve
     call->status = json_bool(data, "interrupted", false) ? CALL_INTERRUPTED : CALL_FINISHED;
     call->result = raw_of(arena, data, "content");
     call->result_is_error = json_bool(data, "isError", false);
+    call->usage = raw_of(arena, data, "usage");
     call->superseded_by = text_of(arena, data, "supersededBy");
     call->result_seq = event->seq;
 }
 
-static void take_start(struct call *call)
+static void take_start(struct arena *arena, struct call *call, const struct json *data)
 {
     call->status = CALL_STARTED;
     call->started = true;
+    call->child = text_of(arena, data, "threadId");
 }
 
 void call_apply(struct arena *arena, struct call *call, const struct event *event)
@@ -135,7 +137,7 @@ void call_apply(struct arena *arena, struct call *call, const struct event *even
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
         take_response(arena, call, event, data);
     else if (event->kind == EVENT_TOOL_STARTED)
-        take_start(call);
+        take_start(arena, call, data);
     else if (event->kind == EVENT_TOOL_RESULT)
         take_result(arena, call, event, data);
 }

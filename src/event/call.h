@@ -6,8 +6,8 @@
  *   TOOL_CALL               {"id","name","input","cwd","verdict":{"effect","rule","source","why"}}
  *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
  *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","rulesChosen","mode","by"}
- *   TOOL_STARTED            {"toolCallId"}
- *   TOOL_RESULT             {"toolCallId","content","isError"}
+ *   TOOL_STARTED            {"toolCallId","threadId"}   threadId: of the sub-agent that does it; else absent
+ *   TOOL_RESULT             {"toolCallId","content","isError","usage"}   usage: of that sub-agent
  */
 #ifndef EVENT_CALL_H
 #define EVENT_CALL_H
@@ -69,6 +69,8 @@ struct call {
     struct str files;          /* of the files that were shown; empty: none were */
     struct str superseded_by;  /* the call that took its place, because the files had changed */
     bool started;
+    struct str child;          /* the thread in which a sub-agent does it; empty: none does */
+    struct str usage;          /* of that sub-agent, JSON */
     struct str agent_actor;    /* who asked */
     struct str result;         /* JSON, as reported */
     bool result_is_error;

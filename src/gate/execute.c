@@ -50,6 +50,7 @@ struct rc gate_tool_check(struct str name, const struct json *input, struct err 
 }
 
 bool gate_tool_only_looks(struct str name) { return tool_only_looks(name); }
+bool gate_tool_done_elsewhere(struct str name) { return tool_done_elsewhere(name); }
 void gate_tool_definitions(struct json_out *out) { tool_definitions(out); }
 
 void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
@@ -100,7 +101,7 @@ static void write_audit(struct json_out *out, const struct call *call, struct st
 }
 
 struct outcome {
-    struct str text;
+    struct str text, usage;
     bool is_error, interrupted;
     struct str superseded_by;
 };
@@ -117,6 +118,7 @@ static struct str result_data(struct arena *arena, const struct execution *x, co
     if (outcome->interrupted)
         json_member_bool(&out, "interrupted", true);
     json_member(&out, "supersededBy", outcome->superseded_by);
+    json_member_raw(&out, "usage", outcome->usage);
     write_audit(&out, &x->execute->state, x->mode);
     json_close(&out, '}');
     CHECK(!buf.over);
@@ -195,12 +197,23 @@ static void start_kept(struct append *append)
     else if (outcome == APPEND_FAILED)
         execute->err = append->err;
     append_free(append);
-    if (outcome == APPEND_KEPT)
-        submit(x, do_it, done_it);
-    else if (outcome == APPEND_FAILED)
+    if (outcome == APPEND_REFUSED)
+        finish_with(x, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
+    else if (outcome == APPEND_FAILED || !str_empty(execute->child))
         finish(x);
     else
-        finish_with(x, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
+        submit(x, do_it, done_it);
+}
+
+static struct str start_data(struct arena *arena, const struct execute *execute)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", execute->call);
+    json_member(&out, "threadId", execute->child);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
 }
 
 static void start(struct execution *x)
@@ -208,8 +221,7 @@ static void start(struct execution *x)
     const struct execute *execute = x->execute;
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    struct str data = arena_printf(arena, "{\"toolCallId\":\"%.*s\"}", STR_ARG(execute->call));
-    struct event event = event_of(x, arena, EVENT_TOOL_STARTED, data);
+    struct event event = event_of(x, arena, EVENT_TOOL_STARTED, start_data(arena, execute));
     struct need need = {.session = event.session, .call = event.call};
     need.need = NEED_ABSENT;
     need.kind = EVENT_TOOL_STARTED;
@@ -227,6 +239,8 @@ static void start(struct execution *x)
         append_need(append, fence);
     }
     (void)append_event(append, event);
+    for (unsigned i = 0; i < execute->with_count; i++)
+        (void)append_event(append, event_copy(arena, &execute->with[i]));
     append->done = start_kept;
     append->arg = x;
     store_append(x->gate->store, append);
@@ -273,7 +287,16 @@ static void with_session(struct session_want *want, const struct session *sessio
     }
     x->root = arena_str(&x->arena, session->cwd);
     x->mode = arena_str(&x->arena, session->mode);
-    if (execute->state.started) {
+    if (execute->outcome) {
+        CHECK(execute->state.started);
+        keep_result(x, (struct outcome){
+            .text = execute->outcome->text,
+            .usage = execute->outcome->usage,
+            .is_error = execute->outcome->is_error,
+        });
+    } else if (execute->state.started && !str_empty(execute->state.child)) {
+        finish(x); /* it goes on there */
+    } else if (execute->state.started) {
         keep_result(x, (struct outcome){
             .text = STR("Interrupted: the tool had started when Nod stopped, and its effect is unknown. It was not "
                         "run again; look at what is there before you go on."),

@@ -20,6 +20,8 @@ void gate_look(struct ask *ask, struct str root);
 struct rc gate_tool_check(struct str name, const struct json *input, struct err *err);
 /* A use that changes nothing: may be done beside others. */
 bool gate_tool_only_looks(struct str name);
+/* A use that whoever asks does itself, once it is allowed (a sub-agent). */
+bool gate_tool_done_elsewhere(struct str name);
 /* [{"name","description","input_schema"}] of the tools that Nod can do itself. */
 void gate_tool_definitions(struct json_out *out);
 
@@ -27,12 +29,23 @@ void gate_tool_definitions(struct json_out *out);
  *  - started before, without a result: the result says that the effect is unknown; nothing is done.
  *  - a file that was shown has changed since: nothing is done, `changed` is set, and the call gets a result that
  *    names the call which takes its place (state.superseded_by), for which the person is asked again.
+ *  - a call that the caller does itself (gate_tool_done_elsewhere) is started with `child` and the events `with`, in
+ *    one append, and that is all; `outcome` then keeps what came of it, once, whoever calls and however often.
  * ERR_NOT_ALLOWED, or ERR_CONFLICT when the fence does not hold: nothing is done. */
+struct execute_outcome {
+    struct str text, usage;        /* usage: JSON; may be empty */
+    bool is_error;
+};
+
 struct execute {
     struct arena *arena;
     struct str session, call, actor;
     struct need fence;             /* must hold when it starts; NEED_NONE: nothing */
     const atomic_bool *cancelled;  /* may be set by any thread while it runs */
+    struct str child;              /* the thread in which it is done; empty: here */
+    const struct event *with;
+    unsigned with_count;
+    const struct execute_outcome *outcome;
     bool changed;
     struct call state;             /* after it */
     struct err err;

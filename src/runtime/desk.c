@@ -13,7 +13,7 @@ struct batch {
     struct execute *executes;
     struct decide *decide;
     struct session_want want;
-    struct str json;
+    struct str text;            /* said, or a thread */
     size_t count, open;
     struct err err;
 };
@@ -70,12 +70,34 @@ struct rc desk_load(struct worker *w, struct err *err)
     }
 }
 
+struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err)
+{
+    struct read *read = read_new(READ_EVENTS);
+    struct batch batch = {.read = read};
+    read->session = arena_str(&read->arena, w->run->session);
+    read->thread = arena_str(&read->arena, run->thread);
+    read->kinds = run->kinds;
+    read->limit = UINT32_MAX >> 1;
+    run_batch(w, &batch, start_read);
+    struct rc rc = {read->err.code};
+    run->state = (struct run_state){0};
+    if (rc_bad(rc))
+        *err = read->err;
+    else
+        (void)run_state_of(run->arena, read->events, read->event_count, run->id, &run->state);
+    read_free(read);
+    return rc;
+}
+
 static void session_found(struct session_want *want, const struct session *session, const struct err *err)
 {
     struct batch *batch = want->arg;
     batch->err = *err;
-    if (session)
-        batch->worker->root = arena_str(&batch->worker->arena, session->cwd);
+    if (session) {
+        struct worker *w = batch->worker;
+        w->root = arena_str(&w->arena, session->cwd);
+        w->main = str_eq(session->main_thread, w->run->thread);
+    }
     errand_finish(&batch->errand);
 }
 
@@ -211,18 +233,31 @@ void desk_decide(struct worker *w, struct decide *decide)
     run_batch(w, &batch, start_decide);
 }
 
+static void start_wake(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    runs_wake(batch->worker->runtime, batch->worker->run->session, batch->text);
+    errand_finish(errand);
+}
+
+void desk_wake(struct worker *w, struct str thread)
+{
+    struct batch batch = {.text = thread};
+    run_batch(w, &batch, start_wake);
+}
+
 /* ---- saying ---- */
 
 static void start_say(struct errand *errand)
 {
     struct batch *batch = errand->arg;
     struct worker *w = batch->worker;
-    gate_say(w->runtime->gate, w->run->session, w->run->thread, batch->json);
+    gate_say(w->runtime->gate, w->run->session, w->run->thread, batch->text);
     errand_finish(errand);
 }
 
 void desk_say(struct worker *w, struct str json)
 {
-    struct batch batch = {.json = json};
+    struct batch batch = {.text = json};
     run_batch(w, &batch, start_say);
 }

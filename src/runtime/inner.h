@@ -56,6 +56,8 @@ struct worker {
     struct arena arena;         /* for as long as the job */
     struct talk talk;
     struct str root;            /* the session's folder */
+    struct str actor;           /* who asks for its calls */
+    bool main;                  /* the thread is the session's main one */
     uint64_t fence;             /* seq of the RUN_STATUS that says it is ours */
     int64_t lease_ms;
     struct fetch_line *line;
@@ -66,6 +68,36 @@ static inline bool worker_cancelled(const struct worker *w)
     return atomic_load_explicit(&w->run->cancelled, memory_order_relaxed);
 }
 
+/* ---- runs.c ---- */
+/* It is looked at: now, or once more when the job that is at it ends. */
+void runs_wake(struct runtime *runtime, struct str session, struct str thread);
+
+/* ---- moves.c ---- */
+/* Cancels the runs of the thread's sub-agents that are not over. */
+void move_cancel_children(struct runtime *runtime, struct str session, struct str thread);
+
+/* ---- status.c: RUN_STATUS ---- */
+struct run_status {
+    const char *status, *reason;
+    struct str owner;           /* empty: nobody is at work on it */
+    int64_t lease_ms;
+    bool figures;               /* the state was read from all events, so that its sums are right */
+};
+struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status);
+void run_parent_write(struct json_out *out, const struct run_parent *parent);
+
+/* ---- task.c: sub-agents ---- */
+/* Whether this run may start one more; words for the model when not. */
+struct rc task_check(const struct worker *w, struct err *why);
+/* Fills in how the sub-agent begins: its thread, its prompt, its status; all in the execute's arena. */
+struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err);
+/* Whether a sub-agent of an open call has come to its end. */
+struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err);
+/* What those have to say that came to their end is kept as the results of their calls. */
+struct rc task_collect(struct worker *w, struct err *err);
+/* Whether this is the run of a sub-agent for which nobody waits any more. */
+struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err);
+
 /* turn.c: the job. */
 void run_work(struct job *job);
 
@@ -75,7 +107,16 @@ struct rc model_ask(struct worker *w, struct request *request, struct answer *an
 /* ---- desk.c: what a job asks of the loop; each returns when it is done ---- */
 /* Brings the talk up to date with the thread's events. */
 struct rc desk_load(struct worker *w, struct err *err);
-/* The session's folder. */
+/* The state of run `id` in another thread of the session, from its events of these kinds; empty when there is none. */
+struct desk_run {
+    struct arena *arena;
+    struct str thread, id;
+    uint64_t kinds;
+    struct run_state state;
+};
+struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err);
+void desk_wake(struct worker *w, struct str thread);
+/* The session's folder, and what its threads say of this one. */
 struct rc desk_root(struct worker *w, struct err *err);
 /* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */
 struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);

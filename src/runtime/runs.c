@@ -91,6 +91,12 @@ static void wake(struct run *run)
     work_submit(run->runtime->pool, &run->job);
 }
 
+void runs_wake(struct runtime *runtime, struct str session, struct str thread)
+{
+    if (!runtime->stopping)
+        wake(run_ensure(runtime, session, thread));
+}
+
 /* Those that had trouble, and those that wait, look again: the latter find nothing to do. */
 static void try_again(void *arg)
 {
@@ -107,6 +113,18 @@ static void try_again(void *arg)
 
 /* ---- following ---- */
 
+/* A sub-agent whose run is over wakes the run that waits for it; a run that came to no good end ends its own. */
+static void over_told(struct runtime *runtime, const struct event *event, const struct json *data)
+{
+    struct str parent = json_text(json_get(data, "parent"), "threadId");
+    if (runtime->stopping)
+        return;
+    if (parent.n)
+        runs_wake(runtime, event->session, parent);
+    if (!str_is(json_text(data, "status"), "completed"))
+        move_cancel_children(runtime, event->session, event->thread);
+}
+
 static void status_told(struct runtime *runtime, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -115,6 +133,8 @@ static void status_told(struct runtime *runtime, const struct event *event)
         return;
     struct str status = json_text(data, "status");
     struct run *run = run_find(runtime, event->thread);
+    if (run_status_over(status))
+        over_told(runtime, event, data);
     if (str_is(status, "awaiting_approval") && !run && !runtime->stopping)
         run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
     else if (str_is(status, "cancelled") && run && run->working)
@@ -259,276 +279,4 @@ void runtime_free(struct runtime *runtime)
     timer_free(runtime->rest);
     arena_done(&runtime->arena);
     free(runtime);
-}
-
-/* ---- a new run ---- */
-
-static void read_thread(struct runtime *runtime, struct str session, struct str thread,
-                        void (*done)(struct read *read), void *arg)
-{
-    struct read *read = read_new(READ_EVENTS);
-    read->session = arena_str(&read->arena, session);
-    read->thread = arena_str(&read->arena, thread);
-    read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    read->limit = UINT32_MAX >> 1;
-    read->done = done;
-    read->arg = arg;
-    gate_read(runtime->gate, read);
-}
-
-struct creating {
-    struct runtime *runtime;
-    struct run_start *start;
-    struct run_cancel *cancel;
-    struct run_go *go;
-};
-
-static void created(struct append *append)
-{
-    struct creating *creating = append->arg;
-    struct run_start *start = creating->start;
-    if (append->outcome == APPEND_FAILED)
-        start->err = append->err;
-    else if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&start->err, ERR_CONFLICT, "the thread got another run meanwhile; try again");
-    append_free(append);
-    start->done(start);
-}
-
-static struct str prompt_data(struct arena *arena, const struct run_start *start)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", start->id);
-    json_key(&out, "text");
-    json_put_str(&out, start->prompt);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
-static struct str pending_data(struct arena *arena, const struct run_start *start)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", start->id);
-    json_member(&out, "status", STR("pending"));
-    json_member(&out, "model", start->model);
-    json_member(&out, "system", start->system);
-    if (start->iterations_max)
-        json_member_i64(&out, "maxIterations", start->iterations_max);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
-static void keep_start(struct creating *creating, uint64_t seq)
-{
-    struct run_start *start = creating->start;
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    start->id = arena_printf(start->arena, "%.*s.%s", STR_ARG(start->session), id_short().text);
-    struct event event = {
-        .kind = EVENT_USER_MESSAGE,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, start->session),
-        .thread = arena_str(arena, start->thread),
-        .actor = arena_str(arena, start->actor),
-        .data = prompt_data(arena, start),
-    };
-    append_need(append, (struct need){
-        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = seq});
-    (void)append_event(append, event);
-    event.kind = EVENT_RUN_STATUS;
-    event.data = pending_data(arena, start);
-    (void)append_event(append, event);
-    append->done = created;
-    append->arg = creating;
-    gate_keep(creating->runtime->gate, append);
-}
-
-static void statuses_read(struct read *read)
-{
-    struct creating *creating = read->arg;
-    struct run_start *start = creating->start;
-    struct run_state state = {0};
-    start->err = read->err;
-    bool there = run_state_of(start->arena, read->events, read->event_count, STR_NONE, &state);
-    read_free(read);
-    if (start->err.code == ERR_OK && there && !run_status_over(state.status))
-        (void)err_set(&start->err, ERR_CONFLICT, "the thread has a run that is %.*s; cancel it or wait",
-                      STR_ARG(state.status));
-    if (start->err.code == ERR_OK)
-        keep_start(creating, state.status_seq);
-    else
-        start->done(start);
-}
-
-void runtime_create(struct runtime *runtime, struct run_start *start)
-{
-    struct creating *creating = arena_new(start->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .start = start};
-    read_thread(runtime, start->session, start->thread, statuses_read, creating);
-}
-
-/* ---- going on ---- */
-
-static void go_now(struct creating *creating)
-{
-    struct run_go *go = creating->go;
-    if (go->err.code == ERR_OK && !creating->runtime->stopping)
-        wake(run_ensure(creating->runtime, go->session, go->thread));
-    go->done(go);
-}
-
-static void go_kept(struct append *append)
-{
-    struct creating *creating = append->arg;
-    if (append->outcome == APPEND_FAILED)
-        creating->go->err = append->err;
-    append_free(append); /* refused: someone else was quicker, which is as good */
-    go_now(creating);
-}
-
-/* A run that was pending is on its way from now on: whoever looks next takes it up. */
-static void go_read(struct read *read)
-{
-    struct creating *creating = read->arg;
-    struct run_go *go = creating->go;
-    struct run_state state = {0};
-    go->err = read->err;
-    bool there = run_state_of(go->arena, read->events, read->event_count, STR_NONE, &state);
-    read_free(read);
-    if (go->err.code != ERR_OK || !there || !str_is(state.status, "pending")) {
-        go_now(creating);
-        return;
-    }
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct event event = {
-        .kind = EVENT_RUN_STATUS,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, go->session),
-        .thread = arena_str(arena, go->thread),
-        .actor = arena_str(arena, go->actor),
-        .data = arena_printf(arena, "{\"runId\":\"%.*s\",\"status\":\"running\"}", STR_ARG(state.id)),
-    };
-    append_need(append, (struct need){
-        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = state.status_seq});
-    (void)append_event(append, event);
-    append->done = go_kept;
-    append->arg = creating;
-    gate_keep(creating->runtime->gate, append);
-}
-
-void runtime_execute(struct runtime *runtime, struct run_go *go)
-{
-    struct creating *creating = arena_new(go->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .go = go};
-    read_thread(runtime, go->session, go->thread, go_read, creating);
-}
-
-/* ---- the end of one ---- */
-
-struct withdrawal {
-    struct arena arena;
-    struct decide decide;
-};
-
-static void withdrawn(struct decide *decide)
-{
-    struct withdrawal *withdrawal = decide->arg;
-    arena_done(&withdrawal->arena);
-    free(withdrawal);
-}
-
-/* What nobody needs an answer to any more is not asked any more. */
-static void open_read(struct read *read)
-{
-    struct runtime *runtime = read->arg;
-    for (size_t i = 0; i < read->open_count; i++) {
-        struct withdrawal *withdrawal = heap_new(sizeof *withdrawal);
-        struct arena *arena = &withdrawal->arena;
-        withdrawal->decide = (struct decide){
-            .arena = arena,
-            .session = arena_str(arena, read->open[i].request.session),
-            .call_id = arena_str(arena, read->open[i].request.call),
-            .decision = DECISION_CANCELLED,
-            .actor = STR("nod"),
-            .by_agent = true,
-            .done = withdrawn,
-            .arg = withdrawal,
-        };
-        gate_decide(runtime->gate, &withdrawal->decide);
-    }
-    read_free(read);
-}
-
-static void withdraw_open(struct runtime *runtime, struct str session, struct str thread)
-{
-    struct read *read = read_new(READ_OPEN);
-    read->session = arena_str(&read->arena, session);
-    read->thread = arena_str(&read->arena, thread);
-    read->done = open_read;
-    read->arg = runtime;
-    gate_read(runtime->gate, read);
-}
-
-static void cancel_read(struct read *read);
-
-static void cancel_kept(struct append *append)
-{
-    struct creating *creating = append->arg;
-    struct run_cancel *cancel = creating->cancel;
-    enum append_outcome outcome = append->outcome;
-    if (outcome == APPEND_FAILED)
-        cancel->err = append->err;
-    append_free(append);
-    if (outcome == APPEND_REFUSED) { /* it moved on meanwhile */
-        read_thread(creating->runtime, cancel->session, cancel->thread, cancel_read, creating);
-        return;
-    }
-    if (outcome == APPEND_KEPT)
-        withdraw_open(creating->runtime, cancel->session, cancel->thread);
-    cancel->done(cancel);
-}
-
-static void cancel_read(struct read *read)
-{
-    struct creating *creating = read->arg;
-    struct run_cancel *cancel = creating->cancel;
-    struct run_state state = {0};
-    cancel->err = read->err;
-    bool there = run_state_of(cancel->arena, read->events, read->event_count, STR_NONE, &state);
-    read_free(read);
-    if (cancel->err.code == ERR_OK && (!there || (cancel->id.n && !str_eq(cancel->id, state.id)) ||
-                                       run_status_over(state.status)))
-        (void)err_set(&cancel->err, ERR_CONFLICT, "the run is over already");
-    if (cancel->err.code != ERR_OK) {
-        cancel->done(cancel);
-        return;
-    }
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct event event = {
-        .kind = EVENT_RUN_STATUS,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, cancel->session),
-        .thread = arena_str(arena, cancel->thread),
-        .actor = arena_str(arena, cancel->actor),
-        .data = arena_printf(arena, "{\"runId\":\"%.*s\",\"status\":\"cancelled\"}", STR_ARG(state.id)),
-    };
-    append_need(append, (struct need){
-        .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = state.status_seq});
-    (void)append_event(append, event);
-    append->done = cancel_kept;
-    append->arg = creating;
-    gate_keep(creating->runtime->gate, append);
-}
-
-void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel)
-{
-    struct creating *creating = arena_new(cancel->arena, struct creating);
-    *creating = (struct creating){.runtime = runtime, .cancel = cancel};
-    read_thread(runtime, cancel->session, cancel->thread, cancel_read, creating);
 }

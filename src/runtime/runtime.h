@@ -8,10 +8,12 @@
  * Events of a run, beside those of its calls (event/call.h):
  *   USER_MESSAGE   {"runId","text"}
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
- *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner","leaseUntil"}
+ *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner","leaseUntil",
+ *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
  *   COMPACTION     {"runId","summary"}        what came before is not sent to the model any more
  *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
  * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.
+ * A run that only waits for its sub-agents is running and has no owner.
  * A run's id begins with its session's id and a dot, like a thread's.
  *
  * Everything here is for the loop. See README.md for how it works inside.
@@ -100,9 +102,17 @@ struct run_usage {
                                                        into the cache */
 };
 
+/* Whose sub-agent it is: the call that it does, and in which run. */
+struct run_parent {
+    struct str thread, call, run;
+    struct str agent;  /* the sub-agent's name */
+    int64_t depth;     /* 0: nobody's */
+};
+
 struct run_state {
     struct str id, status, reason, model, prompt, text; /* text: what the model said last */
     struct str owner;
+    struct run_parent parent;
     int64_t iterations, iterations_max, lease_ms, created_ms, changed_ms;
     uint64_t status_seq;
     struct run_usage usage;

@@ -38,18 +38,19 @@ static void take_user(struct talk *talk, const struct event *event, const struct
     (void)event;
 }
 
-static void add_usage(struct talk *talk, const struct json *usage)
+/* Adds it to the run's, and says how many tokens it is. */
+static int64_t add_usage(struct talk *talk, const struct json *usage)
 {
     struct run_usage now = {0};
     (void)json_i64(json_get(usage, "input"), &now.input);
     (void)json_i64(json_get(usage, "output"), &now.output);
     (void)json_i64(json_get(usage, "cacheRead"), &now.cache_read);
     (void)json_i64(json_get(usage, "cacheWrite"), &now.cache_write);
-    talk->context_tokens = now.input + now.output + now.cache_read + now.cache_write;
     talk->run.usage.input += now.input;
     talk->run.usage.output += now.output;
     talk->run.usage.cache_read += now.cache_read;
     talk->run.usage.cache_write += now.cache_write;
+    return now.input + now.output + now.cache_read + now.cache_write;
 }
 
 static void take_agent(struct talk *talk, const struct event *event, const struct json *data)
@@ -60,7 +61,7 @@ static void take_agent(struct talk *talk, const struct event *event, const struc
     (void)event;
     talk->run.iterations++;
     talk->run.text = STR_NONE;
-    add_usage(talk, json_get(data, "usage"));
+    talk->context_tokens = add_usage(talk, json_get(data, "usage"));
     for (const struct json *b = turn->content ? turn->content->first : NULL; b; b = b->next) {
         struct str type = json_text(b, "type");
         if (str_is(type, "text"))
@@ -74,6 +75,18 @@ static void take_agent(struct talk *talk, const struct event *event, const struc
     }
 }
 
+static void take_parent(struct talk *talk, const struct json *data)
+{
+    const struct json *parent = json_get(data, "parent");
+    talk->run.parent = (struct run_parent){
+        .thread = copy(talk, parent, "threadId"),
+        .call = copy(talk, parent, "callId"),
+        .run = copy(talk, parent, "runId"),
+        .agent = copy(talk, data, "agent"),
+    };
+    (void)json_i64(json_get(data, "depth"), &talk->run.parent.depth);
+}
+
 static void take_status(struct talk *talk, const struct event *event, const struct json *data)
 {
     struct run_state *run = &talk->run;
@@ -84,6 +97,7 @@ static void take_status(struct talk *talk, const struct event *event, const stru
         run->model = copy(talk, data, "model");
         talk->system = copy(talk, data, "system");
         (void)json_i64(json_get(data, "maxIterations"), &run->iterations_max);
+        take_parent(talk, data);
     }
     run->status = copy(talk, data, "status");
     run->reason = copy(talk, data, "reason");
@@ -113,6 +127,10 @@ static void take_call(struct talk *talk, const struct event *event)
         (void)map_put(&talk->calls, event->call, call);
     }
     call_apply(&talk->arena, call, event);
+    const struct json *usage;
+    if (event->kind == EVENT_TOOL_RESULT && call->usage.n &&
+        rc_ok(json_parse(&talk->arena, call->usage, &usage, NULL)))
+        (void)add_usage(talk, usage); /* what a sub-agent used was used for this run */
 }
 
 static const struct {
@@ -158,6 +176,11 @@ void talk_apply(struct talk *talk, const struct event *event)
 }
 
 /* ---- calls ---- */
+
+const struct use *talk_open_uses(const struct talk *talk)
+{
+    return talk->last && talk->last->kind == TURN_AGENT ? talk->last->uses : NULL;
+}
 
 const struct call *talk_call(const struct talk *talk, struct str id)
 {
@@ -209,6 +232,8 @@ struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_
             text = arena_printf(arena, "%.*s\n(The user says: %.*s)", STR_ARG(text), STR_ARG(call->feedback));
         return text;
     }
+    if (call->started)
+        return STR("Cancelled while it was done; its effect is unknown");
     if (call->by_policy && str_is(call->source, "tool"))
         return call->why; /* the input did not fit */
     if (call->by_policy)
@@ -257,7 +282,9 @@ bool run_state_of(struct arena *arena, const struct event *events, size_t count,
     }
     if (found) {
         struct str *texts[] = {&ret_state->id, &ret_state->status, &ret_state->reason, &ret_state->model,
-                               &ret_state->prompt, &ret_state->text, &ret_state->owner};
+                               &ret_state->prompt, &ret_state->text, &ret_state->owner,
+                               &ret_state->parent.thread, &ret_state->parent.call, &ret_state->parent.run,
+                               &ret_state->parent.agent};
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
             *texts[i] = arena_str(arena, *texts[i]);
     }

@@ -37,6 +37,8 @@ void talk_init(struct talk *talk);
 void talk_done(struct talk *talk);
 void talk_apply(struct talk *talk, const struct event *event);
 
+/* The uses of the last answer; NULL when there are none, or the user has spoken since. */
+const struct use *talk_open_uses(const struct talk *talk);
 /* The call that stands for a use now: the last of those that took each other's place; NULL: not asked yet. */
 const struct call *talk_call(const struct talk *talk, struct str id);
 /* The id under which it is asked next, when talk_call is NULL. */

@@ -19,37 +19,31 @@ enum step { STEP_MODEL, STEP_TOOLS, STEP_END };
 
 /* ---- statuses ---- */
 
-static struct str status_data(struct worker *w, const char *status, const char *reason)
+static struct rc keep_status(struct worker *w, const struct run_status *status, struct err *err)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    bool running = str_is(str_of(status), "running");
-    json_open(&out, '{');
-    json_member(&out, "runId", w->talk.run.id);
-    json_member(&out, "status", str_of(status));
-    json_member(&out, "reason", str_of(reason));
-    if (running) {
-        json_member(&out, "owner", w->runtime->owner);
-        json_member_time(&out, "leaseUntil", w->lease_ms);
-    } else {
-        json_member_i64(&out, "iterations", w->talk.run.iterations);
-        json_key(&out, "usage");
-        usage_write(&out, &w->talk.run.usage);
-    }
-    json_close(&out, '}');
-    return arena_str(&w->arena, buf_str(&buf));
-}
-
-static struct rc keep_status(struct worker *w, const char *status, const char *reason, struct err *err)
-{
-    return desk_keep(w, EVENT_RUN_STATUS, status_data(w, status, reason), &w->fence, err);
+    struct str data = run_status_data(&w->arena, &w->talk.run, status);
+    return desk_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
 }
 
 /* The run becomes ours, or stays so. */
 static struct rc claim(struct worker *w, struct err *err)
 {
     w->lease_ms = clock_wall_ms() + LEASE_MS;
-    return keep_status(w, "running", "", err);
+    return keep_status(w, &(struct run_status){
+        .status = "running", .owner = w->runtime->owner, .lease_ms = w->lease_ms}, err);
+}
+
+/* Nobody's, until what it waits for has come. */
+static struct rc put_down(struct worker *w, const char *status, struct err *err)
+{
+    w->run->end = RUN_WAITS;
+    return keep_status(w, &(struct run_status){.status = status, .figures = true}, err);
+}
+
+static struct rc finish(struct worker *w, const char *status, const char *reason, struct err *err)
+{
+    w->run->end = RUN_OVER;
+    return keep_status(w, &(struct run_status){.status = status, .reason = reason, .figures = true}, err);
 }
 
 static struct rc renew(struct worker *w, struct err *err)
@@ -59,14 +53,10 @@ static struct rc renew(struct worker *w, struct err *err)
 
 /* ---- what is next ---- */
 
-static const struct use *open_uses(const struct talk *talk)
-{
-    return talk->last && talk->last->kind == TURN_AGENT ? talk->last->uses : NULL;
-}
 
 static bool all_settled(const struct talk *talk)
 {
-    for (const struct use *use = open_uses(talk); use; use = use->next)
+    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
         if (!talk_settled(talk_call(talk, use->id)))
             return false;
     return true;
@@ -87,15 +77,17 @@ static enum step next_step(const struct talk *talk)
 }
 
 /* Whether a run that waits can go on. */
-static bool can_go_on(const struct talk *talk)
+static struct rc can_go_on(struct worker *w, bool *ret_can, struct err *err)
 {
-    for (const struct use *use = open_uses(talk); use; use = use->next) {
+    const struct talk *talk = &w->talk;
+    *ret_can = all_settled(talk);
+    for (const struct use *use = talk_open_uses(talk); use; use = use->next) {
         const struct call *call = talk_call(talk, use->id);
-        bool allowed = call && call->decision != DECISION_NONE && call_allowed(call);
-        if (!call || (allowed && !call->result_seq) || call->decision == DECISION_ABORT)
-            return true;
+        bool to_do = call && call_allowed(call) && !call->result_seq && str_empty(call->child);
+        if (!call || to_do || call->decision == DECISION_ABORT)
+            *ret_can = true;
     }
-    return all_settled(talk);
+    return *ret_can ? RC_OK : task_ready(w, ret_can, err);
 }
 
 /* ---- the model ---- */
@@ -108,17 +100,22 @@ static struct str system_prompt(struct worker *w)
         "it.\nSome uses of tools are shown to a person first, who may allow, change or refuse them. A refusal comes "
         "back as an error with the person's words: heed them.\nWhen you need to use tools:\n"
         "- Suggest ONE tool at a time\n- Wait for the result before suggesting the next tool\n"
-        "- Use the result to inform your next decision\nWhen the task is done, say briefly what you did.%s%.*s",
-        STR_ARG(w->root), w->talk.system.n ? "\n\n" : "", STR_ARG(w->talk.system));
+        "- Use the result to inform your next decision\nWhen the task is done, say briefly what you did.%s%s%.*s",
+        STR_ARG(w->root),
+        w->talk.run.parent.depth ? "\nYou are a sub-agent. Another agent has given you this task and reads nothing but "
+                                   "your last message: put all that matters into it." : "",
+        w->talk.system.n ? "\n\n" : "", STR_ARG(w->talk.system));
 }
 
-/* A model's id for a use must be new in the session and fit to be shown. */
+/* A model's id for a use must be new in the session and fit to be shown. What other threads have is not known here,
+ * so a thread beside the main one takes ids of its own. */
 static void settle_ids(struct worker *w, struct answer *answer)
 {
     for (size_t i = 0; i < answer->count; i++) {
         struct block *block = &answer->blocks[i];
-        bool fine = block->kind != BLOCK_TOOL_USE || (id_acceptable(block->id) && block->id.n < LIMIT_ID_BYTES / 2 &&
-                                                      !map_get(&w->talk.calls, block->id));
+        bool fine = block->kind != BLOCK_TOOL_USE ||
+                    (w->main && id_acceptable(block->id) && block->id.n < LIMIT_ID_BYTES / 2 &&
+                     !map_get(&w->talk.calls, block->id));
         for (size_t j = 0; fine && block->kind == BLOCK_TOOL_USE && j < i; j++)
             fine = !str_eq(answer->blocks[j].id, block->id);
         if (!fine)
@@ -241,18 +238,21 @@ static struct rc ask_all(struct worker *w, struct err *err)
     ARENA_SCOPE(arena);
     struct ask *asks = arena_array(&arena, struct ask, USES_MAX);
     size_t count = 0;
-    for (const struct use *use = open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
+    for (const struct use *use = talk_open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
         struct err why;
         if (talk_call(&w->talk, use->id))
             continue;
-        if (rc_bad(gate_tool_check(use->name, use->input, &why))) {
+        struct rc rc = gate_tool_check(use->name, use->input, &why);
+        if (rc_ok(rc) && gate_tool_done_elsewhere(use->name))
+            rc = task_check(w, &why);
+        if (rc_bad(rc)) {
             TRY(keep_invalid(w, use, &why, err));
             continue;
         }
         struct ask *ask = &asks[count++];
         *ask = (struct ask){
             .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
-            .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = STR("nod agent"),
+            .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
         };
         gate_look(ask, w->root);
     }
@@ -266,29 +266,36 @@ static struct rc ask_all(struct worker *w, struct err *err)
     return desk_load(w, err);
 }
 
-/* The next uses that are allowed and not done: those that only look together, others one by one. */
-static size_t next_executes(struct worker *w, struct execute executes[USES_MAX])
+/* The next uses that are allowed and not done: those that only look, or are done by sub-agents, together; others one
+ * by one. */
+static struct rc next_executes(struct worker *w, struct arena *arena, struct execute executes[USES_MAX],
+                               size_t *ret_count, struct err *err)
 {
     size_t count = 0;
-    for (const struct use *use = open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
+    for (const struct use *use = talk_open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
         const struct call *call = talk_call(&w->talk, use->id);
-        if (!call || talk_settled(call) || call->decision == DECISION_NONE)
+        if (!call || talk_settled(call) || call->decision == DECISION_NONE || call->child.n)
             continue;
-        bool looks = gate_tool_only_looks(use->name);
-        if (!looks && count)
+        bool elsewhere = gate_tool_done_elsewhere(use->name);
+        bool beside = elsewhere || gate_tool_only_looks(use->name);
+        if (!beside && count)
             break;
-        executes[count++] = (struct execute){
-            .arena = &w->arena,
+        executes[count] = (struct execute){
+            .arena = arena,
             .session = w->run->session,
             .call = call->id,
-            .actor = STR("nod agent"),
+            .actor = w->actor,
             .fence = {.need = NEED_RUN_AT, .session = w->run->session, .call = w->run->thread, .seq = w->fence},
             .cancelled = &w->run->cancelled,
         };
-        if (!looks)
+        if (elsewhere)
+            TRY(task_prepare(w, call, &executes[count], err));
+        count++;
+        if (!beside)
             break;
     }
-    return count;
+    *ret_count = count;
+    return RC_OK;
 }
 
 static struct rc execute_all(struct worker *w, struct err *err)
@@ -296,15 +303,17 @@ static struct rc execute_all(struct worker *w, struct err *err)
     for (;;) {
         ARENA_SCOPE(arena);
         struct execute *executes = arena_array(&arena, struct execute, USES_MAX);
-        size_t count = next_executes(w, executes);
+        size_t count = 0;
+        TRY(next_executes(w, &arena, executes, &count, err));
         if (count == 0 || worker_cancelled(w))
             return RC_OK;
-        for (size_t i = 0; i < count; i++)
-            executes[i].arena = &arena;
         desk_execute(w, executes, count);
         for (size_t i = 0; i < count; i++) {
-            if (executes[i].err.code == ERR_OK)
+            if (executes[i].err.code == ERR_OK) {
+                if (executes[i].child.n)
+                    desk_wake(w, executes[i].child);
                 continue;
+            }
             *err = executes[i].err;
             return (struct rc){err->code};
         }
@@ -315,7 +324,7 @@ static struct rc execute_all(struct worker *w, struct err *err)
 
 static void cancel_open(struct worker *w)
 {
-    for (const struct use *use = open_uses(&w->talk); use; use = use->next) {
+    for (const struct use *use = talk_open_uses(&w->talk); use; use = use->next) {
         const struct call *call = talk_call(&w->talk, use->id);
         if (!call || call->decision != DECISION_NONE)
             continue;
@@ -327,7 +336,7 @@ static void cancel_open(struct worker *w)
 
 static const struct call *aborted(const struct talk *talk)
 {
-    for (const struct use *use = open_uses(talk); use; use = use->next) {
+    for (const struct use *use = talk_open_uses(talk); use; use = use->next) {
         const struct call *call = talk_call(talk, use->id);
         if (call && call->decision == DECISION_ABORT)
             return call;
@@ -337,8 +346,17 @@ static const struct call *aborted(const struct talk *talk)
 
 static bool unasked(const struct talk *talk)
 {
-    for (const struct use *use = open_uses(talk); use; use = use->next)
+    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
         if (!talk_call(talk, use->id))
+            return true;
+    return false;
+}
+
+/* Otherwise it is its sub-agents that it waits for. */
+static bool asks_someone(const struct talk *talk)
+{
+    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
+        if (talk_call(talk, use->id)->decision == DECISION_NONE)
             return true;
     return false;
 }
@@ -357,24 +375,16 @@ static struct rc use_tools(struct worker *w, bool *ret_go_on, struct err *err)
     const struct call *abort = aborted(&w->talk);
     if (abort) {
         cancel_open(w);
-        w->run->end = RUN_OVER;
-        return keep_status(w, "rejected", arena_c(&w->arena, abort->feedback), err);
+        return finish(w, "rejected", arena_c(&w->arena, abort->feedback), err);
     }
-    if (all_settled(&w->talk)) {
-        *ret_go_on = true;
+    TRY(task_collect(w, err));
+    *ret_go_on = all_settled(&w->talk);
+    if (*ret_go_on)
         return RC_OK;
-    }
-    w->run->end = RUN_WAITS;
-    return keep_status(w, "awaiting_approval", "", err);
+    return put_down(w, asks_someone(&w->talk) ? "awaiting_approval" : "running", err);
 }
 
 /* ---- the loop ---- */
-
-static struct rc finish(struct worker *w, const char *status, const char *reason, struct err *err)
-{
-    w->run->end = RUN_OVER;
-    return keep_status(w, status, reason, err);
-}
 
 /* An error of the model ends the run; one of the store, or another owner, does not. */
 static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
@@ -434,19 +444,27 @@ static struct rc take_up(struct worker *w, struct err *err)
 {
     const struct run_state *run = &w->talk.run;
     TRY(desk_load(w, err));
+    w->actor = STR("nod agent");
+    if (run->parent.depth)
+        w->actor = arena_printf(&w->arena, "nod agent: %.*s", STR_ARG(run->parent.agent));
     w->run->end = RUN_OVER;
     if (run->id.n == 0 || run_status_over(run->status))
         return RC_OK;
-    w->run->end = RUN_WAITS;
-    if (str_is(run->status, "awaiting_approval") && !can_go_on(&w->talk))
-        return RC_OK;
-    w->run->end = RUN_LEFT;
-    if (!takeable(w))
+    bool orphaned, ready = true;
+    bool down = str_is(run->status, "awaiting_approval") || str_empty(run->owner);
+    TRY(task_orphaned(w, &orphaned, err));
+    if (down && !orphaned)
+        TRY(can_go_on(w, &ready, err));
+    w->run->end = ready ? RUN_LEFT : RUN_WAITS;
+    if (!ready || !takeable(w))
         return RC_OK;
     w->fence = run->status_seq;
     TRY(desk_root(w, err));
     TRY(claim(w, err));
-    return go_on(w, err);
+    if (!orphaned)
+        return go_on(w, err);
+    cancel_open(w);
+    return finish(w, "cancelled", "the run that had started it is over", err);
 }
 
 void run_work(struct job *job)

@@ -25,6 +25,12 @@ bool tool_only_looks(struct str name)
     return hands && hands->looks;
 }
 
+bool tool_done_elsewhere(struct str name)
+{
+    const struct hands *hands = hands_find(name);
+    return hands && hands->elsewhere;
+}
+
 struct rc tool_check(struct str name, const struct json *input, struct err *err)
 {
     const struct hands *hands = hands_find(name);

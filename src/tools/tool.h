@@ -31,12 +31,13 @@ struct hands {
     const char *description;
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
     bool looks;           /* changes nothing */
+    bool elsewhere;       /* whoever asks does it itself, once it is allowed */
     struct rc (*plan)(const struct tool_use *use, struct plan *ret_plan, struct err *err);
     struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
 };
 
 #define HANDS(X)                                                                                         \
-    X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write)
+    X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write) X(task)
 #define X(name) extern const struct hands hands_##name;
 HANDS(X)
 #undef X

@@ -49,6 +49,8 @@ struct tool_result {
 bool tool_has_hands(struct str name);
 /* A use that only looks: may be done beside others. */
 bool tool_only_looks(struct str name);
+/* A use that whoever asks does itself, once it is allowed: a sub-agent. */
+bool tool_done_elsewhere(struct str name);
 /* Whether the input fits the tool's schema; words that a model can act on when not. */
 struct rc tool_check(struct str name, const struct json *input, struct err *err);
 /* Never fails: what is wrong is said in the preview. */

@@ -15,8 +15,10 @@ SCRIPT = [
     {"thinking": "An edit, then.", "tools": [use(3, "Edit", file_path="main.py", old_string="one", new_string="three")]},
     {"text": "Both at once.", "tools": [use(4, "Bash", command="echo four >> log"), use(5, "Read", file_path="main.py")]},
     {"tools": [use(6, "Bash", command="echo six >> log; python3 main.py")]},
+    {"tools": [use(7, "Task", description="A part", prompt="part")]},
     {"text": "All is done."},
 ]
+PART = [{"tools": [use(1, "Bash", command="echo seven >> log")]}, {"text": "The part is done."}]
 LINES = {"toolu_2": "two", "toolu_4": "four", "toolu_6": "six"}
 
 
@@ -38,13 +40,19 @@ class Approver(threading.Thread):
                 continue
 
 
+def script(body):
+    told = sum(message["role"] == "assistant" for message in body["messages"])
+    return (PART if body["messages"][0]["content"][0]["text"] == "part" else SCRIPT)[told]
+
+
 def ends(events):
-    return events and events[-1][1] == "RUN_STATUS" and events[-1][2]["data"]["status"] == "completed"
+    last = events[-1][2]["data"] if events and events[-1][1] == "RUN_STATUS" else {}
+    return last.get("status") == "completed" and "parent" not in last
 
 
 def play(stage, kill_at):
     """The whole run, with a kill as soon as event number `kill_at` of the session is seen; its events."""
-    model = stage.model(SCRIPT)
+    model = stage.model(script)
     server = stage.serve(model, "--parallel-tools", "--max-iterations", "20")
     admin = server.admin()
     run = stage.begin(admin, execute=False)
@@ -82,7 +90,10 @@ def check(stage, model, run, state):
     must(len(left) <= len(interrupted), f"left behind: {left}")
     last = [r for r in model.requests if r["body"]["messages"]][-1]
     told = [r["tool_use_id"] for r in results_in(last)]
-    must(told == [f"toolu_{n}" for n in range(1, 7)], told)
+    must(told == [f"toolu_{n}" for n in range(1, 8)], told)
+    must(results_in(last)[-1]["content"] == "The part is done.", results_in(last)[-1])
+    inner = [e for e in run.events("TOOL_CALL") if e["threadId"] != run.thread]
+    must(len(inner) == 1 and ("seven" in lines or inner[0]["data"]["id"] in interrupted), f"{inner}, {lines}")
     for result in results_in(last):
         if result["tool_use_id"] in interrupted:
             must(result["is_error"] and "unknown" in result["content"], result)

@@ -1,0 +1,225 @@
+/* Sub-agents: a use of Task is done by a run of its own, in a thread of its own, of the same session.
+ *
+ * Invariants
+ *  1. The call's TOOL_STARTED names the thread, the thread's RUN_STATUS names the call. Both are kept in one append,
+ *     with the thread and its prompt: there is never half a sub-agent, and never a second one for a call.
+ *  2. The run that started it waits as it waits for a person: put down, without a job. The end of the sub-agent's run
+ *     wakes it (runs.c), and what was said last becomes the call's result, once, whoever finds it.
+ *  3. A sub-agent whose parent's run is over is ended: by whoever is told of that end (moves.c), or by itself when it
+ *     is taken up next.
+ * The run's id is its thread's: a sub-agent has one run to report from, whoever speaks to the thread later.
+ */
+#include "runtime/inner.h"
+
+#include "base/utf8.h"
+#include "io/clock.h"
+
+enum { DEPTH_MAX = 2, TASKS_MAX = 16, NAME_BYTES_MAX = 64, WITH_EVENTS = 3 };
+
+struct rc task_check(const struct worker *w, struct err *why)
+{
+    size_t at = 0;
+    struct str id;
+    void *value;
+    unsigned count = 0;
+    if (w->talk.run.parent.depth >= DEPTH_MAX)
+        return err_set(why, ERR_INVALID, "sub-agents may be %d deep, and you are one at that depth; do it yourself",
+                       DEPTH_MAX);
+    while (map_next(&w->talk.calls, &at, &id, &value)) {
+        const struct call *call = value;
+        count += call->child.n && call->called_ms >= w->talk.run.created_ms;
+    }
+    if (count >= TASKS_MAX)
+        return err_set(why, ERR_INVALID, "a run may start %d sub-agents, and this one has; do the rest yourself",
+                       TASKS_MAX);
+    return RC_OK;
+}
+
+/* ---- beginning ---- */
+
+/* A name that a model chose is shown to people: in one line, and not too long a one. */
+static struct str agent_name(struct arena *arena, struct str wanted)
+{
+    BUF_SCOPE(shown, LIMIT_TITLE_BYTES);
+    size_t n = wanted.n < NAME_BYTES_MAX ? wanted.n : NAME_BYTES_MAX;
+    while (n > 0 && n < wanted.n && ((unsigned char)wanted.p[n] & 0xC0) == 0x80)
+        n--;
+    utf8_show(&shown, str_trim(str_sub(wanted, 0, n)), false);
+    return shown.n ? arena_str(arena, buf_str(&shown)) : STR("sub-agent");
+}
+
+static struct str thread_data(const struct worker *w, struct arena *arena, struct str child, struct str title)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "change", STR("thread"));
+    json_key(&out, "thread");
+    json_open(&out, '{');
+    json_member(&out, "id", child);
+    json_member(&out, "parentId", w->run->thread);
+    json_member(&out, "title", title);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str prompt_data(struct arena *arena, struct str child, struct str prompt)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "runId", child);
+    json_key(&out, "text");
+    json_put_str(&out, prompt);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static struct str start_data(const struct worker *w, struct arena *arena, struct str child,
+                             const struct run_parent *parent)
+{
+    const struct run_state *run = &w->talk.run;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "runId", child);
+    json_member(&out, "status", STR("running"));
+    json_member(&out, "model", run->model);
+    json_member(&out, "system", w->talk.system);
+    if (run->iterations_max)
+        json_member_i64(&out, "maxIterations", run->iterations_max);
+    run_parent_write(&out, parent);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err)
+{
+    struct arena *arena = execute->arena;
+    const struct json *input;
+    struct event *with = arena_array(arena, struct event, WITH_EVENTS);
+    TRY(json_parse(arena, call_effective_input(call), &input, err));
+    struct str child = arena_printf(arena, "%.*s.%s", STR_ARG(w->run->session), id_short().text);
+    struct run_parent parent = {
+        .thread = w->run->thread,
+        .call = call->id,
+        .run = w->talk.run.id,
+        .agent = agent_name(arena, json_text(input, "subagent_type")),
+        .depth = w->talk.run.parent.depth + 1,
+    };
+    struct event event = {
+        .kind = EVENT_SESSION_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .session = w->run->session,
+        .thread = child,
+        .actor = w->actor,
+        .data = thread_data(w, arena, child, agent_name(arena, json_text(input, "description"))),
+    };
+    with[0] = event;
+    event.kind = EVENT_USER_MESSAGE;
+    event.data = prompt_data(arena, child, json_text(input, "prompt"));
+    with[1] = event;
+    event.kind = EVENT_RUN_STATUS;
+    event.data = start_data(w, arena, child, &parent);
+    with[2] = event;
+    execute->child = child;
+    execute->with = with;
+    execute->with_count = WITH_EVENTS;
+    return RC_OK;
+}
+
+/* ---- the end ---- */
+
+static struct rc look(struct worker *w, struct desk_run *run, const struct call *call, struct err *err)
+{
+    run->thread = run->id = call->child;
+    run->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
+    return desk_run(w, run, err);
+}
+
+static bool waits(const struct call *call) { return call && call->child.n && !call->result_seq; }
+
+struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct desk_run run = {.arena = &arena};
+    *ret_ready = false;
+    for (const struct use *use = talk_open_uses(&w->talk); use && !*ret_ready; use = use->next) {
+        const struct call *call = talk_call(&w->talk, use->id);
+        if (!waits(call))
+            continue;
+        TRY(look(w, &run, call, err));
+        *ret_ready = run_status_over(run.state.status);
+    }
+    return RC_OK;
+}
+
+static struct execute_outcome outcome_of(struct arena *arena, const struct run_state *state)
+{
+    static const struct {
+        const char *status, *words;
+    } ends[] = {{"failed", "The sub-agent failed"},
+                {"rejected", "The user has ended the sub-agent"},
+                {"cancelled", "The sub-agent was cancelled"}};
+    BUF_SCOPE(usage, LIMIT_TITLE_BYTES);
+    struct json_out out = json_out(&usage);
+    usage_write(&out, &state->usage);
+    struct execute_outcome outcome = {.usage = arena_str(arena, buf_str(&usage)),
+                                      .text = state->text.n ? state->text : STR("(the sub-agent said nothing)")};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (!str_is(state->status, ends[i].status))
+            continue;
+        outcome.is_error = true;
+        outcome.text = arena_printf(arena, "%s%s%.*s%s%.*s", ends[i].words, state->reason.n ? ": " : "",
+                                    STR_ARG(state->reason), state->text.n ? "\nIt said last: " : "",
+                                    STR_ARG(state->text));
+    }
+    return outcome;
+}
+
+static struct rc collect(struct worker *w, const struct call *call, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    struct desk_run run = {.arena = &arena};
+    TRY(look(w, &run, call, err));
+    if (!run_status_over(run.state.status))
+        return RC_OK;
+    run.kinds = run_event_kinds();
+    TRY(desk_run(w, &run, err));
+    struct execute_outcome outcome = outcome_of(&arena, &run.state);
+    struct execute execute = {
+        .arena = &arena, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
+    desk_execute(w, &execute, 1);
+    if (execute.err.code == ERR_OK || execute.err.code == ERR_CONFLICT)
+        return RC_OK; /* another was quicker: it found the same */
+    *err = execute.err;
+    return (struct rc){err->code};
+}
+
+struct rc task_collect(struct worker *w, struct err *err)
+{
+    bool any = false;
+    for (const struct use *use = talk_open_uses(&w->talk); use; use = use->next) {
+        const struct call *call = talk_call(&w->talk, use->id);
+        if (!waits(call))
+            continue;
+        TRY(collect(w, call, err));
+        any = true;
+    }
+    return any ? desk_load(w, err) : RC_OK;
+}
+
+struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    const struct run_parent *parent = &w->talk.run.parent;
+    struct desk_run run = {
+        .arena = &arena, .thread = parent->thread, .id = parent->run, .kinds = (uint64_t)1 << EVENT_RUN_STATUS};
+    *ret_orphaned = false;
+    if (!parent->depth)
+        return RC_OK;
+    TRY(desk_run(w, &run, err));
+    *ret_orphaned = run_status_over(run.state.status);
+    return RC_OK;
+}
