@@ -129,7 +129,7 @@ void params_int(struct params *params, struct arena *arena, int64_t value)
     params_str(params, (struct str){bytes, 8});
 }
 
-static const int all_binary[PARAMS_MAX] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+static const int all_binary[PARAMS_MAX] = {[0 ... PARAMS_MAX - 1] = 1};
 
 void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params)
 {
@@ -299,19 +299,23 @@ static struct rc learn_channel(struct backend_handle *handle, struct err *err)
 
 static struct rc listen_to_channel(struct backend_handle *handle, struct err *err)
 {
-    RESULT_SCOPE(steady);
     RESULT_SCOPE(done);
     char text[CHANNEL_BYTES + 16];
     (void)snprintf(text, sizeof text, "LISTEN %s", handle->channel);
-    TRY(postgres_ask(handle, text, &done, err));
-    /* This connection is nobody else's: what others set for a transaction holds here for good. */
-    return postgres_ask(handle, "SELECT set_config('plan_cache_mode', 'force_generic_plan', false),"
-                        " set_config('enable_seqscan', 'off', false), set_config('jit', 'off', false)", &steady, err);
+    return postgres_ask(handle, text, &done, err);
+}
+
+/* A connection of our own is set up once; one that is lent, in every transaction. */
+static struct rc settle_in(struct backend_handle *handle, struct err *err)
+{
+    RESULT_SCOPE(done);
+    return handle->lent ? RC_OK : postgres_ask(handle, "SELECT " SETTINGS("false"), &done, err);
 }
 
 static struct rc set_up(struct backend_handle *handle, struct err *err)
 {
     TRY(connect_once(handle, err));
+    TRY(settle_in(handle, err));
     TRY(learn_channel(handle, err));
     if (handle->role == BACKEND_WRITER && !handle->migrated) {
         TRY(postgres_migrate(handle, err));
@@ -396,7 +400,10 @@ struct backend_handle *postgres_handle(const char *place, enum backend_role role
     ARENA_SCOPE(scratch);
     struct backend_handle *handle = heap_new(sizeof *handle);
     /* LISTEN does not go through a pooler that lends connections by transaction. */
-    const char *direct = role == BACKEND_FOLLOWER ? getenv("NOD_STORE_LISTEN") : NULL;
+    const char *direct = getenv("NOD_STORE_LISTEN");
+    handle->lent = direct && role != BACKEND_FOLLOWER;
+    if (role != BACKEND_FOLLOWER)
+        direct = NULL;
     struct str url = direct ? str_of(direct) : arena_printf(&scratch, "postgresql:%s", place);
     if (str_starts(url, STR("postgres:")))
         url = arena_printf(&scratch, "postgresql:%s", url.p + strlen("postgres:"));

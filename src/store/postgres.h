@@ -38,13 +38,14 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 12, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 27, CHANNEL_BYTES = 40 };
 
 struct backend_handle {
     enum backend_role role;
     char *url;
     PGconn *conn;           /* NULL: there is none at the moment */
     bool migrated;          /* by this handle, or not its business */
+    bool lent;              /* by a pooler, for one transaction at a time */
     char channel[CHANNEL_BYTES];
 
     /* The writer's. */

@@ -19,7 +19,7 @@ void columns_done(struct columns *columns)
 
 void columns_begin(struct columns *columns, const enum column_type *types, int count)
 {
-    CHECK(count <= PARAMS_MAX);
+    CHECK(count <= COLUMNS_MAX);
     columns->count = count;
     for (int i = 0; i < count; i++) {
         struct column *column = &columns->columns[i];
@@ -56,16 +56,14 @@ void column_null(struct column *column)
     column->buf.p[7] = 1; /* some are NULL */
 }
 
-struct params columns_params(struct columns *columns)
+void columns_params(struct columns *columns, struct params *params)
 {
-    struct params params = {0};
     for (int i = 0; i < columns->count; i++) {
         struct column *column = &columns->columns[i];
         CHECK(!column->buf.over && column->buf.n >= HEADER_BYTES);
         CHECK(column->rows == columns->columns[0].rows);
         for (int b = 0; b < 4; b++)
             column->buf.p[COUNT_AT + b] = (char)(column->rows >> (8 * (3 - b)));
-        params_str(&params, buf_str(&column->buf));
+        params_str(params, buf_str(&column->buf));
     }
-    return params;
 }

@@ -7,6 +7,8 @@
 /* PostgreSQL's numbers for these types. */
 enum column_type { COLUMN_BYTES = 17, COLUMN_BIGINT = 20, COLUMN_INT = 23, COLUMN_TEXT = 25 };
 
+enum { COLUMNS_MAX = 11 };
+
 struct column {
     struct buf buf;
     enum column_type type;
@@ -14,7 +16,7 @@ struct column {
 };
 
 struct columns {
-    struct column columns[PARAMS_MAX];
+    struct column columns[COLUMNS_MAX];
     int count;
 };
 
@@ -29,7 +31,7 @@ void column_int(struct column *column, int64_t value);
 void column_str(struct column *column, struct str value);
 void column_null(struct column *column);
 static inline uint32_t columns_rows(const struct columns *columns) { return columns->columns[0].rows; }
-/* The parameters; they live as long as the columns and are complete. */
-struct params columns_params(struct columns *columns);
+/* Adds the columns to the parameters, which refer to them: they are complete now. */
+void columns_params(struct columns *columns, struct params *params);
 
 #endif

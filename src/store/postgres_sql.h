@@ -14,11 +14,17 @@ enum { EVENT_COLUMN_COUNT = 8 };
     " UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before FROM (" rows ") r) p"         \
     " WHERE before < " bytes " ORDER BY seq"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
-/* Plans are made once, often while a table is still empty: they must not count on that. */
-#define STEADY_PLANS                                                                                    \
-    "set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true)," \
-    " set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),"         \
-    " set_config('jit', 'off', true)"
+/* Plans are made once, often while a table is still empty: they must not count on that. A lock is not waited for
+ * without end, a node that stops in the middle does not stop the others for longer than this, and a commit that is
+ * not durable is none. */
+#define SETTING(name, value, local) "set_config('" name "', '" value "', " local ")"
+#define SETTINGS(local)                                                                                 \
+    SETTING("plan_cache_mode", "force_generic_plan", local) ", " SETTING("jit", "off", local) ", "      \
+    SETTING("enable_seqscan", "off", local) ", " SETTING("enable_hashjoin", "off", local) ", "          \
+    SETTING("enable_mergejoin", "off", local) ", " SETTING("lock_timeout", "10s", local) ", "           \
+    SETTING("idle_in_transaction_session_timeout", "5s", local) ", "                                    \
+    "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"  \
+    " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL = 7 };
 
@@ -29,39 +35,36 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(BEGIN_READ, FOR_ALL, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")                           \
     X(COMMIT, FOR_ALL, "COMMIT")                                                                        \
     X(ROLLBACK, FOR_ALL, "ROLLBACK")                                                                    \
-    X(STEADY, FOR_ALL, "SELECT " STEADY_PLANS)                                                          \
-    X(LOCK, FOR_WRITER, "SELECT " STEADY_PLANS ", set_config('lock_timeout', $1, true),"                \
-      " set_config('idle_in_transaction_session_timeout', $2, true),"                                   \
-      " set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'" \
-      "  WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true),"                 \
-      " pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")                               \
+    X(SETTINGS, FOR_ALL, "SELECT " SETTINGS("true"))                                                    \
+    X(LOCK, FOR_WRITER, "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")       \
     X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0) FROM events")                                    \
-    X(HEADS, FOR_WRITER, "SELECT k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash"                   \
-      " FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)")     \
-    X(CALLS_KNOWN, FOR_WRITER, "SELECT k.n, c.kind, c.seq FROM unnest($1::text[], $2::text[])"          \
-      " WITH ORDINALITY k(call_id, session_id, n) JOIN calls c USING (call_id, session_id)")            \
-    X(RUNS_KNOWN, FOR_WRITER, "SELECT k.n, (SELECT max(e.seq) FROM events e"                            \
-      "  WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id)"                    \
-      " FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(session_id, thread_id, n)"                \
-      " JOIN chains c USING (session_id)")                                                              \
-    X(EVENTS_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"            \
-      " SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[], $5::bigint[], $6::text[]," \
-      " $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])")                            \
-    X(CALLS_ADD, FOR_WRITER, "INSERT INTO calls(call_id, session_id, kind, seq)"                        \
-      " SELECT * FROM unnest($1::text[], $2::text[], $3::int[], $4::bigint[])")                         \
-    X(HEADS_PUT, FOR_WRITER, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"   \
-      " SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[])"        \
-      " ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                           \
-      " changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash")                                      \
-    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
-      " call_id, deadline_ms) SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[]," \
-      " $5::text[], $6::bigint[])")                                                                     \
-    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ANY($1::bigint[])")      \
-    X(MARK, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at) VALUES($1, $2, $3, now())"     \
-      " ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"     \
-      " at = EXCLUDED.at")                                                                              \
+    X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), 0::bigint, 0::bigint, NULL::bytea FROM events" \
+      " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash"                        \
+      "  FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)"     \
+      " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL FROM unnest($2::text[], $3::text[])"            \
+      "  WITH ORDINALITY k(call_id, session_id, n) JOIN calls c USING (call_id, session_id)"            \
+      " UNION ALL SELECT 3, k.n, (SELECT max(e.seq) FROM events e"                                      \
+      "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL"       \
+      "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
+      "  JOIN chains c USING (session_id)")                                                             \
+    X(WRITE, FOR_WRITER, "WITH e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
+      " $4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])" \
+      " e(" EVENT_COLUMNS ", hash, chain, call_seq)),"                                                  \
+      " adds AS (INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) SELECT * FROM e),"        \
+      " marks AS (INSERT INTO calls(call_id, session_id, kind, seq)"                                    \
+      "  SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),"                      \
+      " heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"               \
+      "  SELECT * FROM unnest($12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[])"  \
+      "  ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                          \
+      "  changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash),"                                    \
+      " opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)" \
+      "  SELECT * FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[]))," \
+      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($23::bigint[])),"                 \
+      " mark AS (INSERT INTO writers(id, group_no, last_seq, at) VALUES($24, $25, $26, now())"          \
+      "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
+      "  at = EXCLUDED.at)"                                                                             \
+      " SELECT pg_notify($27, $24)")                                                                    \
     X(MARKED, FOR_WRITER, "SELECT group_no FROM writers WHERE id = $1")                                 \
-    X(NOTIFY, FOR_WRITER, "SELECT pg_notify($1, $2)")                                                   \
     X(EVENTS, FOR_ALL, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1"                       \
       " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \

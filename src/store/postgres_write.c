@@ -1,8 +1,10 @@
 /* A group: one transaction in two round trips.
  *
- *   1  BEGIN; the lock; the last seq; heads, calls and runs that the group is about     → all that is known
+ *   1  BEGIN; the lock; LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: needs, numbers, links
- *   2  events, calls, heads, open approvals; our mark; NOTIFY; COMMIT
+ *   2  WRITE: events, calls, heads, open approvals, our mark, NOTIFY; COMMIT
+ *
+ * Each of the two is one statement: a statement costs the server more than a row does, and all others wait.
  *
  * Invariants
  *  1. From the lock to the end of the COMMIT nobody else keeps anything, so what was read stays true.
@@ -21,8 +23,6 @@ enum {
     COMMIT_MS = 10000,   /* a group waits so long for the database to be there */
     RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
 };
-#define LOCK_TIMEOUT "10s"
-#define IDLE_TIMEOUT "5s" /* a node that stops in the middle must not stop the others for longer */
 
 struct group_head {
     struct str session;
@@ -50,7 +50,7 @@ struct group {
     struct group_head *first_head, **end_head;
     struct group_call *first_call, **end_call;
     struct group_run *first_run, **end_run;
-    uint64_t next_seq;
+    uint64_t first_seq, next_seq;
     bool any_kept;
     bool commit_sent;
 };
@@ -150,13 +150,14 @@ static void name_all(struct group *group, const struct append *first)
 
 /* ---- the first round trip ---- */
 
-static void send_lock(struct backend_handle *handle)
+/* How many statements that were. */
+static int send_lock(struct backend_handle *handle)
 {
-    struct params params = {0};
-    params_str(&params, STR(LOCK_TIMEOUT));
-    params_str(&params, STR(IDLE_TIMEOUT));
     postgres_send(handle, SQL_BEGIN_WRITE, NULL);
-    postgres_send(handle, SQL_LOCK, &params);
+    if (handle->lent)
+        postgres_send(handle, SQL_SETTINGS, NULL);
+    postgres_send(handle, SQL_LOCK, NULL);
+    return handle->lent ? 3 : 2;
 }
 
 static void send_names(struct backend_handle *handle, struct group *group)
@@ -174,89 +175,75 @@ static void send_names(struct backend_handle *handle, struct group *group)
         column_str(&runs.columns[0], run->session);
         column_str(&runs.columns[1], run->thread);
     }
-    struct params of_heads = columns_params(&heads), of_calls = columns_params(&calls);
-    struct params of_runs = columns_params(&runs);
-    postgres_send(handle, SQL_HEADS, &of_heads);
-    if (group->first_call)
-        postgres_send(handle, SQL_CALLS_KNOWN, &of_calls);
-    if (group->first_run)
-        postgres_send(handle, SQL_RUNS_KNOWN, &of_runs);
+    struct params params = {0};
+    columns_params(&heads, &params);
+    columns_params(&calls, &params);
+    columns_params(&runs, &params);
+    postgres_send(handle, SQL_LEARN, &params);
 }
 
-static struct rc take_heads(struct backend_handle *handle, struct group *group, struct err *err)
+/* What LEARN answers: which list, which of it (from 1), three numbers and a hash. */
+enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_COUNT };
+
+static struct rc take_head(const PGresult *rows, int row, struct group_head *head, struct err *err)
 {
-    RESULT_SCOPE(rows);
-    TRY(postgres_take(handle, &rows, err));
-    int count = pq.PQntuples(rows);
-    int64_t at = 1;
-    struct group_head *head = group->first_head;
-    for (int i = 0; i < count; i++) { /* usually in the order of the question */
-        int64_t n = row_int(rows, i, 0);
-        if (n < at) {
-            at = 1;
-            head = group->first_head;
-        }
-        for (; at < n; at++)
-            head = head->next;
-        head->first_seq = (uint64_t)row_int(rows, i, 1);
-        head->last_seq = (uint64_t)row_int(rows, i, 2);
-        head->changed_seq = (uint64_t)row_int(rows, i, 3);
-        if (!row_digest(rows, i, 4, &head->hash))
-            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(head->session));
-    }
+    head->first_seq = (uint64_t)row_int(rows, row, 2);
+    head->last_seq = (uint64_t)row_int(rows, row, 3);
+    head->changed_seq = (uint64_t)row_int(rows, row, 4);
+    if (!row_digest(rows, row, 5, &head->hash))
+        return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(head->session));
     return RC_OK;
 }
 
-static struct rc take_calls(struct backend_handle *handle, struct group *group, struct err *err)
+static void take_call(const PGresult *rows, int row, struct group_call *call)
 {
-    RESULT_SCOPE(rows);
-    TRY(postgres_take(handle, &rows, err));
-    int64_t at = 1;
-    struct group_call *call = group->first_call;
-    for (int i = 0, count = pq.PQntuples(rows); i < count; i++) {
-        int64_t n = row_int(rows, i, 0), kind = row_int(rows, i, 1);
-        if (n < at) {
-            at = 1;
-            call = group->first_call;
-        }
-        for (; at < n; at++)
-            call = call->next;
-        if (kind > EVENT_NONE && kind < EVENT_KIND_END)
-            call->seqs[kind] = (uint64_t)row_int(rows, i, 2);
-    }
-    return RC_OK;
+    int64_t kind = row_int(rows, row, 2);
+    if (kind > EVENT_NONE && kind < EVENT_KIND_END)
+        call->seqs[kind] = (uint64_t)row_int(rows, row, 3);
 }
 
-static struct rc take_runs(struct backend_handle *handle, struct group *group, struct err *err)
+static struct rc take_learnt(const PGresult *rows, struct group *group, uint64_t *ret_last_seq, struct err *err)
 {
-    RESULT_SCOPE(rows);
-    TRY(postgres_take(handle, &rows, err));
+    ARENA_SCOPE(scratch);
+    struct group_head **heads = arena_array(&scratch, struct group_head *, group->heads.count + 1);
+    struct group_call **calls = arena_array(&scratch, struct group_call *, group->calls.count + 1);
+    struct group_run **runs = arena_array(&scratch, struct group_run *, group->runs.count + 1);
+    const size_t counts[LEARNT_COUNT] = {0, group->heads.count, group->calls.count, group->runs.count};
+    size_t n = 0;
+    for (struct group_head *head = group->first_head; head; head = head->next)
+        heads[++n] = head;
+    n = 0;
+    for (struct group_call *call = group->first_call; call; call = call->next)
+        calls[++n] = call;
+    n = 0;
+    for (struct group_run *run = group->first_run; run; run = run->next)
+        runs[++n] = run;
     for (int i = 0, count = pq.PQntuples(rows); i < count; i++) {
-        struct group_run *run = group->first_run;
-        for (int64_t at = 1, n = row_int(rows, i, 0); at < n; at++)
-            run = run->next;
-        run->seq = (uint64_t)row_int(rows, i, 1);
+        int64_t list = row_int(rows, i, 0), at = row_int(rows, i, 1);
+        CHECK(list >= 0 && list < LEARNT_COUNT && at >= 0 && (size_t)at <= counts[list]);
+        if (list == LEARNT_LAST)
+            *ret_last_seq = (uint64_t)row_int(rows, i, 2);
+        else if (list == LEARNT_HEAD)
+            TRY(take_head(rows, i, heads[at], err));
+        else if (list == LEARNT_CALL)
+            take_call(rows, i, calls[at]);
+        else
+            runs[at]->seq = (uint64_t)row_int(rows, i, 2);
     }
     return RC_OK;
 }
 
 static struct rc learn(struct backend_handle *handle, struct group *group, struct err *err)
 {
-    RESULT_SCOPE(last);
-    send_lock(handle);
-    postgres_send(handle, SQL_LAST_SEQ, NULL);
+    RESULT_SCOPE(rows);
+    int sent = send_lock(handle);
     send_names(handle, group);
     TRY(postgres_flush(handle, err));
-    TRY(postgres_skip(handle, 2, err));
-    TRY(postgres_take(handle, &last, err));
-    TRY(take_heads(handle, group, err));
-    if (group->first_call)
-        TRY(take_calls(handle, group, err));
-    if (group->first_run)
-        TRY(take_runs(handle, group, err));
+    TRY(postgres_skip(handle, sent, err));
+    TRY(postgres_take(handle, &rows, err));
     TRY(postgres_end(handle, err));
-    handle->seen_seq = (uint64_t)row_int(last, 0, 0);
-    group->next_seq = handle->seen_seq + 1;
+    TRY(take_learnt(rows, group, &handle->seen_seq, err));
+    group->first_seq = group->next_seq = handle->seen_seq + 1;
     return RC_OK;
 }
 
@@ -330,7 +317,7 @@ static void number_event(struct group *group, struct event *event)
         run_of(group, event->session, event->thread)->seq = event->seq;
 }
 
-/* One row of EVENTS_ADD; the link is the head's of this moment, so this follows number_event at once. */
+/* One row of WRITE's events; the link is the head's of this moment, so this follows number_event at once. */
 static void put_event(struct group *group, struct columns *events, const struct event *event)
 {
     const struct group_head *head = head_of(group, event->session);
@@ -378,43 +365,18 @@ static void judge_append(struct group *group, struct append *append, struct colu
 
 /* ---- the second round trip ---- */
 
-static int send_calls(struct backend_handle *handle, const struct append *first)
+static void put_heads(const struct group *group, struct columns *heads)
 {
-    COLUMNS_SCOPE(calls, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT);
-    for (const struct append *append = first; append; append = append->next) {
-        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
-            const struct event *event = &append->events[i];
-            if (!event_kind_of_call(event->kind))
-                continue;
-            column_str(&calls.columns[0], event->call);
-            column_str(&calls.columns[1], event->session);
-            column_int(&calls.columns[2], event->kind);
-            column_int(&calls.columns[3], (int64_t)event->seq);
-        }
-    }
-    struct params params = columns_params(&calls);
-    if (columns_rows(&calls) == 0)
-        return 0;
-    postgres_send(handle, SQL_CALLS_ADD, &params);
-    return 1;
-}
-
-static int send_heads(struct backend_handle *handle, const struct group *group)
-{
-    COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES);
     for (const struct group_head *head = group->first_head; head; head = head->next) {
         if (!head->dirty)
             continue;
-        column_str(&heads.columns[0], head->session);
-        column_int(&heads.columns[1], (int64_t)head->first_seq);
-        column_int(&heads.columns[2], (int64_t)head->last_seq);
-        column_int(&heads.columns[3], (int64_t)head->changed_seq);
-        column_str(&heads.columns[4], (struct str){(const char *)head->hash.bytes, DIGEST_BYTES});
+        column_str(&heads->columns[0], head->session);
+        column_int(&heads->columns[1], (int64_t)head->first_seq);
+        column_int(&heads->columns[2], (int64_t)head->last_seq);
+        column_int(&heads->columns[3], (int64_t)head->changed_seq);
+        column_str(&heads->columns[4], (struct str){(const char *)head->hash.bytes, DIGEST_BYTES});
     }
-    struct params params = columns_params(&heads);
-    CHECK(columns_rows(&heads) > 0);
-    postgres_send(handle, SQL_HEADS_PUT, &params);
-    return 1;
+    CHECK(columns_rows(heads) > 0);
 }
 
 static void put_open(struct columns *opened, const struct append *append, const struct event *request,
@@ -428,47 +390,45 @@ static void put_open(struct columns *opened, const struct append *append, const 
     column_int(&opened->columns[5], append->deadline_ms);
 }
 
-/* What is asked and answered in one group comes and goes: first all in, then all out. */
-static int send_open(struct backend_handle *handle, struct group *group, const struct append *first)
+/* What is asked and answered in one group never was open for anybody. */
+static void put_opened_and_closed(struct group *group, const struct append *first, struct columns *opened,
+                                  struct columns *closed)
 {
-    COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
-    COLUMNS_SCOPE(closed, COLUMN_BIGINT);
     for (const struct append *append = first; append; append = append->next) {
         for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
             const struct event *event = &append->events[i];
             if (event->kind != EVENT_TOOL_APPROVAL_REQUEST && event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
                 continue;
             const struct group_call *call = call_of(group, event->session, event->call);
-            if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-                put_open(&opened, append, event, call);
-            else
-                column_int(&closed.columns[0], (int64_t)call->seqs[EVENT_TOOL_APPROVAL_REQUEST]);
+            uint64_t request_seq = call->seqs[EVENT_TOOL_APPROVAL_REQUEST];
+            bool ours = request_seq >= group->first_seq;
+            if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE && !ours)
+                column_int(&closed->columns[0], (int64_t)request_seq);
+            if (event->kind == EVENT_TOOL_APPROVAL_REQUEST && call->seqs[EVENT_TOOL_APPROVAL_RESPONSE] == 0)
+                put_open(opened, append, event, call);
         }
     }
-    struct params in = columns_params(&opened), out = columns_params(&closed);
-    int sent = 0;
-    if (columns_rows(&opened) > 0) {
-        postgres_send(handle, SQL_OPEN_ADD, &in);
-        sent++;
-    }
-    if (columns_rows(&closed) > 0) {
-        postgres_send(handle, SQL_OPEN_REMOVE, &out);
-        sent++;
-    }
-    return sent;
 }
 
-static int send_mark(struct backend_handle *handle, struct group *group)
+/* The parameters of WRITE in its order; the columns must outlive the call. */
+static void send_write(struct backend_handle *handle, struct group *group, const struct append *first,
+                       struct columns *events)
 {
-    struct params mark = {0}, notify = {0};
-    params_str(&mark, str_of(handle->id.text));
-    params_int(&mark, &group->arena, (int64_t)++handle->group_no);
-    params_int(&mark, &group->arena, (int64_t)group->next_seq - 1);
-    params_str(&notify, str_of(handle->channel));
-    params_str(&notify, str_of(handle->id.text));
-    postgres_send(handle, SQL_MARK, &mark);
-    postgres_send(handle, SQL_NOTIFY, &notify);
-    return 2;
+    COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES);
+    COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
+    COLUMNS_SCOPE(closed, COLUMN_BIGINT);
+    struct params params = {0};
+    put_heads(group, &heads);
+    put_opened_and_closed(group, first, &opened, &closed);
+    columns_params(events, &params);
+    columns_params(&heads, &params);
+    columns_params(&opened, &params);
+    columns_params(&closed, &params);
+    params_str(&params, str_of(handle->id.text));
+    params_int(&params, &group->arena, (int64_t)++handle->group_no);
+    params_int(&params, &group->arena, (int64_t)group->next_seq - 1);
+    params_str(&params, str_of(handle->channel));
+    postgres_send(handle, SQL_WRITE, &params);
 }
 
 static struct rc take_commit(struct backend_handle *handle, struct err *err)
@@ -485,17 +445,11 @@ static struct rc take_commit(struct backend_handle *handle, struct err *err)
 static struct rc write_group(struct backend_handle *handle, struct group *group, const struct append *first,
                              struct columns *events, struct err *err)
 {
-    struct params params = columns_params(events);
-    postgres_send(handle, SQL_EVENTS_ADD, &params);
-    int sent = 1;
-    sent += send_calls(handle, first);
-    sent += send_heads(handle, group);
-    sent += send_open(handle, group, first);
-    sent += send_mark(handle, group);
+    send_write(handle, group, first, events);
     postgres_send(handle, SQL_COMMIT, NULL);
     group->commit_sent = true;
     TRY(postgres_flush(handle, err));
-    struct rc rc = postgres_skip(handle, sent, err);
+    struct rc rc = postgres_skip(handle, 1, err);
     if (rc_bad(rc)) {
         /* The server said no before the COMMIT, or said nothing: only the latter leaves a doubt. */
         group->commit_sent = rc.code == ERR_UNAVAILABLE;
@@ -544,11 +498,11 @@ static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct
     RESULT_SCOPE(mark);
     struct params params = {0};
     params_str(&params, str_of(handle->id.text));
-    send_lock(handle);
+    int sent = send_lock(handle);
     postgres_send(handle, SQL_MARKED, &params);
     postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
-    TRY(postgres_skip(handle, 2, err));
+    TRY(postgres_skip(handle, sent, err));
     TRY(postgres_take(handle, &mark, err));
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
