@@ -30,6 +30,7 @@ struct execution {
     bool same;
     struct tool_result result;
     struct session_want want;
+    struct hops hops;
 };
 
 /* ---- asking about tools ---- */
@@ -155,6 +156,7 @@ static void keep_result(struct execution *x, struct outcome outcome)
 
 static struct tool_use use_of(struct execution *x)
 {
+    x->hops = (struct hops){x->gate, x->execute->session, x->root, x->execute->state.by_policy};
     return (struct tool_use){
         .arena = &x->arena,
         .name = x->execute->state.name,
@@ -162,6 +164,9 @@ static struct tool_use use_of(struct execution *x)
         .root = x->root,
         .cancelled = x->execute->cancelled,
         .sandbox = x->gate->sandbox,
+        .private_net = x->gate->web_private,
+        .may_follow = hops_may_follow,
+        .asker = &x->hops,
     };
 }
 

@@ -45,6 +45,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->home = str_of(options->home);
     gate->timeout_seconds = options->timeout_seconds;
     gate->sandbox = options->sandbox;
+    gate->web_private = options->web_private;
     struct store_options store = {.url = options->store_url, .follow = follow, .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
     if (rc_bad(rc)) {

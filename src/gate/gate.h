@@ -26,6 +26,7 @@ struct gate_options {
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
     bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
+    bool web_private;        /* pages of this machine and the networks around it may be fetched */
     const char *managed;     /* the policy file that belongs to root; NULL: none */
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
 };
@@ -179,21 +180,7 @@ struct token_change {
 };
 void gate_change_token(struct gate *gate, struct token_change *change);
 
-enum { GATE_BUCKETS = 12 };
-struct gate_figures {
-    uint64_t calls, allowed_by_policy, denied_by_policy;
-    uint64_t requested, answered[DECISION_COUNT], recovered, results;
-    uint64_t pending, waiting, watchers, sessions_cached, tokens;
-    uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
-    uint64_t response_ms_sum;
-    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
-    struct store_figures store;
-};
-extern const int64_t gate_bucket_ms[GATE_BUCKETS];
-struct gate_figures gate_figures(const struct gate *gate);
-/* Whether calls can be kept right now. */
-bool gate_healthy(const struct gate *gate);
-
+#include "gate/gate_figures.h"
 #include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
 

@@ -54,7 +54,7 @@ struct gate {
     struct rules rules;
     struct gate_figures figures;
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
-    bool sandbox;
+    bool sandbox, web_private;
 };
 
 /* "session\ncall": what a call is known by. */
@@ -88,6 +88,15 @@ void waiter_register(struct gate *gate, struct ask *ask);
 /* The state is known: answers now, or waits on. */
 void waiter_settle(struct ask *ask);
 void waiter_leave(struct ask *ask);
+
+/* Judges the redirects of a page that is fetched (hops.c). */
+struct hops {
+    struct gate *gate;
+    struct str session, cwd;
+    bool by_policy;      /* the use was allowed by rules, not by a person */
+};
+struct tool_use;
+bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
 
 void tokens_done(struct gate *gate);
 void execute_done(struct gate *gate);

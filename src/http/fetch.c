@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "http/address.h"
 #include "http/event_lines.h"
 
 #include <curl/curl.h>
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 enum { CONNECT_SECONDS_MAX = 20, RETRY_AFTER_SECONDS_MAX = 600 };
 
@@ -66,6 +68,7 @@ struct receiving {
     struct event_lines lines;
     struct buf body;
     struct err *err;
+    const char *refused; /* the kind of an address that was not connected to */
     bool streams, decided, enough, bad;
 };
 
@@ -110,12 +113,20 @@ static size_t on_bytes(char *bytes, size_t size, size_t count, void *arg)
     return r->bad || r->enough || r->body.over ? 0 : text.n;
 }
 
+static void keep_wanted(struct fetch *fetch, struct str name, struct str value)
+{
+    for (size_t i = 0; i < fetch->wanted_count; i++)
+        if (str_same_letters(name, str_of(fetch->wanted[i].name)))
+            fetch->wanted[i].value = arena_str(fetch->arena, str_trim(value));
+}
+
 static size_t on_header(char *bytes, size_t size, size_t count, void *arg)
 {
     struct receiving *r = arg;
     struct str value;
     struct str name = str_cut((struct str){bytes, size * count}, ':', &value);
     uint64_t seconds;
+    keep_wanted(r->fetch, name, value);
     if (str_same_letters(name, STR("retry-after-ms")) && str_to_u64(str_trim(value), &seconds) && seconds < 600000)
         r->fetch->retry_after_ms = (int64_t)seconds;
     if (str_same_letters(name, STR("retry-after")) && str_to_u64(str_trim(value), &seconds) &&
@@ -132,6 +143,19 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
     (void)c;
     (void)d;
     return r->fetch->cancelled && atomic_load_explicit(r->fetch->cancelled, memory_order_relaxed);
+}
+
+/* The name was resolved just now, and this is the address that would be connected to: no later answer of a name
+ * server can change it. */
+static curl_socket_t on_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct receiving *r = arg;
+    const char *kind = r->fetch->only_public ? address_kind(&address->addr) : NULL;
+    CHECK(purpose == CURLSOCKTYPE_IPCXN);
+    if (!kind)
+        return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    r->refused = kind;
+    return CURL_SOCKET_BAD;
 }
 
 static void set_up(struct receiving *r, struct curl_slist *headers)
@@ -153,6 +177,14 @@ static void set_up(struct receiving *r, struct curl_slist *headers)
     SET(CURLOPT_NOPROGRESS, 0L);
     SET(CURLOPT_XFERINFOFUNCTION, on_progress);
     SET(CURLOPT_XFERINFODATA, r);
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_socket);
+    SET(CURLOPT_OPENSOCKETDATA, r);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_TIMEOUT, (long)fetch->seconds_max);
+    if (fetch->only_public)
+        SET(CURLOPT_PROXY, "");
+    if (fetch->packed)
+        SET(CURLOPT_ACCEPT_ENCODING, "");
     if (fetch->body.n) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDS, fetch->body.p);
@@ -173,8 +205,13 @@ static struct rc perform(struct receiving *r, struct err *err)
         return (struct rc){err->code};
     if (r->body.over)
         return err_set(err, ERR_TOO_LARGE, "the answer is larger than %zu bytes", fetch->bytes_max);
+    if (code != CURLE_OK && r->refused)
+        return err_set(err, ERR_FORBIDDEN, "%s leads to %s", fetch->url, r->refused);
     if (code != CURLE_OK && !r->enough)
         return err_set(err, ERR_UNAVAILABLE, "%s: %s", fetch->url, lib.curl_easy_strerror_(code));
+    char *redirect = NULL;
+    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_REDIRECT_URL, &redirect);
+    fetch->redirect = arena_str(fetch->arena, str_of(redirect));
     fetch->answer = arena_str(fetch->arena, buf_str(&r->body));
     return RC_OK;
 }
@@ -191,6 +228,7 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
         line->curl = lib.curl_easy_init_();
     CHECK(line->curl);
     fetch->status = 0;
+    fetch->redirect = STR_NONE;
     fetch->retry_after_ms = -1;
     r.curl = line->curl;
     event_lines_init(&r.lines);
@@ -205,3 +243,5 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
     buf_done(&r.body);
     return rc;
 }
+
+const char *fetch_host_kind(struct str host) { return address_kind_of_host(host); }

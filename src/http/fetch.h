@@ -15,6 +15,12 @@
 
 struct fetch_line;
 
+/* A header of the answer that is wanted; its value is kept in the arena. */
+struct fetch_header {
+    const char *name;
+    struct str value;
+};
+
 struct fetch {
     struct arena *arena;
     const char *url;
@@ -22,6 +28,12 @@ struct fetch {
     struct str body;              /* is posted; empty: GET */
     size_t bytes_max;             /* of an answer that is no event stream */
     int64_t silence_seconds_max;  /* between two bytes */
+    int64_t seconds_max;          /* from the beginning to the end; 0: as long as it takes */
+    bool only_public;             /* no address but one of the open network is connected to, whatever the name means
+                                     at that moment; no proxy is used, for it would hide the address */
+    bool packed;                  /* the answer may come compressed; bytes_max is of what it unpacks to */
+    struct fetch_header *wanted;
+    size_t wanted_count;
     const atomic_bool *cancelled; /* may be NULL */
     /* Takes each event of a 2xx event stream; false: no more is wanted. NULL: the body is kept. */
     bool (*event)(void *arg, struct str type, struct str data);
@@ -29,13 +41,17 @@ struct fetch {
 
     long status;
     struct str answer;            /* the body, unless it was an event stream */
+    struct str redirect;          /* where a 3xx leads, as a whole URL; nothing is followed by itself */
     int64_t retry_after_ms;       /* -1: the server did not say */
 };
 
 struct fetch_line *fetch_line_new(void);
 void fetch_line_free(struct fetch_line *line);
 /* RC_OK when the server answered to the end, whatever it answered. ERR_UNAVAILABLE when it could not be reached,
- * went away in the middle or said nothing for too long; also when it was cancelled. */
+ * went away in the middle or said nothing for too long; also when it was cancelled. ERR_FORBIDDEN: its address is
+ * none of the open network. */
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
+/* What a host that is written as an address is, in words; NULL: one of the open network, or a name. */
+const char *fetch_host_kind(struct str host);
 
 #endif

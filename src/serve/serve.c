@@ -208,7 +208,8 @@ static struct rc open_house(struct house *house, struct err *err)
     struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .timeout_seconds = settings->approval_timeout_s,
-                                .sandbox = settings->sandbox};
+                                .sandbox = settings->sandbox,
+                                .web_private = settings->web_private};
     TRY(gate_open(house->loop, &gate, &house->gate, err));
     TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .hosts = join_hosts(house),

@@ -1,4 +1,5 @@
 #include "tools/tools.h"
+#include "tools/web.h"
 
 /*      name                class          field          verb          */
 #define TOOLS(X)                                                          \
@@ -79,6 +80,8 @@ void tool_preview(struct json_out *out, const struct tool_facts *facts, struct s
     } else {
         json_member(out, "type", STR("generic"));
         json_member_raw(out, "input", facts->input->raw);
+        if (str_is(facts->name, "WebFetch") && !str_empty(facts->url))
+            web_url_warn(out, facts->url);
     }
     json_member(out, "cwd", cwd);
     json_close(out, '}');

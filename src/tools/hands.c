@@ -36,7 +36,8 @@ struct rc tool_check(struct str name, const struct json *input, struct err *err)
     const struct hands *hands = hands_find(name);
     if (!hands)
         return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(name));
-    return schema_check(hands->schema, input, err);
+    TRY(schema_check(hands->schema, input, err));
+    return hands->check ? hands->check(input, err) : RC_OK;
 }
 
 void tool_definitions(struct json_out *out)
@@ -115,8 +116,11 @@ static void write_command(struct json_out *out, const struct tool_use *use)
 
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
 {
+    const struct hands *hands = hands_find(use->name);
     json_member(out, "type", STR("generic"));
     json_member_raw(out, "input", use->input->raw);
+    if (hands && hands->show)
+        hands->show(out, use);
     if (problem->code != ERR_OK)
         json_member(out, "problem", str_of(problem->text));
 }
@@ -129,7 +133,7 @@ struct tool_look tool_look(const struct tool_use *use)
     struct plan plan;
     BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
     struct json_out out = json_out(&buf);
-    bool fits = hands && rc_ok(schema_check(hands->schema, use->input, &err));
+    bool fits = hands && rc_ok(tool_check(use->name, use->input, &err));
     json_open(&out, '{');
     if (fits && hands->plan && rc_ok(hands->plan(use, &plan, &err))) {
         write_diff(&out, use, &plan);

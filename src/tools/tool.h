@@ -32,12 +32,17 @@ struct hands {
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
     bool looks;           /* changes nothing */
     bool elsewhere;       /* whoever asks does it itself, once it is allowed */
+    /* What the schema cannot say; may be NULL. */
+    struct rc (*check)(const struct json *input, struct err *err);
+    /* Further members of a preview that is neither a diff nor a command; may be NULL. */
+    void (*show)(struct json_out *out, const struct tool_use *use);
     struct rc (*plan)(const struct tool_use *use, struct plan *ret_plan, struct err *err);
     struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
 };
 
 #define HANDS(X)                                                                                         \
-    X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write) X(task)
+    X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write) X(task) \
+    X(web_fetch)
 #define X(name) extern const struct hands hands_##name;
 HANDS(X)
 #undef X

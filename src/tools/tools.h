@@ -33,6 +33,10 @@ struct tool_use {
     struct str root;          /* the session's folder: nothing outside is touched by file tools */
     const atomic_bool *cancelled; /* may be NULL */
     bool sandbox;             /* commands see the network not at all and may write in `root` only */
+    bool private_net;         /* pages of this machine and the networks around it may be fetched */
+    /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
+    bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
+    void *asker;              /* may_follow's */
 };
 
 /* What a use would change, from the real input and the real files. */

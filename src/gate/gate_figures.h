@@ -1,0 +1,25 @@
+/* The gate in figures, for metrics and health. Included by gate.h. */
+#ifndef GATE_FIGURES_H
+#define GATE_FIGURES_H
+
+#include "event/call.h"
+#include "store/store.h"
+
+struct gate;
+
+enum { GATE_BUCKETS = 12 };
+struct gate_figures {
+    uint64_t calls, allowed_by_policy, denied_by_policy;
+    uint64_t requested, answered[DECISION_COUNT], recovered, results;
+    uint64_t pending, waiting, watchers, sessions_cached, tokens;
+    uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
+    uint64_t response_ms_sum;
+    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
+    struct store_figures store;
+};
+extern const int64_t gate_bucket_ms[GATE_BUCKETS];
+struct gate_figures gate_figures(const struct gate *gate);
+/* Whether calls can be kept right now. */
+bool gate_healthy(const struct gate *gate);
+
+#endif

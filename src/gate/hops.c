@@ -1,0 +1,64 @@
+/* Redirects of a page that is fetched are judged like the page itself: by the rules of the session, at the moment.
+ *
+ *   the rules say   within the place that was allowed          elsewhere
+ *   allow           followed                                   followed
+ *   ask             followed if a person allowed the page      not followed; the model is told, and may ask
+ *   deny            not followed                               not followed
+ *
+ * The tool asks from its worker thread and sleeps until the loop has answered.
+ */
+#include "gate/inner.h"
+
+#include "io/work.h"
+#include "tools/tools.h"
+
+struct hop {
+    const struct hops *hops;
+    struct arena arena;
+    struct str url;
+    bool same_place, allowed;
+    struct errand errand;
+    struct session_want want;
+};
+
+static const struct json *input_of(struct arena *arena, struct str url)
+{
+    const struct json *input = NULL;
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "url", url);
+    json_close(&out, '}');
+    CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&buf)), &input, NULL)));
+    return input;
+}
+
+static void judge(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct hop *hop = want->arg;
+    const struct hops *hops = hop->hops;
+    if (err->code == ERR_OK && session) {
+        struct tool_facts facts = tool_facts(STR("WebFetch"), input_of(&hop->arena, hop->url));
+        struct verdict verdict = gate_judge(hops->gate, &hop->arena, session, &facts, hops->cwd);
+        bool by_person = hop->same_place && !hops->by_policy;
+        hop->allowed = verdict.effect == EFFECT_ALLOW || (verdict.effect == EFFECT_ASK && by_person);
+    }
+    errand_finish(&hop->errand);
+}
+
+static void start(struct errand *errand)
+{
+    struct hop *hop = errand->arg;
+    hop->want = (struct session_want){.id = hop->hops->session, .done = judge, .arg = hop};
+    gate_session(hop->hops->gate, &hop->want);
+}
+
+bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place)
+{
+    const struct hops *hops = use->asker;
+    struct hop hop = {.hops = hops, .url = url, .same_place = same_place};
+    hop.errand = (struct errand){.start = start, .arg = &hop};
+    work_errand(hops->gate->hands, &hop.errand);
+    arena_done(&hop.arena);
+    return hop.allowed;
+}
