@@ -54,7 +54,11 @@ bool lines_next(struct lines *lines, struct str *ret_line)
         lines->seen = end;
         return false;
     }
-    *ret_line = without_return(str_sub(all, lines->from, end));
+    struct str line = without_return(str_sub(all, lines->from, end));
+    lines->over = line.n > lines->bytes_max;
+    if (lines->over)
+        return false;
+    *ret_line = line;
     lines->from = end == all.n ? end : end + 1;
     lines->seen = lines->from;
     return true;

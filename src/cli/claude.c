@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 64 << 20, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
+enum { NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 
 struct wrapper {
@@ -120,7 +120,7 @@ static void note_result(struct wrapper *w, const struct json *block)
 
 static void send_prompt(struct wrapper *w, struct str text)
 {
-    BUF_SCOPE(line, LINE_BYTES);
+    BUF_SCOPE(line, LINE_BYTES_MAX);
     claude_prompt(&line, text);
     note_text(w, "USER_MESSAGE", STR_NONE, text);
     atomic_fetch_add(&w->prompts, 1);

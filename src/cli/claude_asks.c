@@ -6,6 +6,7 @@
  * 3. What the server refuses to hear (no token, too large, not understood) is refused with its words.
  * 4. If this process dies, the server sees the connection end and takes the call back.
  */
+#include "agents/lines.h"
 #include "base/limits.h"
 #include "cli/claude.h"
 #include "cli/remote.h"
@@ -19,7 +20,6 @@ enum {
     ANSWER_MS_MORE = 30000,
     BACKOFF_MS_MIN = 100,
     BACKOFF_MS_MAX = 2000,
-    LINE_BYTES = 64 << 20,
 };
 
 struct claude_asking {
@@ -114,14 +114,14 @@ static void send_line(struct claude_asking *asking, const struct buf *line)
 
 static void refuse(struct claude_asking *asking, struct str words)
 {
-    BUF_SCOPE(line, LINE_BYTES);
+    BUF_SCOPE(line, LINE_BYTES_MAX);
     claude_refuse(&line, &asking->message, words);
     send_line(asking, &line);
 }
 
 static void answer(struct claude_asking *asking, const struct call *call)
 {
-    BUF_SCOPE(line, LINE_BYTES);
+    BUF_SCOPE(line, LINE_BYTES_MAX);
     const struct claude_message *message = &asking->message;
     if (message->kind == CLAUDE_ASK)
         claude_answer(&line, message, call, asking->asks->cli->settings.claude_rules);
@@ -134,7 +134,7 @@ static void answer(struct claude_asking *asking, const struct call *call)
 
 static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 {
-    BUF_SCOPE(buf, LINE_BYTES);
+    BUF_SCOPE(buf, LINE_BYTES_MAX);
     struct json_out out = json_out(&buf);
     const struct claude_message *message = &asking->message;
     json_open(&out, '{');

@@ -1,4 +1,5 @@
-/* The line reader, in pieces of every size, and what is made of each line. The pieces must not matter. */
+/* The line reader, in pieces of every size, and what is made of each line. The pieces must not matter; nor must the
+ * ceiling, for lines that are below it: the real one of 64 MiB, and a low one that inputs can reach. */
 #include "agents/agents.h"
 #include "agents/claude.h"
 #include "agents/lines.h"
@@ -6,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { CEILING = 4096 };
+enum { CEILING_LOW = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,9 +33,9 @@ static void read_line(struct str line)
         (void)!hook_read(HOOK_GEMINI, json, &hook, NULL).code;
 }
 
-static unsigned read_all(const uint8_t *data, size_t size, size_t piece, bool look)
+static unsigned read_all(const uint8_t *data, size_t size, size_t piece, size_t ceiling)
 {
-    struct lines lines = lines_init(CEILING);
+    struct lines lines = lines_init(ceiling);
     unsigned count = 0;
     for (bool more = true; more;) {
         size_t room;
@@ -51,9 +52,9 @@ static unsigned read_all(const uint8_t *data, size_t size, size_t piece, bool lo
         size -= n;
         more = n > 0;
         while (lines_next(&lines, &line)) {
-            CHECK(line.n <= CEILING && memchr(line.p ? line.p : "", '\n', line.n) == NULL);
+            CHECK(line.n <= ceiling && memchr(line.p ? line.p : "", '\n', line.n) == NULL);
             count++;
-            if (look)
+            if (piece == SIZE_MAX && ceiling == LINE_BYTES_MAX)
                 read_line(line);
         }
     }
@@ -64,8 +65,11 @@ static unsigned read_all(const uint8_t *data, size_t size, size_t piece, bool lo
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned whole = read_all(data, size, SIZE_MAX, true);
-    CHECK(read_all(data, size, 1, false) == whole);
-    CHECK(read_all(data, size, 7, false) == whole);
+    unsigned whole = read_all(data, size, SIZE_MAX, LINE_BYTES_MAX);
+    unsigned low = read_all(data, size, SIZE_MAX, CEILING_LOW);
+    CHECK(whole != UINT32_MAX && (low == whole || low == UINT32_MAX));
+    CHECK(size > CEILING_LOW || low == whole);
+    CHECK(read_all(data, size, 1, LINE_BYTES_MAX) == whole && read_all(data, size, 1, CEILING_LOW) == low);
+    CHECK(read_all(data, size, 7, LINE_BYTES_MAX) == whole && read_all(data, size, 7, CEILING_LOW) == low);
     return 0;
 }
