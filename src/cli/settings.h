@@ -58,6 +58,9 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \
       SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
+    X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
+      "a call that nobody has answered for so long is told of once more; 0: never",                        \
+      .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
     X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
       "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
     X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \

@@ -6,6 +6,7 @@
  *   TOOL_CALL               {"id","name","input","cwd","verdict":{"effect","rule","source","why"}}
  *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
  *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","rulesChosen","mode","by"}
+ *   TOOL_APPROVAL_ALERT     {"toolCallId","tool","requestedAt"}   nobody has answered for some time; changes nothing
  *   TOOL_STARTED            {"toolCallId","threadId"}   threadId: of the sub-agent that does it; else absent
  *   TOOL_RESULT             {"toolCallId","content","isError","usage"}   usage: of that sub-agent
  */

@@ -29,7 +29,8 @@
     X(12, RUN_STATUS, false)                 \
     X(13, SESSION_CHANGED, false)            \
     X(14, TOKEN_CHANGED, false)              \
-    X(15, RULE_CHANGED, false)
+    X(15, RULE_CHANGED, false)               \
+    X(17, TOOL_APPROVAL_ALERT, true)
 
 enum event_kind {
     EVENT_NONE = 0,

@@ -1,8 +1,10 @@
-/* Approvals that must be answered by a time: a heap of the open ones, one timer for the nearest.
+/* Approvals that must be answered by a time, or are told of once more when nobody answers: a heap of the open ones,
+ * one timer for the nearest.
  *
  * Deadlines are wall-clock times that were kept with the request, so they survive restarts; a deadline that
  * passed while nobody was there fires at the start. A timeout is an append like any decision and loses
- * against one that came first.
+ * against one that came first. An alert is kept under the need that there is none yet: once per call, over restarts
+ * and whichever process is first.
  */
 #include "gate/inner.h"
 
@@ -25,7 +27,7 @@ static void put(struct deadlines *d, size_t at, struct open *open)
 static void sift_up(struct deadlines *d, size_t at)
 {
     struct open *open = d->heap[at - 1];
-    while (at > 1 && d->heap[at / 2 - 1]->deadline_ms > open->deadline_ms) {
+    while (at > 1 && d->heap[at / 2 - 1]->due_ms > open->due_ms) {
         put(d, at, d->heap[at / 2 - 1]);
         at /= 2;
     }
@@ -39,9 +41,9 @@ static void sift_down(struct deadlines *d, size_t at)
         size_t child = at * 2;
         if (child > d->count)
             break;
-        if (child < d->count && d->heap[child]->deadline_ms < d->heap[child - 1]->deadline_ms)
+        if (child < d->count && d->heap[child]->due_ms < d->heap[child - 1]->due_ms)
             child++;
-        if (d->heap[child - 1]->deadline_ms >= open->deadline_ms)
+        if (d->heap[child - 1]->due_ms >= open->due_ms)
             break;
         put(d, at, d->heap[child - 1]);
         at = child;
@@ -56,7 +58,7 @@ static void arm(struct gate *gate, int64_t at_least_ms)
         timer_stop(d->timer);
         return;
     }
-    int64_t left = d->heap[0]->deadline_ms - clock_wall_ms();
+    int64_t left = d->heap[0]->due_ms - clock_wall_ms();
     if (left < at_least_ms)
         left = at_least_ms;
     timer_start(d->timer, left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS);
@@ -96,26 +98,101 @@ static void time_out(struct gate *gate, const struct open *open)
     gate_decide(gate, &overdue->decide);
 }
 
+/* ---- alerts ---- */
+
+static void alert_kept(struct append *append)
+{
+    struct gate *gate = append->arg;
+    struct open *open = open_find(gate, append->events[0].session, append->events[0].call);
+    bool failed = append->outcome == APPEND_FAILED;
+    append_free(append);
+    if (!open || open->heap_at)
+        return; /* answered meanwhile, or told already */
+    open->alerted = !failed; /* refused: there is one, from before a restart or of another process */
+    deadlines_add(gate, open);
+    if (failed)
+        arm(gate, TRY_AGAIN_MS);
+}
+
+static struct str alert_data(struct arena *arena, const struct open *open)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", open->call);
+    json_member(&out, "tool", open->name);
+    json_member_time(&out, "requestedAt", open->requested_ms);
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+static void alert(struct gate *gate, const struct open *open)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_TOOL_APPROVAL_ALERT,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, open->session),
+        .thread = arena_str(arena, open->thread),
+        .call = arena_str(arena, open->call),
+        .actor = STR("nod"),
+        .data = alert_data(arena, open),
+    };
+    static const enum event_kind absent[] = {EVENT_TOOL_APPROVAL_ALERT, EVENT_TOOL_APPROVAL_RESPONSE};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        append_need(append, (struct need){
+            .need = NEED_ABSENT, .kind = absent[i], .session = event.session, .call = event.call});
+    (void)append_event(append, event);
+    append->done = alert_kept;
+    append->arg = gate;
+    store_append(gate->store, append);
+}
+
+void deadlines_alerted(struct gate *gate, struct open *open)
+{
+    bool waits = open->heap_at != 0;
+    deadlines_remove(gate, open);
+    open->alerted = true;
+    if (waits)
+        deadlines_add(gate, open);
+}
+
+/* ---- the heap and its timer ---- */
+
 static void ring(void *arg)
 {
     struct gate *gate = arg;
     struct deadlines *d = &gate->deadlines;
     int64_t now = clock_wall_ms();
-    while (d->count && d->heap[0]->deadline_ms <= now) {
+    while (d->count && d->heap[0]->due_ms <= now) {
         struct open *open = d->heap[0];
         deadlines_remove(gate, open);
-        time_out(gate, open);
+        if (open->deadline_ms && open->deadline_ms <= now)
+            time_out(gate, open);
+        else
+            alert(gate, open);
     }
     arm(gate, 0);
 }
 
 void deadlines_init(struct gate *gate) { gate->deadlines.timer = timer_new(gate->loop, ring, gate); }
 
+/* What comes first; 0: nothing does. */
+static int64_t due(const struct gate *gate, const struct open *open)
+{
+    int64_t alert_ms = gate->alert_ms && !open->alerted ? open->requested_ms + gate->alert_ms : 0;
+    if (!alert_ms || !open->deadline_ms)
+        return alert_ms ? alert_ms : open->deadline_ms;
+    return alert_ms < open->deadline_ms ? alert_ms : open->deadline_ms;
+}
+
 void deadlines_add(struct gate *gate, struct open *open)
 {
     struct deadlines *d = &gate->deadlines;
     CHECK(open->heap_at == 0);
-    if (!open->deadline_ms)
+    open->due_ms = due(gate, open);
+    if (!open->due_ms)
         return;
     if (d->count == d->room) {
         d->room = d->room ? d->room * 2 : 64;

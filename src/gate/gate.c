@@ -44,6 +44,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->loop = loop;
     gate->home = str_of(options->home);
     gate->timeout_seconds = options->timeout_seconds;
+    gate->alert_ms = options->alert_seconds * 1000;
     gate->sandbox = options->sandbox;
     gate->web_private = options->web_private;
     struct store_options store = {.url = options->store_url, .follow = follow, .arg = gate};

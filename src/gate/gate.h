@@ -20,11 +20,11 @@
 
 struct gate;
 struct loop;
-
 struct gate_options {
     const char *store_url;
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
+    int64_t alert_seconds;   /* after which an open one is told of once more; 0: never */
     bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
     bool web_private;        /* pages of this machine and the networks around it may be fetched */
     const char *managed;     /* the policy file that belongs to root; NULL: none */

@@ -13,7 +13,9 @@
 struct open {
     struct str session, call, thread, digest, name; /* in `bytes` */
     int64_t requested_ms, deadline_ms;
+    int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
+    bool alerted;
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
     char bytes[];
@@ -36,7 +38,7 @@ struct gate {
     struct loop *loop;
     struct store *store;
     struct str home;
-    int64_t timeout_seconds;
+    int64_t timeout_seconds, alert_ms;
     struct map sessions;  /* id → struct session_slot */
     struct map open;      /* key → struct open */
     struct map waiters;   /* key → struct ask, a list */
@@ -81,6 +83,8 @@ void open_done(struct gate *gate);
 void deadlines_init(struct gate *gate);
 void deadlines_add(struct gate *gate, struct open *open);
 void deadlines_remove(struct gate *gate, struct open *open);
+/* The alert is kept: here, or by another process. */
+void deadlines_alerted(struct gate *gate, struct open *open);
 void deadlines_done(struct gate *gate);
 
 /* Waiting for one call. */

@@ -33,6 +33,14 @@ static void responded(struct gate *gate, const struct event *event)
              LOG_I("response_ms", took_ms));
 }
 
+static void alerted(struct gate *gate, const struct event *event)
+{
+    const struct open *open = open_find(gate, event->session, event->call);
+    log_line(LOG_WARN, "approval unanswered", LOG_S("session", event->session), LOG_S("call", event->call),
+             LOG_S("tool", open ? open->name : STR_NONE),
+             LOG_I("waited_ms", open ? event->at_ms - open->requested_ms : 0));
+}
+
 static void called(struct gate *gate, const struct event *event)
 {
     gate->figures.calls++;
@@ -50,6 +58,8 @@ void journal_follow(struct gate *gate, const struct event *event)
                  LOG_S("agent", event->actor));
     } else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
         responded(gate, event);
+    } else if (event->kind == EVENT_TOOL_APPROVAL_ALERT) {
+        alerted(gate, event);
     } else if (event->kind == EVENT_TOOL_RESULT) {
         gate->figures.results++;
     }

@@ -59,6 +59,8 @@ void open_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         open_add(gate, event);
+    if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))
+        deadlines_alerted(gate, open_find(gate, event->session, event->call));
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
         return;
     struct call_key key = call_key(event->session, event->call);
