@@ -27,6 +27,12 @@ async function stage(server) {
   await server.call(site, "mcp__github__create_issue", { owner: "alice", repo: "site", title: "Broken link on the start page", labels: ["bug", "good first issue"], body: "The link to the archive is dead.\n\n1. open the page\n2. click *Archive*" }, "toolu_01Mcp");
   await server.call(work, "Write", { file_path: "/home/alice/greeter/NOTES.md", content: "# Notes\n\nGreets in two languages.\n" }, "toolu_01Sub", { thread: sub.id });
   await server.call(site, "Bash", { command: "echo \u202etxt.exe\u202c && printf '\u001b[2Jgone'" }, "toolu_01Hidden");
+  await server.call(work, "AskUserQuestion", { questions: [
+    { question: "Which languages shall the greeter know first?", header: "Languages", multiSelect: true, options: [
+      { label: "German", description: "asked for in issue 12" }, { label: "French", description: "the translation is there" }, { label: "Japanese", description: "needs wide characters" }] },
+    { question: "Where do the texts live?", header: "Texts", multiSelect: false, options: [
+      { label: "In the source", description: "a table in greet.c" }, { label: "In files", description: "one for each language" }] }] }, "toolu_01Ask");
+  await server.call(work, "ExitPlanMode", { plan: "# Two languages\n\n1. Add a `language` argument to `greet()`.\n2. Look the word up in a **table**.\n3. Test both.\n\n```c\nstatic const char *const hello[] = {\"hello\", \"hallo\"};\n```\n" }, "toolu_01Plan");
   return { work, site };
 }
 
@@ -36,13 +42,17 @@ async function shots(server, name, options, scheme, { work }) {
   const phone = name === "phone";
   await page.locator(".item").first().waitFor();
   if (phone) await save("inbox");
-  for (const [text, what] of [["cd src", "command"], ["Change", "diff"], ["curl", "risky"], ["create_issue", "generic"], ["echo", "hidden"]]) {
+  for (const [text, what] of [["cd src", "command"], ["Change", "diff"], ["curl", "risky"], ["create_issue", "generic"], ["echo", "hidden"], ["questions for you", "question"], ["Carry out", "plan"]]) {
     if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click();
     await page.locator(".item .face", { hasText: text }).click();
     await armed(page);
+    if (what === "question") { await page.keyboard.press("1"); await page.locator(".question").nth(1).locator("input").first().check(); }
     await save(what);
   }
   if (phone) { await page.locator(".toggle").click(); await save("more"); await page.locator(".toggle").click(); }
+  if (phone) await page.locator(".back").click();
+  await page.locator(".item .face", { hasText: "cd src" }).click();
+  if (!phone) { await page.keyboard.press("a"); await page.locator(".panel [role=status]", { hasText: "covered" }).waitFor(); await save("always"); }
   await page.locator(".deny").click();
   await page.locator("#deny-words").fill("use the package of the distribution");
   await save("deny");

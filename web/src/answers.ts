@@ -1,11 +1,11 @@
 /* Answering. An allow is inert until the request has been on screen, unchanged, for half a second; deny is
  * always live. The digest of what was shown goes with the answer, so another content is refused. */
 import { useEffect, useState } from "preact/hooks";
-import { call, Refused } from "./api";
+import { call, print, Refused } from "./api";
 import { answered, readMore, reconnect } from "./live";
-import { changed, state, toast, waiting, type Item } from "./store";
+import { neighbour } from "./order";
+import { changed, state, toast, type Item } from "./store";
 import { DECISIONS } from "./words";
-import { print } from "./api";
 import type { Json } from "./types";
 
 export const ARM_MS = 500;
@@ -103,27 +103,6 @@ function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
 }
 
 /* ---- what is on screen ---- */
-
-export function shownOrder(): Item[] {
-  const words = state.search.trim().toLowerCase();
-  const all = waiting();
-  if (!words) return all;
-  return all.filter((item) => {
-    const session = state.sessions.get(item.p.sessionId);
-    return [item.p.toolCall.name, item.p.agent, item.p.summary, item.p.preview.command, session?.title, session?.cwd,
-      JSON.stringify(item.p.toolCall.input)].some((text) => text?.toLowerCase().includes(words));
-  });
-}
-
-export function neighbour(key: string | null, step: number): string | null {
-  const order = [...state.items.values()].filter((item) => !item.closed || item.key === key);
-  const wanted = new Set(shownOrder().map((item) => item.key));
-  const at = order.findIndex((item) => item.key === key);
-  for (let i = at + step; i >= 0 && i < order.length; i += step) if (wanted.has(order[i].key)) return order[i].key;
-  // Past the end: the nearest on the other side.
-  for (let i = at - step; i >= 0 && i < order.length; i -= step) if (wanted.has(order[i].key)) return order[i].key;
-  return null;
-}
 
 export function show(key: string | null): void {
   const before = state.open;

@@ -1,8 +1,9 @@
 /* Figures: small charts of the same shape, each with the number now and its trend; and what could be tidied. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "./api";
-import { offers, useStore } from "./store";
-import { Shown, took } from "./text";
+import { useStore } from "./store";
+import { clock, Shown, took } from "./text";
+import { AlwaysAllowed } from "./tidy";
 import type { AuditRecord } from "./types";
 
 const SPANS: [string, number, number][] = [["Last 6 hours", 6, 24], ["Last day", 24, 24], ["Last week", 168, 28], ["Last 30 days", 720, 30]];
@@ -40,26 +41,42 @@ function charts(records: AuditRecord[], hours: number, count: number): Chart[] {
   ];
 }
 
-const W = 240, H = 56;
+const W = 240, H = 72;
 
-function Spark({ chart, span }: { chart: Chart; span: string }) {
-  const most = Math.max(1e-9, ...chart.values.map((v) => v ?? 0));
-  const step = W / chart.values.length;
-  const half = Math.floor(chart.values.length / 2);
+/* Which stretch of time a bar stands for. */
+function stretch(at: number, hours: number, count: number): string {
+  const width = hours * 3600000 / count, end = Date.now() - (count - 1 - at) * width;
+  const day = hours > 48, show = (ms: number) => day ? new Date(ms).toLocaleDateString([], { month: "short", day: "numeric" }) : clock(new Date(ms).toISOString()).replace(/:\d\d$/, "");
+  return day && width >= 86400000 ? show(end) : `${show(end - width)} to ${show(end)}`;
+}
+
+function trendOf(chart: Chart): { words: string; tone: string } | null {
   const mean = (values: (number | null)[]) => { const real = values.filter((v): v is number => v !== null); return real.length ? real.reduce((a, b) => a + b, 0) / real.length : null; };
-  const before = mean(chart.values.slice(0, half)), after = mean(chart.values.slice(half));
-  const trend = before === null || after === null || before === after ? "" : after > before ? "up" : "down";
-  const change = before ? Math.round(100 * (after! - before) / before) : 0;
+  const half = Math.floor(chart.values.length / 2), before = mean(chart.values.slice(0, half)), after = mean(chart.values.slice(half));
+  if (!before || after === null || before === after) return null;
+  const up = after > before, change = Math.round(100 * (after - before) / before);
+  return change === 0 ? null : { words: `${up ? "▲" : "▼"} ${Math.abs(change)} %`, tone: chart.good ? ((chart.good === "up") === up ? "good" : "warn") : "dim" };
+}
+
+function Spark({ chart, span, hours }: { chart: Chart; span: string; hours: number }) {
+  const most = Math.max(0, ...chart.values.map((v) => v ?? 0));
+  const count = chart.values.length, step = W / count, trend = trendOf(chart);
+  const tall = (value: number) => Math.max(2, (H - 4) * value / most);
   return (
     <figure class="card chart">
-      <figcaption>{chart.name}</figcaption>
-      <div class="big">{chart.total === null ? "–" : chart.show(chart.total)}
-        {trend && change !== 0 && <span class={`trend ${chart.good ? (trend === chart.good ? "good" : "warn") : "dim"}`}>{trend === "up" ? "▲" : "▼"} {Math.abs(change)} %</span>}</div>
-      <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={`${chart.name}, ${span}: ${chart.values.map((v) => v === null ? "none" : chart.show(v)).join(", ")}`}>
-        <line x1="0" y1={H - 0.5} x2={W} y2={H - 0.5} class="axis" />
-        {chart.values.map((value, i) => value ? <rect x={i * step + 1} width={Math.max(1, step - 2)} y={H - Math.max(2, (H - 4) * value / most)} height={Math.max(2, (H - 4) * value / most)}><title>{chart.show(value)}</title></rect> : null)}
-      </svg>
-      <div class="dim small">{chart.words}</div>
+      <figcaption><b>{chart.name}</b> {chart.words}</figcaption>
+      <div class="big">{chart.total === null ? "–" : chart.show(chart.total)}{trend && <span class={`trend ${trend.tone}`} title="the second half of this time against the first">{trend.words}</span>}</div>
+      <div class="plot">
+        <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={`${chart.name}, ${span}: ${chart.values.map((v) => v === null ? "none" : chart.show(v)).join(", ")}`}>
+          <line x1="0" y1="4" x2={W} y2="4" class="grid" vector-effect="non-scaling-stroke" />
+          {chart.values.map((value, i) => <g><rect class="hit" x={i * step} width={step} y="0" height={H} />
+            {value ? <rect x={i * step + 1} width={Math.max(1, step - 2)} y={H - tall(value)} height={tall(value)} /> : null}
+            <title>{`${stretch(i, hours, count)}: ${value === null ? "none" : chart.show(value)}`}</title></g>)}
+          <line x1="0" y1={H} x2={W} y2={H} class="axis" vector-effect="non-scaling-stroke" />
+        </svg>
+        {most > 0 && <span class="most">{chart.show(most)}</span>}
+      </div>
+      <div class="ends"><span>{stretch(0, hours, count).split(" to ")[0]}</span><span>now</span></div>
     </figure>
   );
 }
@@ -80,25 +97,10 @@ function Split({ title, records, of }: { title: string; records: AuditRecord[]; 
     })}</tbody></table></div></section>;
 }
 
-/* What a person always says yes to could be a rule. */
+/* What is always allowed, and what was allowed before it can have been read. */
 function Tidy({ records }: { records: AuditRecord[] }) {
-  const groups = new Map<string, { yes: number; no: number; record: AuditRecord }>();
-  for (const record of records) {
-    if (record.by !== "person") continue;
-    const first = record.tool === "Bash" ? (record.about ?? "").trim().split(/\s+/).slice(0, 2).join(" ") : "";
-    const key = first ? `${record.tool}: ${first}` : record.tool;
-    const group = groups.get(key) ?? { yes: 0, no: 0, record };
-    if (record.outcome === "allowed") group.yes++; else group.no++;
-    groups.set(key, group);
-  }
-  const always = [...groups].filter(([, g]) => g.no === 0 && g.yes >= 3).sort((a, b) => b[1].yes - a[1].yes).slice(0, 6);
   const quick = records.filter((r) => r.by === "person" && r.outcome === "allowed" && (r.answerMs ?? 0) < 1000).length;
-  if (!always.length && !quick) return null;
-  return <section class="card"><h2>To tidy</h2><ul class="tidy">
-    {always.map(([name, group]) => <li><span class="mono"><Shown text={name} line /></span> was asked {group.yes} times and always allowed.
-      {offers("/api/policy") && <a class="button" href={`#/rules?add=${encodeURIComponent(name.startsWith("Bash: ") ? `Bash(${name.slice(6)}:*)` : name)}`}>Make a rule</a>}</li>)}
-    {quick > 0 && <li>{quick} {quick === 1 ? "request was" : "requests were"} allowed in under a second: too quick to have been read?</li>}
-  </ul></section>;
+  return <AlwaysAllowed records={records} more={quick ? [<li><span>{quick} {quick === 1 ? "request was" : "requests were"} allowed in under a second: too quick to have been read?</span></li>] : []} />;
 }
 
 export function Figures() {
@@ -121,7 +123,7 @@ export function Figures() {
         <select aria-label="Time" value={String(span)} onChange={(event) => setSpan(Number(event.currentTarget.value))}>{SPANS.map(([name], i) => <option value={String(i)}>{name}</option>)}</select></header>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {more && records && <p class="dim small">Of the last {records.length} calls of that time.</p>}
-      <div class="charts">{all.map((chart) => <Spark chart={chart} span={words} />)}</div>
+      <div class="charts">{all.map((chart) => <Spark chart={chart} span={words} hours={hours} />)}</div>
       {records && <div class="columns"><Split title="By tool" records={records} of={(r) => r.tool} />
         <Split title="By person" records={records.filter((r) => r.by === "person")} of={(r) => r.actor} />
         <Split title="By agent" records={records} of={(r) => r.agent} /><Tidy records={records} /></div>}

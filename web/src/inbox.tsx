@@ -1,34 +1,39 @@
 /* The inbox: everything that waits, oldest first; the request beside it (or instead of it on a phone). */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
-import { answer, isArmed, show, shownOrder, useArmed } from "./answers";
+import { answer, isArmed, show, useArmed } from "./answers";
+import { agentOf, GROUPINGS, KINDS, setHovered, shownGroups, titleOf, type Group } from "./order";
 import { Preview } from "./preview/preview";
 import { Chips, Heading, Request, Warnings, Why, type Panel } from "./request";
-import { canAnswer, changed, state, useNow, useStore, waiting, type Item } from "./store";
-import { ago, left, Shown, shortPath } from "./text";
+import { canAnswer, changed, isPhone, setPrefs, state, useNow, useStore, waiting, type Item, type Prefs } from "./store";
+import { ago, left, Shown } from "./text";
 import type { AuditRecord } from "./types";
-import { headline, risky, warnings } from "./words";
+import { headline, kindOf, risky, toolName, warnings } from "./words";
 
-const ROW = 64; // height of a line of the list, for long ones
+/* Heights of a line and of a head, as in style/inbox.css: only what is near the window is made. */
+const HEAD = 32;
+const rowHeight = (): number => isPhone() ? 68 : 60;
+const AROUND = 400;
 
 function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
-  const { sessions, picked } = useStore();
-  const session = sessions.get(item.p.sessionId);
-  const thread = session?.threads.find((one) => one.id === item.p.threadId);
-  const grave = risky(item.p);
+  const { sessions, picked, prefs } = useStore();
+  const { name, of } = agentOf(item.p);
+  const words = warnings(item.p).filter((warning) => warning.grave).map((warning) => warning.words).join("; ");
   const soon = item.p.deadline !== null && Date.parse(item.p.deadline) - now < 60000;
+  const agent = of ? `↳ ${name}, of ${of}` : name, title = titleOf(sessions.get(item.p.sessionId), item.p);
+  const where = item.late || prefs.group === "none" ? `${agent} · ${title}` : prefs.group === "session" ? agent : title;
   return (
     <div class={`item ${open ? "open" : ""} ${item.closed ? "closed" : ""}`} role="listitem">
-      {canAnswer() && <input type="checkbox" aria-label={`Pick ${headline(item.p).slice(0, 80)}`} checked={picked.has(item.key)} onChange={() => {
+      {canAnswer() && <label class="pick"><input type="checkbox" aria-label={`Pick ${headline(item.p).slice(0, 80)}`} checked={picked.has(item.key)} onChange={() => {
         if (!picked.delete(item.key)) picked.add(item.key);
         changed();
-      }} />}
+      }} /></label>}
       <button type="button" class="face" aria-current={open ? "true" : undefined} onClick={() => { picked.clear(); show(item.key); }}>
         <span class="what mono">{item.fresh && <span class="dot" title="new">●</span>}<Shown text={headline(item.p).slice(0, 200)} line /></span>
         <span class="who">
-          <span class="tool">{item.p.toolCall.name}</span>
-          <span class="where"><Shown text={thread?.parentId ? `sub-agent ${thread.title ?? ""}` : item.p.agent ?? ""} line /> · <Shown text={session?.title || shortPath(item.p.preview.cwd ?? "") || "session"} line /></span>
-          {grave && <span class="risk" title={warnings(item.p).map((w) => w.words).join("; ")}>⚠<span class="sr"> risky</span></span>}
+          <span class="tool"><Shown text={toolName(item.p.toolCall.name)} line /></span>
+          <span class="where"><Shown text={where} line /></span>
+          {words && <span class="risk" title={words}>⚠<span class="sr"> risky</span></span>}
           <span class={`age ${soon ? "bad" : ""}`}>{item.p.deadline ? left(item.p.deadline, now) : ago(item.p.requestedAt, now)}</span>
         </span>
       </button>
@@ -36,35 +41,56 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
   );
 }
 
-/* Groups by session, in the order of their oldest request; only what is near the window is made. */
-function List({ items }: { items: Item[] }) {
+interface Line { y: number; group?: Group; item?: Item }
+
+function linesOf(groups: Group[]): { lines: Line[]; height: number } {
+  const lines: Line[] = [], row = rowHeight();
+  let y = 0;
+  for (const group of groups) {
+    if (group.title) { lines.push({ y, group }); y += HEAD; }
+    for (const item of group.items) { lines.push({ y, item }); y += row; }
+  }
+  return { lines, height: y };
+}
+
+/* Which part of the list is in the window. */
+function useWindow(box: { current: HTMLDivElement | null }): { top: number; height: number } {
+  const [seen, setSeen] = useState({ top: 0, height: 900 });
+  useEffect(() => {
+    const element = box.current!;
+    const look = () => setSeen({ top: element.scrollTop, height: element.clientHeight });
+    look();
+    element.addEventListener("scroll", look, { passive: true });
+    const watch = new ResizeObserver(look);
+    watch.observe(element);
+    return () => { element.removeEventListener("scroll", look); watch.disconnect(); };
+  }, []);
+  return seen;
+}
+
+function List({ groups }: { groups: Group[] }) {
   const { open } = useStore();
   const now = useNow();
   const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(900);
+  const { top, height } = useWindow(box);
+  const { lines, height: whole } = linesOf(groups);
   useEffect(() => {
-    const element = box.current!;
-    const scrolled = () => { setTop(element.scrollTop); setHeight(element.clientHeight); };
-    scrolled();
-    element.addEventListener("scroll", scrolled, { passive: true });
-    const watch = new ResizeObserver(scrolled);
-    watch.observe(element);
-    return () => { element.removeEventListener("scroll", scrolled); watch.disconnect(); };
-  }, []);
-  const at = items.findIndex((item) => item.key === open);
-  useEffect(() => {
-    const element = box.current;
-    if (!element || at < 0) return;
-    if (at * ROW < element.scrollTop) element.scrollTop = at * ROW;
-    else if ((at + 1) * ROW > element.scrollTop + element.clientHeight) element.scrollTop = (at + 1) * ROW - element.clientHeight;
+    const element = box.current, line = lines.find((one) => one.item?.key === open);
+    if (!element || !line || open === null) return;
+    const end = line.y + rowHeight();
+    if (line.y < element.scrollTop + HEAD) element.scrollTop = Math.max(0, line.y - HEAD);
+    else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
   }, [open]);
-  const first = Math.max(0, Math.floor(top / ROW) - 6), last = Math.min(items.length, Math.ceil((top + height) / ROW) + 6);
+  const first = Math.max(0, lines.findIndex((line) => line.y > top - AROUND));
+  const after = lines.findIndex((line) => line.y > top + height + AROUND), last = after < 0 ? lines.length : after;
+  const hover = (over: boolean) => (event: PointerEvent) => { if (event.pointerType === "mouse") { setHovered(over); changed(); } };
   return (
-    <div class="rows" ref={box} role="list" aria-label="Waiting requests" tabIndex={-1}>
-      <div style={{ height: `${first * ROW}px` }} aria-hidden="true" role="presentation" />
-      {items.slice(first, last).map((item) => <Row key={item.key} item={item} open={item.key === open} now={now} />)}
-      <div style={{ height: `${(items.length - last) * ROW}px` }} aria-hidden="true" role="presentation" />
+    <div class="rows" ref={box} role="list" aria-label="Waiting requests" tabIndex={-1} onPointerEnter={hover(true)} onPointerLeave={hover(false)}>
+      <div style={{ height: `${lines[first]?.y ?? 0}px` }} aria-hidden="true" role="presentation" />
+      {lines.slice(first, last).map(({ group, item }) => group
+        ? <div key={`head ${group.key}`} class="group" role="listitem"><b><Shown text={group.title} line /></b><span class="dim" title={group.about}><Shown text={group.about} line /></span><span class="count">{group.items.length}</span></div>
+        : <Row key={item!.key} item={item!} open={item!.key === open} now={now} />)}
+      <div style={{ height: `${whole - (lines[last]?.y ?? whole)}px` }} aria-hidden="true" role="presentation" />
     </div>
   );
 }
@@ -95,10 +121,13 @@ function Quiet() {
       <div class="tick" aria-hidden="true">✓</div>
       <h1>Nothing waits for you</h1>
       {records !== null && (groups.length ? <>
-        <p class="dim">In the last hour, without asking:</p>
-        <ul>{groups.map(({ record, count, denied }) => (
-          <li><b>{count} × <Shown text={record.tool} line /></b> {denied === count ? "refused" : "passed"}: {record.rule ? <>the rule <code><Shown text={record.rule} line /></code></> : <Shown text={record.why ?? ""} line />}</li>
-        ))}</ul>
+        <p class="dim">In the last hour, rules and defaults answered:</p>
+        <table><tbody>{groups.map(({ record, count, denied }) => {
+          const refused = denied === count;
+          return <tr><td class="right">{count} ×</td><td class="mono"><Shown text={toolName(record.tool)} line /></td>
+            <td class={`nowrap ${refused ? "bad" : "good"}`}>{refused ? "✕ refused" : "✓ passed"}</td>
+            <td class="dim">{record.rule ? <>by <code><Shown text={record.rule} line /></code></> : <Shown text={record.why ?? ""} line />}</td></tr>;
+        })}</tbody></table>
       </> : <p class="dim">Nothing was asked in the last hour either. Agents reach this gate at <code>{location.origin}</code>.</p>)}
     </div>
   );
@@ -110,7 +139,8 @@ function Bulk({ items }: { items: Item[] }) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState("");
   const [words, setWords] = useState("");
-  const held = items.filter((item) => risky(item.p)), plain = items.filter((item) => !risky(item.p));
+  const alone = (item: Item) => risky(item.p) || kindOf(item.p) === "question";
+  const held = items.filter(alone), plain = items.filter((item) => !alone(item));
   const stamp = plain.map((item) => item.key + item.p.digest).join();
   const armed = useArmed(plain);
   useEffect(() => {
@@ -129,9 +159,9 @@ function Bulk({ items }: { items: Item[] }) {
     <article class="request" aria-label="Several requests">
       <div class="place"><b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
       <div class="scroll" ref={box}>
-        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length} {held.length === 1 ? "is" : "are"} risky and held out: answer {held.length === 1 ? "it" : "each"} alone.</span></div>}
+        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length} {held.length === 1 ? "is" : "are"} risky, or need{held.length === 1 ? "s" : ""} a choice, and held out: answer {held.length === 1 ? "it" : "each"} alone.</span></div>}
         {items.map((item) => <section class="bulk-item" key={item.key}>
-          <Heading p={item.p} level={2} /><Chips item={item} /><Warnings p={item.p} /><Preview p={item.p} wide={false} /><Why p={item.p} />
+          <Heading p={item.p} level={2} /><Chips item={item} whole /><Why p={item.p} /><Warnings p={item.p} /><div class="thing"><Preview item={item} wide={false} /></div>
         </section>)}
         <div class="the-end" />
       </div>
@@ -149,29 +179,41 @@ function Bulk({ items }: { items: Item[] }) {
 
 /* ---- the screen ---- */
 
+function ListHead({ count }: { count: number }) {
+  const { search, kind, prefs } = useStore();
+  const all = waiting(), fresh = all.filter((one) => one.fresh).length;
+  return (
+    <div class="list-head">
+      <input type="search" id="search" placeholder="Search what waits  ( / )" aria-label="Search what waits" value={search}
+        onInput={(event) => { state.search = event.currentTarget.value; changed(); }} />
+      <div class="line">
+        <p class="small dim" role="status">{count} waiting{(search || kind) && ` of ${all.length}`}{fresh > 0 && <b class="fresh"> · {fresh} new</b>}</p>
+        <select aria-label="Show" class={kind ? "on" : ""} value={kind} onChange={(event) => { state.kind = event.currentTarget.value; changed(); }}>
+          {KINDS.map(([id, name]) => <option value={id}>{name}</option>)}</select>
+        <select aria-label="Group" value={prefs.group} onChange={(event) => setPrefs({ group: event.currentTarget.value as Prefs["group"] })}>
+          {GROUPINGS.map(([id, name]) => <option value={id}>{name}</option>)}</select>
+      </div>
+    </div>
+  );
+}
+
 export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
-  const { open, items, search, picked, loaded, connection } = useStore();
-  const shown = shownOrder();
+  const { open, items, search, kind, picked, loaded, connection } = useStore();
+  const groups = shownGroups(), count = groups.reduce((sum, group) => sum + group.items.length, 0);
   const item = open !== null ? items.get(open) : undefined;
   const chosen = [...picked].map((key) => items.get(key)).filter((one): one is Item => one !== undefined && !one.closed);
-  const fresh = waiting().filter((one) => one.fresh).length;
   useEffect(() => setPanel(""), [open, item?.p.digest]);
   if (!loaded) return <main class="inbox"><div class="list" /><div class="detail"><p class="dim loading">{connection === "lost" ? "The server cannot be reached." : ""}</p></div></main>;
   return (
     <main class={`inbox ${item || chosen.length > 1 ? "has-open" : ""}`}>
       <div class="list">
-        <div class="list-head">
-          <input type="search" id="search" placeholder="Search what waits  ( / )" aria-label="Search what waits" value={search}
-            onInput={(event) => { state.search = event.currentTarget.value; changed(); }} />
-          <p class="small dim" role="status">{shown.length} waiting{search && ` of ${waiting().length}`}{fresh > 0 && <b class="fresh"> · {fresh} new</b>}</p>
-        </div>
-        {shown.length ? <List items={shown} /> : <p class="dim none">{search ? "Nothing that waits fits." : ""}</p>}
+        <ListHead count={count} />
+        {count ? <List groups={groups} /> : <p class="dim none">{search || kind ? "Nothing that waits fits." : ""}</p>}
       </div>
       <div class="detail">
         {chosen.length > 1 ? <Bulk items={chosen} /> : item ? <Request key={item.key} item={item} panel={panel} setPanel={setPanel} />
-          : shown.length ? <div class="quiet-inbox"><h1>{shown.length} waiting</h1><p class="dim">Choose one, or press <kbd>j</kbd>.</p></div> : <Quiet />}
+          : waiting().length ? <div class="quiet-inbox"><h1>{waiting().length} waiting</h1><p class="dim">{count ? <>Choose one, or press <kbd>j</kbd>.</> : "None of them fits what is searched for."}</p></div> : <Quiet />}
       </div>
     </main>
   );
 }
-

@@ -1,7 +1,10 @@
 /* Every key, in one table: the help is printed from it. */
-import { answer, isArmed, neighbour, show, shownOrder } from "./answers";
+import { answer, isArmed, show } from "./answers";
+import { neighbour, shownOrder } from "./order";
 import type { Panel } from "./request";
+import { pickByNumber } from "./question";
 import { canAnswer, changed, offers, setPrefs, state, type Item } from "./store";
+import { isPlan, isQuestion } from "./words";
 
 export interface Key { keys: string; words: string; group: string }
 export const KEYS: Key[] = [
@@ -16,6 +19,7 @@ export const KEYS: Key[] = [
   { keys: "e", words: "edit, then allow…", group: "Answer" },
   { keys: "n", words: "deny, with words…", group: "Answer" },
   { keys: "x", words: "abort the run…", group: "Answer" },
+  { keys: "1 … 9", words: "pick an answer of a question", group: "Answer" },
   { keys: "d", words: "unified or side by side", group: "Look" },
   { keys: "z", words: "fold or show the whole file", group: "Look" },
   { keys: "w", words: "wrap long lines", group: "Look" },
@@ -52,9 +56,16 @@ function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   const item = openItem();
   if (!item || item.closed || item.busy || !canAnswer() || state.connection !== "live") return false;
   const panels: Record<string, Panel> = { n: "deny", x: "abort", e: "edit", a: "always" };
-  if (key === "a" && !offers("/api/policy")) return false;
+  const question = isQuestion(item.p), narrow = question || isPlan(item.p);
+  if (key === "a" && (narrow || !offers("/api/policy"))) return false;
+  if (question && /^[1-9]$/.test(key)) return pickByNumber(item, Number(key));
   if (panels[key]) { setPanel(panels[key]); return true; }
   // No single key answers what has not been on screen, unchanged, for half a second.
+  if (narrow) {
+    // The bar knows the answers and the mode: its own button is pressed, if it may be.
+    if (key === "y") document.querySelector<HTMLButtonElement>(".answers .allow")?.click();
+    return key === "y";
+  }
   if ((key === "y" || key === "s") && isArmed([item])) { void answer(item, key === "y" ? "allow_once" : "allow_session"); return true; }
   return false;
 }

@@ -2,6 +2,7 @@
  * connection breaks. The list says after which event it was made, so nothing falls between the two. */
 import { get, hasKey, Refused, stream, Unreachable } from "./api";
 import { alertNew } from "./alerts";
+import { isHovered } from "./order";
 import { changed, state, waiting, type Item } from "./store";
 import type { Closed, NodEvent, Pending } from "./types";
 
@@ -137,7 +138,7 @@ function merged(known: Item | undefined, p: Pending): Item {
 }
 
 function announce(came: Item[]): void {
-  for (const item of came) item.fresh = true;
+  for (const item of came) { item.fresh = true; item.late = isHovered(); }
   if (came.length) alertNew(came, waiting().length);
 }
 

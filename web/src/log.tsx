@@ -4,7 +4,7 @@ import { get, send } from "./api";
 import { toast, useStore } from "./store";
 import { clock, Shown, took } from "./text";
 import type { AuditRecord } from "./types";
-import { DECISIONS } from "./words";
+import { DECISIONS, toolName } from "./words";
 
 const EXPORT_PAGE = 5000;
 const OUTCOMES = ["", "allowed", "denied", "aborted", "timed_out", "cancelled", "awaiting", "allow_once", "allow_session", "allow_always"];
@@ -37,7 +37,7 @@ export const outcomeTone = (outcome: string): string => outcome === "allowed" ? 
 const SIGN: Record<string, string> = { good: "✓", warn: "?", bad: "✕" };
 
 function How({ record }: { record: AuditRecord }) {
-  if (!record.by) return <span class="dim">waits</span>;
+  if (!record.by) return <a href={`#/request/${encodeURIComponent(record.sessionId)}/${encodeURIComponent(record.toolCallId)}`}>look</a>;
   if (record.by === "rule") return <>{record.rule ? <>rule <code><Shown text={record.rule} line /></code></> : <span class="dim"><Shown text={record.why ?? "policy"} line /></span>}</>;
   if (record.by === "person") return <><b><Shown text={record.actor ?? ""} line /></b>, {DECISIONS[record.decision ?? ""] ?? record.decision}{record.edited ? ", edited" : ""}{record.feedback && <>: “<Shown text={record.feedback} line />”</>}</>;
   return <span class="dim">{DECISIONS[record.decision ?? ""] ?? record.by}</span>;
@@ -83,13 +83,13 @@ export function Log() {
         <tbody>{records.map((record) => {
           const tone = outcomeTone(record.outcome);
           return <tr>
-            <td class="nowrap" title={record.at}>{clock(record.at)}</td><td><Shown text={record.tool} line /></td>
+            <td class="nowrap" title={record.at}>{clock(record.at)}</td><td><Shown text={toolName(record.tool)} line /></td>
             <td class="mono what"><a href={`#/session/${encodeURIComponent(record.sessionId)}`} title={record.about}><Shown text={record.about ?? ""} line /></a></td>
             <td class={`nowrap ${tone}`}>{SIGN[tone]} {record.outcome.replace(/_/g, " ")}</td><td class="how"><How record={record} /></td>
             <td class="right nowrap">{record.asked && record.answerMs !== undefined ? took(record.answerMs) : ""}</td></tr>;
         })}</tbody>
       </table></div>}
-      {next > 0 && <button type="button" onClick={() => void load(next)}>Older</button>}
+      {next > 0 && <button type="button" class="older" onClick={() => void load(next)}>Older</button>}
     </main>
   );
 }

@@ -3,16 +3,17 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { forgetKey, login, Refused } from "./api";
 import { showCount } from "./alerts";
-import { show, shownOrder } from "./answers";
+import { show } from "./answers";
 import { Figures } from "./figures";
 import { Inbox } from "./inbox";
 import { KEYS, isInbox, listenToKeys } from "./keys";
 import { live, keyOf, reconnect } from "./live";
 import { Log } from "./log";
+import { shownOrder } from "./order";
 import { Rules } from "./rules";
 import { SessionView, Sessions } from "./sessions";
 import { Settings } from "./settings";
-import { applyTheme, changed, offers, state, useNow, useStore, waiting } from "./store";
+import { applyTheme, changed, isPhone, offers, state, useNow, useStore, waiting } from "./store";
 import { ago, Shown } from "./text";
 import type { Panel } from "./request";
 import "./style.css";
@@ -98,7 +99,7 @@ function Screen({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) =>
   return <Inbox panel={panel} setPanel={setPanel} />;
 }
 
-const wideEnough = (): boolean => matchMedia("(min-width: 720px)").matches;
+const wideEnough = (): boolean => !isPhone();
 
 function App() {
   const store = useStore();

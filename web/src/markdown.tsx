@@ -37,11 +37,13 @@ export function Markdown({ text }: { text: string }) {
     const bullet = /^\s*([-*+]|\d+[.)])\s+/;
     if (bullet.test(lines[i])) {
       const items: string[] = [];
+      const first = /^\s*(\d+)[.)]/.exec(lines[i]);
       while (i < lines.length && (bullet.test(lines[i]) || (/^\s+\S/.test(lines[i]) && items.length))) {
         if (bullet.test(lines[i])) items.push(lines[i].replace(bullet, "")); else items[items.length - 1] += "\n" + lines[i].trim();
         i++;
       }
-      blocks.push(<ul>{items.map((item) => <li>{inline(item)}</li>)}</ul>);
+      const made = items.map((item) => <li>{inline(item)}</li>);
+      blocks.push(first ? <ol start={Number(first[1])}>{made}</ol> : <ul>{made}</ul>);
       continue;
     }
     if (!lines[i].trim()) { i++; continue; }

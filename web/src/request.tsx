@@ -2,13 +2,15 @@
  * its foot. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { print } from "./api";
-import { answer, isArmed, neighbour, show, shownOrder, useArmed, type Extra } from "./answers";
+import { answer, isArmed, show, useArmed, type Extra } from "./answers";
 import { Always } from "./always";
+import { agentOf, neighbour, shownOrder, titleOf } from "./order";
 import { agentWords, Preview, shownWhole } from "./preview/preview";
+import { isAnswered, sendAnswers } from "./question";
 import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
-import { DECISIONS, sentence, warnings } from "./words";
+import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
 
 export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
 
@@ -27,21 +29,28 @@ function Ages({ p }: { p: Pending }) {
   </>;
 }
 
-export function Chips({ item }: { item: Item }) {
+/* Who asks, for which session. */
+function Crumbs({ p }: { p: Pending }) {
   const { sessions } = useStore();
-  const { p } = item;
-  const session = sessions.get(p.sessionId);
-  const thread = session?.threads.find((one) => one.id === p.threadId);
-  const parent = thread?.parentId ? session?.threads.find((one) => one.id === thread.parentId) : undefined;
-  const cwd = p.preview.cwd ?? session?.cwd;
+  const { name, of } = agentOf(p);
+  return <div class="crumbs"><a href={`#/session/${encodeURIComponent(p.sessionId)}`} title={p.sessionId}><Shown text={titleOf(sessions.get(p.sessionId), p)} line /></a>
+    <span aria-hidden="true">›</span>{of && <><span><Shown text={of} line /></span><span aria-hidden="true">›</span></>}
+    <span><Shown text={name} line />{of && " (sub-agent)"}</span></div>;
+}
+
+/* `whole`: where no crumbs stand above it. */
+export function Chips({ item, whole = false }: { item: Item; whole?: boolean }) {
+  const { sessions } = useStore();
+  const { p } = item, session = sessions.get(p.sessionId), cwd = p.preview.cwd ?? session?.cwd, { name, of } = agentOf(p);
+  const own = whole ? "" : "narrow";
+  const id = p.toolCallId;
   return (
     <div class="chips">
-      <span class="chip" title={p.agent}><Shown text={p.agent ?? "an agent"} line /></span>
-      {thread?.parentId && <span class="chip">sub-agent <b><Shown text={thread.title ?? thread.id.split(".").pop()!} line /></b> of <Shown text={parent?.title || "the main thread"} line /></span>}
-      <a class="chip" href={`#/session/${encodeURIComponent(p.sessionId)}`} title={p.sessionId}><Shown text={session?.title || "session"} line /></a>
-      {cwd && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      <a class={`chip ${own}`} href={`#/session/${encodeURIComponent(p.sessionId)}`} title={p.sessionId}><Shown text={titleOf(session, p)} line /></a>
+      <span class={`chip ${own}`}><Shown text={of ? `${name}, sub-agent of ${of}` : name} line /></span>
       <Ages p={p} />
-      <Copy text={p.toolCallId} short={p.toolCallId.length > 14 ? `${p.toolCallId.slice(0, 6)}…${p.toolCallId.slice(-5)}` : p.toolCallId} />
+      {cwd && !sentence(p).tail.endsWith(shortPath(cwd)) && <span class="chip mono" title={cwd}><Shown text={shortPath(cwd)} line /></span>}
+      <Copy text={id} short={id.length > 14 ? `${id.slice(0, 6)}…${id.slice(-5)}` : id} />
     </div>
   );
 }
@@ -55,6 +64,7 @@ export function Ticked({ text }: { text: string }) {
 
 export function Why({ p }: { p: Pending }) {
   const { why, rule, source } = p.reason;
+  if (!rule && (isQuestion(p) || isPlan(p))) return null; // they are made to be asked
   return <p class="why"><b>Asked because</b> <Ticked text={why ?? "no rule answers it"} />
     {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>;
 }
@@ -143,9 +153,13 @@ function EditPanel({ item, close, armed }: { item: Item; close: () => void; arme
   );
 }
 
-export function AnswerBar({ item, panel, setPanel, seenAll }: { item: Item; panel: Panel; setPanel: (panel: Panel) => void; seenAll: boolean }) {
+interface BarOf { item: Item; panel: Panel; setPanel: (panel: Panel) => void; seenAll: boolean }
+
+/* What is asked decides what can be answered: a question wants its answers, a plan the mode that follows it. */
+export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const { connection, search } = useStore();
   const armed = useArmed([item], search);
+  const [mode, setMode] = useState("default");
   const live = connection === "live" && !item.closed && !item.busy;
   const ready = live && armed;
   const close = () => setPanel("");
@@ -153,9 +167,11 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: { item: Item; pane
   if (!canAnswer()) return <footer class="answers"><p class="dim">This device may look, not answer.</p></footer>;
   if (item.closed) {
     const next = neighbour(item.key, 1);
-    return <footer class="answers"><span class="grow" /><button type="button" class="primary" onClick={() => show(next)}>{next ? "Next request" : "Back to the inbox"}</button></footer>;
+    return <footer class="answers"><div class="line end"><button type="button" class="primary" onClick={() => show(next)}>{next ? "Next request" : "Back to the inbox"}</button></div></footer>;
   }
-  const always = offers("/api/policy");
+  const question = isQuestion(item.p), plan = isPlan(item.p), wide = !question && !plan;
+  const allow = question ? "Send answers" : plan ? "Carry it out" : "Allow once";
+  const toggle = (to: Panel) => () => setPanel(panel === to ? "" : to);
   return (
     <footer class={`answers ${armed ? "armed" : "arming"}`} aria-label="Answers">
       {panel === "deny" && <DenyPanel item={item} close={close} decision="deny" />}
@@ -163,15 +179,18 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: { item: Item; pane
       {panel === "edit" && <EditPanel item={item} close={close} armed={armed} />}
       {panel === "always" && <Always item={item} close={close} armed={armed} seenAll={seenAll} />}
       <div class={`buttons ${panel === "more" ? "more" : ""}`}>
-        <button type="button" class="danger deny" disabled={!live} onClick={() => setPanel(panel === "deny" ? "" : "deny")} aria-keyshortcuts="n">Deny…<kbd>n</kbd></button>
-        <button type="button" class="abort wide" disabled={!live} onClick={() => setPanel("abort")} aria-keyshortcuts="x">Abort…<kbd>x</kbd></button>
+        <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Not yet…" : "Deny…"}<kbd>n</kbd></button>
+        <button type="button" class="abort wide" disabled={!live} onClick={toggle("abort")} aria-keyshortcuts="x">Abort…<kbd>x</kbd></button>
         <span class="grow wide" />
-        <button type="button" class="wide" disabled={!live} onClick={() => setPanel(panel === "edit" ? "" : "edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
-        {always && <button type="button" class="wide" disabled={!live} onClick={() => setPanel(panel === "always" ? "" : "always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
-        <button type="button" class="wide" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>
-        <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={() => setPanel(panel === "more" ? "" : "more")}>More</button>
-        <button type="button" class="primary allow" disabled={!ready} onClick={() => say("allow_once")} aria-keyshortcuts="y">
-          {item.busy ? "Sending…" : "Allow once"}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>
+        <button type="button" class="wide" disabled={!live} onClick={toggle("edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
+        {wide && offers("/api/policy") && <button type="button" class="wide" disabled={!live} onClick={toggle("always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
+        {wide && <button type="button" class="wide" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
+        {plan && <select aria-label="The mode that follows" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
+          {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>then: {name}</option>)}</select>}
+        <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
+        <button type="button" class="primary allow" disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
+          onClick={() => question ? sendAnswers(item) : say("allow_once", plan ? { mode } : {})}>
+          {item.busy ? "Sending…" : allow}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>
       </div>
     </footer>
   );
@@ -237,10 +256,11 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
     <article class="request" aria-label="Request">
       <div class="place">
         <button type="button" class="quiet back" onClick={() => show(null)}>‹ Inbox</button>
+        <Crumbs p={item.p} />
         <span class="grow" />
-        <button type="button" class="quiet" aria-label="Previous request" disabled={at <= 0} onClick={() => step(-1)}>‹</button>
+        <button type="button" class="quiet step" aria-label="Previous request" disabled={at <= 0} onClick={() => step(-1)}>‹</button>
         <span class="count" aria-live="polite">{at >= 0 ? `${at + 1} of ${order.length}` : `${order.length} waiting`}</span>
-        <button type="button" class="quiet" aria-label="Next request" disabled={at < 0 || at >= order.length - 1} onClick={() => step(1)}>›</button>
+        <button type="button" class="quiet step" aria-label="Next request" disabled={at < 0 || at >= order.length - 1} onClick={() => step(1)}>›</button>
       </div>
       <div class="scroll" ref={box}>
         {item.closed && <ClosedBanner item={item} />}
@@ -248,10 +268,10 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
         {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected: it can be read, not answered.</span></div>}
         <Heading p={item.p} />
         <Chips item={item} />
-        <Warnings p={item.p} />
-        <Preview p={item.p} wide={wide} />
-        <AgentWords p={item.p} />
         <Why p={item.p} />
+        <Warnings p={item.p} />
+        <div class="thing"><Preview item={item} wide={wide} /></div>
+        <AgentWords p={item.p} />
         <div class="the-end" />
       </div>
       <AnswerBar item={item} panel={panel} setPanel={setPanel} seenAll={seenAll} />

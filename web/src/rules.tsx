@@ -1,25 +1,86 @@
-/* Rules by layer; add, revoke; try a call against them and see why. Shown only when the server has them. */
+/* Rules by layer; add, change, revoke; try a call against them and see why; what could be tidied. */
 import { useEffect, useState } from "preact/hooks";
 import { call, get } from "./api";
-import { canAnswer, offers, toast, useNow, useStore } from "./store";
-import { ago, Shown } from "./text";
-import type { Json, Part, Session } from "./types";
 import { Command } from "./preview/command";
+import { canAnswer, toast, useNow, useStore } from "./store";
+import { ago, clock, left, Shown } from "./text";
+import { AlwaysAllowed, useRecords } from "./tidy";
+import type { Json, Part, Session } from "./types";
 
 interface Rule {
-  id?: string; effect?: string; rule?: string; text?: string; layer?: string; author?: string; reason?: string; expiresAt?: string; createdAt?: string;
-  uses?: number; used?: number; lastUsedAt?: string; lastUsed?: string; error?: string;
+  id?: string; effect?: string; rule?: string; layer?: string; author?: string; reason?: string; expiresAt?: string;
+  used?: number; lastUsedAt?: string; error?: string; uses?: number; trusted?: boolean;
 }
-const LAYERS = ["managed", "user", "project", "session"];
-const LAYER_WORDS: Record<string, string> = {
-  managed: "set by whoever runs this machine; nothing below loosens them", user: "yours", project: "of the repository; they only tighten", session: "of one session",
-};
-const textOf = (rule: Rule): string => rule.rule ?? rule.text ?? "";
-
 interface File { path?: string; there?: boolean; hash?: string; problem?: string; trusted?: boolean; rules?: Rule[] }
 interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[] }
 
-const read = (policy: Policy): Rule[] => [...(policy.managed?.rules ?? []), ...(policy.user ?? []), ...(policy.project?.rules ?? []), ...(policy.session ?? [])];
+const LAYERS: [string, string, string][] = [
+  ["managed", "Of this machine", "set by whoever runs it; nothing below loosens them"],
+  ["user", "Yours", "for every session"],
+  ["project", "Of the project", "from its file; they only tighten unless it is trusted"],
+  ["session", "Of the session", "end with it"],
+];
+const EFFECTS: Record<string, [string, string]> = { allow: ["good", "✓ allow"], deny: ["bad", "✕ deny"], ask: ["warn", "? ask"] };
+const SPANS: [string, string][] = [["", "for ever"], ["1", "for an hour"], ["8", "for 8 hours"], ["24", "for a day"], ["168", "for a week"], ["720", "for 30 days"]];
+
+const read = (policy: Policy): Rule[] =>
+  [...(policy.managed?.rules ?? []), ...(policy.user ?? []), ...(policy.project?.rules ?? []), ...(policy.session ?? [])];
+
+/* ---- one rule, to be added or changed ---- */
+
+interface Wanted { effect: string; rule: string; reason: string; expiresAt?: string }
+
+/* How long from now; "kept": as it was. */
+function expiry(span: string, before?: string): string | undefined {
+  if (span === "kept") return before;
+  return span ? new Date(Date.now() + Number(span) * 3600000).toISOString() : undefined;
+}
+
+function RuleForm({ rule, words, send, cancel }: { rule?: Rule; words: string; send: (wanted: Wanted) => Promise<boolean>; cancel?: () => void }) {
+  const [effect, setEffect] = useState(rule?.effect ?? "allow"), [text, setText] = useState(rule?.rule ?? "");
+  const [reason, setReason] = useState(rule?.reason ?? ""), [span, setSpan] = useState(rule?.expiresAt ? "kept" : "");
+  const submit = () => void send({ effect, rule: text, reason, expiresAt: expiry(span, rule?.expiresAt) })
+    .then((good) => { if (good && !cancel) { setText(""); setReason(""); setSpan(""); } });
+  return (
+    <form class="fields" onSubmit={(event) => { event.preventDefault(); submit(); }}>
+      <label>Effect<select value={effect} onChange={(event) => setEffect(event.currentTarget.value)}>
+        {Object.keys(EFFECTS).map((name) => <option>{name}</option>)}</select></label>
+      <label class="grow">Rule<input class="mono" value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} placeholder="Bash(npm test:*)" required /></label>
+      <label class="grow">Reason<input value={reason} onInput={(event) => setReason(event.currentTarget.value)} placeholder="may be empty" /></label>
+      <label>Holds<select value={span} onChange={(event) => setSpan(event.currentTarget.value)}>
+        {rule?.expiresAt && <option value="kept">until {clock(rule.expiresAt)}</option>}
+        {SPANS.map(([hours, name]) => <option value={hours}>{name}</option>)}</select></label>
+      <button type="submit" class="primary">{words}</button>
+      {cancel && <button type="button" class="quiet" onClick={cancel}>Cancel</button>}
+    </form>
+  );
+}
+
+interface Acts { change: (rule: Rule, wanted: Wanted) => Promise<boolean>; revoke: (rule: Rule) => void }
+
+function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
+  const now = useNow();
+  const [editing, setEditing] = useState(false);
+  const [tone, words] = EFFECTS[rule.effect ?? ""] ?? ["", rule.effect ?? ""];
+  const about = [
+    rule.used ? `used ${rule.used} ${rule.used === 1 ? "time" : "times"}${rule.lastUsedAt ? `, last ${ago(rule.lastUsedAt, now)} ago` : ""}` : "never used",
+    rule.expiresAt ? left(rule.expiresAt, now) : "", rule.uses ? `good for ${rule.uses} uses` : "", rule.author ? `by ${rule.author}` : "",
+  ].filter(Boolean).join(" · ");
+  if (editing && acts) return <li><RuleForm rule={rule} words="Save" cancel={() => setEditing(false)}
+    send={(wanted) => acts.change(rule, wanted).then((good) => { if (good) setEditing(false); return good; })} /></li>;
+  return (
+    <li>
+      <span class={`effect ${tone}`}>{words}</span>
+      <span class="mono rule"><Shown text={rule.rule ?? ""} line /></span>
+      <span class="about">{rule.reason && <><Shown text={rule.reason} line /> · </>}<span title={rule.expiresAt && clock(rule.expiresAt)}><Shown text={about} line /></span>
+        {rule.error && <span class="bad"> <Shown text={rule.error} line /></span>}</span>
+      {acts && <span class="acts"><button type="button" class="small" onClick={() => setEditing(true)}>Change</button>
+        <button type="button" class="danger small" onClick={() => acts.revoke(rule)}>Revoke</button></span>}
+    </li>
+  );
+}
+
+/* ---- the project's file ---- */
 
 function Project({ file, session, done }: { file: File; session: string; done: () => void }) {
   const trust = (trusted: boolean) => void call("POST", "/api/policy/trust", { sessionId: session, trusted, hash: file.hash })
@@ -31,6 +92,8 @@ function Project({ file, session, done }: { file: File; session: string; done: (
     {canAnswer() && <button type="button" class={file.trusted ? "danger" : ""} onClick={() => trust(!file.trusted)}>{file.trusted ? "End the trust" : "Trust this content"}</button>}</section>;
 }
 
+/* ---- a call that nobody made ---- */
+
 function Try() {
   const [tool, setTool] = useState("Bash"), [text, setText] = useState("");
   const [said, setSaid] = useState<any>(null), [wrong, setWrong] = useState("");
@@ -38,78 +101,79 @@ function Try() {
     let input: { [key: string]: Json };
     try { input = text.trim().startsWith("{") ? JSON.parse(text) : tool === "Bash" ? { command: text } : { file_path: text }; }
     catch { setWrong("The input is not JSON."); return; }
-    call("POST", "/api/policy/explain", { name: tool, input }).then((answer) => { setSaid(answer); setWrong(""); }, (error: Error) => { setSaid(null); setWrong(error.message); });
+    call("POST", "/api/policy/explain", { name: tool, input })
+      .then((answer) => { setSaid({ ...answer, asked: text }); setWrong(""); }, (error: Error) => { setSaid(null); setWrong(error.message); });
   };
   const verdict = said?.verdict && typeof said.verdict === "object" ? said.verdict : said;
-  const effect = String(verdict?.effect ?? verdict?.verdict ?? "");
-  const tone = effect === "allow" ? "good" : effect === "deny" ? "bad" : "warn";
+  const [tone, words] = EFFECTS[String(verdict?.effect ?? verdict?.verdict ?? "")] ?? EFFECTS.ask;
   const parts: Part[] | undefined = said?.parts;
   return (
     <form class="card" onSubmit={(event) => { event.preventDefault(); ask(); }}>
-      <h2>Try a call</h2>
+      <h2>Try a call <small class="dim">nothing runs; it shows which rule would answer</small></h2>
       <div class="fields">
         <label>Tool<input value={tool} onInput={(event) => setTool(event.currentTarget.value)} /></label>
         <label class="grow">Command, path or input<input class="mono" value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} placeholder="cd src && git diff | head" /></label>
         <button type="submit">Explain</button>
       </div>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
-      {said && <div role="status"><p class={tone}><b>{effect === "allow" ? "✓ passes" : effect === "deny" ? "✕ denied" : "? asked"}</b>{verdict?.rule && <> by <code><Shown text={String(verdict.rule)} line /></code></>}{verdict?.why && <>: <Shown text={String(verdict.why)} line /></>}</p>
-        {parts && <Command preview={{ type: "command" }} command={text} judged={parts} />}</div>}
+      {said && <div role="status"><p class={tone}><b>{words}</b>{verdict?.rule && <> by <code><Shown text={String(verdict.rule)} line /></code></>}{verdict?.why && <>: <Shown text={String(verdict.why)} line /></>}</p>
+        {parts && <Command preview={{ type: "command" }} command={said.asked} judged={parts} />}</div>}
     </form>
   );
 }
 
+/* ---- the screen ---- */
+
+function Tidy({ rules, revoke }: { rules: Rule[]; revoke: ((rule: Rule) => void) | null }) {
+  const records = useRecords(720);
+  const idle = rules.filter((rule) => rule.used === 0 && (rule.layer === "user" || rule.layer === "session")).slice(0, 8);
+  return <AlwaysAllowed records={records ?? []} more={idle.map((rule) => (
+    <li><span><code><Shown text={rule.rule ?? ""} line /></code> has never decided anything.</span>
+      {revoke && rule.id && <button type="button" class="small" onClick={() => revoke(rule)}>Revoke it</button>}</li>))} />;
+}
+
 export function Rules() {
   const { connection, route } = useStore();
-  const now = useNow();
   const [policy, setPolicy] = useState<Policy | null>(null);
   const [session, setSession] = useState("");
   const [known, setKnown] = useState<Session[]>([]);
-  const rules = policy ? read(policy) : null;
   const [wrong, setWrong] = useState("");
   const asked = /[?&]add=([^&]*)/.exec(route);
-  const [text, setText] = useState(asked ? decodeURIComponent(asked[1]) : ""), [effect, setEffect] = useState("allow"), [reason, setReason] = useState("");
-  const load = () => get(`/api/policy${session ? `?session=${encodeURIComponent(session)}` : ""}`).then((answer) => { setPolicy(answer); setWrong(""); }, (error: Error) => setWrong(error.message));
+  const rules = policy ? read(policy) : [];
+  const load = () => get(`/api/policy${session ? `?session=${encodeURIComponent(session)}` : ""}`)
+    .then((answer) => { setPolicy(answer); setWrong(""); }, (error: Error) => setWrong(error.message));
   useEffect(() => { if (connection === "live") void load(); }, [connection, session]);
   useEffect(() => { if (connection === "live") get("/api/sessions?limit=50").then((page) => setKnown(page.sessions), () => {}); }, [connection]);
-  const change = (path: string, method: string, body: object | undefined, words: string) =>
-    call(method, path, body).then(() => { toast(words, "good"); void load(); return true; }, (error: Error) => { toast(error.message, "bad"); return false; });
-  const add = () => void change(offers("/api/policy/rules") ? "/api/policy/rules" : "/api/policy", offers("/api/policy/rules") ? "POST" : "PUT",
-    offers("/api/policy/rules") ? { effect, rule: text, reason: reason || undefined, layer: "user" } : { add: [{ effect, rule: text, reason: reason || undefined, layer: "user" }] }, "Rule added")
-    .then((good) => { if (good) { setText(""); setReason(""); } });
-  const revoke = (rule: Rule) => void change(offers("/api/policy/rules/{rule}") ? `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}${rule.layer === "session" ? `?session=${encodeURIComponent(session)}` : ""}` : "/api/policy",
-    offers("/api/policy/rules/{rule}") ? "DELETE" : "PUT", offers("/api/policy/rules/{rule}") ? undefined : { remove: [rule.id] }, "Rule revoked");
-  const idle = (rules ?? []).filter((rule) => (rule.uses ?? rule.used) === 0);
+  const tell = (words: string, act: Promise<unknown>): Promise<boolean> =>
+    act.then(() => { toast(words, "good"); return true; }, (error: Error) => { toast(error.message, "bad"); return false; }).finally(load);
+  const add = (wanted: Wanted, layer = "user") => call("POST", "/api/policy/rules", {
+    effect: wanted.effect, rule: wanted.rule, layer, ...(wanted.reason ? { reason: wanted.reason } : {}),
+    ...(wanted.expiresAt ? { expiresAt: wanted.expiresAt } : {}), ...(layer === "session" ? { sessionId: session } : {}) });
+  const remove = (rule: Rule) =>
+    call("DELETE", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}${rule.layer === "session" ? `?session=${encodeURIComponent(session)}` : ""}`);
+  const acts: Acts = {
+    // The new rule first: in between, the stricter of the two holds.
+    change: (rule, wanted) => tell("Rule changed", add(wanted, rule.layer).then(() => remove(rule))),
+    revoke: (rule) => void tell("Rule revoked", remove(rule)),
+  };
+  const may = canAnswer();
   return (
     <main class="screen">
       <header class="head"><h1>Rules</h1><span class="grow" /><select aria-label="Also the rules of a session" value={session} onChange={(event) => setSession(event.currentTarget.value)}>
         <option value="">of every session</option>{known.map((one) => <option value={one.id}>and of: {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
-      {policy?.project && <Project file={policy.project} session={session} done={() => void load()} />}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
-      {canAnswer() && <form class="card" onSubmit={(event) => { event.preventDefault(); add(); }}>
-        <h2>Add a rule</h2>
-        <div class="fields"><label>Effect<select value={effect} onChange={(event) => setEffect(event.currentTarget.value)}><option>allow</option><option>ask</option><option>deny</option></select></label>
-          <label class="grow">Rule<input class="mono" value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} placeholder="Bash(npm test:*)" required /></label>
-          <label class="grow">Reason<input value={reason} onInput={(event) => setReason(event.currentTarget.value)} placeholder="why (may be empty)" /></label>
-          <button type="submit" class="primary">Add</button></div>
-      </form>}
-      {offers("/api/policy/explain") && <Try />}
-      {rules && !rules.length && <p class="dim none">No rules yet. What you allow for always becomes one.</p>}
-      {LAYERS.concat([...new Set((rules ?? []).map((r) => r.layer ?? "other"))].filter((l) => !LAYERS.includes(l))).map((layer) => {
-        const own = (rules ?? []).filter((rule) => (rule.layer ?? "other") === layer);
-        if (!own.length) return null;
-        return <section class="card"><h2>{layer} <small class="dim">{LAYER_WORDS[layer] ?? ""}</small></h2><div class="table-box" tabIndex={0} role="region" aria-label={layer}><table>
-          <thead><tr><th>Effect</th><th>Rule</th><th>Author</th><th>Reason</th><th>Expires</th><th class="right">Used</th><th>Last</th><th></th></tr></thead>
-          <tbody>{own.map((rule) => { const last = rule.lastUsedAt ?? rule.lastUsed; const uses = rule.uses ?? rule.used; return <tr>
-            <td class={rule.effect === "allow" ? "good" : rule.effect === "deny" ? "bad" : "warn"}>{rule.effect === "allow" ? "✓" : rule.effect === "deny" ? "✕" : "?"} {rule.effect}</td>
-            <td class="mono"><Shown text={textOf(rule)} line />{rule.error && <div class="bad small"><Shown text={rule.error} line /></div>}</td>
-            <td><Shown text={rule.author ?? ""} line /></td><td><Shown text={rule.reason ?? ""} line /></td><td class="nowrap">{rule.expiresAt ? new Date(rule.expiresAt).toLocaleString() : ""}</td>
-            <td class="right">{uses === undefined ? "" : String(uses)}</td><td class="nowrap">{last ? `${ago(last, now)} ago` : ""}</td>
-            <td>{rule.id && (layer === "user" || layer === "session") && canAnswer() && <button type="button" class="danger small" onClick={() => revoke(rule)}>Revoke</button>}</td></tr>; })}</tbody>
-        </table></div></section>;
+      {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">What only reads passes, the rest is asked. What you allow for always becomes a rule here.</p></section>}
+      {LAYERS.map(([layer, name, words]) => {
+        const own = rules.filter((rule) => rule.layer === layer);
+        return own.length > 0 && <section class="card"><h2>{name} <small class="dim">{words}</small></h2>
+          <ul class="rule-list">{own.map((rule) => <RuleLine key={rule.id ?? rule.rule} rule={rule} acts={may && rule.id && (layer === "user" || layer === "session") ? acts : null} />)}</ul></section>;
       })}
-      {idle.length > 0 && <section class="card"><h2>Never used</h2><p class="dim">{idle.length} {idle.length === 1 ? "rule has" : "rules have"} never decided anything: {idle.slice(0, 8).map((rule) => <><code><Shown text={textOf(rule)} line /></code> </>)}</p></section>}
+      {policy?.project && <Project file={policy.project} session={session} done={() => void load()} />}
+      {may && <section class="card"><h2>Add a rule</h2>
+        <RuleForm key={asked?.[1] ?? ""} rule={asked ? { rule: decodeURIComponent(asked[1]) } : undefined} words="Add" send={(wanted) => tell("Rule added", add(wanted))} /></section>}
+      <Try />
+      {policy && <Tidy rules={rules} revoke={may ? acts.revoke : null} />}
     </main>
   );
 }

@@ -1,19 +1,22 @@
 /* Sessions: the list, and one of them from its first event to now. */
-import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { call, get, print } from "./api";
 import { drafts, keyOf, onEvent, onLiveText } from "./live";
 import { Markdown } from "./markdown";
 import { show } from "./answers";
 import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./store";
-import { ago, clock, Shown, shortPath } from "./text";
+import { ago, clock, Shown } from "./text";
 import type { Json, NodEvent, Session } from "./types";
-import { DECISIONS, MODES, modeName } from "./words";
+import { Copy } from "./request";
+import { DECISIONS, MODES, modeName, toolName } from "./words";
 
 /* ---- starting a run ---- */
 
 function StartRun({ done }: { done: (session: string) => void }) {
   const [prompt, setPrompt] = useState(""), [cwd, setCwd] = useState(localStorage.getItem("nod.cwd") ?? "");
   const [model, setModel] = useState(""), [mode, setMode] = useState("default"), [wrong, setWrong] = useState("");
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
   const start = async () => {
     try {
       const made = await call("POST", "/api/agent-requests", { prompt, cwd, permissionMode: mode, ...(model ? { model } : {}) });
@@ -24,7 +27,7 @@ function StartRun({ done }: { done: (session: string) => void }) {
   };
   return (
     <form class="card start" onSubmit={(event) => { event.preventDefault(); void start(); }}>
-      <label>What shall the agent do?<textarea rows={3} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} required /></label>
+      <label>What shall the agent do?<textarea rows={3} ref={field} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} required /></label>
       <div class="fields">
         <label>Folder<input class="mono" value={cwd} onInput={(event) => setCwd(event.currentTarget.value)} placeholder="/absolute/path" required pattern="/.*" /></label>
         <label>Model<input class="mono" value={model} onInput={(event) => setModel(event.currentTarget.value)} placeholder="as configured" /></label>
@@ -42,7 +45,7 @@ export function Sessions() {
   const now = useNow();
   const [list, setList] = useState<Session[] | null>(null);
   const [next, setNext] = useState<number | null>(null);
-  const [find, setFind] = useState("");
+  const [find, setFind] = useState(""), [starting, setStarting] = useState(false);
   const [wrong, setWrong] = useState("");
   const load = (before?: number) => get(`/api/sessions?limit=100${before ? `&before=${before}` : ""}`).then((page) => {
     for (const session of page.sessions) state.sessions.set(session.id, session);
@@ -52,23 +55,26 @@ export function Sessions() {
   useEffect(() => { if (connection === "live") void load(); }, [connection]);
   useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED") void load(); }), []);
   const shown = (list ?? []).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
+  const may = offers("/api/agent-requests") && canAnswer();
   return (
     <main class="screen">
-      <header class="head"><h1>Sessions</h1><input type="search" aria-label="Search sessions" placeholder="Search" value={find} onInput={(event) => setFind(event.currentTarget.value)} /></header>
-      {offers("/api/agent-requests") && canAnswer() && <StartRun done={(id) => { location.hash = `#/session/${encodeURIComponent(id)}`; }} />}
+      <header class="head"><h1>Sessions</h1><span class="grow" />
+        <input type="search" aria-label="Search sessions" placeholder="Search  ( / )" value={find} onInput={(event) => setFind(event.currentTarget.value)} />
+        {may && <button type="button" class={starting ? "" : "primary"} aria-expanded={starting} onClick={() => setStarting(!starting)}>{starting ? "Cancel" : "New run"}</button>}</header>
+      {may && starting && <StartRun done={(id) => { location.hash = `#/session/${encodeURIComponent(id)}`; }} />}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {list && !shown.length && <p class="dim none">{find ? "No session fits." : "No agent has asked for anything yet."}</p>}
       <ul class="cards">
         {shown.map((session) => {
           const count = waiting().filter((item) => item.p.sessionId === session.id).length;
           return <li><a class="card" href={`#/session/${encodeURIComponent(session.id)}`}>
-            <b><Shown text={session.title || "(no title)"} line /></b>{count > 0 && <span class="number">{count} waiting</span>}
-            <span class="dim mono"><Shown text={session.cwd || "no folder"} line /></span>
+            <span><b><Shown text={session.title || "(no title)"} line /></b> <span class="dim mono"><Shown text={session.cwd || "no folder"} line /></span></span>
             <span class="dim small">{modeName(session.permissionMode)} · {session.threads.length > 1 ? `${session.threads.length} threads · ` : ""}<span title={clock(session.createdAt)}>begun {ago(session.createdAt, now)} ago</span></span>
+            {count > 0 && <span class="number">{count} waiting</span>}
           </a></li>;
         })}
       </ul>
-      {next !== null && <button type="button" onClick={() => void load(next)}>Older sessions</button>}
+      {next !== null && <button type="button" class="older" onClick={() => void load(next)}>Older sessions</button>}
     </main>
   );
 }
@@ -145,28 +151,60 @@ function Call({ entry, session }: { entry: CallOf; session: Session | undefined 
   const decision = response ? String(response.data.decision) : waits ? "" : verdict.effect === "deny" ? "deny" : "allow";
   const good = decision.startsWith("allow");
   const thread = session?.threads.find((one) => one.id === entry.thread);
-  const about = typeof input.command === "string" ? input.command : typeof input.file_path === "string" ? input.file_path : "";
+  const about = [input.command, input.file_path, input.url, input.pattern, input.description].find((value) => typeof value === "string" && value !== "") as string ?? "";
   const output = result ? resultText(result.data.content) : "";
   const edited = response?.data.updatedInput;
+  const kind = `entry call ${thread?.parentId ? "sub" : ""} ${waits ? "waits" : good ? "good" : "bad"}`;
+  const line = <>
+    <span class="mark" aria-hidden="true">{waits ? "?" : good ? "✓" : "✕"}</span><b><Shown text={toolName(name)} line /></b>
+    {thread?.parentId && <span class="tag">sub-agent <Shown text={thread.agent || thread.title || ""} line /></span>}
+    <span class="mono about"><Shown text={about} line /></span>
+    <span class="said-by">{waits ? "" : response ? <>{DECISIONS[decision] ?? decision} by <Shown text={response.actor} line />{response.data.feedback ? <>: “<Shown text={String(response.data.feedback)} line />”</> : null}{edited ? ", with an edited input" : ""}</>
+      : <>{good ? "passed" : "refused"}: <Shown text={String(verdict.rule || verdict.why || "")} line /></>}</span>
+    <time title={entry.first.at}>{clock(entry.first.at)}</time></>;
+  if (waits) return <div class={kind}><div class="bar">{line}
+    <button type="button" class="small" onClick={() => { location.hash = "#/"; show(keyOf(entry.first.sessionId!, entry.id)); }}>Answer</button></div></div>;
   return (
-    <div class={`entry call ${thread?.parentId ? "sub" : ""} ${waits ? "waits" : good ? "good" : "bad"}`}>
-      <div class="line">
-        <span class="mark" aria-hidden="true">{waits ? "?" : good ? "✓" : "✕"}</span><b>{name}</b>
-        {thread?.parentId && <span class="chip">sub-agent <Shown text={thread.title ?? ""} line /></span>}
-        <span class="mono about"><Shown text={about} line /></span>
-        <time class="dim small" title={entry.first.at}>{clock(entry.first.at)}</time>
+    <details class={kind}>
+      <summary>{line}</summary>
+      <div class="body">
+        <h3>Input{edited ? ", as edited" : ""}</h3><pre class="mono"><Shown text={print(edited ?? input)} /></pre>
+        {result && <><h3>Result{result.data.isError === true ? ": an error" : ""}</h3><pre class={`mono ${result.data.isError === true ? "bad" : ""}`}><Shown text={output || "(empty)"} /></pre></>}
       </div>
-      <div class="small">
-        {waits ? <button type="button" onClick={() => { location.hash = "#/"; show(keyOf(entry.first.sessionId!, entry.id)); }}>Waits for an answer: look</button>
-          : response ? <>{DECISIONS[decision] ?? decision} by <b><Shown text={response.actor} line /></b>{response.data.feedback ? <>: “<Shown text={String(response.data.feedback)} line />”</> : null}{edited ? ", with an edited input" : ""}</>
-          : <span class="dim">{good ? "passed" : "refused"} by policy: <Shown text={String(verdict.rule || verdict.why || "")} line /></span>}
-      </div>
-      <details><summary>Input{result ? " and result" : ""}</summary>
-        <pre class="mono"><Shown text={print(edited ?? input)} /></pre>
-        {result && <pre class={`mono ${result.data.isError === true ? "bad" : ""}`}><Shown text={output || "(empty)"} /></pre>}
-      </details>
-    </div>
+    </details>
   );
+}
+
+/* Calls in a row that nobody was asked about stand as one line. */
+const RUN_MIN = 3;
+type Row = Entry | { kind: "run"; calls: CallOf[] };
+
+const passed = (entry: Entry): entry is CallOf => {
+  if (entry.kind !== "call" || entry.events.has("TOOL_APPROVAL_REQUEST") || entry.events.get("TOOL_RESULT")?.data.isError === true) return false;
+  const verdict = entry.events.get("TOOL_CALL")?.data.verdict as { [key: string]: Json } | undefined;
+  return verdict?.effect !== "deny";
+};
+
+function rowsOf(list: Entry[]): Row[] {
+  const out: Row[] = [];
+  for (let i = 0; i < list.length;) {
+    let end = i;
+    while (end < list.length && passed(list[end]) && (list[end] as CallOf).thread === (list[i] as CallOf).thread) end++;
+    if (end - i >= RUN_MIN) { out.push({ kind: "run", calls: list.slice(i, end) as CallOf[] }); i = end; }
+    else out.push(list[i++]);
+  }
+  return out;
+}
+
+function RunOf({ calls, session }: { calls: CallOf[]; session: Session | undefined }) {
+  const [open, setOpen] = useState(false);
+  const by = new Map<string, number>();
+  for (const one of calls) { const name = toolName(String(one.events.get("TOOL_CALL")?.data.name ?? "")); by.set(name, (by.get(name) ?? 0) + 1); }
+  return <details class="entry run-of" open={open} onToggle={(event) => setOpen((event.target as HTMLDetailsElement).open)}>
+    <summary><span class="mark" aria-hidden="true">✓</span><b>{calls.length} calls passed without asking</b>
+      <span class="mono about"><Shown text={[...by].map(([name, n]) => `${name} × ${n}`).join(", ")} line /></span><time>{clock(calls[0].first.at)}</time></summary>
+    {open && <div class="run-of-body">{calls.map((one) => <Call key={one.id} entry={one} session={session} />)}</div>}
+  </details>;
 }
 
 function Mode({ session }: { session: Session }) {
@@ -185,6 +223,19 @@ function Mode({ session }: { session: Session }) {
 }
 
 const PAGE = 500;
+
+/* The end is in the window, and stays there as more comes, unless one scrolled away from it. */
+function useAtEnd(): { current: HTMLElement | null } {
+  const box = useRef<HTMLElement>(null), stick = useRef(true);
+  useEffect(() => {
+    const element = box.current!;
+    const look = () => { stick.current = element.scrollHeight - element.scrollTop - element.clientHeight < 40; };
+    element.addEventListener("scroll", look, { passive: true });
+    return () => element.removeEventListener("scroll", look);
+  }, []);
+  useLayoutEffect(() => { if (stick.current && box.current) box.current.scrollTop = box.current.scrollHeight; });
+  return box;
+}
 
 export function SessionView({ id }: { id: string }) {
   const { sessions, connection } = useStore();
@@ -217,7 +268,8 @@ export function SessionView({ id }: { id: string }) {
     })();
     return () => { stop = true; off(); };
   }, [id, connection]);
-  const list = useMemo(() => entries([...events.values()].sort((a, b) => seqOf(a) - seqOf(b))), [events.size, events]);
+  const list = useMemo(() => rowsOf(entries([...events.values()].sort((a, b) => seqOf(a) - seqOf(b)))), [events.size, events]);
+  const box = useAtEnd();
   const [shownCount, setShownCount] = useState(300);
   const from = Math.max(0, list.length - shownCount);
   const running = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS");
@@ -226,16 +278,16 @@ export function SessionView({ id }: { id: string }) {
   const elsewhere = [...events.values()].reverse().find((event) => event.type === "RUN_STATUS" && event.data.source === "claude");
   const wrapped = !!elsewhere && !["ended", "died"].includes(String(elsewhere.data.status));
   return (
-    <main class="screen session">
+    <main class="screen session" ref={box}>
       <header class="head"><a href="#/sessions" class="quiet-link">‹ Sessions</a><h1><Shown text={session?.title || "Session"} line /></h1></header>
-      {session && <div class="chips"><span class="chip mono" title={session.cwd}><Shown text={shortPath(session.cwd || "no folder")} line /></span>
-        <span class="chip mono">{id}</span><Mode session={session} />
+      {session && <div class="facts"><span class="mono dim" title={session.cwd}><Shown text={session.cwd || "no folder"} line /></span>
+        <Copy text={id} short={`${id.slice(0, 8)}…${id.slice(-4)}`} /><Mode session={session} /><span class="grow" />
         {run && offers("/api/agent-requests/{request}/cancel") && <button type="button" class="danger" onClick={() => void call("POST", `/api/agent-requests/${encodeURIComponent(run)}/cancel`, {}).catch((error: Error) => toast(error.message, "bad"))}>Cancel the run</button>}
         {wrapped && elsewhere.data.status === "running" && canAnswer() && <button type="button" class="danger" onClick={() => void call("POST", `/api/sessions/${encodeURIComponent(id)}/interrupt`, {}).then(() => toast("Interrupting"), (error: Error) => toast(error.message, "bad"))}>Interrupt</button>}
       </div>}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {from > 0 && <button type="button" onClick={() => setShownCount(shownCount + 500)}>{from} earlier</button>}
-      <div class="timeline">{list.slice(from).map((entry) => entry.kind === "call"
+      <div class="timeline">{list.slice(from).map((entry) => entry.kind === "run" ? <RunOf key={entry.calls[0].id} calls={entry.calls} session={session} /> : entry.kind === "call"
         ? <Call key={entry.id} entry={entry} session={session} /> : <Say key={String(entry.event.seq)} event={entry.event} />)}
         {[...drafts].filter(([, draft]) => draft.session === id).map(([thread, { text }]) => <div key={thread} class="entry said agent draft" aria-live="off"><b>agent, now</b><Markdown text={text} /></div>)}</div>
       {session && offers("/api/agent-requests") && canAnswer() && <Continue session={session} wrapped={wrapped} />}

@@ -8,7 +8,8 @@ import { Copy } from "./request";
 import type { Device } from "./types";
 
 function Toggle({ name, words, on, change }: { name: string; words: string; on: boolean; change: (on: boolean) => void }) {
-  return <label class="setting"><input type="checkbox" checked={on} onChange={(event) => change(event.currentTarget.checked)} /><span><b>{name}</b><span class="dim">{words}</span></span></label>;
+  return <label class="setting"><span class="words"><b>{name}</b><span class="dim small">{words}</span></span>
+    <input type="checkbox" checked={on} onChange={(event) => change(event.currentTarget.checked)} /></label>;
 }
 
 function Choice<T extends string>({ name, value, options, change }: { name: string; value: T; options: [T, string][]; change: (value: T) => void }) {
@@ -55,7 +56,7 @@ function Devices() {
     <section class="card"><h2>Devices and tokens</h2><div class="table-box" tabIndex={0} role="region" aria-label={"Devices"}><table>
       <thead><tr><th>Name</th><th>Role</th><th>Made</th><th></th></tr></thead>
       <tbody>{devices.filter((device) => !device.revokedAt).map((device) => <tr>
-        <td><Shown text={device.name} line />{device.id === me?.id && <b class="chip">this device</b>}</td><td>{device.role}</td>
+        <td><Shown text={device.name} line /> {device.id === me?.id && <span class="tag">this device</span>}</td><td>{device.role}</td>
         <td class="nowrap" title={clock(device.createdAt)}>{ago(device.createdAt, now)} ago</td>
         <td class="right">{device.id !== me?.id && <button type="button" class="danger small" onClick={() => revoke(device)}>Revoke</button>}</td></tr>)}</tbody>
     </table></div></section>
@@ -66,16 +67,17 @@ export function Settings() {
   const { prefs, me } = useStore();
   const out = () => call("POST", "/api/logout", {}).catch(() => {}).then(() => { stop(); forgetKey(); location.hash = "#/"; location.reload(); });
   return (
-    <main class="screen">
+    <main class="screen settings">
       <header class="head"><h1>Settings</h1></header>
-      <section class="card"><h2>This device</h2>
-        <p><Shown text={me?.name ?? ""} line /> <span class="chip">{me?.role}</span></p>
+      <section class="card">
+        <div class="line"><h2>This device</h2><span class="grow" /><span class="dim"><Shown text={me?.name ?? ""} line /></span><span class="tag">{me?.role}</span></div>
         <Choice<Prefs["theme"]> name="Theme" value={prefs.theme} options={[["auto", "As the system"], ["light", "Light"], ["dark", "Dark"]]} change={(theme) => setPrefs({ theme })} />
         <Choice<Prefs["split"]> name="Differences" value={prefs.split} options={[["auto", "By width"], ["split", "Side by side"], ["unified", "Unified"]]} change={(split) => setPrefs({ split })} />
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
         <Toggle name="Sound" words="a short tone for each new request" on={prefs.sound} change={(sound) => setPrefs({ sound })} />
-        <div class="line"><button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
+        <div class="setting"><span class="words"><b>Log out</b><span class="dim small">this device needs a new link to come back</span></span>
+          <button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
       </section>
       {me?.role === "admin" && <><NewDevice /><Devices /></>}
     </main>

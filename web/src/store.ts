@@ -10,12 +10,14 @@ export interface Item {
   changed?: boolean;     // its content is not what was shown before
   busy?: boolean;        // our answer is under way
   fresh?: boolean;       // came while the page was open, not looked at yet
+  late?: boolean;        // came while the pointer was over the list: stays at its end until it leaves
 }
 
 export type Connection = "connecting" | "live" | "lost" | "login";
 
 export interface Prefs {
   theme: "auto" | "light" | "dark"; split: "auto" | "split" | "unified"; wrap: boolean; notify: boolean; sound: boolean;
+  group: "session" | "agent" | "none";
 }
 
 export const state = {
@@ -30,6 +32,7 @@ export const state = {
   picked: new Set<string>(),                 // for one answer to several
   sessions: new Map<string, Session>(),
   search: "",
+  kind: "",                                  // of requests that are shown; "": all
   route: location.hash,
   toast: null as null | { words: string; tone: "good" | "bad" | "plain"; at: number },
   prefs: readPrefs(),
@@ -37,8 +40,12 @@ export const state = {
   version: 0,
 };
 
+export function isPhone(): boolean { return matchMedia("(max-width: 719px)").matches; }
+
 function readPrefs(): Prefs {
-  const otherwise: Prefs = { theme: "auto", split: "auto", wrap: matchMedia("(max-width: 719px)").matches, notify: false, sound: false };
+  const otherwise: Prefs = {
+    theme: "auto", split: "auto", wrap: isPhone(), notify: false, sound: false, group: "session",
+  };
   try { return { ...otherwise, ...JSON.parse(localStorage.getItem("nod.prefs") ?? "{}") }; } catch { return otherwise; }
 }
 export function setPrefs(change: Partial<Prefs>): void {

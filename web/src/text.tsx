@@ -78,7 +78,7 @@ export function bytes(n: number): string {
 }
 export function clock(at: string): string {
   const date = new Date(at), today = new Date().toDateString() === date.toDateString();
-  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
   return today ? time : `${date.toLocaleDateString([], { month: "short", day: "numeric" })} ${time}`;
 }
 export const byteLength = (text: string): number => new TextEncoder().encode(text).length;

@@ -26,7 +26,7 @@ export interface Pending {
   agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
   suggestions: Suggestion[]; parts?: Part[]; digest: string;
 }
-export interface Thread { id: string; parentId: string | null; title?: string; createdAt: string }
+export interface Thread { id: string; parentId: string | null; title?: string; agent?: string; createdAt: string }
 export interface Session {
   id: string; threadId: string; title: string; cwd: string; permissionMode: string; createdAt: string; owner?: string;
   approvalTimeoutSeconds?: number; toolPolicies?: { [tool: string]: string }; threads: Thread[];

@@ -50,6 +50,12 @@ export function sentence(p: Pending): Sentence {
   return known;
 }
 
+function questionWords(questions: Json[]): string {
+  const first = questions[0];
+  const words = first !== null && typeof first === "object" && "question" in first ? String(first.question) : "";
+  return questions.length > 1 ? `${count(questions.length, "question")} for you` : words || "A question for you";
+}
+
 function makeSentence(p: Pending): Sentence {
   const { name, input } = p.toolCall, preview = p.preview;
   const cwd = preview.cwd;
@@ -77,11 +83,33 @@ function makeSentence(p: Pending): Sentence {
   if (/^(Glob|Grep|LS)$/.test(name)) return say("Search files", "Search", text(input.pattern) || file, path ? `in ${shortPath(path)}` : "");
   if (/^Web(Fetch|Search)$/.test(name)) return say("Use the web", name === "WebFetch" ? "Fetch" : "Search the web for", text(input.url) || text(input.query));
   if (/^(Task|Agent)$/.test(name)) return say("Start a sub-agent", "Start a sub-agent:", text(input.description));
-  if (/^(ExitPlanMode|exit_plan_mode)$/.test(name)) return say("Carry out a plan", "Leave plan mode and carry out the plan");
+  if (isPlan(p)) return say("Carry out a plan", "Carry out this plan?");
+  if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
   const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
   if (mcp) return say("Use a tool", "Use", mcp[2], `of the server ${mcp[1]}`);
   return say("Use a tool", "Use", name);
 }
+
+const FIELD_TYPES = /^(string|number|integer|boolean)$/;
+const isForm = (schema: Json | undefined): boolean => {
+  const fields = schema !== null && typeof schema === "object" && "properties" in schema ? schema.properties : null;
+  return fields !== null && typeof fields === "object" && Object.values(fields as object).every((one) => FIELD_TYPES.test(String(one?.type)));
+};
+/* It wants an answer in words, not a yes. */
+export const isQuestion = (p: Pending): boolean => p.toolCall.name === "AskUserQuestion" ? Array.isArray(p.toolCall.input.questions)
+  : p.toolCall.name === "Elicitation" && isForm(p.toolCall.input.requested_schema);
+export const isPlan = (p: Pending): boolean => /^(ExitPlanMode|exit_plan_mode)$/.test(p.toolCall.name);
+
+/* What it is, for filters: the names stand in order.ts. */
+export function kindOf(p: Pending): string {
+  if (isQuestion(p) || isPlan(p)) return "question";
+  if (p.preview.command !== undefined || p.preview.type === "command") return "command";
+  return /^(diff|multi_diff)$/.test(p.preview.type) || /^(Edit|MultiEdit|Write|NotebookEdit)$/.test(p.toolCall.name) ? "file" : "other";
+}
+
+const TOOL_NAMES: Record<string, string> = { AskUserQuestion: "Question", Elicitation: "Form", ExitPlanMode: "Plan", exit_plan_mode: "Plan" };
+/* mcp__github__create_issue: "github: create_issue". */
+export const toolName = (name: string): string => TOOL_NAMES[name] ?? name.replace(/^mcp__(.+?)__/, "$1: ");
 
 /* One line for lists: what it would do. */
 export function headline(p: Pending): string {

@@ -17,8 +17,13 @@ export function Code({ text, family }: { text: string; family: string }) {
 function Verdict({ part }: { part: Part }) {
   const [tone, sign, word] = VERDICTS[part.effect ?? part.verdict ?? ""] ?? ["", "", ""];
   if (!word) return null;
-  return <span class={`verdict ${tone}`}>{sign} {word}{part.rule && <> by <code><Shown text={part.rule} line /></code></>}
-    {!part.rule && part.why && <>: <Shown text={part.why} line /></>}</span>;
+  return <span class={`verdict ${tone}`} title={part.why}>{sign} {word}{part.rule && <> by <code><Shown text={part.rule} line /></code></>}</span>;
+}
+
+/* Said only where it is more than that no rule is there. */
+function Because({ part }: { part: Part }) {
+  if (part.rule || !part.why || /^no rule covers it$/.test(part.why)) return null;
+  return <div class="because"><Shown text={part.why} line /></div>;
 }
 
 /* The judge's parts have no operators; where ours are the same parts, they get them. */
@@ -44,13 +49,12 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
             {parts!.map((part) => (
               <li class={part.depth ? "deep" : ""}>
                 <span class="operator mono" aria-label={part.operator ? `then, ${part.operator}` : undefined}>{part.operator ?? ""}</span>
-                <div>
-                  <pre class="mono"><Code text={part.text ?? part.command ?? ""} family="sh" /></pre>
-                  <Verdict part={part} />
-                  {(part.redirections ?? []).map((redirection) => (
-                    <div class="redirection"><Shown text={typeof redirection === "string" ? redirection : redirection.text ?? `writes to ${redirection.path}`} line /></div>
-                  ))}
-                </div>
+                <pre class="mono"><Code text={part.text ?? part.command ?? ""} family="sh" /></pre>
+                <Verdict part={part} />
+                <Because part={part} />
+                {(part.redirections ?? []).map((redirection) => (
+                  <div class="redirection"><Shown text={typeof redirection === "string" ? redirection : redirection.text ?? `writes to ${redirection.path}`} line /></div>
+                ))}
               </li>
             ))}
           </ol>
@@ -60,7 +64,7 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
           </details>}
         </>
       ) : <><pre class="mono whole"><Code text={command} family="sh" /></pre>
-        {single?.effect && <div class="single"><Verdict part={single} /></div>}</>}
+        {single?.effect && <div class="single"><Verdict part={single} /><Because part={single} /></div>}</>}
     </section>
   );
 }

@@ -1,7 +1,9 @@
 /* The thing itself: what would happen. */
-import { useStore } from "../store";
+import { Plan, Questions } from "../question";
+import { useStore, type Item } from "../store";
 import { Shown } from "../text";
 import type { Json, Pending, Preview as PreviewOf } from "../types";
+import { isPlan, isQuestion } from "../words";
 import { Command } from "./command";
 import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
 import { Tree } from "./tree";
@@ -41,8 +43,11 @@ export function agentWords(p: Pending): string {
   return "";
 }
 
-export function Preview({ p, wide }: { p: Pending; wide: boolean }) {
+export function Preview({ item, wide }: { item: Item; wide: boolean }) {
   const { prefs } = useStore();
+  const { p } = item;
+  if (isQuestion(p)) return <Questions item={item} />;
+  if (isPlan(p)) return <Plan p={p} />;
   const files = filesOf(p);
   const command = p.preview.command ?? (typeof p.toolCall.input.command === "string" && p.preview.type === "command" ? p.toolCall.input.command : "");
   const split = prefs.split === "auto" ? wide : prefs.split === "split";
@@ -56,7 +61,7 @@ export function Preview({ p, wide }: { p: Pending; wide: boolean }) {
     const rest = Object.entries(p.toolCall.input).filter(([key]) => key !== "command" && !AGENT_WORDS.includes(key));
     return <>
       <Command preview={p.preview} command={command} judged={p.parts} />
-      {rest.length > 0 && <Tree value={Object.fromEntries(rest) as { [key: string]: Json }} label="Further input" />}
+      {rest.length > 0 && <section class="generic"><p class="dim small">Further input</p><Tree value={Object.fromEntries(rest) as { [key: string]: Json }} label="Further input" /></section>}
     </>;
   }
   return <section class="generic" aria-label="Input"><p class="dim small">Input of <span class="mono"><Shown text={p.toolCall.name} line /></span></p>

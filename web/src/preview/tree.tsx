@@ -24,6 +24,8 @@ export function Tree({ value, label }: { value: Json; label?: string }) {
   if (value instanceof RawNumber || value === null || typeof value === "number" || typeof value === "boolean")
     return <span class="mono value t-n">{String(value)}</span>;
   if (typeof value === "string") return <Text text={value} />;
+  if (Array.isArray(value) && value.length && value.every((v) => v === null || typeof v !== "object" || v instanceof RawNumber))
+    return <ol class="list-values mono" aria-label={label}>{value.map((v) => <li><Tree value={v} /></li>)}</ol>;
   const entries: [string, Json][] = Array.isArray(value) ? value.map((v, i) => [String(i + 1), v]) : Object.entries(value);
   if (!entries.length) return <span class="dim">{Array.isArray(value) ? "an empty list" : "nothing"}</span>;
   return (
