@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "talks"))
@@ -21,21 +23,35 @@ NEW, OLD = "2.1.325", "2.1.197"
 CACHE = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "nod-tests")
 
 
+INSTALLING = threading.Lock()
+
+
 @functools.cache
 def claude(version=NEW):
-    """The native program; installs it at the first use."""
+    """The native program; installs it at the first use, whole or not at all: tests run side by side."""
     folder = os.path.join(CACHE, f"claude-{version}")
     program = os.path.join(folder, "node_modules/@anthropic-ai/claude-code-linux-x64/claude")
-    if not os.path.exists(program):
-        if not shutil.which("npm"):
-            raise world.Skip("npm is not installed")
-        os.makedirs(folder, exist_ok=True)
-        run = subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--force", "--ignore-scripts",
+    with INSTALLING:
+        if not os.path.exists(program):
+            install(folder, version)
+    return program
+
+
+def install(folder, version):
+    if not shutil.which("npm"):
+        raise world.Skip("npm is not installed")
+    os.makedirs(CACHE, exist_ok=True)
+    fresh = tempfile.mkdtemp(dir=CACHE)
+    try:
+        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts",
                               f"@anthropic-ai/claude-code@{version}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                              text=True, check=False)
-        if run.returncode or not os.path.exists(program):
+        if run.returncode:
             raise world.Skip(f"npm could not install Claude Code {version}: {run.stdout[-300:]}")
-    return program
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 class Run:
