@@ -37,6 +37,14 @@ void *heap_grow(void *old, size_t bytes)
     return p;
 }
 
+void *heap_aligned(size_t alignment, size_t bytes)
+{
+    void *p = aligned_alloc(alignment, bytes);
+    if (!p)
+        out_of_memory();
+    return p;
+}
+
 static void add_block(struct arena *arena, size_t bytes)
 {
     size_t size = arena->blocks ? BLOCK_BYTES_USUAL : BLOCK_BYTES_MIN;

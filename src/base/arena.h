@@ -42,5 +42,7 @@ struct arena arena_take(struct arena *arena);
 /* The heap, for the few long-lived objects: zeroed, never NULL. */
 void *heap_new(size_t bytes);
 void *heap_grow(void *old, size_t bytes);
+/* Not zeroed. */
+void *heap_aligned(size_t alignment, size_t bytes);
 
 #endif

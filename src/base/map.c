@@ -4,6 +4,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/id.h"
+#include "base/small.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -97,7 +98,7 @@ void *map_put(struct map *map, struct str key, void *value)
     void *before = slot->value;
     if (!before) {
         slot->hash = hash;
-        slot->key = heap_new(key.n);
+        slot->key = small_new(key.n);
         if (key.n)
             memcpy(slot->key, key.p, key.n);
         slot->key_bytes = key.n;
@@ -129,7 +130,7 @@ void *map_take(struct map *map, struct str key)
     void *value = slot->value;
     if (!value)
         return NULL;
-    free(slot->key);
+    small_free(slot->key, slot->key_bytes);
     map->count--;
     close_gap(map, (size_t)(slot - map->slots));
     return value;
@@ -138,7 +139,7 @@ void *map_take(struct map *map, struct str key)
 void map_done(struct map *map)
 {
     for (size_t i = 0; i < map->cap; i++)
-        free(map->slots[i].key);
+        small_free(map->slots[i].key, map->slots[i].key_bytes);
     free(map->slots);
     *map = (struct map){0};
 }

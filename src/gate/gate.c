@@ -56,6 +56,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->delivered = store_last_seq(gate->store);
     gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
     deadlines_init(gate);
+    sessions_init(gate);
     rules_init(gate, options->managed, options->protected);
     *ret_gate = gate;
     return RC_OK;

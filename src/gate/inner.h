@@ -18,6 +18,7 @@ struct open {
     bool alerted;
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
+    size_t size;         /* of all this, with `bytes` */
     char bytes[];
 };
 
@@ -32,6 +33,7 @@ struct session_slot {
     struct session_want *wants; /* who waits for it */
     struct session_rules rules;
     bool stale;                 /* it changed while it was read: read again */
+    bool used;                  /* since the last look for those that rest */
 };
 
 struct gate {
@@ -40,6 +42,7 @@ struct gate {
     struct str home;
     int64_t timeout_seconds, alert_ms;
     struct map sessions;  /* id → struct session_slot */
+    struct timer *sessions_rest;
     struct map open;      /* key → struct open */
     struct map waiters;   /* key → struct ask, a list */
     struct deadlines deadlines;
@@ -75,6 +78,7 @@ void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void journal_follow(struct gate *gate, const struct event *event);
 
+void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);
 
 /* Open approvals and their deadlines. */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "gate/inner.h"
 
+#include "base/small.h"
 #include "base/stamp.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ struct open *open_find(const struct gate *gate, struct str session, struct str c
 static void open_free(struct open *open)
 {
     free(open->judged);
-    free(open);
+    small_free(open, open->size);
 }
 
 static struct str pack(char **at, struct str s)
@@ -41,8 +42,9 @@ static void open_add(struct gate *gate, const struct event *request)
         return;
     struct str digest = json_text(data, "digest");
     struct str name = json_text(data, "tool");
-    struct open *open = heap_new(sizeof *open + request->session.n + request->call.n + request->thread.n +
-                                 digest.n + name.n);
+    size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n + name.n;
+    struct open *open = small_new(size);
+    open->size = size;
     char *at = open->bytes;
     open->session = pack(&at, request->session);
     open->call = pack(&at, request->call);

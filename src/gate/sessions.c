@@ -3,14 +3,18 @@
  * A session that changes while it is being read is read again. What is judged by a session's state is kept
  * under the need that the session has not changed since (NEED_CHANGED_AT), so a stale view can delay an
  * answer but never decide one.
+ * A session that nobody asks for is forgotten after a while, with the rules that were read for it: what waits for
+ * a person costs no memory here. So nobody may hold on to a session that was lent to him.
  */
 #include "gate/inner.h"
 
 #include "io/clock.h"
+#include "io/loop.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
-enum { SESSIONS_CACHED_MAX = 10000 };
+enum { SESSIONS_CACHED_MAX = 10000, REST_MS = 5000 };
 
 static void read_session(struct gate *gate, struct str id);
 
@@ -74,31 +78,44 @@ static void read_session(struct gate *gate, struct str id)
     store_read(gate->store, read);
 }
 
-static void make_room(struct gate *gate)
+/* Forgets all, or those that were not used since the last time; one that is being read stays. */
+static void forget(struct gate *gate, bool all)
 {
     size_t at = 0;
     struct str id;
     void *value;
     struct map kept = {0};
-    if (gate->sessions.count < SESSIONS_CACHED_MAX)
-        return;
     while (map_next(&gate->sessions, &at, &id, &value)) {
         struct session_slot *slot = value;
-        if (!slot->session) {
-            (void)map_put(&kept, id, slot);
+        if (slot->session && (all || !slot->used)) {
+            free_slot(slot);
             continue;
         }
-        free_slot(slot);
+        slot->used = false;
+        (void)map_put(&kept, id, slot);
     }
     map_done(&gate->sessions);
     gate->sessions = kept;
 }
+
+static void rest(void *arg)
+{
+    struct gate *gate = arg;
+    forget(gate, false);
+    if (gate->sessions.count)
+        timer_start(gate->sessions_rest, REST_MS);
+    else
+        (void)malloc_trim(0);
+}
+
+void sessions_init(struct gate *gate) { gate->sessions_rest = timer_new(gate->loop, rest, gate); }
 
 void gate_session(struct gate *gate, struct session_want *want)
 {
     static const struct err fine = {.code = ERR_OK};
     struct session_slot *slot = map_get(&gate->sessions, want->id);
     if (slot && slot->session) {
+        slot->used = true;
         want->done(want, slot->session, &fine);
         return;
     }
@@ -107,8 +124,12 @@ void gate_session(struct gate *gate, struct session_want *want)
         return;
     }
     if (!slot) {
-        make_room(gate);
+        if (gate->sessions.count >= SESSIONS_CACHED_MAX)
+            forget(gate, true);
+        if (gate->sessions.count == 0)
+            timer_start(gate->sessions_rest, REST_MS);
         slot = heap_new(sizeof *slot);
+        slot->used = true;
         (void)map_put(&gate->sessions, want->id, slot);
         read_session(gate, want->id);
     }
@@ -138,6 +159,7 @@ void sessions_done(struct gate *gate)
         free_slot(value);
     }
     map_done(&gate->sessions);
+    timer_free(gate->sessions_rest);
 }
 
 struct session_rules *sessions_rules_slot(struct gate *gate, const struct session *session)

@@ -6,6 +6,7 @@
 #include "io/loop.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -98,6 +99,7 @@ static void *work(void *arg)
     hand->next = pool->ended;
     pool->ended = hand;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
+    bell_ring(pool->bell); /* its stack is there until it is joined */
     unlock(pool);
     return NULL;
 }
@@ -144,8 +146,14 @@ static void rung(void *arg)
     lock(pool);
     struct errand *errand = take_errands(pool);
     struct job *over = pool->over.first;
+    struct hand *ended = pool->ended;
+    bool rests = ended && pool->threads == 0;
     pool->over = (struct job_list){0};
+    pool->ended = NULL;
     unlock(pool);
+    join_ended(ended);
+    if (rests)
+        (void)malloc_trim(0); /* what the threads had put aside for themselves */
     while (errand) {
         struct errand *next = errand->next;
         errand->start(errand);

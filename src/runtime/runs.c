@@ -7,6 +7,7 @@
 #include "runtime/inner.h"
 
 #include "base/log.h"
+#include "base/small.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -27,7 +28,7 @@ static struct run *run_ensure(struct runtime *runtime, struct str session, struc
     struct run *run = run_find(runtime, thread);
     if (run)
         return run;
-    run = heap_new(sizeof *run + session.n + thread.n);
+    run = small_new(sizeof *run + session.n + thread.n);
     memcpy(run->bytes, session.p, session.n);
     memcpy(run->bytes + session.n, thread.p, thread.n);
     run->runtime = runtime;
@@ -37,11 +38,13 @@ static struct run *run_ensure(struct runtime *runtime, struct str session, struc
     return run;
 }
 
+static void run_free(struct run *run) { small_free(run, sizeof *run + run->session.n + run->thread.n); }
+
 static void run_drop(struct run *run)
 {
     CHECK(!run->working);
     CHECK(map_take(&run->runtime->runs, run->thread) == run);
-    free(run);
+    run_free(run);
 }
 
 static void end_if_over(struct runtime *runtime)
@@ -272,7 +275,7 @@ void runtime_free(struct runtime *runtime)
     void *value;
     CHECK(!runtime_busy(runtime));
     while (map_next(&runtime->runs, &at, &thread, &value))
-        free(value);
+        run_free(value);
     map_done(&runtime->runs);
     work_pool_free(runtime->pool);
     timer_free(runtime->trouble);

@@ -46,6 +46,8 @@ struct backend {
     enum tidy_need (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
+    /* Nobody has asked this reader for a while: what it holds only to be quicker may go. */
+    void (*rest)(struct backend_handle *reader);
 
     /* For a store that other processes write, too; both or none (NULL). `wait` returns when somebody other
      * than `writer` may have kept something, after `timeout_ms`, when `stop_fd` can be read, or with an error

@@ -300,10 +300,14 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
     struct rc rc = checkpoint(writer, large ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE, &frames,
                               err);
     CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
-    if (idle)
+    if (idle) {
+        heads_clear(&writer->heads);
         (void)sqlite3_db_release_memory(writer->db);
+    }
     return rc;
 }
+
+static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(reader->db); }
 
 /* ---- open and close ---- */
 
@@ -423,5 +427,6 @@ const struct backend backend_sqlite = {
     .tidy_due = tidy_due,
     .tidy = tidy,
     .settle = settle,
+    .rest = rest,
     .verify = sqlite_verify,
 };

@@ -525,11 +525,19 @@ static void *writer_main(void *arg)
 
 /* ---- readers and the keeper ---- */
 
-static struct read *take_question(struct store *store)
+/* The next question, or NULL when the store closes. A reader that has worked rests after a second without any. */
+static struct read *take_question(struct store *store, struct backend_handle *handle, bool worked)
 {
     lock(&store->desk.lock);
-    while (!store->questions.first && !store->desk.closing)
-        (void)door_wait(&store->desk, 0);
+    while (!store->questions.first && !store->desk.closing) {
+        if (door_wait(&store->desk, worked ? IDLE_MS : 0) || store->questions.first)
+            continue;
+        unlock(&store->desk.lock);
+        if (store->backend->rest)
+            store->backend->rest(handle);
+        worked = false;
+        lock(&store->desk.lock);
+    }
     struct read *read = store->questions.first;
     if (read) {
         store->questions.first = read->next;
@@ -546,7 +554,7 @@ static void *reader_main(void *arg)
     struct reader *reader = arg;
     struct store *store = reader->store;
     struct read *read;
-    while ((read = take_question(store))) {
+    for (bool worked = false; (read = take_question(store, reader->handle, worked)); worked = true) {
         int64_t began_us = clock_steady_us();
         struct rc rc = store->backend->read(reader->handle, read, &read->err);
         if (store->follower && rc_ok(rc))

@@ -1,0 +1,121 @@
+/* A slab is aligned to its size, so that a thing's address names its slab. Slabs with room are in a list by size
+ * class; a full one is in none. One empty slab of each class is kept, or a lone thing that comes and goes would take
+ * its slab along each time. */
+#include "base/small.h"
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { STEP = 32, CLASSES = SMALL_BYTES_MAX / STEP, SLAB_BYTES = 16 << 10 };
+
+struct slot {
+    struct slot *next;
+};
+
+struct slab {
+    struct slab *next, *previous; /* of those with room */
+    struct slot *free;
+    unsigned class, used;
+    _Alignas(16) char slots[];
+};
+
+static struct slab *with_room[CLASSES];
+static unsigned empty_count[CLASSES];
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool sanitized = true; /* it shall see each thing by itself */
+#else
+static const bool sanitized = false;
+#endif
+
+static bool is_small(size_t bytes) { return !sanitized && bytes <= SMALL_BYTES_MAX; }
+static unsigned class_of(size_t bytes) { return bytes ? (unsigned)((bytes - 1) / STEP) : 0; }
+
+static void link_slab(struct slab *slab)
+{
+    struct slab **first = &with_room[slab->class];
+    slab->previous = NULL;
+    slab->next = *first;
+    if (*first)
+        (*first)->previous = slab;
+    *first = slab;
+}
+
+static void unlink_slab(struct slab *slab)
+{
+    if (slab->next)
+        slab->next->previous = slab->previous;
+    if (slab->previous)
+        slab->previous->next = slab->next;
+    else
+        with_room[slab->class] = slab->next;
+}
+
+static struct slab *add_slab(unsigned class)
+{
+    size_t size = (size_t)(class + 1) * STEP;
+    struct slab *slab = heap_aligned(SLAB_BYTES, SLAB_BYTES);
+    *slab = (struct slab){.class = class};
+    for (char *at = (char *)slab + SLAB_BYTES - size; at >= slab->slots; at -= size) {
+        struct slot *slot = (struct slot *)(void *)at;
+        slot->next = slab->free;
+        slab->free = slot;
+    }
+    empty_count[class]++;
+    link_slab(slab);
+    return slab;
+}
+
+void *small_new(size_t bytes)
+{
+    if (!is_small(bytes))
+        return heap_new(bytes);
+    unsigned class = class_of(bytes);
+    CHECK(pthread_mutex_lock(&mutex) == 0);
+    struct slab *slab = with_room[class] ? with_room[class] : add_slab(class);
+    struct slot *slot = slab->free;
+    slab->free = slot->next;
+    if (slab->used++ == 0)
+        empty_count[class]--;
+    if (!slab->free)
+        unlink_slab(slab);
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    return memset(slot, 0, bytes);
+}
+
+/* The slab that must be given back, or NULL. */
+static struct slab *take_back(struct slab *slab, struct slot *slot)
+{
+    CHECK(slab->used > 0);
+    if (!slab->free)
+        link_slab(slab);
+    slot->next = slab->free;
+    slab->free = slot;
+    if (--slab->used > 0)
+        return NULL;
+    if (empty_count[slab->class] == 0) {
+        empty_count[slab->class]++;
+        return NULL;
+    }
+    unlink_slab(slab);
+    return slab;
+}
+
+void small_free(void *p, size_t bytes)
+{
+    if (!p || !is_small(bytes)) {
+        free(p);
+        return;
+    }
+    struct slab *slab = (struct slab *)((uintptr_t)p & ~(uintptr_t)(SLAB_BYTES - 1));
+    CHECK(pthread_mutex_lock(&mutex) == 0);
+    CHECK(slab->class == class_of(bytes));
+    struct slab *empty = take_back(slab, p);
+    CHECK(pthread_mutex_unlock(&mutex) == 0);
+    free(empty);
+}

@@ -1,0 +1,17 @@
+/* Small things that live long: entries of maps, calls and runs that wait.
+ *
+ * Between the large and short-lived blocks of requests each of them would keep a page of the heap from being given
+ * back. Here they lie together, by size, and a slab that is empty goes back as a whole. From any thread.
+ */
+#ifndef BASE_SMALL_H
+#define BASE_SMALL_H
+
+#include <stddef.h>
+
+/* Zeroed, aligned for any type, never NULL. Of any size; from SMALL_BYTES_MAX on it is the heap's. */
+enum { SMALL_BYTES_MAX = 512 };
+void *small_new(size_t bytes);
+/* `bytes` as they were asked for. NULL is nothing. */
+void small_free(void *p, size_t bytes);
+
+#endif
