@@ -25,6 +25,20 @@ static const struct {
     {"system", "task_started", CLAUDE_TASK},
     {"system", "background_tasks_changed", CLAUDE_TASKS},
     {"system", "permission_denied", CLAUDE_DENIED},
+    {"system", "informational", CLAUDE_REMARK},
+    {"system", "api_retry", CLAUDE_OTHER},
+    {"system", "task_progress", CLAUDE_OTHER},
+    {"system", "task_updated", CLAUDE_OTHER},
+    {"system", "task_notification", CLAUDE_OTHER}, /* what it says comes as the result of a call, or a turn */
+    {"system", "thinking_tokens", CLAUDE_OTHER},
+    {"system", "hook_started", CLAUDE_OTHER},
+    {"system", "hook_response", CLAUDE_OTHER},
+    {"system", "session_state_changed", CLAUDE_OTHER},
+    {"system", "ui_invalidate", CLAUDE_OTHER},
+    {"stream_event", NULL, CLAUDE_OTHER}, /* pieces of what comes whole as well */
+    {"tool_progress", NULL, CLAUDE_OTHER},
+    {"command_lifecycle", NULL, CLAUDE_OTHER},
+    {"attachment", NULL, CLAUDE_OTHER},
 };
 
 static enum claude_kind kind_of(const struct json *json)
@@ -36,7 +50,7 @@ static enum claude_kind kind_of(const struct json *json)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (str_is(type, kinds[i].type) && (!kinds[i].subtype || str_is(subtype, kinds[i].subtype)))
             return kinds[i].kind;
-    return CLAUDE_OTHER;
+    return CLAUDE_UNKNOWN;
 }
 
 static const struct json *object_of(const struct json *json, const char *key)

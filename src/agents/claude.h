@@ -11,12 +11,14 @@
 #include "event/call.h"
 
 enum claude_kind {
-    CLAUDE_OTHER,
+    CLAUDE_UNKNOWN,   /* not seen so far: passed over */
+    CLAUDE_OTHER,     /* seen, of no use here: passed over */
     CLAUDE_INIT,      /* a turn begins */
     CLAUDE_STATUS,    /* its permission mode changed */
     CLAUDE_TASK,      /* a sub-agent starts */
     CLAUDE_TASKS,     /* what runs in the background */
     CLAUDE_DENIED,    /* it refused a call by itself */
+    CLAUDE_REMARK,    /* what it wants a person to know */
     CLAUDE_SAYS,      /* assistant: text, calls */
     CLAUDE_HEARS,     /* user: results of calls, prompts */
     CLAUDE_RESULT,    /* a turn is over */

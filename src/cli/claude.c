@@ -250,9 +250,9 @@ static void on_reply(struct wrapper *w, const struct claude_message *m)
 static void on_denied(struct wrapper *w, const struct claude_message *m)
 {
     ARENA_SCOPE(arena);
-    struct str tool = json_text(m->json, "tool_name");
-    note_text(w, "LOCAL_SYSTEM_MESSAGE", STR_NONE,
-              arena_printf(&arena, "Claude Code denied %.*s by itself.", STR_ARG(tool)));
+    struct str tool = json_text(m->json, "tool_name"), words = json_text(m->json, "message");
+    note_text(w, "LOCAL_SYSTEM_MESSAGE", m->agent,
+              arena_printf(&arena, "Claude Code denied %.*s by itself: %.*s", STR_ARG(tool), STR_ARG(words)));
 }
 
 /* By a person's word or by itself: the model may enter plan mode unasked. */
@@ -282,6 +282,8 @@ static void on_message(struct wrapper *w, const struct claude_message *m)
     case CLAUDE_CANCEL: claude_asks_cancel(&w->asks, m->request); break;
     case CLAUDE_REPLY: on_reply(w, m); break;
     case CLAUDE_STATUS: on_status(w, m); break;
+    case CLAUDE_REMARK: note_text(w, "LOCAL_SYSTEM_MESSAGE", STR_NONE, json_text(m->json, "content")); break;
+    case CLAUDE_UNKNOWN:
     case CLAUDE_OTHER: break;
     }
 }

@@ -11,7 +11,7 @@
 #include "io/file.h"
 
 struct count {
-    unsigned asks, befores, cancels, results, tasks, forms, lines;
+    unsigned asks, befores, cancels, results, tasks, forms, remarks, replies, lines;
 };
 
 static struct call call_with(enum call_status status, enum decision decision, const char *edited)
@@ -53,13 +53,38 @@ static void answer_every_way(struct arena *arena, const struct claude_message *a
     }
 }
 
+/* Only what a person filled in is accepted; nothing else makes an answer of it. */
+static void answer_form(struct arena *arena, const struct claude_message *ask)
+{
+    static const struct {
+        enum call_status status;
+        const char *edited, *action;
+    } rows[] = {
+        {CALL_ALLOWED, "{\"content\":{\"name\":\"Ada\"}}", "accept"}, {CALL_ALLOWED, NULL, "decline"},
+        {CALL_ALLOWED, "{\"content\":7}", "decline"},                 {CALL_DENIED, NULL, "decline"},
+        {CALL_DENIED, "{\"content\":{}}", "decline"},                 {CALL_CANCELLED, NULL, "decline"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        BUF_SCOPE(line, 1 << 20);
+        struct call call = call_with(rows[i].status, DECISION_ALLOW_ONCE, rows[i].edited);
+        if (rows[i].status != CALL_ALLOWED)
+            call.decision = DECISION_DENY;
+        claude_answer_elicit(&line, ask, &call);
+        assert_true(str_is(json_text(answer_in(arena, &line, ask->request), "action"), rows[i].action));
+    }
+}
+
 static void take_line(struct arena *arena, struct str line, struct count *count)
 {
     struct claude_message m;
     struct err err = {0};
     if (rc_bad(claude_read(arena, line, &m, &err)))
         fail_msg("%s: %.*s", err.text, (int)(line.n < 300 ? line.n : 300), line.p);
+    if (m.kind == CLAUDE_UNKNOWN)
+        fail_msg("of a kind that is in no table: %.*s", (int)(line.n < 300 ? line.n : 300), line.p);
     count->lines++;
+    count->remarks += m.kind == CLAUDE_REMARK;
+    count->replies += m.kind == CLAUDE_REPLY;
     count->asks += m.kind == CLAUDE_ASK;
     count->befores += m.kind == CLAUDE_BEFORE;
     count->cancels += m.kind == CLAUDE_CANCEL;
@@ -68,6 +93,8 @@ static void take_line(struct arena *arena, struct str line, struct count *count)
     count->forms += m.kind == CLAUDE_ELICIT;
     if (m.kind == CLAUDE_ASK)
         answer_every_way(arena, &m);
+    if (m.kind == CLAUDE_ELICIT)
+        answer_form(arena, &m);
 }
 
 static struct count replay(const char *name)
@@ -95,10 +122,10 @@ static void every_conversation(void **state)
         if (!str_ends(str_of(entry->d_name), STR(".ndjson")))
             continue;
         files++;
-        assert_true(replay(entry->d_name).results > 0);
+        assert_true(replay(entry->d_name).lines > 0);
     }
     (void)closedir(folder);
-    assert_true(files >= 16);
+    assert_true(files >= 98);
 }
 
 static void what_is_in_them(void **state)
@@ -111,6 +138,9 @@ static void what_is_in_them(void **state)
     assert_true(replay("45_sdk_hook_callback.ndjson").befores >= 1);
     assert_int_equal(replay("66_mcp_elicitation.ndjson").forms, 2);
     assert_int_equal(replay("96_old_2.0.76_allow_echo.ndjson").asks, 1);
+    assert_true(replay("25_plan_mode.ndjson").remarks >= 1);
+    assert_true(replay("49_second_initialize_lists_pending.ndjson").replies >= 2);
+    assert_true(replay("20c_parallel_deny_interrupt_first.ndjson").results == 1);
 }
 
 static struct claude_message ask_of(struct arena *arena, const char *line)

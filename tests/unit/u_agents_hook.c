@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "agents/agents.h"
+#include "io/file.h"
 
 static const char before[] =
     "{\"session_id\":\"s\",\"cwd\":\"/p\",\"permission_mode\":\"default\",\"hook_event_name\":\"PreToolUse\","
@@ -115,6 +116,33 @@ static void what_is_read(void **state)
     assert_int_equal(hook.kind, HOOK_BEFORE);
 }
 
+/* Every hook of every agent as it was seen: read, and answered so that it can be read. */
+static void every_message(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct str text;
+    unsigned count[HOOK_AGENT_COUNT] = {0};
+    assert_true(rc_ok(file_read(&arena, TESTS_DIR "/cases/claude/hooks.txt", 1 << 20, &text, NULL)));
+    while (!str_empty(text)) {
+        struct str message, line = str_cut(text, '\n', &text);
+        enum hook_agent agent;
+        assert_true(hook_agent_parse(str_cut(line, ' ', &message), &agent));
+        struct hook hook = hook_of(&arena, agent, arena_printf(&arena, "%.*s", STR_ARG(message)).p);
+        assert_true(hook.kind != HOOK_OTHER && hook.input && !str_empty(hook.tool) && !str_empty(hook.cwd));
+        count[agent]++;
+        for (int given = 0; given < GIVEN_COUNT; given++) {
+            BUF_SCOPE(out, 1 << 16);
+            const struct json *json = NULL;
+            struct call call = call_of((enum given)given);
+            hook_answer(&out, &hook, &call);
+            assert_true(out.n == 0 || rc_ok(json_parse(&arena, arena_str(&arena, buf_str(&out)), &json, NULL)));
+            assert_true(given == ALLOWED || given == EDITED || !str_has(buf_str(&out), STR("\"allow\"")));
+        }
+    }
+    assert_true(count[HOOK_CLAUDE] >= 20 && count[HOOK_CODEX] >= 9 && count[HOOK_GEMINI] >= 1);
+}
+
 static void an_answer_that_does_not_hold_together(void **state)
 {
     (void)state;
@@ -137,6 +165,7 @@ int main(void)
         cmocka_unit_test(what_is_said),
         cmocka_unit_test(every_status),
         cmocka_unit_test(what_is_read),
+        cmocka_unit_test(every_message),
         cmocka_unit_test(an_answer_that_does_not_hold_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
