@@ -4,6 +4,7 @@ The program comes from npm, in an exact version, into a cache outside the tree; 
 once it is there. No account, no telemetry: requests go to the model on loopback with a dummy key.
 """
 import contextlib
+import fcntl
 import functools
 import json
 import os
@@ -27,31 +28,26 @@ INSTALLING = threading.Lock()
 
 
 @functools.cache
-def claude(version=NEW):
-    """The native program; installs it at the first use, whole or not at all: tests run side by side."""
-    folder = os.path.join(CACHE, f"claude-{version}")
-    program = os.path.join(folder, "node_modules/@anthropic-ai/claude-code-linux-x64/claude")
-    with INSTALLING:
-        if not os.path.exists(program):
-            install(folder, version)
-    return program
-
-
-def install(folder, version):
+def installed(folder, package, program):
+    """A program of an npm package, in an exact version; installs it at the first use."""
+    folder = os.path.join(CACHE, folder)
+    path = os.path.join(folder, "node_modules", program)
+    if os.path.exists(path):
+        return path
     if not shutil.which("npm"):
         raise world.Skip("npm is not installed")
-    os.makedirs(CACHE, exist_ok=True)
-    fresh = tempfile.mkdtemp(dir=CACHE)
-    try:
-        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts",
-                              f"@anthropic-ai/claude-code@{version}"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                             text=True, check=False)
-        if run.returncode:
-            raise world.Skip(f"npm could not install Claude Code {version}: {run.stdout[-300:]}")
-        shutil.rmtree(folder, ignore_errors=True)
-        os.rename(fresh, folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run beside each other
+        run = subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--force", "--ignore-scripts", package],
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if run.returncode or not os.path.exists(path):
+        raise world.Skip(f"npm could not install {package}: {run.stdout[-300:]}")
+    return path
+
+
+def claude(version=NEW):
+    return installed(f"claude-{version}", f"@anthropic-ai/claude-code@{version}", "@anthropic-ai/claude-code-linux-x64/claude")
 
 
 class Run:
@@ -94,21 +90,15 @@ class Run:
 
 
 class Desk:
-    def __init__(self, place, script, sub=(), version=NEW, serve=True):
-        self.world, self.version = place, version
-        self.program = claude(version)
-        self.model = Model(script, sub)
+    """A project, a model, a server and a person; which agent sits at it is for others to say."""
+
+    def __init__(self, place, model, serve=True):
+        self.world, self.model = place, model
         self.project = os.path.join(place.folder, "project")
         self.config = os.path.join(place.folder, "config")
         for folder in (self.project, self.config):
             os.makedirs(folder)
-        place.environment.update({
-            "ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": "sk-dummy", "CLAUDE_CONFIG_DIR": self.config,
-            "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_TMPDIR": place.folder,
-            "XDG_RUNTIME_DIR": place.folder, "IS_SANDBOX": "1", "NOD_CLAUDE": self.program})
-        for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"):
-            place.environment.pop(name, None)
+        place.environment["XDG_RUNTIME_DIR"] = place.folder
         self.server = place.server() if serve else None
         self.admin = self.server.admin() if serve else None
         self.runs = []
@@ -118,16 +108,8 @@ class Desk:
         self.runs.append(run)
         return run
 
-    def claude(self, *arguments, given=None, **environment):
-        """Claude Code itself, as a person would start it."""
-        return self.run([self.program, *arguments], given, **environment)
-
     def nod(self, *arguments, given=None, **environment):
         return self.run([world.NOD, *arguments], given, **environment)
-
-    def settings(self, value):
-        with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
-            json.dump(value, file)
 
     def has(self, name):
         return os.path.exists(os.path.join(self.project, name))
@@ -172,9 +154,30 @@ class Desk:
                 world.must(mark not in run.err, f"{run.command[:3]} complains: {run.err[-3000:]}")
 
 
+class ClaudeDesk(Desk):
+    def __init__(self, place, script, sub=(), version=NEW, serve=True):
+        self.program = claude(version)
+        super().__init__(place, Model(script, sub), serve)
+        place.environment.update({
+            "ANTHROPIC_BASE_URL": self.model.url, "ANTHROPIC_API_KEY": "sk-dummy", "CLAUDE_CONFIG_DIR": self.config,
+            "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1", "DISABLE_AUTOUPDATER": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_TMPDIR": place.folder, "IS_SANDBOX": "1",
+            "NOD_CLAUDE": self.program})
+        for name in ("CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR"):
+            place.environment.pop(name, None)
+
+    def claude(self, *arguments, given=None, **environment):
+        """Claude Code itself, as a person would start it."""
+        return self.run([self.program, *arguments], given, **environment)
+
+    def settings(self, value):
+        with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
+            json.dump(value, file)
+
+
 @contextlib.contextmanager
 def desk(place, script, **more):
-    one = Desk(place, script, **more)
+    one = ClaudeDesk(place, script, **more)
     try:
         yield one
     finally:

@@ -1,0 +1,199 @@
+"""Codex and Gemini in their own right, with Nod's hooks in their settings."""
+import contextlib
+import json
+import os
+import subprocess
+
+from desk import Desk, installed
+from other_models import Generate, Responses
+from world import eventually, must
+
+CODEX, GEMINI = "0.166.0", "0.61.0"
+
+
+class CodexDesk(Desk):
+    command = "touch made.txt"
+
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"codex-{CODEX}", f"@openai/codex@{CODEX}",
+                                 "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
+        super().__init__(place, Responses(script), serve)
+        place.environment.update({"CODEX_HOME": self.config, "OPENAI_API_KEY": "sk-dummy"})
+        self.toml("model = 'gpt-5.5'\nmodel_provider = 'scripted'\n[model_providers.scripted]\nname = 'scripted'\n"
+                  f"base_url = '{self.model.url}/v1'\nenv_key = 'OPENAI_API_KEY'\nwire_api = 'responses'\n")
+
+    def toml(self, text):
+        with open(os.path.join(self.config, "config.toml"), "a", encoding="utf-8") as file:
+            file.write(text)
+
+    def install(self, trusted=True):
+        self.nod("hook", "install", "codex", "--yes").ends()
+        if trusted:  # what a person does with /hooks in its terminal
+            for hook in self.hooks():
+                self.toml(f"[hooks.state.'{hook['key']}']\ntrusted_hash = '{hook['currentHash']}'\n")
+
+    def hooks(self):
+        with subprocess.Popen([self.program, "app-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              env=self.world.environment, cwd=self.project, text=True) as server:
+            for line in ({"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "test", "title": "T", "version": "1"}}},
+                         {"method": "initialized"}, {"id": 2, "method": "hooks/list", "params": {"cwds": [self.project]}}):
+                server.stdin.write(json.dumps(line) + "\n")
+                server.stdin.flush()
+            for line in server.stdout:
+                answer = json.loads(line)
+                if answer.get("id") == 2:
+                    server.kill()
+                    return answer["result"]["data"][0]["hooks"]
+        raise AssertionError("codex does not list its hooks")
+
+    def start(self, *more):
+        return self.run([self.program, "exec", "--json", "--skip-git-repo-check", *(more or ("--dangerously-bypass-approvals-and-sandbox",)), "go"])
+
+    @staticmethod
+    def bash(command):
+        return ("exec_command", {"cmd": command})
+
+
+class GeminiDesk(Desk):
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"gemini-{GEMINI}", f"@google/gemini-cli@{GEMINI}", "@google/gemini-cli/bundle/gemini.js")
+        super().__init__(place, Generate(script), serve)
+        place.environment.update({"HOME": place.folder, "GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": self.model.url,
+                                  "GEMINI_CLI_NO_RELAUNCH": "true"})
+        os.makedirs(os.path.join(place.folder, ".gemini"), exist_ok=True)
+        with open(os.path.join(place.folder, ".gemini/settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+                       "general": {"enableAutoUpdate": False}}, file)
+
+    def install(self):
+        self.nod("hook", "install", "gemini", "--yes").ends()
+
+    def start(self, mode="yolo"):
+        return self.run(["node", self.program, "-p", "go", "--approval-mode", mode, "-m", "gemini-2.5-pro", "--skip-trust", "-o", "stream-json"])
+
+    @staticmethod
+    def bash(command):
+        return ("run_shell_command", {"command": command, "description": "x"})
+
+
+@contextlib.contextmanager
+def at(kind, place, *commands, **more):
+    one = kind(place, [kind.bash(command) for command in commands], **more)
+    try:
+        yield one
+    finally:
+        one.close()
+
+
+def each(test):
+    """One test for each of the two."""
+    for name, kind in (("codex", CodexDesk), ("gemini", GeminiDesk)):
+        def one(place, kind=kind):
+            test(place, kind)
+        one.__name__ = test.__name__.replace("test_", f"test_{name}_", 1)
+        globals()[one.__name__] = one
+
+
+def command_of(pending):
+    return pending["toolCall"]["input"]["command"]
+
+
+@each
+def test_a_person_allows_and_denies_with_words(place, kind):
+    with at(kind, place, "touch made.txt", "touch second.txt") as d:
+        d.install()
+        run = d.start()
+        first = d.waiting()[0]
+        must(first["toolCall"]["name"] == "Bash" and command_of(first) == "touch made.txt", f"not the call: {first}")
+        must(not d.has("made.txt"), "it ran before anyone answered")
+        d.decide(first)
+        second = eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0]
+        d.decide(second, "deny", feedback="one is enough, thanks")
+        run.ends()
+        must(d.has("made.txt") and not d.has("second.txt"), f"not as decided: {d.told()}")
+        must("one is enough, thanks" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
+
+
+@each
+def test_rules_answer_without_a_person(place, kind):
+    with at(kind, place, "ls", "touch made.txt") as d:
+        d.nod("policy", "add", "allow", "Bash(ls:*)").ends()
+        d.nod("policy", "add", "deny", "Bash(touch:*)").ends()
+        d.install()
+        d.start().ends()
+        effects = [e["data"]["verdict"]["effect"] for e in d.events(types="TOOL_CALL")]
+        must(effects == ["allow", "deny"] and not d.has("made.txt"), f"not by the rules: {effects}, {d.told()}")
+
+
+@each
+def test_nothing_runs_without_a_server(place, kind):
+    with at(kind, place, "touch made.txt", serve=False) as d:
+        d.install()
+        d.start().ends()
+        must(not d.has("made.txt"), "it ran although nobody could be asked")
+        must("nod serve" in d.model.said(), f"the message does not say what to do: {d.model.said()[-900:]}")
+
+
+@each
+def test_it_dies_and_the_question_goes(place, kind):
+    with at(kind, place, "touch made.txt") as d:
+        d.install()
+        run = d.start()
+        d.waiting()
+        os.killpg(run.process.pid, 9)
+        eventually(lambda: not d.admin.pending(), "the question disappears")
+        must(not d.has("made.txt"), "it ran")
+
+
+def test_codex_runs_what_a_person_made_of_it(place):
+    with at(CodexDesk, place, "touch made.txt") as d:
+        d.install()
+        run = d.start()
+        d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt"})
+        run.ends()
+        must(d.has("other.txt") and not d.has("made.txt"), f"it did not run as edited: {d.told()}")
+
+
+def test_codex_asks_about_a_patch(place):
+    patch = "*** Begin Patch\n*** Add File: new.txt\n+hello\n*** End Patch"
+    with at(CodexDesk, place) as d:
+        d.model.script += [("apply_patch", patch), ("apply_patch", patch)]
+        d.install()
+        run = d.start()
+        first = d.waiting()[0]
+        must(first["toolCall"]["name"] == "apply_patch" and "+hello" in command_of(first), f"not the patch: {first}")
+        d.decide(first, "deny", feedback="not yet")
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"again: {d.told()}")[0]
+        must(not d.has("new.txt"), "it was written")
+        d.decide(second)
+        run.ends()
+        must(d.read("new.txt") == "hello\n", "it was not written")
+
+
+def test_codex_skips_a_hook_that_nobody_trusts(place):
+    """What the words at installing, and the docs, warn of."""
+    with at(CodexDesk, place, "touch made.txt") as d:
+        d.install(trusted=False)
+        d.start().ends()
+        must(d.has("made.txt") and not d.events(types="TOOL_CALL"), "Codex runs untrusted hooks now: the docs are out of date")
+
+
+def test_gemini_is_told_what_a_person_made_of_it(place):
+    with at(GeminiDesk, place, "touch made.txt") as d:
+        d.install()
+        run = d.start()
+        d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt"})
+        run.ends()
+        must(not d.has("made.txt") and not d.has("other.txt"), "it ran")
+        must("ask again" in d.model.said() and "touch other.txt" in d.model.said(), f"not told: {d.model.said()[-600:]}")
+
+
+def test_gemini_denies_by_itself_without_yolo(place):
+    with at(GeminiDesk, place, "touch made.txt") as d:
+        d.install()
+        run = d.start("default")
+        eventually(lambda: d.admin.pending() or run.process.poll() is not None, "asked, or over")
+        for pending in d.admin.pending():
+            d.decide(pending)
+        run.ends()
+        must(not d.has("made.txt"), "Gemini's own rules let it run now: the docs are out of date")
