@@ -15,7 +15,18 @@ const struct command_row *command_row_find(struct str name)
     return bsearch(&name, rows, count, sizeof *rows, by_name);
 }
 
-const struct command_row *command_row_sub(struct str name, struct str sub)
+/* The first row whose name begins with `start`. */
+static const struct command_row *find_beginning(struct str start)
+{
+    size_t count;
+    const struct command_row *rows = command_rows(&count);
+    for (size_t i = 0; i < count; i++)
+        if (str_starts(str_of(rows[i].name), start))
+            return &rows[i];
+    return NULL;
+}
+
+const struct command_row *command_row_sub(struct str name, struct str sub, bool shortened)
 {
     char both[64];
     if (name.n + 1 + sub.n > sizeof both)
@@ -24,7 +35,9 @@ const struct command_row *command_row_sub(struct str name, struct str sub)
     both[name.n] = ' ';
     if (sub.n)
         memcpy(both + name.n + 1, sub.p, sub.n);
-    return command_row_find((struct str){both, name.n + 1 + sub.n});
+    struct str whole = {both, name.n + 1 + sub.n};
+    const struct command_row *row = command_row_find(whole);
+    return row || !shortened || str_empty(sub) ? row : find_beginning(whole);
 }
 
 bool command_is_door(struct str name)
@@ -44,7 +57,7 @@ bool command_is_door(struct str name)
         return true;
     case WAY_PLAIN: case WAY_READS: case WAY_WRITES: case WAY_SUBS: case WAY_FIND: case WAY_SED: case WAY_AWK:
     case WAY_GIT: case WAY_MAKE: case WAY_TAR: case WAY_TEE: case WAY_DD: case WAY_SET: case WAY_TEST:
-    case WAY_SQLITE: case WAY_CONFIG: case WAY_SECOND:
+    case WAY_SQLITE: case WAY_CONFIG: case WAY_SECOND: case WAY_SETS: case WAY_SERVICE:
         break;
     }
     return false;

@@ -26,14 +26,14 @@
     X("check-ignore", "", "G ")                                                \
     X("checkout", "", "G ")                                                    \
     X("cherry", "", "")                                                      \
-    X("cherry-pick", "", "")                                                 \
+    X("cherry-pick", "", "R --strategy")                                     \
     X("clean", "e", "X -i --interactive")                                    \
     X("clone", "bj", "R -u T -c --reference --bundle-uri")                \
     X("commit", "mFCcSu", "G S --edit")                                            \
     X("commit-tree", "", "")                                                 \
     X("count-objects", "", "")                                               \
     X("describe", "", "")                                                    \
-    X("diff", "", "S --text")                                                        \
+    X("diff", "", "E S --text")                                                        \
     X("diff-files", "", "S --text")                                                  \
     X("diff-index", "", "S --text")                                                  \
     X("diff-tree", "", "S --text")                                                   \
@@ -45,7 +45,7 @@
     X("grep", "ABCefm", "R -O")                                              \
     X("hash-object", "", "")                                                 \
     X("init", "", "")                                                        \
-    X("log", "", "S --text")                                                         \
+    X("log", "", "E S --text")                                                         \
     X("ls-files", "", "G ")                                                    \
     X("ls-remote", "", "")                                                   \
     X("ls-tree", "", "")                                                     \
@@ -70,7 +70,7 @@
     X("revert", "", "R --strategy")                                          \
     X("rm", "", "G ")                                                          \
     X("shortlog", "", "")                                                    \
-    X("show", "", "S --text")                                                        \
+    X("show", "", "E S --text")                                                        \
     X("show-branch", "", "")                                                 \
     X("show-ref", "", "")                                                    \
     X("sparse-checkout", "", "")                                             \
@@ -135,7 +135,7 @@ static void study_words(struct studying *s, const struct command_row *row, size_
     const char *x = strstr(row->options, "X ");
     for (size_t i = at + 1; i < s->count; i++) {
         struct str text = s->words[i].text;
-        if (str_has(text, STR("ext::")) || str_has(text, STR("fd::")))
+        if (str_has(text, STR("ext::")) || str_has(text, STR("fd::")) || str_has(text, STR("://-")))
             act_other(s, i, "an address of this kind runs a command");
         struct str rest = x ? str_of(x + 2) : STR_NONE;
         while (!str_empty(rest)) {

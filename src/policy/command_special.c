@@ -161,7 +161,7 @@ static bool tame_value(struct str value)
     for (size_t i = 0; i < value.n; i++) {
         char c = value.p[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c & 0x80);
-        if (!plain && !strchr("_.,:/+@%=- ", c))
+        if (!plain && c != WORD_HOLE && !strchr("_.,:/+@%=- ~", c))
             return false;
     }
     return true;
@@ -179,10 +179,16 @@ static void make_variable(struct studying *s, size_t i)
     name = str_trim(name);
     if (runs || names_program(name) || str_find(name, WORD_HOLE) < name.n)
         act_other(s, i, "it sets a variable that names what make runs");
-    else if (!word_literal(word) && !(word->flags & WORD_TILDE))
+    else if ((word->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE))
         act_other(s, i, "it sets a variable to a text that is not known");
     else if (!tame_value(value))
         act_other(s, i, "it sets a variable to a text that make or the shell would act on");
+}
+
+/* {a,b=c} */
+static bool brace_may_set(const struct word *word)
+{
+    return (word->flags & WORD_BRACE) && str_find(word->raw, '=') < word->raw.n;
 }
 
 void study_make(struct studying *s)
@@ -198,7 +204,7 @@ void study_make(struct studying *s)
         struct str text = s->words[i].text;
         if (!is_option(text) && str_find(text, '=') < text.n)
             make_variable(s, i);
-        else if (s->words[i].flags & (WORD_CHOSEN | WORD_BRACE))
+        else if ((s->words[i].flags & WORD_CHOSEN) || brace_may_set(&s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may set a variable");
     }
 }
@@ -207,11 +213,13 @@ void study_make(struct studying *s)
 
 void study_tar(struct studying *s)
 {
-    static const struct command_row row = {"tar", WAY_WRITES, "bfgHKLNTVX",
+    static const struct command_row row = {"tar", WAY_WRITES, "bfHKLNVX",
                                            "R -I -F --use-compress-program --to-command --rsh-command "
                                            "--rmt-command --info-script --new-volume-script "
-                                           "--checkpoint-action I -C --directory T -P --absolute-names "
-                                           "--transform --xform -s S --checkpoint --to-stdout --overwrite "
+                                           "--checkpoint-action I -C --directory --one-top-level "
+                                           "T -P -T --files-from --absolute-names --transform --xform -s "
+                                           "W -g --listed-incremental --index-file --volno-file "
+                                           "S --file --list --checkpoint --to-stdout --overwrite "
                                            "X --remove-files --unlink-first --overwrite-dir "
                                            "--recursive-unlink -U"};
     options_study(s, &row, 1);
@@ -221,7 +229,7 @@ void study_tar(struct studying *s)
     if (s->count > 1 && !is_option(s->words[1].text)) {
         struct str text = s->words[1].text;
         for (size_t i = 0; i < text.n; i++)
-            if (strchr("IFCPU", text.p[i]))
+            if (strchr("IFCPUTg", text.p[i]))
                 act_other(s, ALL_WORDS, "an option of it runs a program, or writes elsewhere");
     }
     for (size_t i = 1; i < s->count; i++)

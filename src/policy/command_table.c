@@ -3,11 +3,15 @@
  *   R  runs its value (a program, or code)      X  is an act by itself: deletes, edits in place, …
  *   W  writes the file that is its value        T  takes orders from its value: a configuration, a folder, …
  *   P  the same, when its value is a path       I  the same, when its value is no folder below this one
+ *   D  the same, when its value begins with `@` or tells where to write
  *   B  is an act, and so is what begins with it
  *   V  takes a value and is harmless            S  is harmless, though it looks like the beginning of another
  *   F  (what runs its arguments) a known flag without value; others are not understood
  *   A  (a letter alone, first) what stands behind `--` is handed on and counts, too
  *   G  (a letter alone) a file name that looks like an option is unlikely enough
+ *   E  (the same) if the pattern that finds it names an ending: `*.c`
+ *   H  (the same) its sub-commands may be shortened
+ *   U  (the same) `-` in place of a file to write is standard output
  *   N1 (the same) an operand stands before the command;  =  so may assignments
  *
  * Long names may be shortened by the caller, short ones clustered, values may follow behind `=`, in the same
@@ -15,43 +19,7 @@
  */
 #include "policy/commands.h"
 
-#define NODE_OPTIONS \
-    "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print " \
-    "--require --import --loader --experimental-loader T --env-file " \
-    "--experimental-default-config-file --config W --redirect-warnings --diagnostic-dir --report-dir " \
-    "--cpu-prof-dir --heap-prof-dir --trace-event-file-pattern X -i --interactive --inspect " \
-    "--inspect-brk --watch --test-reporter"
-#define GO_OPTIONS \
-    "G R -exec -toolexec -vettool -ldflags -gcflags -asmflags -gccgoflags T -C -overlay -modfile " \
-    "-pkgdir --overlay --modfile W -o -coverprofile -cpuprofile -memprofile -blockprofile " \
-    "-mutexprofile -trace -outputdir --exec --toolexec --vettool --coverprofile --cpuprofile " \
-    "--memprofile --outputdir --blockprofile --mutexprofile --trace -test.coverprofile " \
-    "-test.cpuprofile -test.memprofile -test.outputdir -test.trace"
-#define PYTEST_OPTIONS \
-    "G T -p -c -o --rootdir --confcutdir --override-ini --config-file --cov-config R --pdbcls W " \
-    "--basetemp --junitxml --junit-xml --log-file --resultlog --report-log --html --cov-report " \
-    "--self-contained-html X --pastebin --debug S --cov --co --pdb"
-#define PIP_OPTIONS \
-    "T -i -f --index-url --extra-index-url --find-links --trusted-host --cert --client-cert --proxy R " \
-    "--python --editor --global-option --install-option --build-option --config-settings W -t -d " \
-    "--target --root --prefix --src --log --log-file --report --cache-dir --dest --no-clean S --pre " \
-    "--no-cache-dir --user"
-#define NPM_OPTIONS \
-    "G R --script-shell --node-options --shell --editor --viewer --git --browser --init-module T " \
-    "--prefix --userconfig --globalconfig --registry --cwd --dir -C --rcfile --cafile --node-gyp " \
-    "--local-prefix --global-dir V -w --workspace --loglevel --filter S --silent -s --quiet --global"
-#define SSH_OPTIONS \
-    "F -q -T -t -v -4 -6 -n -C -a -k -x T -F -o -S -I -i -J -O -w R -e W -E X -L -R -D -W -A -f -g -N " \
-    "-M -Y -X"
-#define CURL_OPTIONS \
-    "W -o -O -c -D --output --remote-name --remote-name-all --cookie-jar --dump-header --trace " \
-    "--trace-ascii --libcurl --stderr --hsts --alt-svc --etag-save --output-dir --create-dirs -J " \
-    "--remote-header-name T -K -T -F -d -b -E -w -n -x --config --upload-file --form --data " \
-    "--data-binary --data-raw --data-urlencode --data-ascii --json --cookie --cert --key --netrc " \
-    "--netrc-file --netrc-optional --write-out --proxy --preproxy --socks5 --socks5-hostname --socks4 " \
-    "--unix-socket --abstract-unix-socket --cacert --capath --variable --resolve --connect-to " \
-    "--interface --dns-servers --doh-url --url-query --quote -Q --egd-file --random-file " \
-    "--form-string --mail-from --telnet-option -t R --engine --login-options"
+#include "policy/command_options.h"
 
 /* Sorted by name, which a test checks. */
 static const struct command_row rows[] = {
@@ -70,8 +38,9 @@ static const struct command_row rows[] = {
     {"ant", WAY_PLAIN, "",
      "T -f -file -buildfile -lib -propertyfile R -listener -logger -inputhandler W -l -logfile"},
     {"apt", WAY_PLAIN, "t", "T -o -c --option --config-file"},
+    {"apt-cache", WAY_PLAIN, "", "T -o -c --option --config-file"},
     {"apt-get", WAY_PLAIN, "t", "T -o -c --option --config-file"},
-    {"ar", WAY_WRITES, "", "R --plugin"},
+    {"ar", WAY_WRITES, "", "R @ --plugin"},
     {"arch", WAY_READS, "", ""},
     {"aria2c", WAY_WRITES, "",
      "R --on-download-complete --on-download-error --on-download-start --on-download-stop "
@@ -79,12 +48,15 @@ static const struct command_row rows[] = {
     {"arp", WAY_PLAIN, "", "T -f --file"},
     {"at", WAY_NEVER, "", ""},
     {"awk", WAY_AWK, "", ""},
+    {"aws", WAY_SUBS, "",
+     "T --endpoint-url --cli-input-json --cli-input-yaml --ca-bundle V --profile --region"},
+    {"aws configure", WAY_NEVER, "", ""},
     {"babel", WAY_PLAIN, "",
      "T --plugins --presets --config-file --root-mode W -o -d --out-file --out-dir"},
     {"base64", WAY_READS, "w", ""},
     {"basename", WAY_READS, "", ""},
     {"bash", WAY_SHELL, "", ""},
-    {"bat", WAY_READS, "lHr", "R --pager --config-file X cache"},
+    {"bat", WAY_READS, "lHr", "R --pager --config-file"},
     {"batcat", WAY_READS, "lHr", "R --pager"},
     {"batch", WAY_NEVER, "", ""},
     {"bazel", WAY_SUBS, "",
@@ -100,9 +72,10 @@ static const struct command_row rows[] = {
     {"builtin", WAY_RUNS, "", "F"},
     {"bun", WAY_SUBS, "",
      "R -e -p --eval --print -r --preload --import T -c --config --cwd --env-file W --outfile --outdir"},
+    {"bun create", WAY_NEVER, "", ""},
     {"bun exec", WAY_FIRST, "", ""},
     {"bun x", WAY_RUNS, "", "F --bun --silent"},
-    {"bundle", WAY_SUBS, "", "T --gemfile --path"},
+    {"bundle", WAY_SUBS, "", "H T --gemfile --path"},
     {"bundle config", WAY_NEVER, "", ""},
     {"bundle exec", WAY_RUNS, "", "F --keep-file-descriptors"},
     {"bunx", WAY_RUNS, "p", "F --bun --silent V --package"},
@@ -110,16 +83,17 @@ static const struct command_row rows[] = {
     {"bwrap", WAY_NEVER, "", ""},
     {"bzip2", WAY_WRITES, "", ""},
     {"bzless", WAY_READS, "", "R +"},
+    {"c++", WAY_WRITES, "*", CC_OPTIONS},
     {"caffeinate", WAY_RUNS, "tw", "F -d -i -m -s -u"},
     {"cal", WAY_READS, "", ""},
     {"cargo", WAY_SUBS, "jpF",
-     "T --config -C -Z --manifest-path --lockfile-path W --target-dir --out-dir --artifact-dir --root S "
+     "G T --config -C -Z --manifest-path --lockfile-path W --target-dir --out-dir --artifact-dir --root S "
      "--target V --color --package"},
     {"cargo install", WAY_PLAIN, "", "T --git --path --registry --index"},
     {"cargo run", WAY_PLAIN, "", ""},
+    {"cargo rustc", WAY_NEVER, "", ""},
     {"cat", WAY_READS, "", ""},
-    {"cc", WAY_WRITES, "*",
-     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"cc", WAY_WRITES, "*", CC_OPTIONS},
     {"cd", WAY_READS, "", ""},
     {"chattr", WAY_WRITES, "", ""},
     {"chcon", WAY_WRITES, "", ""},
@@ -129,15 +103,15 @@ static const struct command_row rows[] = {
     {"chroot", WAY_RUNS, "", "N1 F --skip-chdir"},
     {"chrt", WAY_RUNS, "TPD", "N1 F -a -b -d -f -i -m -o -r -R -v --batch --fifo --idle --other --rr"},
     {"cksum", WAY_READS, "", ""},
-    {"clang", WAY_WRITES, "*",
-     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"clang", WAY_WRITES, "*", CC_OPTIONS},
+    {"clang++", WAY_WRITES, "*", CC_OPTIONS},
     {"claude", WAY_NEVER, "", ""},
     {"clear", WAY_READS, "", ""},
     {"cmake", WAY_PLAIN, "*",
-     "R -E -P T --toolchain --preset W --trace-redirect --profiling-output --graphviz B -C "
+     "R -E -P T --toolchain --preset --prefix W --trace-redirect --profiling-output --graphviz B -C "
      "-DCMAKE_C_COMPILER -DCMAKE_CXX_COMPILER -DCMAKE_LINKER -DCMAKE_AR -DCMAKE_MAKE_PROGRAM "
      "-DCMAKE_PROJECT -DCMAKE_TOOLCHAIN_FILE -DCMAKE_MODULE_PATH -DCMAKE_USER_MAKE_RULES -DCMAKE_RULE "
-     "-DCMAKE_CROSSCOMPILING_EMULATOR"},
+     "-DCMAKE_CROSSCOMPILING_EMULATOR I -S -B --build --install"},
     {"cmd.exe", WAY_NEVER, "", ""},
     {"cmp", WAY_READS, "in", ""},
     {"code", WAY_NEVER, "", ""},
@@ -147,7 +121,7 @@ static const struct command_row rows[] = {
     {"command", WAY_COMMAND, "", ""},
     {"compgen", WAY_NEVER, "", ""},
     {"complete", WAY_NEVER, "", ""},
-    {"composer", WAY_SUBS, "", "T -d --working-dir"},
+    {"composer", WAY_SUBS, "", "H T -d --working-dir"},
     {"composer config", WAY_NEVER, "", ""},
     {"composer exec", WAY_RUNS, "", "F -v"},
     {"concurrently", WAY_NEVER, "", ""},
@@ -167,13 +141,13 @@ static const struct command_row rows[] = {
     {"ctest", WAY_PLAIN, "*",
      "T -S -SP -T -D --build-and-test I --test-dir R --build-makeprogram --test-command W -O "
      "--output-log --output-junit"},
-    {"curl", WAY_PLAIN, "HAmuzCrYyPX", CURL_OPTIONS " S --url --request"},
+    {"curl", WAY_PLAIN, "AmuzCrYyPX", CURL_OPTIONS " S --url --request"},
     {"cursor", WAY_NEVER, "", ""},
     {"cut", WAY_READS, "bcdf", ""},
     {"cwebp", WAY_WRITES, "", ""},
     {"cypress", WAY_PLAIN, "", "T -C -P --config-file --project -c --config R --browser -b"},
     {"dash", WAY_SHELL, "", ""},
-    {"date", WAY_READS, "dfrI", "X -s --set"},
+    {"date", WAY_SETS, "dfrI", "X -s --set V --date --file --reference"},
     {"dbus-run-session", WAY_RUNS, "", "F"},
     {"dc", WAY_NEVER, "", ""},
     {"dd", WAY_DD, "", ""},
@@ -198,16 +172,20 @@ static const struct command_row rows[] = {
     {"dnf", WAY_PLAIN, "", "T -c --config --setopt --installroot --repofrompath"},
     {"doas", WAY_RUNS, "aCu", "F -n -L X -s"},
     {"docker", WAY_SUBS, "cHl", "T --config -c --context -H --host"},
-    {"docker build", WAY_PLAIN, "", ""},
-    {"docker buildx", WAY_PLAIN, "", ""},
+    {"docker build", WAY_PLAIN, "ftm",
+     "W -o --output --iidfile --metadata-file --cidfile V -t -f --tag --file --build-arg"},
+    {"docker buildx", WAY_PLAIN, "ftm", "W -o --output --iidfile --metadata-file X --allow"},
     {"docker compose", WAY_NEVER, "", ""},
     {"docker container", WAY_NEVER, "", ""},
-    {"docker cp", WAY_WRITES, "", ""},
+    {"docker cp", WAY_NEVER, "", ""},
     {"docker create", WAY_NEVER, "", ""},
     {"docker exec", WAY_REMOTE, "euw",
      "F -i -t -d V --env --user --workdir --env-file --detach-keys X --privileged"},
+    {"docker export", WAY_PLAIN, "", "W -o --output"},
+    {"docker image", WAY_PLAIN, "", "W -o --output"},
     {"docker plugin", WAY_NEVER, "", ""},
     {"docker run", WAY_NEVER, "", ""},
+    {"docker save", WAY_PLAIN, "", "W -o --output"},
     {"docker-compose", WAY_SUBS, "fp", "T -f --file --project-directory --env-file -H --host"},
     {"docker-compose exec", WAY_REMOTE, "euw", "F -T -d V --env --user --workdir --index X --privileged"},
     {"docker-compose run", WAY_NEVER, "", ""},
@@ -255,7 +233,7 @@ static const struct command_row rows[] = {
     {"ffmpeg", WAY_WRITES, "*", ""},
     {"fg", WAY_PLAIN, "", ""},
     {"fgrep", WAY_READS, "ABCefm", ""},
-    {"file", WAY_READS, "FfmPe", "X -C --compile"},
+    {"file", WAY_READS, "FfmPe", "G X -C --compile"},
     {"find", WAY_FIND, "", ""},
     {"firejail", WAY_NEVER, "", ""},
     {"fish", WAY_SHELL, "", ""},
@@ -266,11 +244,9 @@ static const struct command_row rows[] = {
     {"fold", WAY_READS, "", ""},
     {"ftp", WAY_NEVER, "", ""},
     {"fzf", WAY_NEVER, "", ""},
-    {"g++", WAY_WRITES, "*",
-     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"g++", WAY_WRITES, "*", CC_OPTIONS},
     {"gawk", WAY_AWK, "", ""},
-    {"gcc", WAY_WRITES, "*",
-     "R -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"},
+    {"gcc", WAY_WRITES, "*", CC_OPTIONS},
     {"gcloud", WAY_SUBS, "", "T --flags-file"},
     {"gcloud compute", WAY_PLAIN, "", "R --command --ssh-flag"},
     {"gdb", WAY_NEVER, "", ""},
@@ -279,8 +255,13 @@ static const struct command_row rows[] = {
     {"getopts", WAY_STATE, "", ""},
     {"gh", WAY_SUBS, "", "A R --upload-pack --editor --pager -u -c T --config --template"},
     {"gh alias", WAY_NEVER, "", ""},
+    {"gh codespace", WAY_NEVER, "", ""},
     {"gh config", WAY_NEVER, "", ""},
+    {"gh cs", WAY_NEVER, "", ""},
+    {"gh ext", WAY_NEVER, "", ""},
     {"gh extension", WAY_NEVER, "", ""},
+    {"gh extensions", WAY_NEVER, "", ""},
+    {"gh release", WAY_PLAIN, "", "W -O --output -D --dir"},
     {"ghc", WAY_NEVER, "", ""},
     {"ghci", WAY_NEVER, "", ""},
     {"git", WAY_GIT, "", ""},
@@ -297,7 +278,7 @@ static const struct command_row rows[] = {
     {"go vet", WAY_PLAIN, "*", GO_OPTIONS},
     {"goose", WAY_NEVER, "", ""},
     {"gpg", WAY_PLAIN, "ru",
-     "W -o --output --log-file R --photo-viewer --exec-path --agent-program --dirmngr-program "
+     "U W -o --output --log-file R --photo-viewer --exec-path --agent-program --dirmngr-program "
      "--pinentry-mode T --options --homedir --load-extension"},
     {"gradle", WAY_PLAIN, "x",
      "R -I --init-script T -b -c -p -D -P --build-file --settings-file --project-dir --system-prop "
@@ -309,25 +290,28 @@ static const struct command_row rows[] = {
     {"gzip", WAY_WRITES, "", ""},
     {"hash", WAY_STATE, "", ""},
     {"head", WAY_READS, "nc", ""},
-    {"helm", WAY_PLAIN, "n",
-     "R --post-renderer --post-renderer-args T --kubeconfig --repository-config --registry-config"},
+    {"helm", WAY_SUBS, "n",
+     "R --post-renderer --post-renderer-args T --kubeconfig --repository-config --registry-config V -n "
+     "--namespace --kube-context"},
+    {"helm plugin", WAY_NEVER, "", ""},
     {"help", WAY_READS, "", ""},
     {"hexdump", WAY_READS, "", ""},
     {"hg", WAY_PLAIN, "rm",
      "T --config -R --repository --cwd R --tool --ssh -e --remotecmd -t W -o --output"},
     {"history", WAY_NEVER, "", ""},
-    {"hostname", WAY_PLAIN, "", "T -F --file -b"},
+    {"hostname", WAY_SETS, "", "T -F --file -b"},
     {"http", WAY_PLAIN, "",
-     "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
+     "W -o --output X -d --download T --session --session-read-only --cert --proxy -A"},
     {"https", WAY_PLAIN, "",
-     "W -o -d --output --download T --session --session-read-only --cert --proxy -A"},
+     "W -o --output X -d --download T --session --session-read-only --cert --proxy -A"},
     {"iconv", WAY_READS, "ft", "W -o --output"},
     {"id", WAY_READS, "", ""},
     {"info", WAY_READS, "", "R --restore W -o --output --dribble T --init-file"},
     {"install", WAY_WRITES, "gmotS", "R --strip-program"},
     {"invoke", WAY_PLAIN, "", "T -c -r -f --collection --search-root --config"},
     {"ionice", WAY_RUNS, "cnpPu", "F -t --ignore V --class --classdata"},
-    {"ip", WAY_SUBS, "", "T -b -batch -force"},
+    {"ip", WAY_SUBS, "", "H T -b -batch -force F -br -brief -c -color -d -details -s -stats -4 -6 -o V -n"},
+    {"ip n", WAY_PLAIN, "", ""},
     {"ip netns", WAY_NEVER, "", ""},
     {"ip vrf", WAY_NEVER, "", ""},
     {"ip6tables", WAY_PLAIN, "", "R --modprobe -M"},
@@ -336,9 +320,9 @@ static const struct command_row rows[] = {
     {"irb", WAY_NEVER, "", ""},
     {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
     {"java", WAY_PLAIN, "*",
-     "R -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T -XX:Flags "
+     "R @ -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T -XX:Flags "
      "-XX:VMOptionsFile -Djava.security.manager"},
-    {"javac", WAY_WRITES, "*", "R -processor -processorpath --processor-path B -J T -Xplugin"},
+    {"javac", WAY_WRITES, "*", "R @ -processor -processorpath --processor-path B -J T -Xplugin"},
     {"jest", WAY_PLAIN, "it",
      "G T -c --config --rootDir --roots --projects --haste --globals --resolver --runner --testRunner "
      "--transform --globalSetup --globalTeardown --setupFiles --setupFilesAfterEnv "
@@ -350,8 +334,9 @@ static const struct command_row rows[] = {
     {"joe", WAY_NEVER, "", ""},
     {"join", WAY_READS, "", ""},
     {"journalctl", WAY_READS, "nopuSUt",
-     "X --vacuum-size --vacuum-time --vacuum-files --rotate --flush W --cursor-file"},
-    {"jq", WAY_READS, "", "T -L -f --from-file"},
+     "X --vacuum-size --vacuum-time --vacuum-files --rotate --flush --setup-keys --update-catalog "
+     "--relinquish-var W --cursor-file"},
+    {"jq", WAY_READS, "", "G T -L -f --from-file"},
     {"jshell", WAY_NEVER, "", ""},
     {"julia", WAY_CODE, "ptC", "R -e -E -L --eval --print --load -J --sysimage T --project"},
     {"just", WAY_PLAIN, "",
@@ -363,7 +348,7 @@ static const struct command_row rows[] = {
      "T --kubeconfig --cache-dir --as --token --server -s --insecure-skip-tls-verify S --output "
      "--all-namespaces V -n --namespace --context --cluster"},
     {"kubectl config", WAY_NEVER, "", ""},
-    {"kubectl cp", WAY_WRITES, "", ""},
+    {"kubectl cp", WAY_NEVER, "", ""},
     {"kubectl debug", WAY_NEVER, "", ""},
     {"kubectl edit", WAY_NEVER, "", ""},
     {"kubectl exec", WAY_NEVER, "", ""},
@@ -373,10 +358,10 @@ static const struct command_row rows[] = {
     {"kubectl run", WAY_NEVER, "", ""},
     {"latex", WAY_WRITES, "*",
      "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
-    {"ld", WAY_WRITES, "*", "B -plugin --plugin"},
+    {"ld", WAY_WRITES, "*", "R @ B -plugin --plugin"},
     {"ldd", WAY_NEVER, "", ""},
     {"less", WAY_READS, "bhjpPtTxyz#",
-     "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src --lesskey-content R +"},
+     "W -o -O --log-file --LOG-FILE T -k --lesskey-file --lesskey-src --lesskey-content R + --cmd"},
     {"let", WAY_NEVER, "", ""},
     {"lftp", WAY_NEVER, "", ""},
     {"linux32", WAY_RUNS, "", "F"},
@@ -386,8 +371,9 @@ static const struct command_row rows[] = {
     {"local", WAY_STATE, "", ""},
     {"locate", WAY_READS, "", "T -d --database"},
     {"logger", WAY_PLAIN, "", "T -f --file"},
+    {"logrotate", WAY_NEVER, "", ""},
     {"ls", WAY_READS, "ITw", ""},
-    {"lsof", WAY_READS, "", ""},
+    {"lsof", WAY_READS, "", "X -D"},
     {"ltrace", WAY_RUNS, "aADeFlnopsuwX", "F -c -C -f -i -L -r -S -t -T W -o --output"},
     {"lua", WAY_CODE, "", "R -e -l"},
     {"m4", WAY_NEVER, "", ""},
@@ -424,6 +410,8 @@ static const struct command_row rows[] = {
     {"mysql", WAY_PLAIN, "uhPDp",
      "R -e --execute --pager --init-command W --tee T --defaults-file --defaults-extra-file "
      "--plugin-dir --default-auth"},
+    {"mysqldump", WAY_PLAIN, "uhPp",
+     "W -r -T --result-file --tab T --defaults-file --defaults-extra-file --plugin-dir --default-auth"},
     {"nano", WAY_NEVER, "", ""},
     {"nawk", WAY_AWK, "", ""},
     {"nc", WAY_PLAIN, "", "R -e -c --exec --sh-exec --lua-exec W -o --output -x X -l -k"},
@@ -435,21 +423,22 @@ static const struct command_row rows[] = {
     {"nix", WAY_NEVER, "", ""},
     {"nix-shell", WAY_NEVER, "", ""},
     {"nl", WAY_READS, "", ""},
-    {"nm", WAY_READS, "", "R --plugin"},
+    {"nm", WAY_READS, "", "R @ --plugin"},
     {"nmap", WAY_PLAIN, "*",
-     "R --script -sC -A --resume T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
+     "R --script -sC -A --resume --interactive T --datadir --servicedb -iL W -oN -oX -oS -oG -oA"},
     {"nod", WAY_NEVER, "", ""},
     {"node", WAY_CODE, "C", NODE_OPTIONS},
     {"nodejs", WAY_CODE, "C", NODE_OPTIONS},
     {"nodemon", WAY_NEVER, "", ""},
     {"nohup", WAY_RUNS, "", "F"},
     {"nox", WAY_PLAIN, "", "T -f --noxfile"},
-    {"npm", WAY_SUBS, "w", NPM_OPTIONS},
+    {"npm", WAY_SUBS, "w", "H " NPM_OPTIONS},
     {"npm config", WAY_CONFIG, "", ""},
     {"npm create", WAY_NEVER, "", ""},
     {"npm edit", WAY_NEVER, "", ""},
     {"npm exec", WAY_RUNS, "pcw", "F -y --yes --no -- --silent V --package --workspace X -c --call"},
     {"npm explore", WAY_NEVER, "", ""},
+    {"npm i", WAY_PLAIN, "", ""},
     {"npm init", WAY_NEVER, "", ""},
     {"npm set", WAY_NEVER, "", ""},
     {"npm set-script", WAY_NEVER, "", ""},
@@ -463,18 +452,18 @@ static const struct command_row rows[] = {
     {"nvim", WAY_NEVER, "", ""},
     {"nx", WAY_SUBS, "", ""},
     {"nx exec", WAY_NEVER, "", ""},
-    {"objdump", WAY_READS, "", "R --plugin"},
+    {"objdump", WAY_READS, "", "R @ --plugin"},
     {"octave", WAY_NEVER, "", ""},
     {"od", WAY_READS, "", ""},
     {"open", WAY_NEVER, "", ""},
     {"opencode", WAY_NEVER, "", ""},
     {"openssl", WAY_PLAIN, "*",
-     "W -out -keyout -CAserial -writerand R -engine -provider -provider-path -passin -passout T -config "
-     "-extfile --provider -rand"},
+     "W -out -keyout -CAserial -writerand -sess_out -keylogfile S -outform R -engine -provider "
+     "-provider-path -passin -passout T -config -extfile --provider -rand"},
     {"osascript", WAY_NEVER, "", ""},
     {"pacman", WAY_PLAIN, "", "T --config --hookdir --root --dbpath --gpgdir -b -r"},
     {"pandoc", WAY_PLAIN, "frtVMTHBA",
-     "W -o --output --extract-media --log R -F -L --filter --lua-filter --pdf-engine --pdf-engine-opt T "
+     "U W -o --output --extract-media --log R -F -L --filter --lua-filter --pdf-engine --pdf-engine-opt T "
      "-d --defaults --data-dir --syntax-definition --template"},
     {"parallel", WAY_NEVER, "", ""},
     {"paste", WAY_READS, "", ""},
@@ -483,6 +472,9 @@ static const struct command_row rows[] = {
      "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"},
     {"perf", WAY_NEVER, "", ""},
     {"perl", WAY_CODE, "", "R -e -E -n -p -M -m -d -I -i -x -F -0 -D -C -S -T -U"},
+    {"pg_dump", WAY_PLAIN, "dhpUntNTjF", "W -f --file"},
+    {"pg_dumpall", WAY_PLAIN, "dhpUl", "W -f --file"},
+    {"pg_restore", WAY_PLAIN, "dhpUntjFPI", "W -f --file"},
     {"php", WAY_CODE, "",
      "R -r -B -R -F -E -a --run --process-begin --process-code --process-end T -c -d -z --php-ini "
      "--define --zend-extension -S -t"},
@@ -507,6 +499,7 @@ static const struct command_row rows[] = {
     {"pnpm create", WAY_NEVER, "", ""},
     {"pnpm dlx", WAY_RUNS, "", "F --silent V --package X -c --shell-mode"},
     {"pnpm exec", WAY_RUNS, "", "F -r --recursive --parallel V --filter X -c --shell-mode"},
+    {"pnpx", WAY_RUNS, "", "F --silent V --package X -c --shell-mode"},
     {"poetry", WAY_SUBS, "", "T -C -P --directory --project"},
     {"poetry config", WAY_NEVER, "", ""},
     {"poetry run", WAY_RUNS, "", "F"},
@@ -532,12 +525,12 @@ static const struct command_row rows[] = {
     {"pwsh", WAY_NEVER, "", ""},
     {"py.test", WAY_PLAIN, "kmrnW", PYTEST_OPTIONS},
     {"pylint", WAY_READS, "jdef", "G R --init-hook --load-plugins T --rcfile W --output"},
-    {"pypy", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
-    {"pypy3", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"pypy", WAY_CODE, "mWXQ", "R -c X -i F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"pypy3", WAY_CODE, "mWXQ", "R -c X -i F -B -E -I -O -s -S -u -v -b -q -d"},
     {"pytest", WAY_PLAIN, "kmrnW", PYTEST_OPTIONS},
-    {"python", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
-    {"python2", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
-    {"python3", WAY_CODE, "mWXQ", "R -c F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"python", WAY_CODE, "mWXQ", "R -c X -i F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"python2", WAY_CODE, "mWXQ", "R -c X -i F -B -E -I -O -s -S -u -v -b -q -d"},
+    {"python3", WAY_CODE, "mWXQ", "R -c X -i F -B -E -I -O -s -S -u -v -b -q -d"},
     {"rails", WAY_SUBS, "", ""},
     {"rails console", WAY_NEVER, "", ""},
     {"rails r", WAY_NEVER, "", ""},
@@ -554,7 +547,7 @@ static const struct command_row rows[] = {
     {"redis-cli", WAY_PLAIN, "hpan", "R --eval T --pipe -x --rdb --functions-rdb"},
     {"rename", WAY_NEVER, "", ""},
     {"rev", WAY_READS, "", ""},
-    {"rg", WAY_READS, "ABCEMTefgjmrtd", "R --pre --hostname-bin X -z --search-zip S --pre-glob --pretty"},
+    {"rg", WAY_READS, "ABCEMTefgjmrtd", "E R --pre --hostname-bin X -z --search-zip S --pre-glob --pretty"},
     {"rlwrap", WAY_RUNS, "", "F"},
     {"rm", WAY_WRITES, "", ""},
     {"rmdir", WAY_WRITES, "", ""},
@@ -563,15 +556,15 @@ static const struct command_row rows[] = {
      "R -E --eval --pipe -D --define --predefine T --root --dbpath --macros --rcfile --load"},
     {"rspec", WAY_PLAIN, "et",
      "R -r --require -I --bisect T -O --options P -f --format W -o --out --profile-out"},
-    {"rsync", WAY_WRITES, "fTB",
-     "R -e --rsh --rsync-path --daemon --early-input T --config --password-file -M --remote-option "
+    {"rsync", WAY_WRITES, "fB",
+     "R -e --rsh --rsync-path --daemon --early-input T -T --config --password-file -M --remote-option "
      "--dparam --files-from W --log-file --write-batch --only-write-batch --read-batch --partial-dir "
      "--backup-dir --temp-dir S --exclude --exclude-from --backup --partial"},
     {"ruby", WAY_CODE, "", "R -e -n -p -r -I -x -i -C -S -s -F -0 -X"},
     {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"run-parts", WAY_NEVER, "", ""},
     {"runuser", WAY_NEVER, "", ""},
-    {"rustc", WAY_WRITES, "", "T -C -Z --codegen --sysroot W --out-dir"},
+    {"rustc", WAY_WRITES, "", "R @ T -C -Z --codegen --sysroot W --out-dir"},
     {"rustup", WAY_SUBS, "", ""},
     {"rustup run", WAY_RUNS, "", "N1 F --install"},
     {"scala", WAY_NEVER, "", ""},
@@ -584,7 +577,7 @@ static const struct command_row rows[] = {
     {"sed", WAY_SED, "", ""},
     {"sendmail", WAY_NEVER, "", ""},
     {"seq", WAY_READS, "fs", ""},
-    {"service", WAY_PLAIN, "", ""},
+    {"service", WAY_SERVICE, "", ""},
     {"set", WAY_SET, "", ""},
     {"setarch", WAY_RUNS, "", "N1 F -R --addr-no-randomize"},
     {"setpriv", WAY_NEVER, "", ""},
@@ -601,7 +594,7 @@ static const struct command_row rows[] = {
     {"sleep", WAY_READS, "", ""},
     {"socat", WAY_NEVER, "", ""},
     {"sort", WAY_READS, "kSt",
-     "W -o --output R --compress-program T -T --temporary-directory --files0-from --random-source"},
+     "E W -o --output R --compress-program T -T --temporary-directory --files0-from --random-source"},
     {"source", WAY_NEVER, "", ""},
     {"split", WAY_WRITES, "abClnt", "R --filter"},
     {"sponge", WAY_TEE, "", ""},
@@ -636,6 +629,7 @@ static const struct command_row rows[] = {
     {"swift run", WAY_PLAIN, "", ""},
     {"systemctl", WAY_SUBS, "tpnoHM", "T -H -M --host --machine --root"},
     {"systemctl edit", WAY_NEVER, "", ""},
+    {"systemctl import-environment", WAY_NEVER, "", ""},
     {"systemctl link", WAY_NEVER, "", ""},
     {"systemctl set-environment", WAY_NEVER, "", ""},
     {"systemd-run", WAY_NEVER, "", ""},
@@ -645,7 +639,7 @@ static const struct command_row rows[] = {
     {"task", WAY_PLAIN, "", "T -t -d --taskfile --dir -g --global"},
     {"taskset", WAY_RUNS, "", "N1 F -a -c -p --all-tasks --cpu-list"},
     {"tclsh", WAY_NEVER, "", ""},
-    {"tcpdump", WAY_PLAIN, "BcCiIjMsTyDEV", "R -z W -w T -F -r"},
+    {"tcpdump", WAY_PLAIN, "BcCiIjMsTyDEV", "U R -z W -w T -F -r"},
     {"tcsh", WAY_SHELL, "", ""},
     {"tee", WAY_TEE, "", ""},
     {"telnet", WAY_NEVER, "", ""},
@@ -664,7 +658,7 @@ static const struct command_row rows[] = {
     {"toybox", WAY_RUNS, "", "F"},
     {"tr", WAY_READS, "", ""},
     {"trap", WAY_FIRST, "", ""},
-    {"tree", WAY_READS, "LPIHT", "W -o --output"},
+    {"tree", WAY_READS, "LPIHT", "G W -o --output X -R"},
     {"true", WAY_READS, "", ""},
     {"truncate", WAY_WRITES, "rs", ""},
     {"ts-node", WAY_CODE, "",
@@ -675,6 +669,8 @@ static const struct command_row rows[] = {
     {"tsx", WAY_CODE, "", "R -e -p -r --eval --print --require --import T --tsconfig"},
     {"type", WAY_READS, "", ""},
     {"typeset", WAY_STATE, "", ""},
+    {"ug", WAY_READS, "ABCefgmtMNOQJK", UGREP_OPTIONS},
+    {"ugrep", WAY_READS, "ABCefgmtMNOQJK", UGREP_OPTIONS},
     {"ulimit", WAY_STATE, "", ""},
     {"umask", WAY_STATE, "", ""},
     {"unalias", WAY_STATE, "", ""},
@@ -716,7 +712,7 @@ static const struct command_row rows[] = {
     {"wc", WAY_READS, "", ""},
     {"webpack", WAY_PLAIN, "", "T -c --config --require -r W -o --output-path"},
     {"wget", WAY_WRITES, "eTtwQBUDARlI",
-     "R --use-askpass -e --execute W -O -o -a -P --output-document --output-file --append-output "
+     "U R --use-askpass -e --execute W -O -o -a -P --output-document --output-file --append-output "
      "--directory-prefix --save-cookies --warc-file --rejected-log --hsts-file --warc-tempdir T -i "
      "--input-file --config --post-file --body-file --post-data --body-data --method --load-cookies "
      "--ca-certificate --private-key --certificate --base --input-metalink"},
@@ -738,7 +734,7 @@ static const struct command_row rows[] = {
     {"xxd", WAY_SECOND, "clos", "A"},
     {"xz", WAY_WRITES, "", ""},
     {"xzless", WAY_READS, "", "R +"},
-    {"yarn", WAY_SUBS, "", NPM_OPTIONS " --use-yarnrc --modules-folder --cache-folder --mutex"},
+    {"yarn", WAY_SUBS, "", NPM_OPTIONS " T --use-yarnrc --modules-folder --cache-folder --mutex"},
     {"yarn config", WAY_CONFIG, "", ""},
     {"yarn create", WAY_NEVER, "", ""},
     {"yarn dlx", WAY_RUNS, "p", "F -q --quiet V --package"},
@@ -750,7 +746,7 @@ static const struct command_row rows[] = {
     {"yarn workspace", WAY_NEVER, "", ""},
     {"yq", WAY_READS, "opI", "X -i --inplace T --from-file -s --split-exp --split-exp-file"},
     {"yt-dlp", WAY_WRITES, "*",
-     "R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
+     "U R --exec --external-downloader --downloader --plugin-dirs --netrc-cmd T --config-location "
      "--config-locations -a --batch-file --cookies W -o -P --output --paths"},
     {"yum", WAY_PLAIN, "", "T -c --config --setopt --installroot --repofrompath"},
     {"zcat", WAY_READS, "", ""},

@@ -31,6 +31,12 @@ static bool skip_bracket(struct program *p, char delimiter)
         p->at++;
     for (; !at_end(p) && look(p, 0) != ']'; p->at++) {
         char c = look(p, 0), next = look(p, 1);
+        /* For some a backslash escapes here, for others it is a letter: fine if both end at the same place. */
+        bool pair = c == '\\' && next != delimiter && next != '\0' && !strchr("]['\n", next);
+        if (pair) {
+            p->at++;
+            continue;
+        }
         if (c == '\\' || c == delimiter || c == '\n')
             return false;
         if (c == '[' && (next == ':' || next == '.' || next == '=')) {

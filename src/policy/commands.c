@@ -68,7 +68,7 @@ bool option_next(const char **at, char *act, struct option_name *ret_name)
         while (**at && **at != ' ')
             ++*at;
         struct str token = {from, (size_t)(*at - from)};
-        if (token.p[0] == '-' || token.p[0] == '+') {
+        if (token.p[0] == '-' || token.p[0] == '+' || token.p[0] == '@') {
             *ret_name = (struct option_name){token, *act};
             return true;
         }
@@ -80,12 +80,21 @@ bool option_next(const char **at, char *act, struct option_name *ret_name)
 size_t row_operands(const struct command_row *row) { return strstr(row->options, "N1") ? 1 : 0; }
 bool row_assigns(const struct command_row *row) { return row->options[0] == '='; }
 
+/* Whether a letter that stands alone is among the row's options. */
+static bool row_says(const struct command_row *row, char letter)
+{
+    for (const char *at = row->options; *at; at++)
+        if (*at == letter && (at == row->options || at[-1] == ' ') && (at[1] == ' ' || at[1] == '\0'))
+            return true;
+    return false;
+}
+
 static bool takes_value(const struct command_row *row, char letter)
 {
     return row->values[0] != '*' && letter != '\0' && strchr(row->values, letter);
 }
 
-static bool is_act(char letter) { return letter && strchr("RWXTPBI", letter); }
+static bool is_act(char letter) { return letter && strchr("RWXTPBID", letter); }
 
 /* Whether any option of the row is an act. */
 static bool row_acts(const struct command_row *row)
@@ -163,8 +172,15 @@ static bool below_here(struct str value)
            !str_has(value, STR(".."));
 }
 
+/* The environment's text at most: nothing that was made on the line. */
+static bool plain_text(const struct word *word)
+{
+    return ((word->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
+}
+
 /* An option that is an act; its value stands in its own word behind `value_at`, or is the next word. */
-static void option_act(struct studying *s, char act, size_t word, size_t value_at)
+static void option_act(struct studying *s, const struct command_row *row, char act, size_t word,
+                       size_t value_at)
 {
     CHECK(word < s->count && act);
     struct str text = s->words[word].text;
@@ -174,13 +190,47 @@ static void option_act(struct studying *s, char act, size_t word, size_t value_a
     bool literal = word_literal(&s->words[value_word]);
     if (act == 'R')
         act_code(s, value_word, value_word == word && !attached ? STR_NONE : value, runs_why);
-    else if (act == 'W')
+    else if (act == 'W' && !(str_is(value, "-") && row_says(row, 'U')))
         act_writes(s, value_word, value);
+    else if (act == 'D' && (str_starts(value, STR("@")) || str_has(value, STR("%output")) ||
+                            !plain_text(&s->words[value_word])))
+        act_other(s, value_word, other_why);
     else if (act == 'T' || (act == 'P' && !(literal && plain_name(value))) ||
              (act == 'I' && !(literal && below_here(value))))
         act_other(s, value_word, other_why);
     else if (act == 'X' || act == 'B')
         act_other(s, word, changes_why);
+}
+
+/* What no row needs to say: names that mean the same everywhere. */
+static const char *const running_parts[] = {"exec",   "execute", "command", "cmd",    "pager",
+                                            "editor", "shell",   "eval",    "hook",   "plugin",
+                                            "pre",    "askpass", "wrapper", "rsh",    "preprocessor",
+                                            "script", "program", "launcher", "filter"};
+static const char *const writing_parts[] = {"output", "outfile", "inplace", "logfile", "write"};
+
+static bool among(struct str part, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(part, names[i]))
+            return true;
+    return false;
+}
+
+/* An option that the table does not know, by the parts of its name: X or 0. Those who only look do not
+ * write, so there `output` tells as well. */
+static char telling_name(const struct command_row *row, struct str name)
+{
+    struct str rest = str_sub(name, 2, name.n);
+    if (str_starts(rest, STR("no-")))
+        return 0;
+    while (!str_empty(rest)) {
+        struct str part = str_cut(rest, '-', &rest);
+        if (among(part, running_parts, sizeof running_parts / sizeof *running_parts) ||
+            (row->way == WAY_READS && among(part, writing_parts, sizeof writing_parts / sizeof *writing_parts)))
+            return 'X';
+    }
+    return 0;
 }
 
 /* `--name` or `--name=value`. An abbreviation of a name counts as the name, unless it is one itself. */
@@ -195,8 +245,10 @@ static void long_option(struct studying *s, const struct command_row *row, size_
     while (!found && row->name[0] && option_next(&at, &act, &option))
         if (is_act(option.act) && str_starts(option.name, name))
             found = option.act;
+    if (!found && row->name[0])
+        found = telling_name(row, name);
     if (found)
-        option_act(s, found, word, equals < text.n ? equals + 1 : text.n);
+        option_act(s, row, found, word, equals < text.n ? equals + 1 : text.n);
 }
 
 /* The letter of an act in a cluster; the rest of the word belongs to the first that takes a value. */
@@ -206,7 +258,7 @@ static void cluster_option(struct studying *s, const struct command_row *row, si
     struct str text = s->words[word].text;
     for (size_t i = 1; i < text.n; i++) {
         if (text.p[i] == option.name.p[1]) {
-            option_act(s, option.act, word, i + 1);
+            option_act(s, row, option.act, word, i + 1);
             return;
         }
         if (takes_value(row, text.p[i]))
@@ -224,14 +276,16 @@ static void short_options(struct studying *s, const struct command_row *row, siz
     bool clusters = row->values[0] != '*';
     struct option_name option;
     if (kind && (name.n > 2 || !clusters || text.n == 2)) {
-        option_act(s, kind, word, equals < text.n ? equals + 1 : text.n);
+        option_act(s, row, kind, word, equals < text.n ? equals + 1 : text.n);
         return;
     }
     for (const char *at = row->options; option_next(&at, &act, &option);) {
         if (is_long_option(option.name) || !is_act(option.act))
             continue;
         bool begins = (option.act == 'B' || option.name.n > 3) && str_starts(text, option.name);
-        if (begins)
+        /* An option of two letters may stand in a cluster, too. */
+        bool pair = option.name.n == 3 && clusters && str_has(text, str_sub(option.name, 1, 3));
+        if (begins || pair)
             act_other(s, word, changes_why);
         else if (option.name.n == 2 && clusters && option.act != 'B')
             cluster_option(s, row, word, option);
@@ -266,11 +320,21 @@ bool may_be_option(const struct word *word)
     return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB));
 }
 
-/* Rows with a `G` take file names for file names, also when a pattern made them. */
+/* `*.c`: what it finds ends as the line says. */
+static bool names_ending(struct str text)
+{
+    size_t i = text.n;
+    while (i > 0 && ((text.p[i - 1] >= 'a' && text.p[i - 1] <= 'z') ||
+                     (text.p[i - 1] >= '0' && text.p[i - 1] <= '9')))
+        i--;
+    return i > 1 && i < text.n && text.p[i - 1] == '.' && text.p[i - 2] == WORD_HOLE;
+}
+
+/* Rows with a `G` or an `E` take file names for file names, also when a pattern made them. */
 static bool only_glob(const struct command_row *row, const struct word *word)
 {
     bool glob = (word->flags & WORD_OPEN) == WORD_GLOB && word->text.n && word->text.p[0] == WORD_HOLE;
-    return glob && str_has(str_of(row->options), STR("G "));
+    return glob && (row_says(row, 'G') || (row_says(row, 'E') && names_ending(word->text)));
 }
 
 void options_study(struct studying *s, const struct command_row *row, size_t from)
@@ -288,7 +352,8 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
             long_option(s, row, i);
         else if (is_option(text))
             short_options(s, row, i);
-        else if (text.n && text.p[0] == '+' && strstr(row->options, " +"))
+        else if (text.n && ((text.p[0] == '+' && strstr(row->options, " +")) ||
+                            (text.p[0] == '@' && strstr(row->options, " @"))))
             act_other(s, i, changes_why);
     }
 }
@@ -305,7 +370,7 @@ static size_t option_words(const struct studying *s, const struct command_row *r
         char kind = option_kind(row, str_sub(text, 0, equals));
         if (!kind && equals == text.n)
             *ret_sure = false;
-        return equals == text.n && kind && strchr("VTRWPI", kind) ? 2 : 1;
+        return equals == text.n && kind && strchr("VTRWPID", kind) ? 2 : 1;
     }
     char whole = option_kind(row, text);
     if (whole && strchr("FSXB", whole))
@@ -313,7 +378,7 @@ static size_t option_words(const struct studying *s, const struct command_row *r
     for (size_t i = 1; i < text.n; i++) {
         char letter[3] = {'-', text.p[i], '\0'};
         char kind = option_kind(row, str_of(letter));
-        if (takes_value(row, text.p[i]) || (kind && strchr("VTRWPI", kind)))
+        if (takes_value(row, text.p[i]) || (kind && strchr("VTRWPID", kind)))
             return i + 1 == text.n ? 2 : 1;
         if (!kind)
             *ret_sure = false;
@@ -496,10 +561,10 @@ static void study_subs(struct studying *s, const struct command_row *row)
         return;
     const struct command_row *sub = NULL;
     if (word_literal(&s->words[at]))
-        sub = command_row_sub(str_of(row->name), s->words[at].text);
+        sub = command_row_sub(str_of(row->name), s->words[at].text, row_says(row, 'H'));
     /* An option that is not known may have a value: then the sub-command stands further back. */
     for (size_t i = 1; !sure && i < s->count; i++)
-        if (!word_literal(&s->words[i]) || command_row_sub(str_of(row->name), s->words[i].text))
+        if (!word_literal(&s->words[i]) || command_row_sub(str_of(row->name), s->words[i].text, false))
             act_other(s, ALL_WORDS, "an option before its sub-command is not known");
     if (sub && sub->way == WAY_NEVER) {
         act_other(s, at, "this sub-command can do anything");
@@ -523,11 +588,36 @@ static void study_operands(struct studying *s, const struct command_row *row)
             continue;
         }
         nth++;
-        if (!second || nth >= 2)
+        /* As a second operand, `-` is standard output. */
+        if (!second || (nth >= 2 && !str_is(text, "-")))
             act_writes(s, i, text);
         /* Some take everything behind the first operand for operands. */
         only_operands = only_operands || row->options[0] == 'A';
     }
+}
+
+/* date, hostname: an operand is the new value. */
+static void study_sets(struct studying *s, const struct command_row *row)
+{
+    bool sure;
+    options_study(s, row, 1);
+    for (size_t i = 1; i < s->count;) {
+        if (is_option(s->words[i].text)) {
+            i += option_words(s, row, i, &sure);
+            continue;
+        }
+        if (!str_starts(s->words[i].text, STR("+")))
+            act_other(s, i, "it sets what it would otherwise tell");
+        i++;
+    }
+}
+
+/* The name of a service becomes part of a path. */
+static void study_service(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (!is_option(s->words[i].text) && (!word_literal(&s->words[i]) || !plain_name(s->words[i].text)))
+            act_other(s, i, "it runs the script of this name");
 }
 
 static void study_dd(struct studying *s)
@@ -636,6 +726,8 @@ static void study_way(struct studying *s, const struct command_row *row, size_t 
     case WAY_COMMAND: study_command(s); break;
     case WAY_SQLITE: study_sqlite(s); break;
     case WAY_CONFIG: study_config(s, from); break;
+    case WAY_SETS: study_sets(s, row); break;
+    case WAY_SERVICE: study_service(s); break;
     }
 }
 

@@ -51,7 +51,7 @@ enum command_way {
     WAY_NEVER,   /* what it does cannot be told from its words */
     WAY_SUBS,    /* rows "name sub" say what its sub-commands do */
     WAY_FIND, WAY_XARGS, WAY_ENV, WAY_SED, WAY_AWK, WAY_GIT, WAY_MAKE, WAY_TAR, WAY_TEE, WAY_DD, WAY_SET,
-    WAY_TEST, WAY_COMMAND, WAY_SQLITE, WAY_CONFIG, WAY_SECOND,
+    WAY_TEST, WAY_COMMAND, WAY_SQLITE, WAY_CONFIG, WAY_SECOND, WAY_SETS, WAY_SERVICE,
 };
 
 struct command_row {
@@ -77,8 +77,8 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
 const struct command_row *command_row_find(struct str name);
 /* All of them, sorted by name. */
 const struct command_row *command_rows(size_t *ret_count);
-/* The row of "name sub". */
-const struct command_row *command_row_sub(struct str name, struct str sub);
+/* The row of "name sub"; `shortened`: or the first that `sub` is the beginning of. */
+const struct command_row *command_row_sub(struct str name, struct str sub, bool shortened);
 /* Programs that can do anything: shells, interpreters, wrappers. For those who suggest rules. */
 bool command_is_door(struct str name);
 

@@ -131,26 +131,41 @@ static bool server_fits(const struct rule *rule, struct str name)
     return !str_has(tool, STR("__")) && tool.p[0] != '_';
 }
 
-static bool field_fits(const struct rule *rule, const struct tool_facts *facts)
+/* No letter that hides or reorders others. */
+static bool shows_all(struct str text)
+{
+    for (size_t i = 0; i < text.n;) {
+        uint32_t code;
+        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
+        if (n == 0 || utf8_hidden(code))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+static bool field_fits(const struct rule *rule, const struct tool_facts *facts, enum rule_side side)
 {
     const struct json *field = json_get_str(facts->input, rule->field);
     if (!field || field->type == JSON_OBJECT || field->type == JSON_ARRAY)
         return false;
     struct str value = field->type == JSON_STRING ? field->text : field->raw;
+    if (side == SIDE_ALLOW && !shows_all(value))
+        return false;
     if (!rule->value_words)
         return glob_match(rule->value, value);
     return str_eq(rule->value, value) ||
            (str_starts(value, rule->value) && value.n > rule->value.n && value.p[rule->value.n] == ' ');
 }
 
-static bool address_fits(struct judging *j, const struct rule *rule)
+static bool address_fits(struct judging *j, const struct rule *rule, enum rule_side side)
 {
     struct url url;
-    return url_parse(j->arena, j->q->facts->url, &url) && url_matches(rule, &url);
+    return url_parse(j->arena, j->q->facts->url, &url) && url_matches(rule, &url, side == SIDE_ALLOW);
 }
 
 /* Everything but commands and paths, which are judged part by part. */
-static bool whole_fits(struct judging *j, const struct rule *rule)
+static bool whole_fits(struct judging *j, const struct rule *rule, enum rule_side side)
 {
     const struct tool_facts *facts = j->q->facts;
     bool same = str_eq(rule->tool, facts->name) || str_is(rule->tool, "*") ||
@@ -158,8 +173,8 @@ static bool whole_fits(struct judging *j, const struct rule *rule)
     switch (rule->kind) {
     case RULE_TOOL: return same;
     case RULE_SERVER: return server_fits(rule, facts->name);
-    case RULE_HOST: case RULE_URL: return same && address_fits(j, rule);
-    case RULE_FIELD: return same && field_fits(rule, facts);
+    case RULE_HOST: case RULE_URL: return same && address_fits(j, rule, side);
+    case RULE_FIELD: return same && field_fits(rule, facts, side);
     case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: case RULE_PATH: break;
     }
     return false;
@@ -174,7 +189,7 @@ static bool offer(struct judging *j, enum rule_side side, struct rule_key key, r
     uint32_t at = 0;
     const struct compiled *rule;
     while ((rule = rule_set_next(j->set, side, &key, &hash, &at)))
-        if (rule_in_force(rule, j->q->now_ms) && whole_fits(j, &rule->rule) && taken(j, rule))
+        if (rule_in_force(rule, j->q->now_ms) && whole_fits(j, &rule->rule, side) && taken(j, rule))
             return true;
     return false;
 }
@@ -234,10 +249,45 @@ static bool is_file_tool(const struct tool_facts *facts)
     return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
 }
 
+/* A field beside the tool's own that seems to name a file or folder, too, and another one. */
+static bool names_another(const struct tool_facts *facts, const struct json *field)
+{
+    static const char *const marks[] = {"path", "file", "dir", "cwd", "root"};
+    bool tells = false;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        tells = tells || str_has(field->key, str_of(marks[i]));
+    if (!tells || field->type != JSON_STRING)
+        return false;
+    for (size_t i = 0; i < facts->path_count; i++)
+        if (str_eq(facts->paths[i], field->text))
+            return false;
+    return true;
+}
+
+/* Glob's pattern may lead out of the folder it begins in. */
+static bool pattern_leaves(const struct tool_facts *facts)
+{
+    const struct json *pattern = json_get(facts->input, "pattern");
+    if (!str_is(facts->name, "Glob") || !pattern || pattern->type != JSON_STRING || str_empty(pattern->text))
+        return false;
+    struct str rest = pattern->text;
+    if (strchr("/~\\", rest.p[0]))
+        return true;
+    while (!str_empty(rest))
+        if (str_is(str_cut(rest, '/', &rest), ".."))
+            return true;
+    return false;
+}
+
 /* Notes stops and protected targets; true when every path is covered by an allow rule. */
 static bool judge_paths(struct judging *j)
 {
     const struct tool_facts *facts = j->q->facts;
+    for (const struct json *field = facts->input ? facts->input->first : NULL; field; field = field->next)
+        if (names_another(facts, field))
+            j->unknown = "its input names another path beside its own";
+    if (pattern_leaves(facts))
+        j->unknown = "its pattern leaves the folder it begins in";
     struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
     bool edits = facts->class == TOOL_EDIT, covered = facts->path_count > 0;
     for (size_t i = 0; i < facts->path_count; i++) {
@@ -383,19 +433,6 @@ static struct str uncovered_words(struct judging *j)
                         j->uncovered);
 }
 
-/* No letter that hides or reorders others. */
-static bool shows_all(struct str text)
-{
-    for (size_t i = 0; i < text.n;) {
-        uint32_t code;
-        size_t n = utf8_decode(str_sub(text, i, text.n), &code);
-        if (n == 0 || utf8_hidden(code))
-            return false;
-        i += n;
-    }
-    return true;
-}
-
 /* Looks at everything; true when allow rules let the call pass. */
 static bool look(struct judging *j)
 {
@@ -411,6 +448,14 @@ static bool look(struct judging *j)
     if (facts->class == TOOL_FETCH && !shows_all(facts->url))
         j->unknown = "its address has hidden characters";
     return (offer_all(j, SIDE_ALLOW, take_allow) || covered) && !j->unknown && shows_all(facts->name);
+}
+
+/* A rule against a host could be meant, but nobody knows which host a program would find in it. */
+static bool address_in_doubt(struct judging *j)
+{
+    struct url url;
+    return j->set->stops_hosts && str_is(j->q->facts->name, "WebFetch") &&
+           !url_parse(j->arena, j->q->facts->url, &url);
 }
 
 static struct verdict decide(struct judging *j, bool covered)
@@ -432,6 +477,9 @@ static struct verdict decide(struct judging *j, bool covered)
         return by_stop(j);
     if (session && session->effect == EFFECT_ASK)
         return by_session(j, session);
+    if (address_in_doubt(j))
+        return say(EFFECT_ASK, STR("default"),
+                   STR("there are rules against some addresses, and this one cannot be read plainly"));
     if (covered && j->used_count)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
     bool forbids = is_command(j->q->facts) && j->unknown && (j->set->stops_commands || j->set->stops_paths);

@@ -117,7 +117,7 @@ static bool act_covered(struct covering *c, struct act *act, size_t named)
         return covered;
     }
     case ACT_SCRIPT: return meant || script_covered(c, act);
-    case ACT_WRITES: return meant || str_is(act->path.text, "-") || file_covered(c, &act->path, true);
+    case ACT_WRITES: return meant || file_covered(c, &act->path, true);
     case ACT_CODE: case ACT_TEXT: case ACT_OTHER: return meant;
     }
     return false;

@@ -87,7 +87,7 @@ static bool only_looks(const struct study *study)
     switch (study->row->way) {
     case WAY_READS: case WAY_GIT: case WAY_FIND: case WAY_SED: case WAY_AWK: case WAY_TEST: case WAY_SECOND:
     case WAY_TEE: case WAY_DD: case WAY_MAKE: case WAY_SET: case WAY_XARGS: case WAY_ENV: case WAY_RUNS:
-    case WAY_COMMAND: case WAY_SHELL: case WAY_EVAL: case WAY_FIRST:
+    case WAY_COMMAND: case WAY_SHELL: case WAY_EVAL: case WAY_FIRST: case WAY_SETS:
         return true;
     case WAY_PLAIN:
     case WAY_WRITES:
@@ -96,7 +96,7 @@ static bool only_looks(const struct study *study)
     case WAY_REMOTE:
     case WAY_NEVER:
     case WAY_SUBS:
-    case WAY_TAR: case WAY_SQLITE: case WAY_CONFIG:
+    case WAY_TAR: case WAY_SQLITE: case WAY_CONFIG: case WAY_SERVICE:
         break;
     }
     return false;
@@ -137,9 +137,17 @@ static void note_protected(struct judging *j, struct str path)
         j->protected_path = path;
 }
 
+/* How a command touches the files that its words name. */
+enum touch {
+    TOUCH_LOOKS,
+    TOUCH_PERHAPS, /* nobody knows: as edits, but the system's folders are only words to it */
+    TOUCH_WRITES,
+};
+
 /* One reading of a word as a path. */
-static void path_stops(struct judging *j, struct str text, const struct folder *folder, bool writes)
+static void path_stops(struct judging *j, struct str text, const struct folder *folder, enum touch touch)
 {
+    bool writes = touch != TOUCH_LOOKS;
     struct place place;
     if (str_empty(text) || !place_of(j, folder, text, &place))
         return;
@@ -154,7 +162,7 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
     bool around =
         str_eq(place.named, j->places.home.named) ||
         (path_within(j->places.project.named, place.named) && !str_eq(j->places.project.named, place.named));
-    if (writes && (around || (!mine && place_of_system(&place))))
+    if (touch == TOUCH_WRITES && (around || (!mine && place_of_system(&place))))
         note_protected(j, place.named);
 }
 
@@ -168,47 +176,52 @@ static bool could_be_path(const struct judging *j, struct str text, const struct
     return str_has(folder->path, STR("/.")) || str_is(text, "opencode");
 }
 
-static void word_stops(struct judging *j, const struct word *word, const struct folder *folder, bool writes)
+static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
+                       enum touch touch)
 {
     struct str text = word->text, value;
     if (!could_be_path(j, text, folder))
         return;
     if (!word_is_path(word) || !folder->known) {
-        if (smells(word->raw, writes))
+        if (smells(word->raw, touch != TOUCH_LOOKS))
             note_protected(j, word->raw);
         if (!word_is_path(word))
             return;
     }
-    path_stops(j, text, folder, writes);
+    path_stops(j, text, folder, touch);
     (void)str_cut(text, '=', &value);
-    path_stops(j, value, folder, writes);
+    path_stops(j, value, folder, touch);
     if (text.n > 2 && text.p[0] == '-')
-        path_stops(j, str_sub(text, 2, text.n), folder, writes);
+        path_stops(j, str_sub(text, 2, text.n), folder, touch);
     (void)str_cut(text, '@', &value);
-    path_stops(j, value, folder, writes);
+    path_stops(j, value, folder, touch);
     if (str_find(text, ':') < text.n)
-        path_stops(j, str_sub(text, 0, str_find(text, ':')), folder, writes);
+        path_stops(j, str_sub(text, 0, str_find(text, ':')), folder, touch);
 }
 
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
     bool looks = only_looks(study);
+    bool known = study->row && (study->row->way == WAY_WRITES || study->row->way == WAY_TAR);
     bool says =
         study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "print"
                                                                                                     "f"));
     for (size_t i = 1; i < argv->count && !says; i++)
-        word_stops(j, &argv->words[i], folder, !looks && writes_word(argv, i));
+        word_stops(j, &argv->words[i], folder,
+                   looks || !writes_word(argv, i) ? TOUCH_LOOKS
+                   : known                        ? TOUCH_WRITES
+                                                  : TOUCH_PERHAPS);
 }
 
 static void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
 {
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
         switch (redir->kind) {
-        case REDIR_IN: word_stops(j, &redir->target, folder, false); break;
+        case REDIR_IN: word_stops(j, &redir->target, folder, TOUCH_LOOKS); break;
         case REDIR_OUT:
         case REDIR_APPEND:
-        case REDIR_INOUT: word_stops(j, &redir->target, folder, true); break;
+        case REDIR_INOUT: word_stops(j, &redir->target, folder, TOUCH_WRITES); break;
         case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
         }
     }
@@ -272,7 +285,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             if (!text_stops(j, act->code, true))
                 note_unknown(j, act->why);
             break;
-        case ACT_WRITES: word_stops(j, &act->path, folder, true); break;
+        case ACT_WRITES: word_stops(j, &act->path, folder, TOUCH_WRITES); break;
         case ACT_OTHER: break;
         }
     }

@@ -66,6 +66,7 @@ struct url {
 
 /* Only what every reader of URLs understands alike: no user, no escapes or odd letters in the host. */
 bool url_parse(struct arena *arena, struct str text, struct url *ret_url);
-bool url_matches(const struct rule *rule, const struct url *url);
+/* `strictly`: for allow rules, a host is its web site, not whatever listens on its other ports. */
+bool url_matches(const struct rule *rule, const struct url *url, bool strictly);
 
 #endif

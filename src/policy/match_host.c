@@ -58,8 +58,12 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     bool has_port = host.n < authority.n;
     if (!good_host(host) || (has_port && (!str_to_u64(port, &number) || number == 0 || number > 65535)))
         return false;
+    /* `host#@other` and `host?@other` are read in two ways. */
+    struct str rest = str_sub(after, end, after.n);
+    if (rest.n && rest.p[0] != '/' && str_find(rest, '@') < rest.n)
+        return false;
     *ret_url =
-        (struct url){.scheme = scheme, .host = host, .port = port, .rest = str_sub(after, end, after.n)};
+        (struct url){.scheme = scheme, .host = host, .port = port, .rest = rest};
     return true;
 }
 
@@ -87,13 +91,20 @@ static bool climbs(struct str rest)
 
 static bool front_page(struct str rest) { return str_empty(rest) || str_is(rest, "/"); }
 
-bool url_matches(const struct rule *rule, const struct url *url)
+/* A rule on a host means its web site. Another port is another service, but on this very machine. */
+static bool own_port(const struct url *url)
+{
+    return str_empty(url->port) || str_is(url->port, "80") || str_is(url->port, "443") ||
+           str_is(url->host, "localhost") || str_starts(url->host, STR("127."));
+}
+
+bool url_matches(const struct rule *rule, const struct url *url, bool strictly)
 {
     CHECK((rule->kind == RULE_HOST || rule->kind == RULE_URL) && !str_empty(url->host));
     if (!host_matches(rule, url->host))
         return false;
     if (rule->kind == RULE_HOST)
-        return true;
+        return !strictly || own_port(url);
     if (!str_empty(rule->scheme) && !str_eq(rule->scheme, url->scheme))
         return false;
     if (!str_eq(rule->port, url->port))

@@ -252,6 +252,7 @@ static void take_in(struct rule_set *set, size_t at)
     if (set->rules[at].effect == EFFECT_ALLOW)
         return;
     set->stops_paths |= rule->kind == RULE_PATH;
+    set->stops_hosts |= rule->kind == RULE_HOST || rule->kind == RULE_URL;
     set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
     if (rule->word_count)
         mark_word(set->first_words, rule->words[0]);

@@ -30,6 +30,7 @@ struct rule_set {
     struct rule_index sides[SIDE_COUNT];
     bool stops_commands; /* some deny or ask rule speaks of commands */
     bool stops_paths;    /* … of paths */
+    bool stops_hosts;    /* … of addresses */
     /* For the net: marks of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];
     struct rule_problem *problems;

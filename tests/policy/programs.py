@@ -31,6 +31,7 @@ SED_COMMANDS = ["p", "d", "s/a/b/", "s/a/b/g", "s/a/b/p", "s/a/b/w f", "s/a/:>f/
                 "a\\\nx", "{p}", "{p;p}", "{w f\n}", "b", "bx;:x", ":x", "t", "#c", "#c\nw f", "z", "F", "D", "P", "x", "{", "}",
                 "s/[/]/x/", "s/[]/]/w f/", "s/[a/]b/w f/", "s/a/b/;w f", "s/a/b/\nw f", "s/a/\\\nw f/", "s a b w f", "v", "M",
                 "s/a\\/b/w f/", "s/\\n/w f/", "s/a/[/w f", "y/a/b/w f", "s/a/b/2w f", "s/a/b/Iw f", "\\", ";", "\n", " ",
+                "s/[\\t]/x/w f", "s/[\\]/]/w f/", "s/[\\\\]/w f/", "s/[\\n/]/w f/", "s/[\\[:a:]/]/w f/", "s/[^ \\t]*/x/",
                 "s|a|b|w f", "saxbxw f", "s\\a\\b\\w f", "e:>f", "1e :>f", "w", "/a/w f", "sxaxbxe", "s//:>f/e", "s/a/b/m", "s/b/a/M"]
 AWK_PIECES = ["print", "print $1", "print > \"f\"", "print >> \"f\"", "print | \":>f\"", "system(\":>f\")", "\":>f\" | getline",
               "printf \"x\"", "printf(\"x\") > \"f\"", "print(1) > \"f\"", "print (1 > 2)", "x = 1 > 2", "x = $1 / 2", "/a/", "!/b/",
@@ -46,7 +47,7 @@ AWK_OPTIONS = ["", "", "", "-F:", "-F ,", "-v x=1", "-vx=1", "--", "-f g", "-fg"
 SORT = ["-n", "-r", "-u", "-k1", "-k 1", "-t:", "-t :", "-o f", "-of", "-ro f", "-uof", "--output=f", "--output f", "--outp=f",
         "--o f", "--compress-program=:", "--compress-prog sh", "-T .", "-S 1M", "--key=1", "-k1 -o f", "-t -- -o f", "-t -of",
         "--", "a", "b", "-", "--parallel=1", "-c", "-m", "--reverse", "-R", "--random-source=a", "-z", "-b -o f", "-kof",
-        "--files0-from=a", "'-o' f", "-\"o\" f", "-\\o f", "-o\"f\"", "$'-o' f", "{-o,f}", "-{o,n} f"]
+        "--files0-from=a", "-o -", "--output=-", "'-o' f", "-\"o\" f", "-\\o f", "-o\"f\"", "$'-o' f", "{-o,f}", "-{o,n} f"]
 UNIQ = ["-c", "-d", "-f 1", "-f1", "-s 1", "-w 1", "-i", "-z", "--", "a", "b", "f", "-", "--count", "--skip-fields=1", "-cd", "a f",
         "-- a f", "-f 1 a f", "+1", "-1"]
 FIND = [".", "a", "-name a", "-name '*'", "-type f", "-print", "-print0", "-delete", "-exec touch f ;", "-exec touch f \\;",

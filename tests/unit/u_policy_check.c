@@ -65,21 +65,17 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Runs the command on the rows and returns what it printed. */
-static const char *check(struct arena *arena, const char *rows, int *ret_status)
+/* Runs the command on a file and returns what it printed. */
+static const char *run(struct arena *arena, char *file, char *in, char *at_home, int *ret_status)
 {
-    char file[128], out[128];
+    char out[128];
     struct str text;
     struct err err = {0};
-    (void)snprintf(file, sizeof file, "%s/rows.tsv", folder);
     (void)snprintf(out, sizeof out, "%s/out", folder);
-    (void)unlink(file);
-    assert_true(rc_ok(file_write_private(
-        file, arena_printf(arena, "id\trule\ttool\tinput\texpected\twhy\n%s", rows), &err)));
     (void)fflush(stdout);
     int before = dup(1);
     assert_non_null(freopen(out, "w", stdout));
-    char *argv[] = {file, "--cwd", cwd, "--home", home};
+    char *argv[] = {file, "--cwd", in, "--home", at_home};
     struct rc rc = policy_check_main(5, argv, ret_status, &err);
     (void)fflush(stdout);
     (void)dup2(before, 1);
@@ -88,6 +84,18 @@ static const char *check(struct arena *arena, const char *rows, int *ret_status)
         return arena_c(arena, str_of(err.text));
     assert_true(rc_ok(file_read(arena, out, 1 << 20, &text, &err)));
     return text.p;
+}
+
+/* The same for rows, under a header. */
+static const char *check(struct arena *arena, const char *rows, int *ret_status)
+{
+    char file[128];
+    struct err err = {0};
+    (void)snprintf(file, sizeof file, "%s/rows.tsv", folder);
+    (void)unlink(file);
+    assert_true(rc_ok(file_write_private(
+        file, arena_printf(arena, "id\trule\ttool\tinput\texpected\twhy\n%s", rows), &err)));
+    return run(arena, file, cwd, home, ret_status);
 }
 
 static void test_links(void **state)
@@ -133,8 +141,24 @@ static void test_disagreements(void **state)
     assert_non_null(strstr(check(&arena, "B1\tx\ty\tz\tperhaps\t\n", &status), "line 2"));
 }
 
+/* Some thousand rows of what people mean and what attackers try: tests/policy/corpus.tsv. */
+static void test_corpus(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    int status = -1;
+    const char *text = run(&arena, TESTS_DIR "/policy/corpus.tsv", "/home/u/proj", "/home/u", &status);
+    print_message("%s", text);
+    /* One line: nothing disagreed, in either direction. */
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+    assert_non_null(strstr(text, " as expected, 0 false allows\n"));
+    assert_true(strtoul(text, NULL, 10) > 1000);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_links), cmocka_unit_test(test_disagreements)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_links), cmocka_unit_test(test_disagreements),
+                                       cmocka_unit_test(test_corpus)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -306,7 +306,11 @@ static void test_table_is_sorted(void **state)
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         assert_non_null(command_row_find(str_of(some[i])));
     assert_null(command_row_find(STR("no such command")));
-    assert_non_null(command_row_sub(STR("npm"), STR("exec")));
+    assert_non_null(command_row_sub(STR("npm"), STR("exec"), false));
+    assert_null(command_row_sub(STR("npm"), STR("exe"), false));
+    assert_ptr_equal(command_row_sub(STR("npm"), STR("exe"), true),
+                     command_row_sub(STR("npm"), STR("exec"), false));
+    assert_null(command_row_sub(STR("npm"), STR("install"), true));
     size_t count;
     const struct command_row *rows = command_rows(&count);
     for (size_t i = 1; i < count; i++)
