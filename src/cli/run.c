@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, AWAY_US = 300000 };
+enum { ITERATIONS = 50, RESULT_LINES_SHOWN = 8, OUTPUT_LINES_SHOWN = 200, AWAY_US = 300000 };
 
 /* ---- showing ---- */
 
@@ -42,9 +42,32 @@ static void put_text(struct running *running, struct str text)
     running->fresh = buf.p[buf.n - 1] == '\n';
 }
 
+/* What a command writes, while it runs; its result then says only how it ended. */
+static void on_output(struct running *running, const struct json *live)
+{
+    struct str left = json_text(live, "text"), call = json_text(live, "toolCallId");
+    ARENA_SCOPE(arena);
+    if (!str_eq(call, buf_str(&running->told))) {
+        buf_clear(&running->told);
+        buf_put(&running->told, call);
+        running->told_lines = 0;
+    }
+    while (left.n && running->told_lines < OUTPUT_LINES_SHOWN) {
+        struct str line = str_cut(left, '\n', &left);
+        put_line(running, TINT_DIM, arena_printf(&arena, "  %.*s", STR_ARG(line)));
+        if (++running->told_lines == OUTPUT_LINES_SHOWN)
+            put_line(running, TINT_DIM, STR("  …"));
+    }
+    (void)fflush(stdout);
+}
+
 static void on_live(struct running *running, const struct json *live)
 {
     struct str text = json_text(live, "text");
+    if (str_is(json_text(live, "type"), "tool_output")) {
+        on_output(running, live);
+        return;
+    }
     if (!str_eq(json_text(live, "threadId"), running->thread))
         return;
     if (!str_is(json_text(live, "type"), "text_chunk")) {
@@ -97,12 +120,22 @@ static void on_request(struct running *running, const struct json *event, const 
         cli_note("nod: %s", err.text);
 }
 
+static struct str last_line(struct str text)
+{
+    size_t at = text.n;
+    while (at > 0 && text.p[at - 1] != '\n')
+        at--;
+    return str_sub(text, at, text.n);
+}
+
 static void on_result(struct running *running, const struct json *event, const struct json *data)
 {
     ARENA_SCOPE(arena);
     struct str left = json_text(data, "content");
     bool bad = json_bool(data, "isError", false);
     (void)event;
+    if (running->told.n && str_eq(json_text(data, "toolCallId"), buf_str(&running->told)))
+        left = bad ? last_line(left) : STR_NONE;
     for (int i = 0; left.n && i < RESULT_LINES_SHOWN; i++) {
         struct str line = str_cut(left, '\n', &left);
         put_line(running, bad ? TINT_RED : TINT_DIM, arena_printf(&arena, "  %.*s", STR_ARG(line)));
@@ -325,7 +358,8 @@ struct rc run_command(struct cli *cli, struct err *err)
     struct running *running = &the_run;
     const char *old = option_text(cli, "resume");
     struct reply reply;
-    *running = (struct running){.cli = cli, .said = buf_init(TEXT_BYTES_MAX), .fresh = true};
+    *running = (struct running){.cli = cli, .said = buf_init(TEXT_BYTES_MAX), .fresh = true,
+                                .told = buf_init(LIMIT_ID_BYTES)};
     running->asks = isatty(STDIN_FILENO) && !cli->json;
     if ((old != NULL) == (cli->argc > 0))
         return err_set(err, ERR_INVALID, "say what is to be done, or --resume ID");
@@ -349,5 +383,6 @@ struct rc run_command(struct cli *cli, struct err *err)
     }
     struct rc rc = follow_run(running, err);
     buf_done(&running->said);
+    buf_done(&running->told);
     return rc;
 }

@@ -10,6 +10,8 @@ struct running {
     struct str id, session, thread; /* of the request */
     bool asks;             /* the person at this terminal is asked */
     struct buf said;       /* text that was shown as it came, of the answer that is on its way */
+    struct buf told;       /* the call whose output was shown as it came */
+    unsigned told_lines;   /* of it */
     bool fresh;            /* the cursor stands at the beginning of a line */
     uint64_t after;
     bool over;

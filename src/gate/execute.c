@@ -154,6 +154,38 @@ static void keep_result(struct execution *x, struct outcome outcome)
 
 /* ---- the effect ---- */
 
+struct saying {
+    struct errand errand;
+    const struct execution *x;
+    struct str json;
+};
+
+static void start_say(struct errand *errand)
+{
+    const struct saying *saying = errand->arg;
+    const struct execute *execute = saying->x->execute;
+    gate_say(saying->x->gate, execute->session, execute->state.thread, saying->json);
+    errand_finish(errand);
+}
+
+/* What a command writes is told as it comes, and kept with the result. From the worker's thread. */
+static void say(const struct tool_use *use, struct str text)
+{
+    const struct execution *x = use->sayer;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("tool_output"));
+    json_member(&out, "sessionId", x->execute->session);
+    json_member(&out, "threadId", x->execute->state.thread);
+    json_member(&out, "toolCallId", x->execute->call);
+    json_member(&out, "text", text);
+    json_close(&out, '}');
+    struct saying saying = {.errand = {.start = start_say}, .x = x, .json = buf_str(&buf)};
+    saying.errand.arg = &saying;
+    work_errand(x->gate->hands, &saying.errand);
+}
+
 static struct tool_use use_of(struct execution *x)
 {
     x->hops = (struct hops){x->gate, x->execute->session, x->root, x->execute->state.by_policy};
@@ -167,6 +199,10 @@ static struct tool_use use_of(struct execution *x)
         .private_net = x->gate->web_private,
         .may_follow = hops_may_follow,
         .asker = &x->hops,
+        .session = x->execute->session,
+        .shells = x->gate->shells,
+        .say = say,
+        .sayer = x,
     };
 }
 
@@ -357,8 +393,11 @@ void gate_execute(struct gate *gate, struct execute *execute)
     store_read(gate->store, read);
 }
 
+void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }
+
 void execute_done(struct gate *gate)
 {
+    shells_free(gate->shells);
     if (gate->hands)
         work_pool_free(gate->hands);
 }

@@ -59,6 +59,9 @@ void gate_execute(struct gate *gate, struct execute *execute);
  * are not for this: they have functions of their own. */
 void gate_keep(struct gate *gate, struct append *append);
 
+/* Ends the commands that the session runs in the background. */
+void gate_end_commands(struct gate *gate, struct str session);
+
 /* Text that is being said, told to live watchers of the thread and kept nowhere (its event comes later). */
 void gate_say(struct gate *gate, struct str session, struct str thread, struct str json);
 

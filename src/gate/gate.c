@@ -53,6 +53,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
         free(gate);
         return rc;
     }
+    gate->shells = shells_new();
     gate->delivered = store_last_seq(gate->store);
     gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
     deadlines_init(gate);

@@ -58,6 +58,7 @@ struct gate {
     bool released;        /* nobody waits any more */
     struct rules rules;
     struct gate_figures figures;
+    struct shells *shells;   /* commands in the background */
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
     bool sandbox, web_private;
 };

@@ -124,8 +124,11 @@ static void over_told(struct runtime *runtime, const struct event *event, const 
         return;
     if (parent.n)
         runs_wake(runtime, event->session, parent);
-    if (!str_is(json_text(data, "status"), "completed"))
-        move_cancel_children(runtime, event->session, event->thread);
+    if (str_is(json_text(data, "status"), "completed"))
+        return;
+    move_cancel_children(runtime, event->session, event->thread);
+    if (!parent.n)
+        gate_end_commands(runtime->gate, event->session);
 }
 
 static void status_told(struct runtime *runtime, const struct event *event)

@@ -13,6 +13,8 @@
     X("MultiEdit",          TOOL_EDIT,     "file_path",     "Edit")       \
     X("NotebookEdit",       TOOL_EDIT,     "notebook_path", "Edit")       \
     X("Bash",               TOOL_COMMAND,  "command",       "Run")        \
+    X("BashOutput",         TOOL_TASK,     "bash_id",       "Read the output of")   \
+    X("KillShell",          TOOL_TASK,     "shell_id",      "Stop the command")     \
     X("TodoWrite",          TOOL_TASK,     NULL,            "Update the task list") \
     X("TodoRead",           TOOL_TASK,     NULL,            "Read the task list")   \
     X("task-add",           TOOL_TASK,     NULL,            "Add a task")           \

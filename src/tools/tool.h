@@ -42,7 +42,7 @@ struct hands {
 
 #define HANDS(X)                                                                                         \
     X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write) X(task) \
-    X(web_fetch)
+    X(web_fetch) X(bash_output) X(kill_shell)
 #define X(name) extern const struct hands hands_##name;
 HANDS(X)
 #undef X

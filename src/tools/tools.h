@@ -31,13 +31,24 @@ struct tool_use {
     struct str name;
     const struct json *input; /* an object */
     struct str root;          /* the session's folder: nothing outside is touched by file tools */
+    struct str session;       /* whose commands in the background they are */
+    struct shells *shells;    /* where those are; NULL: nothing runs in the background */
     const atomic_bool *cancelled; /* may be NULL */
     bool sandbox;             /* commands see the network not at all and may write in `root` only */
     bool private_net;         /* pages of this machine and the networks around it may be fetched */
     /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
     void *asker;              /* may_follow's */
+    /* What a command writes, as it comes; may be NULL. */
+    void (*say)(const struct tool_use *use, struct str text);
+    void *sayer;              /* say's */
 };
+
+/* Commands in the background. Freeing ends them all and waits for that. */
+struct shells *shells_new(void);
+void shells_free(struct shells *shells);
+/* Ends those of a session, without waiting for it. */
+void shells_end(struct shells *shells, struct str session);
 
 /* What a use would change, from the real input and the real files. */
 struct tool_look {

@@ -115,6 +115,19 @@ def test_edit(stage):
     must(stage.read("f") == "right\n", stage.read("f"))
 
 
+def test_output_is_shown_while_it_runs(stage):
+    command = "echo first; until [ -e go ]; do sleep 0.05; done; echo second; exit 4"
+    stage.serve(stage.model([{"tools": [use(1, "Bash", command=command)]}, {"text": "Finished."}]))
+    screen = Screen(stage, "run", "--color", "never", "--mode", "bypassPermissions", "x")
+    screen.until(r"\n  first")
+    stage.write("go", "")
+    screen.until(r"\n  second")
+    screen.until(r"\n  Exit code 4")
+    must("first" not in screen.text, "it was shown twice")
+    screen.until(r"Finished\.")
+    must(screen.wait() == 0, screen.text)
+
+
 def test_answered_elsewhere(stage):
     server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="echo hi > f")]}, {"text": "Finished."}]))
     screen = Screen(stage, "run", "--color", "never", "x")

@@ -1,0 +1,213 @@
+/* A command from its start to its end: environment, sandbox, pipes. What keeps it from staying behind is keeper.c. */
+#include "tools/child.h"
+
+#include "tools/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    KEPT_BYTES = RESULT_BYTES_MAX / 2, /* of the beginning, and of the end */
+    ARGS_MAX = 40,
+    ENVIRONMENT_MAX = 24,
+};
+
+/* ---- what it has written ---- */
+
+struct output output_init(void)
+{
+    return (struct output){.head = buf_init(KEPT_BYTES), .tail = buf_init((size_t)KEPT_BYTES * 4)};
+}
+
+void output_done(struct output *output)
+{
+    buf_done(&output->head);
+    buf_done(&output->tail);
+}
+
+static void drop_to(struct output *output, size_t most)
+{
+    if (output->tail.n <= most)
+        return;
+    size_t drop = output->tail.n - KEPT_BYTES;
+    output->dropped += drop;
+    buf_drop(&output->tail, drop);
+}
+
+void output_add(struct output *output, struct str text)
+{
+    size_t first = KEPT_BYTES - output->head.n;
+    if (first > text.n)
+        first = text.n;
+    buf_put(&output->head, str_sub(text, 0, first));
+    buf_put(&output->tail, str_sub(text, first, text.n));
+    drop_to(output, (size_t)KEPT_BYTES * 2);
+}
+
+struct str output_text(struct output *output, struct arena *arena)
+{
+    drop_to(output, KEPT_BYTES);
+    struct str head = buf_str(&output->head), tail = buf_str(&output->tail);
+    if (output->dropped == 0)
+        return arena_printf(arena, "%.*s%.*s", STR_ARG(head), STR_ARG(tail));
+    return arena_printf(arena, "%.*s\n… (%zu bytes left out) …\n%.*s", STR_ARG(head), output->dropped, STR_ARG(tail));
+}
+
+/* ---- starting ---- */
+
+static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT_MAX])
+{
+    static const char *const kept[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+                                       "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        const char *value = getenv(kept[i]);
+        if (value)
+            environment[n++] = (char *)arena_printf(arena, "%s=%s", kept[i], value).p;
+    }
+    environment[n++] = "TERM=dumb";
+    environment[n++] = "SHELL=/bin/bash";
+    environment[n++] = "PAGER=cat";
+    environment[n++] = "GIT_TERMINAL_PROMPT=0";
+    CHECK(n < ENVIRONMENT_MAX);
+    environment[n] = NULL;
+}
+
+static void arguments(const struct tool_use *use, char *args[ARGS_MAX])
+{
+    char *root = (char *)arena_c(use->arena, use->root);
+    char *command = (char *)arena_c(use->arena, json_text(use->input, "command"));
+    char *const sandbox[] = {"bwrap", "--die-with-parent", "--new-session", "--unshare-net", "--unshare-pid",
+                             "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
+                             "--bind", root, root, "--chdir", root, "--"};
+    char *const shell[] = {"/bin/bash", "-c", command, NULL};
+    size_t n = 0;
+    if (use->sandbox) {
+        memcpy(args, sandbox, sizeof sandbox);
+        n = sizeof sandbox / sizeof *sandbox;
+    }
+    CHECK(n + sizeof shell / sizeof *shell <= ARGS_MAX);
+    memcpy(args + n, shell, sizeof shell);
+}
+
+/* The keeper cannot search: it must be given a path. */
+static const char *bubblewrap(struct arena *arena)
+{
+    struct str rest = str_of(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    while (!str_empty(rest)) {
+        struct str folder = str_cut(rest, ':', &rest);
+        const char *path = arena_printf(arena, "%.*s/bwrap", STR_ARG(folder)).p;
+        if (folder.n && access(path, X_OK) == 0)
+            return path;
+    }
+    return "bwrap";
+}
+
+static struct rc open_pipes(int pipes[3][2], struct err *err)
+{
+    for (int i = 0; i < 3; i++)
+        if (pipe2(pipes[i], O_CLOEXEC) != 0)
+            return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
+    return RC_OK;
+}
+
+struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
+{
+    enum { OUT, REPORT, LIFE };
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    char *args[ARGS_MAX];
+    char *environment[ENVIRONMENT_MAX];
+    arguments(use, args);
+    clean_environment(use->arena, environment);
+    struct rc rc = open_pipes(pipes, err);
+    struct keeper_start start = {
+        .path = use->sandbox ? bubblewrap(use->arena) : args[0],
+        .args = args,
+        .environment = environment,
+        .folder = arena_c(use->arena, use->root),
+        .out = pipes[OUT][1],
+        .report = pipes[REPORT][1],
+        .life = pipes[LIFE][0],
+    };
+    *child = (struct child){.keeper = rc_ok(rc) ? keeper_fork(&start) : -1};
+    if (rc_ok(rc) && child->keeper < 0)
+        rc = err_set(err, ERR_IO, "it cannot be started: %s", strerror(errno));
+    close_descriptor(&pipes[OUT][1]);
+    close_descriptor(&pipes[REPORT][1]);
+    close_descriptor(&pipes[LIFE][0]);
+    child->out = pipes[OUT][0];
+    child->report = pipes[REPORT][0];
+    child->life = pipes[LIFE][1];
+    if (rc_bad(rc)) {
+        close_descriptor(&child->out);
+        close_descriptor(&child->report);
+        close_descriptor(&child->life);
+        return rc;
+    }
+    (void)fcntl(child->out, F_SETFL, O_NONBLOCK);
+    return RC_OK;
+}
+
+/* ---- until the end ---- */
+
+static void drain(struct child *child, void (*take)(void *arg, struct str text), void *arg)
+{
+    char bytes[16 << 10];
+    while (child->out >= 0) {
+        ssize_t got = read(child->out, bytes, sizeof bytes);
+        if (got > 0)
+            take(arg, (struct str){bytes, (size_t)got});
+        else if (got < 0 && errno == EINTR)
+            continue;
+        else if (got < 0 && errno == EAGAIN)
+            return;
+        else {
+            close_descriptor(&child->out);
+            child->out = -1;
+        }
+    }
+}
+
+/* A keeper that was killed says nothing: then the shell was, too. */
+static void read_report(struct child *child)
+{
+    struct keeper_report report;
+    ssize_t got;
+    do {
+        got = read(child->report, &report, sizeof report);
+    } while (got < 0 && errno == EINTR);
+    if (got != sizeof report)
+        child->status = SIGKILL;
+    else if (report.word == KEEPER_ENDED)
+        child->status = report.value;
+    else
+        child->failed = report.value;
+}
+
+bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str text), void *arg)
+{
+    struct pollfd polls[] = {{.fd = child->report, .events = POLLIN}, {.fd = child->out, .events = POLLIN}};
+    (void)poll(polls, 2, ms);
+    drain(child, take, arg);
+    if (!polls[0].revents)
+        return false;
+    read_report(child);
+    return true;
+}
+
+void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg)
+{
+    close_descriptor(&child->life);
+    while (waitpid(child->keeper, NULL, 0) < 0 && errno == EINTR)
+        ;
+    drain(child, take, arg);
+    close_descriptor(&child->out);
+    close_descriptor(&child->report);
+    *child = (struct child){.keeper = -1, .out = -1, .report = -1, .life = -1,
+                            .status = child->status, .failed = child->failed};
+}

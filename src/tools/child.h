@@ -1,0 +1,35 @@
+/* A shell command under way, with all that it starts; private to tools/. */
+#ifndef TOOLS_CHILD_H
+#define TOOLS_CHILD_H
+
+#include "tools/tool.h"
+
+#include <sys/types.h>
+
+/* Of long output the beginning and the end are kept. */
+struct output {
+    struct buf head, tail;
+    size_t dropped;
+};
+
+struct output output_init(void);
+void output_done(struct output *output);
+void output_add(struct output *output, struct str text);
+struct str output_text(struct output *output, struct arena *arena);
+
+struct child {
+    pid_t keeper;
+    int out;     /* what it writes; does not block */
+    int report;  /* readable when it has ended */
+    int life;    /* closed: everything is killed */
+    int status;  /* of wait(2), when it has ended */
+    int failed;  /* errno, when it could not be started */
+};
+
+struct rc child_start(const struct tool_use *use, struct child *child, struct err *err);
+/* Waits up to `ms` for output or the end. Output that has come is handed to `take`. True when it has ended. */
+bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str text), void *arg);
+/* Kills what is left of it, hands over what it had written, and forgets it. */
+void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg);
+
+#endif
