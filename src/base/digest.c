@@ -66,6 +66,50 @@ void digest_hex(const struct digest *digest, char out[DIGEST_HEX_BYTES])
     out[2 * DIGEST_BYTES] = '\0';
 }
 
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool digest_parse(struct str hex, struct digest *ret_digest)
+{
+    struct digest digest;
+    if (hex.n != 2 * DIGEST_BYTES)
+        return false;
+    for (size_t i = 0; i < DIGEST_BYTES; i++) {
+        int high = hex_digit(hex.p[2 * i]), low = hex_digit(hex.p[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        digest.bytes[i] = (unsigned char)(high << 4 | low);
+    }
+    *ret_digest = digest;
+    return true;
+}
+
+/* The thread's own context serves one call at a time; a sum lives across many. */
+struct digest_sum *digest_sum_new(void)
+{
+    (void)pthread_once(&sha256_once, fetch_sha256);
+    EVP_MD_CTX *c = EVP_MD_CTX_new();
+    CHECK(c && EVP_DigestInit_ex2(c, sha256, NULL) == 1);
+    return (struct digest_sum *)c;
+}
+
+void digest_sum_add(struct digest_sum *sum, struct str bytes)
+{
+    CHECK(EVP_DigestUpdate((EVP_MD_CTX *)sum, bytes.p, bytes.n) == 1);
+}
+
+struct digest digest_sum_end(struct digest_sum *sum)
+{
+    struct digest digest;
+    CHECK(EVP_DigestFinal_ex((EVP_MD_CTX *)sum, digest.bytes, NULL) == 1);
+    EVP_MD_CTX_free((EVP_MD_CTX *)sum);
+    return digest;
+}
+
 bool digest_eq(const struct digest *a, const struct digest *b)
 {
     return memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;

@@ -24,6 +24,7 @@
     X(ALREADY_DECIDED,   "already_decided",   409, 5)   \
     X(AMBIGUOUS,         "ambiguous",         409, 5)   \
     X(NOT_ALLOWED,       "not_allowed",       409, 5)   \
+    X(GONE,              "gone",              410, 4)   \
     X(TOO_LARGE,         "too_large",         413, 2)   \
     X(MEDIA_TYPE,        "unsupported_media_type", 415, 2) \
     X(HEADERS_TOO_LARGE, "headers_too_large", 431, 2)   \

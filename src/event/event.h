@@ -30,6 +30,7 @@
     X(13, SESSION_CHANGED, false)            \
     X(14, TOKEN_CHANGED, false)              \
     X(15, RULE_CHANGED, false)               \
+    X(16, SESSION_ARCHIVED, false)           \
     X(17, TOOL_APPROVAL_ALERT, true)
 
 enum event_kind {

@@ -114,6 +114,45 @@ struct rc file_write_private(const char *path, struct str text, struct err *err)
     return rc;
 }
 
+static struct rc add_file(struct digest_sum *sum, int fd, const char *path, struct err *err)
+{
+    char piece[64 << 10];
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof piece);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return err_set(err, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+        if (got == 0)
+            return RC_OK;
+        digest_sum_add(sum, (struct str){piece, (size_t)got});
+    }
+}
+
+struct rc file_digest(const char *path, struct digest *ret_digest, struct err *err)
+{
+    FD_SCOPE(fd) = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %s", path,
+                       strerror(errno));
+    struct digest_sum *sum = digest_sum_new();
+    struct rc rc = add_file(sum, fd, path, err);
+    struct digest digest = digest_sum_end(sum);
+    if (rc_ok(rc))
+        *ret_digest = digest;
+    return rc;
+}
+
+struct rc file_sync(const char *path, struct err *err)
+{
+    FD_SCOPE(fd) = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_set(err, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    if (fsync(fd) != 0)
+        return err_set(err, ERR_IO, "cannot sync %s: %s", path, strerror(errno));
+    return RC_OK;
+}
+
 struct rc file_lock(const char *path, int *ret_fd, struct err *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

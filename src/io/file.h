@@ -3,6 +3,7 @@
 #define IO_FILE_H
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
 
@@ -14,6 +15,10 @@ struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, str
                     struct err *err);
 /* Writes a new file 0600 beside it, syncs, and renames: the old one or the new one, never half. */
 struct rc file_write_private(const char *path, struct str text, struct err *err);
+/* SHA-256 of its bytes, however many they are. */
+struct rc file_digest(const char *path, struct digest *ret_digest, struct err *err);
+/* A file, or what a folder lists, is on the disk when this returns. */
+struct rc file_sync(const char *path, struct err *err);
 /* Takes an exclusive lock on the file for the life of the process; ERR_CONFLICT when another holds it. */
 struct rc file_lock(const char *path, int *ret_fd, struct err *err);
 

@@ -17,7 +17,13 @@
 
 struct backend_handle;
 
-enum backend_role { BACKEND_WRITER, BACKEND_READER, BACKEND_KEEPER, BACKEND_FOLLOWER };
+enum backend_role {
+    BACKEND_WRITER,
+    BACKEND_READER,
+    BACKEND_KEEPER,
+    BACKEND_FOLLOWER,
+    BACKEND_GUEST, /* reads an archive, and leaves no trace beside it; SQLite's alone */
+};
 enum tidy_need { TIDY_NOT, TIDY_BESIDE, TIDY_BEFORE };
 
 struct backend {
@@ -65,6 +71,8 @@ const struct backend *backend_find(const char *url, const char **ret_place);
 /* All of them, for the contract suite; NULL after the last. */
 const struct backend *backend_at(size_t index);
 
+/* `seq`, or the next number after it that is not in an archive. */
+uint64_t read_skip_gone(const struct read *read, uint64_t seq);
 /* The next link of a chain. */
 struct digest chain_next(const struct digest *before, const struct event *event);
 

@@ -63,6 +63,12 @@ static struct rc page_after(const struct end *end, uint64_t after, struct read *
         read_free(page);
         return rc;
     }
+    if (page->gone_count) {
+        uint64_t first = page->gone[0].first, last = page->gone[0].last;
+        read_free(page);
+        return err_set(err, ERR_INVALID, "events %llu to %llu are in archives: a store that sessions have left cannot "
+                       "be copied", (unsigned long long)first, (unsigned long long)last);
+    }
     *ret_page = page;
     return RC_OK;
 }

@@ -10,6 +10,7 @@ struct head {
     uint64_t first_seq;     /* 0: the session has no event yet */
     uint64_t last_seq;
     uint64_t changed_seq;   /* of its last SESSION_CHANGED, 0: none */
+    uint64_t archived_seq;  /* of its SESSION_ARCHIVED, 0: it is all here */
     struct digest hash;     /* of its last event, zeros: none */
     bool stored;            /* the backend has a row of it */
     bool dirty;             /* differs from that row: on the list of heads_dirty */

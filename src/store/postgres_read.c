@@ -75,6 +75,11 @@ static void put_question(struct question *question, const struct read *read)
     case READ_RUNS:
         ask_paged(question, SQL_RUNS, read->after, LIMIT_READ_BYTES);
         return;
+    case READ_CHAINS:
+        ask_paged(question, SQL_CHAINS, read->after, question->limit);
+        params_int(&question->params, &question->arena, read->until_ms);
+        params_str(&question->params, read->session);
+        return;
     }
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
@@ -136,6 +141,61 @@ static struct rc fill_sessions(struct read *read, const PGresult *rows, unsigned
     return fill_events(read, rows, end, err);
 }
 
+/* What is left of sessions that were archived came among the events. */
+static void part_archived(struct read *read)
+{
+    size_t kept = 0;
+    read->archived_count = 0;
+    read->archived = arena_array(&read->arena, struct event, read->event_count + 1);
+    for (size_t i = 0; i < read->event_count; i++) {
+        if (read->events[i].kind == EVENT_SESSION_ARCHIVED)
+            read->archived[read->archived_count++] = read->events[i];
+        else
+            read->events[kept++] = read->events[i];
+    }
+    read->event_count = kept;
+}
+
+static struct rc fill_chains(struct read *read, const PGresult *rows, struct err *err)
+{
+    int count = pq.PQntuples(rows);
+    read->chains = arena_array(&read->arena, struct chain_end, (size_t)count + 1);
+    for (int i = 0; i < count; i++) {
+        struct chain_end *chain = &read->chains[i];
+        chain->session = arena_str(&read->arena, row_str(rows, i, 0));
+        chain->first_seq = (uint64_t)row_int(rows, i, 1);
+        chain->last_seq = (uint64_t)row_int(rows, i, 2);
+        if (!row_digest(rows, i, 3, &chain->hash))
+            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(chain->session));
+    }
+    read->chain_count = (size_t)count;
+    return RC_OK;
+}
+
+/* What is left out of a page of all events: numbers that are in archives. They had left before the page was read, so
+ * a later look finds them all. */
+static struct rc fill_gone(struct backend_handle *handle, struct read *read, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    RESULT_SCOPE(rows);
+    struct params params = {0};
+    if (read->kind != READ_EVENTS || read->kinds || !str_empty(read->session) || read->covered <= read->after ||
+        read->covered - read->after == read->event_count)
+        return RC_OK;
+    params_int(&params, &arena, clamp(read->after));
+    params_int(&params, &arena, clamp(read->covered));
+    postgres_send(handle, SQL_GONE, &params);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_take(handle, &rows, err));
+    TRY(postgres_end(handle, err));
+    int count = pq.PQntuples(rows);
+    read->gone = arena_array(&read->arena, struct seq_range, (size_t)count + 1);
+    for (int i = 0; i < count; i++)
+        read->gone[i] = (struct seq_range){(uint64_t)row_int(rows, i, 0), (uint64_t)row_int(rows, i, 1)};
+    read->gone_count = (size_t)count;
+    return RC_OK;
+}
+
 static bool page_is_full(const struct read *read, unsigned limit)
 {
     size_t bytes = 0;
@@ -163,9 +223,14 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
         return fill_sessions(read, rows, limit, err);
     case READ_CALL:
     case READ_SESSION:
+        TRY(fill_events(read, rows, pq.PQntuples(rows), err));
+        part_archived(read);
+        return RC_OK;
     case READ_TOKENS:
     case READ_RULES:
         return fill_events(read, rows, pq.PQntuples(rows), err);
+    case READ_CHAINS:
+        return fill_chains(read, rows, err);
     }
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
@@ -188,7 +253,8 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     read->seen = (uint64_t)row_int(last, 0, 0);
-    return fill(read, rows, question->limit, read->seen, err);
+    TRY(fill(read, rows, question->limit, read->seen, err));
+    return fill_gone(handle, read, err);
 }
 
 /* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. */
@@ -203,7 +269,7 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
     TRY(postgres_end(handle, err));
     TRY(fill_events(read, rows, pq.PQntuples(rows), err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
-    return RC_OK;
+    return fill_gone(handle, read, err);
 }
 
 /* The follower does not wait here: its thread tries again by itself. */

@@ -3,6 +3,8 @@
  * Nodes may start together: one migrates under an advisory lock, the others find it done. To change the
  * schema, add a step at the end of the list; never change a step that was released.
  *
+ * Of a session that was archived, `calls` keeps the TOOL_CALLs: their ids stay taken.
+ *
  * What makes an event of a call unique stands in `calls`, not in an index of `events`: so events can be
  * divided by seq (that is: by time) one day without a unique index over all parts.
  */
@@ -63,7 +65,14 @@ static const char *const step_1[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1};
+/* Archives. */
+static const char *const step_2[] = {
+    "ALTER TABLE chains ADD COLUMN archived_seq bigint NOT NULL DEFAULT 0", /* of its SESSION_ARCHIVED */
+    "CREATE TABLE gone(first_seq bigint PRIMARY KEY, last_seq bigint NOT NULL)", /* numbers that are in archives */
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

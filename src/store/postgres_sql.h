@@ -38,13 +38,14 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(SETTINGS, FOR_ALL, "SELECT " SETTINGS("true"))                                                    \
     X(LOCK, FOR_WRITER, "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")       \
     X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0) FROM events")                                    \
-    X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), 0::bigint, 0::bigint, NULL::bytea FROM events" \
-      " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash"                        \
+    X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), 0::bigint, 0::bigint, NULL::bytea,"    \
+      "  0::bigint FROM events"                                                                         \
+      " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash, c.archived_seq"        \
       "  FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)"     \
-      " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL FROM unnest($2::text[], $3::text[])"            \
+      " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL, 0 FROM unnest($2::text[], $3::text[])"         \
       "  WITH ORDINALITY k(call_id, session_id, n) JOIN calls c USING (call_id, session_id)"            \
       " UNION ALL SELECT 3, k.n, (SELECT max(e.seq) FROM events e"                                      \
-      "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL"       \
+      "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL, 0"    \
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)")                                                             \
     X(WRITE, FOR_WRITER, "WITH e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
@@ -64,6 +65,29 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
       "  at = EXCLUDED.at)"                                                                             \
       " SELECT pg_notify($27, $24)")                                                                    \
+    X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
+      "  RETURNING seq, kind, call_id),"                                                                \
+      " marks AS (DELETE FROM calls c USING away a WHERE c.call_id = a.call_id AND c.session_id = $3"   \
+      "  AND c.kind = a.kind AND c.kind <> 3),"                                                         \
+      " runs AS (SELECT min(seq) AS first, max(seq) AS last FROM"                                       \
+      "  (SELECT seq, seq - row_number() OVER (ORDER BY seq) AS run FROM away) s GROUP BY run),"        \
+      " near AS (DELETE FROM gone g USING runs r WHERE g.last_seq = r.first - 1 OR g.first_seq = r.last + 1" \
+      "  RETURNING g.first_seq AS first, g.last_seq AS last),"                                          \
+      " steps AS (SELECT first, last, (first IS DISTINCT FROM lag(last) OVER (ORDER BY first) + 1)::int AS step" \
+      "  FROM (SELECT first, last FROM runs UNION ALL SELECT first, last FROM near) a),"                \
+      " joined AS (INSERT INTO gone(first_seq, last_seq) SELECT min(first), max(last) FROM"             \
+      "  (SELECT first, last, sum(step) OVER (ORDER BY first) AS island FROM steps) i GROUP BY island)," \
+      " head AS (UPDATE chains SET archived_seq = $2 WHERE session_id = $3)"                            \
+      " SELECT 1 / ((SELECT count(*) FROM away) = $4::bigint"                                           \
+      "  AND (SELECT count(*) FROM away WHERE kind = 3) = $5::bigint"                                   \
+      "  AND NOT EXISTS (SELECT 1 FROM open_approvals WHERE session_id = $3))::int")                    \
+    X(GONE, FOR_ALL, "SELECT first_seq, last_seq FROM gone WHERE last_seq > $1::bigint"                 \
+      " AND first_seq <= $2::bigint ORDER BY first_seq")                                                \
+    X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM chains c"          \
+      " JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > $1::bigint AND e.at_ms <= $3::bigint"   \
+      " AND c.archived_seq = 0 AND c.session_id <> '' AND ($4 = '' OR c.session_id = $4)"               \
+      " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
+      " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
     X(MARKED, FOR_WRITER, "SELECT group_no FROM writers WHERE id = $1")                                 \
     X(EVENTS, FOR_ALL, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1"                       \
       " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
@@ -74,17 +98,22 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " WHERE chain = " CHAIN_OF("$5") " AND thread_id = $6 AND seq > $1"                               \
       " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
     X(CALL, FOR_READER, "SELECT " EVENT_COLUMNS_OF("e") " FROM calls c JOIN events e ON e.seq = c.seq"  \
-      " WHERE c.call_id = $1 AND ($2 = '' OR c.session_id = $2) ORDER BY e.seq")                        \
+      " WHERE c.call_id = $1 AND ($2 = '' OR c.session_id = $2)"                                        \
+      " UNION ALL SELECT " EVENT_COLUMNS_OF("e") " FROM calls c JOIN chains h USING (session_id)"       \
+      "  JOIN events e ON e.seq = h.archived_seq WHERE c.call_id = $1 AND c.kind = 3"                   \
+      "  AND ($2 = '' OR c.session_id = $2) ORDER BY seq")                                              \
     X(OPEN, FOR_READER, "SELECT " EVENT_COLUMNS_OF("c") ", " EVENT_COLUMNS_OF("r") ", o.deadline_ms"    \
       " FROM open_approvals o LEFT JOIN events c ON c.seq = o.call_seq"                                 \
       " LEFT JOIN events r ON r.seq = o.request_seq WHERE o.request_seq > $1"                           \
       " AND ($3 = '' OR o.session_id = $3) AND ($4 = '' OR o.thread_id = $4)"                           \
       " ORDER BY o.request_seq LIMIT $2::bigint")                                                       \
     X(SESSIONS, FOR_READER, "SELECT " EVENT_COLUMNS_OF("e") ", s.last_seq FROM (SELECT first_seq, last_seq" \
-      " FROM chains WHERE last_seq < $1 AND changed_seq > 0 ORDER BY last_seq DESC LIMIT $2::bigint) s" \
+      " FROM chains WHERE last_seq < $1 AND changed_seq > 0 AND archived_seq = 0 ORDER BY last_seq DESC" \
+      " LIMIT $2::bigint) s"                                                                            \
       " JOIN events e ON e.chain = s.first_seq AND e.kind = 13 ORDER BY s.last_seq DESC, e.seq")        \
     X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
-      " WHERE chain = " CHAIN_OF("$1") " AND kind = 13 ORDER BY seq")                                   \
+      " WHERE chain = " CHAIN_OF("$1") " AND kind = 13 UNION ALL SELECT " EVENT_COLUMNS " FROM events"  \
+      " WHERE seq = (SELECT archived_seq FROM chains WHERE session_id = $1) ORDER BY seq")              \
     X(RUNS, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1 AND seq IN"           \
       " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id)", "$2::bigint"))        \
     X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \

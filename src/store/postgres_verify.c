@@ -1,160 +1,139 @@
 /* The whole store, read and recomputed, from one snapshot: `nod verify`. */
 #include "store/postgres.h"
+#include "store/verify.h"
 
 #include "base/limits.h"
-#include "base/map.h"
 #include "io/clock.h"
-
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 enum { PIECE_EVENTS = 5000, CONNECT_MS = 5000 };
 
-/* What the events of a session add up to. */
-struct link {
-    uint64_t first_seq, last_seq, changed_seq;
-    struct digest hash;
-};
-
-struct verifier {
+struct walk {
     struct backend_handle *handle;
-    struct map links; /* session → struct link */
-    uint64_t next_seq;
-    struct store_check *check;
+    struct verifier verifier;
 };
 
-static void verifier_done(struct verifier *verifier)
+static void walk_done(struct walk *walk)
 {
-    size_t at = 0;
-    struct str session;
-    void *link;
-    while (map_next(&verifier->links, &at, &session, &link))
-        free(link);
-    map_done(&verifier->links);
-    postgres_close(verifier->handle);
+    verifier_done(&walk->verifier);
+    postgres_close(walk->handle);
 }
-
-__attribute__((format(printf, 3, 4))) static void blame(struct verifier *verifier, int64_t seq,
-                                                        const char *format, ...)
-{
-    va_list words;
-    va_start(words, format);
-    verifier->check->bad_seq = seq > 0 ? (uint64_t)seq : 1;
-    (void)vsnprintf(verifier->check->why, sizeof verifier->check->why, format, words);
-    va_end(words);
-}
-
-static bool blamed(const struct verifier *verifier) { return verifier->check->bad_seq != 0; }
 
 /* ---- events ---- */
 
-static struct link *find_link(struct verifier *verifier, const struct event *event)
-{
-    struct link *link = map_get(&verifier->links, event->session);
-    if (!link) {
-        link = heap_new(sizeof *link);
-        link->first_seq = event->seq;
-        CHECK(map_put(&verifier->links, event->session, link) == NULL);
-    }
-    return link;
-}
-
-static void check_event(struct verifier *verifier, const PGresult *rows, int row)
-{
-    struct event event;
-    struct digest hash;
-    struct err err;
-    int64_t seq = row_int(rows, row, 0);
-    if (seq != (int64_t)verifier->next_seq) {
-        blame(verifier, (int64_t)verifier->next_seq, "the event is missing");
-        return;
-    }
-    if (rc_bad(row_event(rows, row, 0, &event, &err))) {
-        blame(verifier, seq, "%s", err.text);
-        return;
-    }
-    struct link *link = find_link(verifier, &event);
-    struct digest should = chain_next(&link->hash, &event);
-    bool about_call = event_kind_of_call(event.kind) && event.kind != EVENT_TOOL_CALL;
-    if (!row_digest(rows, row, EVENT_COLUMN_COUNT, &hash) || !digest_eq(&hash, &should)) {
-        blame(verifier, seq, "the event, or one before it in its session, is not what was written");
-        return;
-    }
-    if (row_int(rows, row, EVENT_COLUMN_COUNT + 1) != (int64_t)link->first_seq ||
-        (row_int(rows, row, EVENT_COLUMN_COUNT + 2) != 0) != about_call ||
-        event_kind_of_call(event.kind) == str_empty(event.call)) {
-        blame(verifier, seq, "the event is filed under another session or call");
-        return;
-    }
-    link->hash = hash;
-    link->last_seq = event.seq;
-    if (event.kind == EVENT_SESSION_CHANGED)
-        link->changed_seq = event.seq;
-    verifier->next_seq++;
-    verifier->check->events++;
-}
-
-/* Up to so many events and so many bytes of them at a time. */
-static struct rc check_piece(struct verifier *verifier, bool *ret_end, struct err *err)
+/* All ranges of numbers that left between what was checked last and this event. */
+static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
 {
     ARENA_SCOPE(arena);
     RESULT_SCOPE(rows);
     struct params params = {0};
-    params_int(&params, &arena, (int64_t)verifier->next_seq);
+    if (!verifier_wants_range(&walk->verifier, seq))
+        return RC_OK;
+    params_int(&params, &arena, (int64_t)walk->verifier.next_seq);
+    params_int(&params, &arena, (int64_t)seq);
+    postgres_send_text(walk->handle, "SELECT first_seq, last_seq FROM gone WHERE last_seq >= $1::bigint"
+                       " AND first_seq < $2::bigint ORDER BY first_seq", &params);
+    TRY(postgres_flush(walk->handle, err));
+    TRY(postgres_take(walk->handle, &rows, err));
+    TRY(postgres_end(walk->handle, err));
+    for (int i = 0, count = pq.PQntuples(rows); i < count; i++)
+        verifier_range(&walk->verifier, (struct seq_range){(uint64_t)row_int(rows, i, 0),
+                                                           (uint64_t)row_int(rows, i, 1)});
+    return RC_OK;
+}
+
+static struct rc check_event(struct walk *walk, const PGresult *rows, int row, struct err *err)
+{
+    struct filed_event filed = {.chain = row_int(rows, row, EVENT_COLUMN_COUNT + 1),
+                                .call_seq = row_int(rows, row, EVENT_COLUMN_COUNT + 2)};
+    struct digest hash;
+    struct err wrong;
+    int64_t seq = row_int(rows, row, 0);
+    TRY(check_ranges(walk, (uint64_t)seq, err));
+    if (rc_bad(row_event(rows, row, 0, &filed.event, &wrong))) {
+        verifier_blame(&walk->verifier, seq, "%s", wrong.text);
+        return RC_OK;
+    }
+    filed.hash = row_digest(rows, row, EVENT_COLUMN_COUNT, &hash) ? &hash : NULL;
+    verifier_event(&walk->verifier, &filed);
+    return RC_OK;
+}
+
+/* Up to so many events and so many bytes of them at a time. */
+static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
+{
+    ARENA_SCOPE(arena);
+    RESULT_SCOPE(rows);
+    struct params params = {0};
+    params_int(&params, &arena, (int64_t)walk->verifier.next_seq);
     params_int(&params, &arena, PIECE_EVENTS);
     params_int(&params, &arena, 8 * LIMIT_READ_BYTES);
-    postgres_send_text(verifier->handle,
+    postgres_send_text(walk->handle,
                        "SELECT " EVENT_COLUMNS ", hash, chain, call_seq FROM (SELECT *, sum(octet_length(data)) OVER"
                        " (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before"
                        " FROM (SELECT * FROM events WHERE seq >= $1::bigint ORDER BY seq LIMIT $2::bigint) r) p"
                        " WHERE before < $3::bigint ORDER BY seq", &params);
-    TRY(postgres_flush(verifier->handle, err));
-    TRY(postgres_take(verifier->handle, &rows, err));
-    TRY(postgres_end(verifier->handle, err));
+    TRY(postgres_flush(walk->handle, err));
+    TRY(postgres_take(walk->handle, &rows, err));
+    TRY(postgres_end(walk->handle, err));
     int count = pq.PQntuples(rows);
-    for (int i = 0; i < count && !blamed(verifier); i++)
-        check_event(verifier, rows, i);
+    for (int i = 0; i < count && !verifier_blamed(&walk->verifier); i++)
+        TRY(check_event(walk, rows, i, err));
     *ret_end = count == 0;
     return RC_OK;
 }
 
 /* ---- what must agree with the events ---- */
 
-static struct rc check_heads(struct verifier *verifier, struct err *err)
+static struct rc check_heads(struct walk *walk, struct err *err)
 {
     RESULT_SCOPE(rows);
-    TRY(postgres_ask(verifier->handle,
-                     "SELECT session_id, first_seq, last_seq, changed_seq, hash FROM chains ORDER BY first_seq", &rows,
-                     err));
+    TRY(postgres_ask(walk->handle,
+                     "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"
+                     " ORDER BY first_seq", &rows, err));
     int count = pq.PQntuples(rows);
-    for (int i = 0; i < count && !blamed(verifier); i++) {
-        struct str session = row_str(rows, i, 0);
-        int64_t last_seq = row_int(rows, i, 2);
-        const struct link *link = map_get(&verifier->links, session);
+    for (int i = 0; i < count; i++) {
         struct digest hash;
-        if (!link || last_seq > (int64_t)link->last_seq)
-            blame(verifier, last_seq, "the event is missing, and with it the end of the chain of its session");
-        else if (row_int(rows, i, 1) != (int64_t)link->first_seq || last_seq != (int64_t)link->last_seq ||
-                 row_int(rows, i, 3) != (int64_t)link->changed_seq || !row_digest(rows, i, 4, &hash) ||
-                 !digest_eq(&hash, &link->hash))
-            blame(verifier, (int64_t)link->last_seq, "the chain of its session does not end as it should");
-        verifier->check->sessions += !str_empty(session);
+        struct filed_head filed = {
+            .session = row_str(rows, i, 0),
+            .first_seq = (uint64_t)row_int(rows, i, 1),
+            .last_seq = (uint64_t)row_int(rows, i, 2),
+            .changed_seq = (uint64_t)row_int(rows, i, 3),
+            .hash = row_digest(rows, i, 4, &hash) ? &hash : NULL,
+            .archived_seq = (uint64_t)row_int(rows, i, 5),
+        };
+        verifier_head(&walk->verifier, &filed);
     }
-    if (!blamed(verifier) && (size_t)count != verifier->links.count)
-        blame(verifier, (int64_t)verifier->next_seq - 1, "a chain has no head");
+    verifier_heads_end(&walk->verifier, (uint64_t)count);
+    return RC_OK;
+}
+
+/* What left is what events say left. */
+static struct rc check_counts(struct walk *walk, struct err *err)
+{
+    struct verifier *verifier = &walk->verifier;
+    RESULT_SCOPE(row);
+    TRY(postgres_ask(walk->handle,
+                     "SELECT (SELECT coalesce(sum(last_seq - first_seq + 1), 0)::bigint FROM gone),"
+                     " (SELECT count(*) FROM calls JOIN chains USING (session_id) WHERE archived_seq > 0)", &row, err));
+    if ((uint64_t)row_int(row, 0, 0) != verifier->gone)
+        verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
+                       "the list of what is in archives names events that are here, or never were");
+    if ((uint64_t)row_int(row, 0, 1) != verifier->archived_calls)
+        verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
+                       "%lld calls are known to be in archives, %llu were archived", (long long)row_int(row, 0, 1),
+                       (unsigned long long)verifier->archived_calls);
     return RC_OK;
 }
 
 /* The first seq that a query finds is blamed. */
-static struct rc check_none(struct verifier *verifier, const char *query, const char *why, struct err *err)
+static struct rc check_none(struct walk *walk, const char *query, const char *why, struct err *err)
 {
     RESULT_SCOPE(rows);
-    if (blamed(verifier))
+    if (verifier_blamed(&walk->verifier))
         return RC_OK;
-    TRY(postgres_ask(verifier->handle, query, &rows, err));
+    TRY(postgres_ask(walk->handle, query, &rows, err));
     if (pq.PQntuples(rows) > 0)
-        blame(verifier, row_int(rows, 0, 0), "%s", why);
+        verifier_blame(&walk->verifier, row_int(rows, 0, 0), "%s", why);
     return RC_OK;
 }
 
@@ -165,7 +144,8 @@ static const char *const agreements[][2] = {
      " WHERE (e.call_id IS NOT NULL) AND c.seq IS NULL LIMIT 1",
      "the event is not (or wrongly) on the list of calls"},
     {"SELECT c.seq FROM calls c LEFT JOIN events e ON e.seq = c.seq AND e.call_id = c.call_id"
-     "  AND e.session_id = c.session_id AND e.kind = c.kind WHERE e.seq IS NULL LIMIT 1",
+     "  AND e.session_id = c.session_id AND e.kind = c.kind WHERE e.seq IS NULL AND NOT (c.kind = 3 AND EXISTS"
+     "  (SELECT 1 FROM chains h WHERE h.session_id = c.session_id AND h.archived_seq > c.seq)) LIMIT 1",
      "on the list of calls, but there is no such event"},
     {"SELECT e.seq FROM events e LEFT JOIN events c ON c.seq = e.call_seq"
      " WHERE e.call_seq IS NOT NULL AND (c.seq IS NULL OR c.seq > e.seq OR c.kind <> 3"
@@ -188,47 +168,46 @@ static const char *const agreements[][2] = {
 };
 
 /* A unique index that was dropped promises nothing. */
-static struct rc check_structure(struct verifier *verifier, struct err *err)
+static struct rc check_structure(struct walk *walk, struct err *err)
 {
     RESULT_SCOPE(row);
-    TRY(postgres_ask(verifier->handle,
+    TRY(postgres_ask(walk->handle,
                      "SELECT count(*) FROM pg_index WHERE indisprimary AND indisunique AND indisvalid AND indrelid IN"
-                     " ('events'::regclass, 'calls'::regclass, 'chains'::regclass, 'open_approvals'::regclass)", &row,
-                     err));
-    if (row_int(row, 0, 0) != 4)
+                     " ('events'::regclass, 'calls'::regclass, 'chains'::regclass, 'open_approvals'::regclass,"
+                     "  'gone'::regclass)", &row, err));
+    if (row_int(row, 0, 0) != 5)
         return err_set(err, ERR_CORRUPT, "a primary key is missing: restore a backup");
     return RC_OK;
 }
 
-static struct rc check_all(struct verifier *verifier, struct err *err)
+static struct rc check_all(struct walk *walk, struct err *err)
 {
     RESULT_SCOPE(open);
-    for (bool end = false; !end && !blamed(verifier);)
-        TRY(check_piece(verifier, &end, err));
-    if (!blamed(verifier))
-        TRY(check_heads(verifier, err));
+    for (bool end = false; !end && !verifier_blamed(&walk->verifier);)
+        TRY(check_piece(walk, &end, err));
+    verifier_events_end(&walk->verifier);
+    TRY(check_heads(walk, err));
     for (size_t i = 0; i < sizeof agreements / sizeof agreements[0]; i++)
-        TRY(check_none(verifier, agreements[i][0], agreements[i][1], err));
-    TRY(postgres_ask(verifier->handle, "SELECT count(*) FROM open_approvals", &open, err));
-    verifier->check->open = (uint64_t)row_int(open, 0, 0);
-    return check_structure(verifier, err);
+        TRY(check_none(walk, agreements[i][0], agreements[i][1], err));
+    TRY(check_counts(walk, err));
+    TRY(postgres_ask(walk->handle, "SELECT count(*) FROM open_approvals", &open, err));
+    walk->verifier.check->open = (uint64_t)row_int(open, 0, 0);
+    return check_structure(walk, err);
 }
 
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
-    __attribute__((cleanup(verifier_done))) struct verifier verifier = {
-        .handle = postgres_handle(place, BACKEND_KEEPER), .next_seq = 1, .check = ret_check,
-    };
+    __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_KEEPER)};
     RESULT_SCOPE(begun);
     int version;
-    *ret_check = (struct store_check){0};
-    TRY(postgres_connect(verifier.handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
-    TRY(postgres_version(verifier.handle, &version, err));
+    verifier_init(&walk.verifier, ret_check);
+    TRY(postgres_connect(walk.handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
+    TRY(postgres_version(walk.handle, &version, err));
     if (version == 0)
         return RC_OK; /* nothing was ever kept here */
     if (!postgres_version_is_current(version))
         return err_set(err, ERR_CONFLICT, "the database has version %d: start nod serve once to bring it up to date",
                        version);
-    TRY(postgres_ask(verifier.handle, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &begun, err));
-    return check_all(&verifier, err);
+    TRY(postgres_ask(walk.handle, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &begun, err));
+    return check_all(&walk, err);
 }

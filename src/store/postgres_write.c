@@ -15,6 +15,7 @@
 #include "store/postgres_column.h"
 
 #include "base/map.h"
+#include "event/archived.h"
 #include "io/clock.h"
 
 #include <stdio.h>
@@ -26,7 +27,7 @@ enum {
 
 struct group_head {
     struct str session;
-    uint64_t first_seq, last_seq, changed_seq;
+    uint64_t first_seq, last_seq, changed_seq, archived_seq;
     struct digest hash;
     bool dirty;
     struct group_head *next;
@@ -123,6 +124,7 @@ static void name_need(struct group *group, const struct need *need)
         (void)call_of(group, need->session, need->call);
         return;
     case NEED_CHANGED_AT:
+    case NEED_LAST_AT:
         (void)head_of(group, need->session);
         return;
     case NEED_RUN_AT:
@@ -182,7 +184,7 @@ static void send_names(struct backend_handle *handle, struct group *group)
     postgres_send(handle, SQL_LEARN, &params);
 }
 
-/* What LEARN answers: which list, which of it (from 1), three numbers and a hash. */
+/* What LEARN answers: which list, which of it (from 1), three numbers, a hash and a number. */
 enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_COUNT };
 
 static struct rc take_head(const PGresult *rows, int row, struct group_head *head, struct err *err)
@@ -190,6 +192,7 @@ static struct rc take_head(const PGresult *rows, int row, struct group_head *hea
     head->first_seq = (uint64_t)row_int(rows, row, 2);
     head->last_seq = (uint64_t)row_int(rows, row, 3);
     head->changed_seq = (uint64_t)row_int(rows, row, 4);
+    head->archived_seq = (uint64_t)row_int(rows, row, 6);
     if (!row_digest(rows, row, 5, &head->hash))
         return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(head->session));
     return RC_OK;
@@ -262,6 +265,8 @@ static bool need_holds(struct group *group, const struct need *need)
         return head_of(group, need->session)->changed_seq == need->seq;
     case NEED_RUN_AT:
         return run_of(group, need->session, need->call)->seq == need->seq;
+    case NEED_LAST_AT:
+        return head_of(group, need->session)->last_seq == need->seq;
     }
     err_die(__FILE__, __LINE__, "a need of no kind");
 }
@@ -277,12 +282,33 @@ static bool call_has(struct group *group, const struct append *append, unsigned 
     return call_of(group, event->session, event->call)->seqs[kind] != 0;
 }
 
+/* A session's events may leave when they are what the event says; LEAVE counts them. */
+static bool may_leave(struct group *group, const struct event *event, struct archived *ret_archived)
+{
+    const struct group_head *head = head_of(group, event->session);
+    return archived_parse(&group->arena, event->data, ret_archived) &&
+           ret_archived->first_seq == head->first_seq && ret_archived->last_seq == head->last_seq &&
+           digest_eq(&ret_archived->hash, &head->hash);
+}
+
+/* Nothing is added to a session that has left, whatever is needed. */
+static struct rc check_sessions(struct group *group, const struct append *append, struct err *err)
+{
+    for (unsigned i = 0; i < append->event_count; i++)
+        if (head_of(group, append->events[i].session)->archived_seq)
+            return err_set(err, ERR_GONE, "the session was archived");
+    return RC_OK;
+}
+
 /* What no caller should hand over. */
 static struct rc check_events(struct group *group, const struct append *append, struct err *err)
 {
     for (unsigned i = 0; i < append->event_count; i++) {
         const struct event *event = &append->events[i];
         const char *wrong = NULL;
+        struct archived archived;
+        if (event->kind == EVENT_SESSION_ARCHIVED && !may_leave(group, event, &archived))
+            return err_set(err, ERR_CONFLICT, "session %.*s is not what was archived", STR_ARG(event->session));
         if (!event_kind_of_call(event->kind))
             continue;
         if (call_has(group, append, i, event->kind))
@@ -309,8 +335,10 @@ static void number_event(struct group *group, struct event *event)
     CHECK(head->last_seq < event->seq);
     head->last_seq = event->seq;
     head->dirty = true;
-    if (event->kind == EVENT_SESSION_CHANGED)
+    if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED)
         head->changed_seq = event->seq;
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        head->archived_seq = event->seq;
     if (event_kind_of_call(event->kind))
         call_of(group, event->session, event->call)->seqs[event->kind] = event->seq;
     if (event->kind == EVENT_RUN_STATUS)
@@ -345,6 +373,10 @@ static void put_event(struct group *group, struct columns *events, const struct 
 static void judge_append(struct group *group, struct append *append, struct columns *events)
 {
     append->refused_need = 0;
+    if (rc_bad(check_sessions(group, append, &append->err))) {
+        append->outcome = APPEND_FAILED;
+        return;
+    }
     while (append->refused_need < append->need_count && need_holds(group, &append->needs[append->refused_need]))
         append->refused_need++;
     if (append->refused_need < append->need_count) {
@@ -431,6 +463,30 @@ static void send_write(struct backend_handle *handle, struct group *group, const
     postgres_send(handle, SQL_WRITE, &params);
 }
 
+/* The events of sessions that leave with this group. Returns how many statements that is. */
+static int send_leaves(struct backend_handle *handle, struct group *group, const struct append *first)
+{
+    int sent = 0;
+    for (const struct append *append = first; append; append = append->next) {
+        for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++) {
+            const struct event *event = &append->events[i];
+            struct archived archived;
+            struct params params = {0};
+            if (event->kind != EVENT_SESSION_ARCHIVED)
+                continue;
+            CHECK(archived_parse(&group->arena, event->data, &archived));
+            params_int(&params, &group->arena, (int64_t)archived.first_seq);
+            params_int(&params, &group->arena, (int64_t)event->seq);
+            params_str(&params, event->session);
+            params_int(&params, &group->arena, (int64_t)archived.events);
+            params_int(&params, &group->arena, (int64_t)archived.calls);
+            postgres_send(handle, SQL_LEAVE, &params);
+            sent++;
+        }
+    }
+    return sent;
+}
+
 static struct rc take_commit(struct backend_handle *handle, struct err *err)
 {
     RESULT_SCOPE(result);
@@ -446,10 +502,11 @@ static struct rc write_group(struct backend_handle *handle, struct group *group,
                              struct columns *events, struct err *err)
 {
     send_write(handle, group, first, events);
+    int sent = 1 + send_leaves(handle, group, first);
     postgres_send(handle, SQL_COMMIT, NULL);
     group->commit_sent = true;
     TRY(postgres_flush(handle, err));
-    struct rc rc = postgres_skip(handle, 1, err);
+    struct rc rc = postgres_skip(handle, sent, err);
     if (rc_bad(rc)) {
         /* The server said no before the COMMIT, or said nothing: only the latter leaves a doubt. */
         group->commit_sent = rc.code == ERR_UNAVAILABLE;

@@ -168,6 +168,7 @@ static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 {
     static const unsigned roles[] = {
         [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_KEEPER] = 0,
+        [BACKEND_FOLLOWER] = 0, [BACKEND_GUEST] = FOR_READER,
     };
     for (int i = 0; i < SQL_COUNT; i++)
         if (statements[i].roles & roles[handle->role])
@@ -356,6 +357,20 @@ static struct rc use_wal(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* Archives never change. */
+static struct rc refuse_archive(struct backend_handle *handle, struct err *err)
+{
+    int version;
+    bool archive = false;
+    TRY(sqlite_schema_version(handle->db, handle->path, &version, err));
+    if (version > 0)
+        TRY(sqlite_is_archive(handle->db, &archive, err));
+    if (archive)
+        return err_set(err, ERR_INVALID, "%s is an archive: it is read with nod log --archive and nod verify",
+                       handle->path);
+    return RC_OK;
+}
+
 static struct rc open_writer(struct backend_handle *handle, struct err *err)
 {
     TRY(lock_folder(handle, err));
@@ -365,6 +380,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
         return err_set(err, ERR_IO, "%s cannot be written to: check the owner and mode of the file",
                        handle->path);
     TRY(sqlite_schema_recognise(handle->db, handle->path, err));
+    TRY(refuse_archive(handle, err));
     TRY(use_wal(handle, err));
     TRY(sqlite_exec(handle->db, writer_settings, err));
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
@@ -379,6 +395,22 @@ static struct rc open_other(struct backend_handle *handle, struct err *err)
 {
     TRY(open_database(handle, err));
     TRY(sqlite_exec(handle->db, other_settings, err));
+    return prepare_all(handle, err);
+}
+
+static struct rc open_guest(struct backend_handle *handle, struct err *err)
+{
+    int version;
+    bool archive = false;
+    TRY(sqlite_look(handle->path, true, &handle->db, err));
+    TRY(sqlite_schema_recognise(handle->db, handle->path, err));
+    TRY(sqlite_schema_version(handle->db, handle->path, &version, err));
+    if (version > 0)
+        TRY(sqlite_is_archive(handle->db, &archive, err));
+    if (!archive)
+        return err_set(err, ERR_INVALID, "%s is no archive", handle->path);
+    if (!sqlite_schema_is_current(version))
+        return err_set(err, ERR_INVALID, "%s was made by another version of nod (schema %d)", handle->path, version);
     return prepare_all(handle, err);
 }
 
@@ -407,7 +439,9 @@ static struct rc sqlite_open(const char *place, enum backend_role role, struct b
     handle->stop_at_frames = STOP_FRAMES;
     handle->path = heap_new(bytes);
     memcpy(handle->path, place, bytes);
-    struct rc rc = role == BACKEND_WRITER ? open_writer(handle, err) : open_other(handle, err);
+    struct rc rc = role == BACKEND_WRITER  ? open_writer(handle, err)
+                   : role == BACKEND_GUEST ? open_guest(handle, err)
+                                           : open_other(handle, err);
     if (rc_bad(rc)) {
         sqlite_close(handle);
         return rc;

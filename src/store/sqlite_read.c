@@ -9,7 +9,7 @@ struct answer {
     struct backend_handle *handle;
     struct read *read;
     size_t event_cap;
-    size_t open_cap;
+    size_t open_cap, archived_cap, chain_cap, gone_cap;
     size_t bytes;
 };
 
@@ -84,6 +84,26 @@ static void bind_page(struct answer *answer, enum sql sql)
     sqlite_bind_int(answer->handle, sql, 3, page_size(read) - (int64_t)read->event_count);
 }
 
+/* What is left out between the events of a page: numbers that are in archives. */
+static struct rc add_gone(struct answer *answer, uint64_t after, uint64_t covered, struct err *err)
+{
+    struct read *read = answer->read;
+    sqlite3_stmt *statement = answer->handle->statements[SQL_GONE];
+    bool row;
+    if (read->kinds || covered <= after || covered - after == read->event_count)
+        return RC_OK;
+    sqlite_bind_int(answer->handle, SQL_GONE, 1, clamp(after));
+    sqlite_bind_int(answer->handle, SQL_GONE, 2, clamp(covered));
+    for (;;) {
+        TRY(sqlite_step(answer->handle, SQL_GONE, &row, err));
+        if (!row)
+            return RC_OK;
+        read->gone = grown(&read->arena, read->gone, read->gone_count, &answer->gone_cap, sizeof *read->gone);
+        read->gone[read->gone_count++] = (struct seq_range){(uint64_t)sqlite3_column_int64(statement, 0),
+                                                            (uint64_t)sqlite3_column_int64(statement, 1)};
+    }
+}
+
 static struct rc read_events_of_session(struct answer *answer, bool *ret_full, struct err *err)
 {
     struct read *read = answer->read;
@@ -113,8 +133,8 @@ static struct rc read_events_of_session(struct answer *answer, bool *ret_full, s
 static struct rc read_events(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    bool full;
-    if (str_empty(read->session)) {
+    bool full, all = str_empty(read->session);
+    if (all) {
         bind_page(answer, SQL_EVENTS);
         TRY(add_events(answer, SQL_EVENTS, &full, err));
     } else {
@@ -122,9 +142,25 @@ static struct rc read_events(struct answer *answer, struct err *err)
     }
     CHECK(read->event_count <= page_size(read));
     if (!full && read->event_count < page_size(read))
-        return last_seq(answer->handle, &read->covered, err);
-    read->covered = read->events[read->event_count - 1].seq;
-    return RC_OK;
+        TRY(last_seq(answer->handle, &read->covered, err));
+    else
+        read->covered = read->events[read->event_count - 1].seq;
+    return all ? add_gone(answer, read->after, read->covered, err) : RC_OK;
+}
+
+static struct rc add_archived(struct answer *answer, enum sql sql, struct err *err)
+{
+    struct read *read = answer->read;
+    bool row;
+    for (;;) {
+        TRY(sqlite_step(answer->handle, sql, &row, err));
+        if (!row)
+            return RC_OK;
+        read->archived = grown(&read->arena, read->archived, read->archived_count, &answer->archived_cap,
+                               sizeof *read->archived);
+        TRY(take_event(answer, sql, &read->archived[read->archived_count], err));
+        read->archived_count++;
+    }
 }
 
 static struct rc read_call(struct answer *answer, struct err *err)
@@ -134,7 +170,10 @@ static struct rc read_call(struct answer *answer, struct err *err)
     sqlite_bind_str(answer->handle, sql, 1, read->call);
     if (sql == SQL_CALL_OF_SESSION)
         sqlite_bind_str(answer->handle, sql, 2, read->session);
-    return add_events(answer, sql, NULL, err);
+    TRY(add_events(answer, sql, NULL, err));
+    sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 1, read->call);
+    sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 2, read->session);
+    return add_archived(answer, SQL_ARCHIVED_CALL, err);
 }
 
 static struct rc read_one(struct answer *answer, int64_t seq, struct event *ret_event, struct err *err)
@@ -212,6 +251,40 @@ static struct rc read_sessions(struct answer *answer, struct err *err)
     }
 }
 
+/* The session itself, or what is left of it. */
+static struct rc read_session_or_archived(struct answer *answer, struct err *err)
+{
+    TRY(read_session(answer, answer->read->session, err));
+    sqlite_bind_str(answer->handle, SQL_ARCHIVED, 1, answer->read->session);
+    return add_archived(answer, SQL_ARCHIVED, err);
+}
+
+static struct rc read_chains(struct answer *answer, struct err *err)
+{
+    struct read *read = answer->read;
+    sqlite3_stmt *statement = answer->handle->statements[SQL_CHAINS];
+    bool row;
+    sqlite_bind_int(answer->handle, SQL_CHAINS, 1, clamp(read->after));
+    sqlite_bind_int(answer->handle, SQL_CHAINS, 2, read->until_ms);
+    sqlite_bind_int(answer->handle, SQL_CHAINS, 3, page_size(read));
+    sqlite_bind_str(answer->handle, SQL_CHAINS, 4, read->session);
+    for (;;) {
+        TRY(sqlite_step(answer->handle, SQL_CHAINS, &row, err));
+        if (!row)
+            return RC_OK;
+        read->chains = grown(&read->arena, read->chains, read->chain_count, &answer->chain_cap,
+                             sizeof *read->chains);
+        struct chain_end *chain = &read->chains[read->chain_count];
+        chain->session = arena_str(&read->arena, sqlite_str(statement, 0));
+        chain->first_seq = (uint64_t)sqlite3_column_int64(statement, 1);
+        chain->last_seq = (uint64_t)sqlite3_column_int64(statement, 2);
+        if (!sqlite_digest(statement, 3, &chain->hash))
+            return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head",
+                           STR_ARG(chain->session));
+        read->chain_count++;
+    }
+}
+
 static struct rc read_runs(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
@@ -242,13 +315,15 @@ static struct rc fill(struct answer *answer, struct err *err)
     case READ_SESSIONS:
         return read_sessions(answer, err);
     case READ_SESSION:
-        return read_session(answer, answer->read->session, err);
+        return read_session_or_archived(answer, err);
     case READ_TOKENS:
         return read_all(answer, SQL_TOKEN_CHANGES, err);
     case READ_RULES:
         return read_all(answer, SQL_RULE_CHANGES, err);
     case READ_RUNS:
         return read_runs(answer, err);
+    case READ_CHAINS:
+        return read_chains(answer, err);
     }
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
@@ -264,7 +339,7 @@ static void reset_all(struct backend_handle *handle)
 struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct err *err)
 {
     struct answer answer = {.handle = handle, .read = read};
-    CHECK(handle->role == BACKEND_READER);
+    CHECK(handle->role == BACKEND_READER || handle->role == BACKEND_GUEST);
     TRY(sqlite_run(handle, SQL_BEGIN_READ, err));
     struct rc rc = fill(&answer, err);
     reset_all(handle);

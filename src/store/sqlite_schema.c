@@ -53,6 +53,14 @@ static const char *const steps[] = {
     ") STRICT;",
     /* 2: runs */
     "CREATE INDEX runs ON events(chain, thread_id) WHERE kind = 12;",
+    /* 3: archives */
+    "ALTER TABLE chains ADD COLUMN archived_seq INTEGER NOT NULL DEFAULT 0;" /* of its SESSION_ARCHIVED */
+    "CREATE TABLE gone(first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL) STRICT;" /* into archives */
+    "CREATE TABLE archived_calls("
+    "  call_id TEXT NOT NULL,"
+    "  chain INTEGER NOT NULL,"
+    "  PRIMARY KEY(call_id, chain)"
+    ") STRICT, WITHOUT ROWID;",
 };
 
 enum { VERSION = sizeof steps / sizeof steps[0] };

@@ -6,134 +6,85 @@
  * session, one event of a kind for a call) holds when they are defined as they should be and SQLite finds
  * them in agreement with the table, so both are looked at.
  */
-#include "base/buf.h"
-#include "base/limits.h"
 #include "store/sqlite.h"
+#include "store/verify.h"
 
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
-enum { PIECE_EVENTS = 20000 };
+enum { PIECE_EVENTS = 20000, TRIES_MAX = 5 };
 
-/* What the events of a session add up to. */
-struct link {
-    uint64_t first_seq, last_seq, changed_seq;
-    struct digest hash;
-};
-
-struct verifier {
+struct walk {
     struct sqlite3 *db;
     const char *path;
-    struct map links;           /* session → struct link */
-    uint64_t next_seq;
-    struct store_check *check;
+    struct sqlite3_stmt *ranges; /* of numbers that left, by seq */
+    int64_t gone;                /* how many had left when it began */
+    struct verifier verifier;
 };
 
-static void verifier_done(struct verifier *verifier)
+static void walk_done(struct walk *walk)
 {
-    size_t at = 0;
-    struct str session;
-    void *link;
-    while (map_next(&verifier->links, &at, &session, &link))
-        free(link);
-    map_done(&verifier->links);
-    (void)sqlite3_close(verifier->db);
+    sqlite_finalize(&walk->ranges);
+    verifier_done(&walk->verifier);
+    (void)sqlite3_close(walk->db);
 }
 
-__attribute__((format(printf, 3, 4))) static void blame(struct verifier *verifier, int64_t seq,
-                                                        const char *format, ...)
-{
-    va_list words;
-    va_start(words, format);
-    verifier->check->bad_seq = seq > 0 ? (uint64_t)seq : 1;
-    (void)vsnprintf(verifier->check->why, sizeof verifier->check->why, format, words);
-    va_end(words);
-}
-
-static bool blamed(const struct verifier *verifier) { return verifier->check->bad_seq != 0; }
-
-static struct rc next_row(struct verifier *verifier, struct sqlite3_stmt *statement, bool *ret_row,
-                          struct err *err)
+static struct rc next_row(struct walk *walk, struct sqlite3_stmt *statement, bool *ret_row, struct err *err)
 {
     int code = sqlite3_step(statement);
     *ret_row = code == SQLITE_ROW;
-    return code == SQLITE_ROW || code == SQLITE_DONE ? RC_OK
-                                                     : sqlite_fail(verifier->db, code, verifier->path, err);
+    return code == SQLITE_ROW || code == SQLITE_DONE ? RC_OK : sqlite_fail(walk->db, code, walk->path, err);
 }
 
 /* ---- events ---- */
 
-static struct link *find_link(struct verifier *verifier, const struct event *event)
+/* All ranges between what was checked last and this event. */
+static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
 {
-    struct link *link = map_get(&verifier->links, event->session);
-    if (!link) {
-        link = heap_new(sizeof *link);
-        link->first_seq = event->seq;
-        CHECK(map_put(&verifier->links, event->session, link) == NULL);
+    for (bool row = true; row && verifier_wants_range(&walk->verifier, seq);) {
+        (void)sqlite3_reset(walk->ranges);
+        CHECK(sqlite3_bind_int64(walk->ranges, 1, (int64_t)walk->verifier.next_seq) == SQLITE_OK);
+        CHECK(sqlite3_bind_int64(walk->ranges, 2, (int64_t)seq) == SQLITE_OK);
+        TRY(next_row(walk, walk->ranges, &row, err));
+        if (row)
+            verifier_range(&walk->verifier, (struct seq_range){(uint64_t)sqlite3_column_int64(walk->ranges, 0),
+                                                               (uint64_t)sqlite3_column_int64(walk->ranges, 1)});
     }
-    return link;
+    (void)sqlite3_reset(walk->ranges);
+    return RC_OK;
 }
 
-/* Whether the columns that are there to find an event say what the event says. */
-static bool filed_well(const struct event *event, const struct link *link, struct sqlite3_stmt *row)
+static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct err *err)
 {
-    int64_t chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1);
-    int64_t call_seq = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 2);
-    bool about_call = event_kind_of_call(event->kind) && event->kind != EVENT_TOOL_CALL;
-    return chain == (int64_t)link->first_seq && (call_seq != 0) == about_call &&
-           event_kind_of_call(event->kind) == !str_empty(event->call);
-}
-
-static void check_event(struct verifier *verifier, struct sqlite3_stmt *row)
-{
-    struct event event;
+    struct filed_event filed = {.chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1),
+                                .call_seq = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 2)};
     struct digest hash;
-    struct err err;
+    struct err wrong;
     int64_t seq = sqlite3_column_int64(row, 0);
-    if (seq != (int64_t)verifier->next_seq) {
-        blame(verifier, (int64_t)verifier->next_seq, "the event is missing");
-        return;
+    TRY(check_ranges(walk, (uint64_t)seq, err));
+    if (rc_bad(sqlite_event(row, &filed.event, &wrong))) {
+        verifier_blame(&walk->verifier, seq, "%s", wrong.text);
+        return RC_OK;
     }
-    if (rc_bad(sqlite_event(row, &event, &err))) {
-        blame(verifier, seq, "%s", err.text);
-        return;
-    }
-    struct link *link = find_link(verifier, &event);
-    struct digest should = chain_next(&link->hash, &event);
-    if (!sqlite_digest(row, EVENT_COLUMN_COUNT, &hash) || !digest_eq(&hash, &should)) {
-        blame(verifier, seq, "the event, or one before it in its session, is not what was written");
-        return;
-    }
-    if (!filed_well(&event, link, row)) {
-        blame(verifier, seq, "the event is filed under another session or call");
-        return;
-    }
-    link->hash = hash;
-    link->last_seq = event.seq;
-    if (event.kind == EVENT_SESSION_CHANGED)
-        link->changed_seq = event.seq;
-    verifier->next_seq++;
-    verifier->check->events++;
+    filed.hash = sqlite_digest(row, EVENT_COLUMN_COUNT, &hash) ? &hash : NULL;
+    verifier_event(&walk->verifier, &filed);
+    return RC_OK;
 }
 
-static struct rc check_piece(struct verifier *verifier, bool *ret_end, struct err *err)
+static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row = true;
-    TRY(sqlite_prepare(verifier->db,
+    TRY(sqlite_prepare(walk->db,
                        "SELECT " EVENT_COLUMNS ", hash, chain, call_seq FROM events NOT INDEXED"
                        " WHERE seq >= ?1 ORDER BY seq LIMIT ?2", &rows, err));
-    CHECK(sqlite3_bind_int64(rows, 1, (int64_t)verifier->next_seq) == SQLITE_OK);
+    CHECK(sqlite3_bind_int64(rows, 1, (int64_t)walk->verifier.next_seq) == SQLITE_OK);
     CHECK(sqlite3_bind_int(rows, 2, PIECE_EVENTS) == SQLITE_OK);
     unsigned count = 0;
-    for (; row && !blamed(verifier); count += row) {
-        TRY(next_row(verifier, rows, &row, err));
+    for (; row && !verifier_blamed(&walk->verifier); count += row) {
+        TRY(next_row(walk, rows, &row, err));
         if (row)
-            check_event(verifier, rows);
+            TRY(check_event(walk, rows, err));
     }
     *ret_end = count < PIECE_EVENTS;
     return RC_OK;
@@ -141,184 +92,189 @@ static struct rc check_piece(struct verifier *verifier, bool *ret_end, struct er
 
 /* ---- what must agree with the events ---- */
 
-static struct rc check_heads(struct verifier *verifier, struct err *err)
+static struct rc check_heads(struct walk *walk, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
-    TRY(sqlite_prepare(verifier->db,
-                       "SELECT session_id, first_seq, last_seq, changed_seq, hash FROM chains"
+    uint64_t count = 0;
+    TRY(sqlite_prepare(walk->db,
+                       "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"
                        " ORDER BY first_seq", &rows, err));
-    for (;;) {
-        TRY(next_row(verifier, rows, &row, err));
-        if (!row || blamed(verifier))
-            break;
-        struct str session = sqlite_str(rows, 0);
-        int64_t last_seq = sqlite3_column_int64(rows, 2);
-        const struct link *link = map_get(&verifier->links, session);
+    for (;; count++) {
         struct digest hash;
-        if (!link || last_seq > (int64_t)link->last_seq)
-            blame(verifier, last_seq, "the event is missing, and with it the end of its session's chain");
-        else if (sqlite3_column_int64(rows, 1) != (int64_t)link->first_seq ||
-                 last_seq != (int64_t)link->last_seq ||
-                 sqlite3_column_int64(rows, 3) != (int64_t)link->changed_seq ||
-                 !sqlite_digest(rows, 4, &hash) || !digest_eq(&hash, &link->hash))
-            blame(verifier, (int64_t)link->last_seq, "the chain of its session does not end as it should");
-        verifier->check->sessions += !str_empty(session);
+        TRY(next_row(walk, rows, &row, err));
+        if (!row)
+            break;
+        struct filed_head filed = {
+            .session = sqlite_str(rows, 0),
+            .first_seq = (uint64_t)sqlite3_column_int64(rows, 1),
+            .last_seq = (uint64_t)sqlite3_column_int64(rows, 2),
+            .changed_seq = (uint64_t)sqlite3_column_int64(rows, 3),
+            .hash = sqlite_digest(rows, 4, &hash) ? &hash : NULL,
+            .archived_seq = (uint64_t)sqlite3_column_int64(rows, 5),
+        };
+        verifier_head(&walk->verifier, &filed);
     }
-    int64_t count;
-    TRY(sqlite_number(verifier->db, "SELECT count(*) FROM chains", &count, err));
-    if (!blamed(verifier) && count != (int64_t)verifier->links.count)
-        blame(verifier, (int64_t)verifier->next_seq - 1, "a chain has no head");
+    verifier_heads_end(&walk->verifier, count);
+    return RC_OK;
+}
+
+/* In the store: what left is what events say left. In an archive: all that it was made with is there. */
+static struct rc check_counts(struct walk *walk, struct err *err)
+{
+    struct verifier *verifier = &walk->verifier;
+    int64_t calls, events, sessions;
+    TRY(sqlite_number(walk->db, "SELECT count(*) FROM archived_calls", &calls, err));
+    if ((uint64_t)calls != verifier->archived_calls)
+        verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
+                       "%lld calls are known to be in archives, %llu were archived", (long long)calls,
+                       (unsigned long long)verifier->archived_calls);
+    if (!verifier->archive)
+        return RC_OK;
+    TRY(sqlite_number(walk->db, "SELECT value FROM meta WHERE name = 'archive_events'", &events, err));
+    TRY(sqlite_number(walk->db, "SELECT value FROM meta WHERE name = 'archive_sessions'", &sessions, err));
+    if ((uint64_t)events != verifier->check->events || (uint64_t)sessions != verifier->check->sessions)
+        verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
+                       "the archive was made with %lld events in %lld sessions", (long long)events,
+                       (long long)sessions);
     return RC_OK;
 }
 
 /* The first seq that a query finds is blamed. */
-static struct rc check_none(struct verifier *verifier, const char *query, const char *why, struct err *err)
+static struct rc check_none(struct walk *walk, const char *query, const char *why, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
-    if (blamed(verifier))
+    if (verifier_blamed(&walk->verifier))
         return RC_OK;
-    TRY(sqlite_prepare(verifier->db, query, &rows, err));
-    TRY(next_row(verifier, rows, &row, err));
+    TRY(sqlite_prepare(walk->db, query, &rows, err));
+    TRY(next_row(walk, rows, &row, err));
     if (row)
-        blame(verifier, sqlite3_column_int64(rows, 0), "%s", why);
+        verifier_blame(&walk->verifier, sqlite3_column_int64(rows, 0), "%s", why);
     return RC_OK;
 }
 
 /* 3 TOOL_CALL, 4 TOOL_APPROVAL_REQUEST, 5 TOOL_APPROVAL_RESPONSE. */
-static struct rc check_calls(struct verifier *verifier, struct err *err)
+static struct rc check_calls(struct walk *walk, struct err *err)
 {
     _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_TOOL_APPROVAL_REQUEST == 4 &&
                        EVENT_TOOL_APPROVAL_RESPONSE == 5, "these numbers stand below");
-    TRY(check_none(verifier,
+    TRY(check_none(walk,
                    "SELECT e.seq FROM events e LEFT JOIN events c ON c.seq = e.call_seq"
                    " WHERE e.call_seq IS NOT NULL AND (c.seq IS NULL OR c.seq > e.seq OR c.kind <> 3"
                    "  OR c.call_id IS NOT e.call_id OR c.session_id <> e.session_id) LIMIT 1",
                    "the event is about a call that was not made", err));
-    TRY(check_none(verifier,
+    TRY(check_none(walk,
                    "SELECT a.seq FROM events a LEFT JOIN events r ON r.call_seq = a.call_seq AND r.kind = 4"
                    " WHERE a.call_seq IS NOT NULL AND a.kind = 5 AND (r.seq IS NULL OR r.seq > a.seq)"
                    " LIMIT 1",
                    "a response to what nobody asked", err));
-    TRY(check_none(verifier,
+    TRY(check_none(walk,
                    "SELECT r.seq FROM events r LEFT JOIN open_approvals o ON o.request_seq = r.seq"
                    " WHERE r.call_seq IS NOT NULL AND r.kind = 4"
                    "  AND NOT EXISTS (SELECT 1 FROM events a WHERE a.call_seq = r.call_seq AND a.kind = 5)"
                    "  AND (o.call_seq IS NOT r.call_seq OR o.session_id IS NOT r.session_id"
                    "   OR o.thread_id IS NOT r.thread_id OR o.call_id IS NOT r.call_id) LIMIT 1",
                    "asked and not answered, but not (or wrongly) on the list of open approvals", err));
-    TRY(check_none(verifier,
+    TRY(check_none(walk,
                    "SELECT o.request_seq FROM open_approvals o"
                    " LEFT JOIN events r ON r.seq = o.request_seq AND r.kind = 4"
                    " WHERE r.seq IS NULL OR EXISTS"
                    "  (SELECT 1 FROM events a WHERE a.call_seq = r.call_seq AND a.kind = 5) LIMIT 1",
                    "on the list of open approvals, but not asked or answered already", err));
     int64_t open;
-    TRY(sqlite_number(verifier->db, "SELECT count(*) FROM open_approvals", &open, err));
-    verifier->check->open = (uint64_t)open;
+    TRY(sqlite_number(walk->db, "SELECT count(*) FROM open_approvals", &open, err));
+    walk->verifier.check->open = (uint64_t)open;
     return RC_OK;
 }
 
-static struct rc check_structure(struct verifier *verifier, struct err *err)
+static struct rc check_structure(struct walk *walk, struct err *err)
 {
     STATEMENT_SCOPE(rows);
     bool row;
-    if (blamed(verifier))
+    if (verifier_blamed(&walk->verifier))
         return RC_OK;
-    TRY(sqlite_schema_compare(verifier->db, verifier->path, err));
-    TRY(sqlite_prepare(verifier->db, "PRAGMA integrity_check(1)", &rows, err));
-    TRY(next_row(verifier, rows, &row, err));
+    TRY(sqlite_schema_compare(walk->db, walk->path, err));
+    TRY(sqlite_prepare(walk->db, "PRAGMA integrity_check(1)", &rows, err));
+    TRY(next_row(walk, rows, &row, err));
     const char *said = row ? (const char *)sqlite3_column_text(rows, 0) : "nothing";
     if (said && strcmp(said, "ok") == 0)
         return RC_OK;
-    return err_set(err, ERR_CORRUPT, "%s is damaged (%s): restore a backup", verifier->path,
+    return err_set(err, ERR_CORRUPT, "%s is damaged (%s): restore a backup", walk->path,
                    said ? said : "out of memory");
 }
 
-static struct rc check_all(struct verifier *verifier, struct err *err)
+static struct rc check_agreement(struct walk *walk, struct err *err)
+{
+    struct verifier *verifier = &walk->verifier;
+    if ((uint64_t)walk->gone != verifier->gone)
+        verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
+                       "the list of what is in archives names events that are here, or never were");
+    verifier_events_end(verifier);
+    TRY(check_heads(walk, err));
+    TRY(check_calls(walk, err));
+    return check_counts(walk, err);
+}
+
+static struct rc count_gone(struct walk *walk, int64_t *ret_gone, struct err *err)
+{
+    return sqlite_number(walk->db, "SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM gone", ret_gone, err);
+}
+
+/* `*ret_moved`: sessions left while it was looked at, and what was seen of them is not there any more. */
+static struct rc check_all(struct walk *walk, bool *ret_moved, struct err *err)
 {
     bool end = false;
-    while (!end && !blamed(verifier)) {
-        TRY(sqlite_exec(verifier->db, "BEGIN", err));
-        TRY(check_piece(verifier, &end, err));
-        if (end && !blamed(verifier)) {
-            TRY(check_heads(verifier, err));
-            TRY(check_calls(verifier, err));
-        }
-        TRY(sqlite_exec(verifier->db, "COMMIT", err));
+    int64_t gone;
+    TRY(count_gone(walk, &walk->gone, err));
+    TRY(sqlite_prepare(walk->db, "SELECT first_seq, last_seq FROM gone WHERE last_seq >= ?1 AND first_seq < ?2"
+                       " ORDER BY first_seq LIMIT 1", &walk->ranges, err));
+    while (!end && !verifier_blamed(&walk->verifier)) {
+        TRY(sqlite_exec(walk->db, "BEGIN", err));
+        TRY(count_gone(walk, &gone, err));
+        *ret_moved = gone != walk->gone;
+        if (*ret_moved)
+            return RC_OK;
+        TRY(check_piece(walk, &end, err));
+        if (end)
+            TRY(check_agreement(walk, err));
+        TRY(sqlite_exec(walk->db, "COMMIT", err));
     }
-    return check_structure(verifier, err);
+    return check_structure(walk, err);
 }
 
-/* ---- opening ---- */
+/* ---- the whole of it ---- */
 
-static bool log_exists(const char *path)
+static struct rc verify_once(const char *path, bool immutable, struct store_check *ret_check, bool *ret_moved,
+                             struct err *err)
 {
-    ARENA_SCOPE(arena);
-    struct stat st;
-    return stat(arena_printf(&arena, "%s-wal", path).p, &st) == 0 && st.st_size > 0;
-}
-
-/* "file:…?immutable=1" with whatever SQLite would take for syntax written in hexadecimal. */
-static const char *immutable_url(struct arena *arena, const char *path)
-{
-    struct buf url = buf_init(3 * LIMIT_PATH_BYTES);
-    buf_puts(&url, "file:");
-    for (const char *c = path; *c; c++) {
-        if (strchr("%?#", *c))
-            buf_printf(&url, "%%%02X", (unsigned)*c);
-        else
-            buf_putc(&url, *c);
-    }
-    buf_puts(&url, "?immutable=1");
-    const char *copy = arena_c(arena, buf_str(&url));
-    buf_done(&url);
-    return copy;
-}
-
-/* Without a log nobody has the database open, and reading it must leave no trace beside it. */
-static struct rc open_read_only(struct verifier *verifier, bool immutable, struct err *err)
-{
-    ARENA_SCOPE(arena);
-    struct stat st;
-    if (stat(verifier->path, &st) != 0)
-        return err_set(err, ERR_NOT_FOUND, "there is no database at %s", verifier->path);
-    const char *name = immutable ? immutable_url(&arena, verifier->path) : verifier->path;
-    int code = sqlite3_open_v2(name, &verifier->db,
-                               SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                                   (immutable ? SQLITE_OPEN_URI : 0), NULL);
-    if (code != SQLITE_OK)
-        return sqlite_fail(verifier->db, code, verifier->path, err);
-    CHECK(sqlite3_busy_timeout(verifier->db, 5000) == SQLITE_OK);
-    CHECK(sqlite3_db_config(verifier->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
-    return sqlite_exec(verifier->db, "PRAGMA cache_size = -64000", err); /* calls are looked up all over */
-}
-
-static struct rc verify_once(const char *path, bool immutable, struct store_check *ret_check, struct err *err)
-{
-    __attribute__((cleanup(verifier_done))) struct verifier verifier = {
-        .path = path, .next_seq = 1, .check = ret_check,
-    };
+    __attribute__((cleanup(walk_done))) struct walk walk = {.path = path};
     int version;
-    *ret_check = (struct store_check){0};
-    TRY(open_read_only(&verifier, immutable, err));
-    TRY(sqlite_schema_recognise(verifier.db, path, err));
-    TRY(sqlite_schema_version(verifier.db, path, &version, err));
+    *ret_moved = false;
+    verifier_init(&walk.verifier, ret_check);
+    TRY(sqlite_look(path, immutable, &walk.db, err));
+    TRY(sqlite_schema_recognise(walk.db, path, err));
+    TRY(sqlite_schema_version(walk.db, path, &version, err));
     if (version == 0)
         return RC_OK; /* nothing was ever kept here */
     if (!sqlite_schema_is_current(version))
         return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date",
                        path, version);
-    return check_all(&verifier, err);
+    TRY(sqlite_is_archive(walk.db, &walk.verifier.archive, err));
+    return check_all(&walk, ret_moved, err);
 }
 
 struct rc sqlite_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
-    bool immutable = !log_exists(place);
-    struct rc rc = verify_once(place, immutable, ret_check, err);
+    bool immutable = !sqlite_log_exists(place), moved = false;
+    struct rc rc = verify_once(place, immutable, ret_check, &moved, err);
     /* A server may have started meanwhile and changed what was taken to be immutable. */
-    if (immutable && (rc_bad(rc) || ret_check->bad_seq) && log_exists(place))
-        rc = verify_once(place, false, ret_check, err);
+    if (immutable && (rc_bad(rc) || ret_check->bad_seq) && sqlite_log_exists(place))
+        rc = verify_once(place, false, ret_check, &moved, err);
+    for (int tries = 1; rc_ok(rc) && moved; tries++) {
+        if (tries == TRIES_MAX)
+            return err_set(err, ERR_UNAVAILABLE, "sessions are being archived: verify again when that is done");
+        rc = verify_once(place, false, ret_check, &moved, err);
+    }
     return rc;
 }

@@ -29,6 +29,7 @@ static struct rc load_head(struct backend_handle *handle, struct head *head, str
     head->first_seq = (uint64_t)sqlite3_column_int64(statement, 0);
     head->last_seq = (uint64_t)sqlite3_column_int64(statement, 1);
     head->changed_seq = (uint64_t)sqlite3_column_int64(statement, 2);
+    head->archived_seq = (uint64_t)sqlite3_column_int64(statement, 4);
     head->stored = true;
     sqlite_reset(handle, SQL_HEAD);
     if (!whole)
@@ -59,6 +60,8 @@ static struct rc write_heads(struct backend_handle *handle, struct err *err)
         sqlite_bind_blob(handle, sql, 4, &head->hash);
         if (sql == SQL_HEAD_ADD)
             sqlite_bind_str(handle, sql, 5, head_session(head));
+        else
+            sqlite_bind_int(handle, sql, 5, (int64_t)head->archived_seq);
         TRY(sqlite_run(handle, sql, err));
         if (sqlite3_changes(handle->db) != 1)
             return err_set(err, ERR_CORRUPT, "the chain of session %.*s has lost its head",
@@ -142,6 +145,10 @@ static struct rc need_holds(struct backend_handle *handle, const struct need *ne
         TRY(find_seq(handle, SQL_RUN_AT, &seq, err));
         *ret_holds = seq == need->seq;
         return RC_OK;
+    case NEED_LAST_AT:
+        TRY(find_head(handle, need->session, &head, err));
+        *ret_holds = head->last_seq == need->seq;
+        return RC_OK;
     }
     err_die(__FILE__, __LINE__, "a need of no kind");
 }
@@ -220,8 +227,10 @@ static void advance_head(struct backend_handle *handle, struct head *head, const
         head->first_seq = event->seq;
     CHECK(head->last_seq < event->seq);
     head->last_seq = event->seq;
-    if (event->kind == EVENT_SESSION_CHANGED)
+    if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED)
         head->changed_seq = event->seq;
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        head->archived_seq = event->seq;
     head->hash = *hash;
 }
 
@@ -229,6 +238,9 @@ static struct rc insert_event(struct backend_handle *handle, struct event *event
 {
     struct head *head;
     TRY(find_head(handle, event->session, &head, err));
+    CHECK(head->archived_seq == 0);
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        TRY(sqlite_leave(handle, head, event, err));
     TRY(bind_call(handle, event, err));
     event->seq = handle->next_seq;
     struct digest hash = chain_next(&head->hash, event);
@@ -288,11 +300,31 @@ static struct rc add_event(struct backend_handle *handle, const struct append *a
     return RC_OK;
 }
 
+/* Nothing is added to a session that has left, whatever is needed. */
+static struct rc find_archived(struct backend_handle *handle, struct append *append, bool *ret_archived,
+                               struct err *err)
+{
+    struct head *head;
+    *ret_archived = false;
+    for (unsigned i = 0; i < append->event_count && !*ret_archived; i++) {
+        TRY(find_head(handle, append->events[i].session, &head, err));
+        *ret_archived = head->archived_seq != 0;
+    }
+    return RC_OK;
+}
+
 /* ERR_CONFLICT: this append is at fault, not the store. */
 static struct rc apply_append(struct backend_handle *handle, struct append *append, struct err *err)
 {
     unsigned by_insert = need_met_by_insert(append);
     handle->call = (struct call_found){0};
+    bool archived;
+    TRY(find_archived(handle, append, &archived, err));
+    if (archived) {
+        append->outcome = APPEND_FAILED;
+        (void)err_set(&append->err, ERR_GONE, "the session was archived");
+        return RC_OK;
+    }
     append->outcome = APPEND_REFUSED;
     TRY(find_broken_need(handle, append, by_insert, &append->refused_need, err));
     if (append->refused_need < append->need_count)

@@ -171,15 +171,18 @@ static void feed_follower(struct store *store, size_t count)
         store->follow(store->follow_arg, store->feed, count);
 }
 
-/* `*count` events wait in the feed. What was read together with events of others came by already. */
-static void follow_events(struct store *store, const struct event *events, size_t event_count, size_t *count)
+/* `*count` events wait in the feed. What was read together with events of others came by already. `others` is that
+ * read, or NULL: some of them may have left for an archive before we came to read them. */
+static void follow_events(struct store *store, const struct event *events, size_t event_count,
+                          const struct read *others, size_t *count)
 {
     for (size_t i = 0; i < event_count; i++) {
         if (store->follower && events[i].seq <= store->last_seq)
             continue;
         if (store->closed && store->follower && events[i].seq > store->last_seq + 1)
             continue; /* it was kept, but what came before it could not be read any more */
-        CHECK(events[i].seq == store->last_seq + 1);
+        CHECK(events[i].seq == store->last_seq + 1 ||
+              (others && events[i].seq == read_skip_gone(others, store->last_seq + 1)));
         store->last_seq = events[i].seq;
         store->feed[(*count)++] = events[i];
         if (*count == FEED_EVENTS) {
@@ -194,9 +197,9 @@ static void follow_group(struct store *store, const struct append *first)
     size_t count = 0;
     for (const struct append *append = first; append; append = append->next) {
         if (append->others)
-            follow_events(store, append->others->events, append->others->event_count, &count);
+            follow_events(store, append->others->events, append->others->event_count, append->others, &count);
         else if (append->outcome == APPEND_KEPT)
-            follow_events(store, append->events, append->event_count, &count);
+            follow_events(store, append->events, append->event_count, NULL, &count);
     }
     feed_follower(store, count);
 }
@@ -237,14 +240,17 @@ static void others_done(struct append *carrier)
     append_free(carrier);
 }
 
-/* Whether no number is left out; `*ret_full`: there may be more where these come from. */
+/* Whether no number is left out but those in archives; `*ret_full`: there may be more where these come from. */
 static bool is_in_a_row(const struct read *read, bool *ret_full)
 {
     size_t bytes = 0;
+    uint64_t before = read->after;
     for (size_t i = 0; i < read->event_count; i++) {
+        uint64_t seq = read->events[i].seq;
         bytes += read->events[i].data.n;
-        if (read->events[i].seq != read->after + 1 + i)
+        if (seq != before + 1 && seq != read_skip_gone(read, before + 1))
             return false;
+        before = seq;
     }
     *ret_full = read->event_count >= LIMIT_PAGE_EVENTS || bytes >= LIMIT_READ_BYTES;
     return true;

@@ -34,6 +34,7 @@ enum need_kind {
     NEED_PRESENT,    /* the session has one */
     NEED_CHANGED_AT, /* the last SESSION_CHANGED of `session` has this seq (0: the session is new) */
     NEED_RUN_AT,     /* the last RUN_STATUS of thread `call` in `session` has this seq (0: it has none) */
+    NEED_LAST_AT,    /* the last event of `session` has this seq (0: it has none) */
 };
 
 struct need {
@@ -49,7 +50,8 @@ enum { APPEND_NEEDS_MAX = 4, APPEND_EVENTS_MAX = 8 };
 enum append_outcome {
     APPEND_KEPT,
     APPEND_REFUSED, /* need number `refused_need` did not hold; nothing was kept */
-    APPEND_FAILED,  /* the store could not (full disk, …): `err` says why; nothing was kept */
+    APPEND_FAILED,  /* the store could not (full disk, …), or may not (the session was archived): `err` says
+                       why; nothing was kept */
 };
 
 /* Made by append_new, filled in, handed over with store_append, given back to `done`, freed by the
@@ -79,21 +81,36 @@ struct event *append_event(struct append *append, struct event event);
 /* ---- reads ---- */
 enum read_kind {
     READ_EVENTS,   /* by scope, `after` a seq, ascending; a page: at most `limit`, at most some MiB */
-    READ_CALL,     /* the events of call `call`: in `session`, or in all sessions when that is empty */
+    READ_CALL,     /* the events of call `call`: in `session`, or in all sessions when that is empty; `archived`
+                      of the sessions that took such a call along */
     READ_OPEN,     /* calls that were asked and not answered, oldest first, by scope; all, or `limit` of
                       those asked `after` a seq */
     READ_SESSIONS, /* sessions by last event, newest first: their SESSION_CHANGED events; a page of `limit`
                       sessions whose last event is `before` a seq (0: all) */
-    READ_SESSION,  /* the SESSION_CHANGED events of `session` */
+    READ_SESSION,  /* the SESSION_CHANGED events of `session`, or its `archived` */
     READ_TOKENS,   /* the TOKEN_CHANGED events */
     READ_RULES,    /* the RULE_CHANGED events */
     READ_RUNS,     /* the last RUN_STATUS of every thread that has one, `after` a seq, ascending */
+    READ_CHAINS,   /* sessions without open approvals whose last event is not younger than `until_ms`, by the
+                      seq of their first event, `after` one; a page of `limit`. Or the one of `session` */
 };
 
 struct open_approval {
     struct event call;    /* TOOL_CALL */
     struct event request; /* TOOL_APPROVAL_REQUEST */
     int64_t deadline_ms;
+};
+
+/* A session as its chain ends. */
+struct chain_end {
+    struct str session;
+    uint64_t first_seq, last_seq;
+    struct digest hash;
+};
+
+/* Numbers whose events are in archives. */
+struct seq_range {
+    uint64_t first, last;
 };
 
 struct read {
@@ -105,6 +122,7 @@ struct read {
     uint64_t kinds;        /* READ_EVENTS: bit 1 << kind; 0: all */
     uint64_t after;
     uint64_t before;
+    int64_t until_ms;
     unsigned limit;
 
     struct err err;        /* code ERR_OK when it went well */
@@ -112,6 +130,12 @@ struct read {
     size_t event_count;
     struct open_approval *open;
     size_t open_count;
+    struct event *archived; /* SESSION_ARCHIVED events */
+    size_t archived_count;
+    struct chain_end *chains;
+    size_t chain_count;
+    struct seq_range *gone; /* READ_EVENTS of all sessions and kinds: what is left out between the events */
+    size_t gone_count;
     uint64_t covered;      /* READ_EVENTS, READ_OPEN, _TOKENS, _RULES: everything of the scope up to this seq has
                               been returned. READ_SESSIONS: `before` of the next page, 0: this was the last */
     uint64_t seen;         /* the last seq of the state it was answered from, when others write, too */
@@ -157,29 +181,7 @@ void store_read(struct store *store, struct read *read);
 uint64_t store_last_seq(const struct store *store);
 struct store_figures store_figures(const struct store *store);
 
-/* ---- without a loop: for `nod verify` and tests ---- */
-struct store_check {
-    uint64_t events, sessions, open;
-    uint64_t bad_seq;      /* 0: all is well */
-    char why[200];         /* what is wrong with it */
-};
-
-/* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */
-struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err);
-
-struct store_copying {
-    const char *from, *to; /* urls */
-    void (*progress)(void *arg, uint64_t done, uint64_t all);
-    void *arg;
-};
-
-struct store_copied {
-    struct store_check check; /* of the target */
-    struct digest digest;     /* over all events of either */
-    uint64_t already;         /* events that were there before */
-};
-
-/* Copies what the target does not have yet, nobody else writing to either; then compares and verifies all of it. */
-struct rc store_copy(const struct store_copying *copying, struct store_copied *ret_copied, struct err *err);
+#include "store/store_archive.h"
+#include "store/store_whole.h"
 
 #endif

@@ -1,5 +1,5 @@
 /* What is handed to the store and given back. */
-#include "store/store.h"
+#include "store/backend.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ void append_need(struct append *append, struct need need)
 {
     CHECK(append->need_count < APPEND_NEEDS_MAX);
     CHECK(need.need != NEED_NONE);
-    bool of_session = need.need == NEED_CHANGED_AT || need.need == NEED_RUN_AT;
+    bool of_session = need.need == NEED_CHANGED_AT || need.need == NEED_RUN_AT || need.need == NEED_LAST_AT;
     CHECK(of_session || (event_kind_of_call(need.kind) && !str_empty(need.call)));
     append->needs[append->need_count++] = need;
 }
@@ -36,6 +36,14 @@ struct read *read_new(enum read_kind kind)
     struct read *read = heap_new(sizeof *read);
     read->kind = kind;
     return read;
+}
+
+uint64_t read_skip_gone(const struct read *read, uint64_t seq)
+{
+    for (size_t i = 0; i < read->gone_count && read->gone[i].first <= seq; i++)
+        if (read->gone[i].last >= seq)
+            seq = read->gone[i].last + 1;
+    return seq;
 }
 
 void read_free(struct read *read)

@@ -7,11 +7,15 @@
 #include "store/backend.h"
 #include "store/store.h"
 
+#include <ftw.h>
 #include <setjmp.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -66,15 +70,42 @@ static inline void rig_close(struct rig *rig)
 /* Where a server for tests is: "postgres:///DATABASE?host=FOLDER". tests/postgres/run.py starts one. */
 static inline const char *rig_postgres(void) { return getenv("NOD_TEST_POSTGRES"); }
 
+/* Whether there is a place to test this backend in. */
+static inline bool rig_can_test(const char *scheme)
+{
+    if (strcmp(scheme, "postgres") != 0 || rig_postgres())
+        return true;
+    print_message("skipped: %s (no NOD_TEST_POSTGRES; tests/postgres/run.py sets it)\n", scheme);
+    return false;
+}
+
+/* Runs a program of the system to its end. */
+static inline void rig_run(char *const argv[])
+{
+    pid_t pid;
+    int status;
+    assert_int_equal(posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 /* An empty store: a schema of its own in the database for tests. */
 static inline void rig_new_schema(struct rig *rig)
 {
-    char command[600];
+    char text[100], place[300];
     const char *name = strrchr(rig->folder, '-') + 1;
     (void)snprintf(rig->url, sizeof rig->url, "%s&options=-csearch_path%%3D%%22%s%%22", rig_postgres(), name);
-    (void)snprintf(command, sizeof command, "psql -q -X -c 'CREATE SCHEMA \"%s\"' 'postgresql:%s'", name,
-                   strchr(rig_postgres(), ':') + 1);
-    assert_int_equal(system(command), 0);
+    (void)snprintf(text, sizeof text, "CREATE SCHEMA \"%s\"", name);
+    (void)snprintf(place, sizeof place, "postgresql:%s", strchr(rig_postgres(), ':') + 1);
+    rig_run((char *[]){"psql", "-q", "-X", "-c", text, place, NULL});
+}
+
+static inline int rig_remove(const char *path, const struct stat *st, int flag, struct FTW *walk)
+{
+    (void)st;
+    (void)flag;
+    (void)walk;
+    return remove(path);
 }
 
 /* A folder, a url and a loop; the store is not open yet. */
@@ -92,12 +123,10 @@ static inline void rig_init(struct rig *rig, const char *scheme)
 
 static inline void rig_done(struct rig *rig)
 {
-    char command[128];
     if (rig->store)
         rig_close(rig);
     loop_free(rig->loop);
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", rig->folder);
-    assert_int_equal(system(command), 0);
+    assert_int_equal(nftw(rig->folder, rig_remove, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 static inline struct str rig_text(struct append *append, const char *format, ...)

@@ -1,6 +1,8 @@
 /* What only the SQLite backend can meet: its files, its disk, hands that reach into the database. */
 #include "store_rig.h"
 
+#include "io/file.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -75,10 +77,27 @@ static void fill(struct rig *rig)
     rig_close(rig);
 }
 
-static const struct {
+/* 1: s1, 2: s2 begin. 3: a token. 4-7: s1 asks c1, is answered, says something. 8-9: s2 calls c1, says something. */
+static void fill_to_archive(struct rig *rig)
+{
+    rig_open(rig);
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    (void)rig_one(rig, EVENT_SESSION_CHANGED, "s2", "", "{}");
+    (void)rig_one(rig, EVENT_TOKEN_CHANGED, "", "", "{}");
+    (void)rig_append(rig, rig_ask("s1", "c1", 1), APPEND_KEPT);
+    (void)rig_append(rig, rig_answer("s1", "c1", "{}"), APPEND_KEPT);
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{\"m\":7}");
+    (void)rig_one(rig, EVENT_TOOL_CALL, "s2", "c1", "{}");
+    (void)rig_one(rig, EVENT_USER_MESSAGE, "s2", "", "{\"m\":9}");
+    rig_close(rig);
+}
+
+struct forgery {
     const char *sql;
     uint64_t bad_seq;
-} forgeries[] = {
+};
+
+static const struct forgery forgeries[] = {
     {"UPDATE events SET data = '{\"name\":\"Bush\"}' WHERE seq = 3", 3},
     {"UPDATE events SET data = data || ' ' WHERE seq = 9", 9},
     {"UPDATE events SET actor = 'mallory' WHERE seq = 7", 7},
@@ -117,27 +136,99 @@ static const struct {
     {"INSERT INTO open_approvals VALUES(-4, 3, 's1', 's1-main', 'c1', 0)", 1},
 };
 
+/* One after the other, each on the good file. */
+static void try_forgeries(struct rig *rig, const struct forgery *list, size_t count)
+{
+    ARENA_SCOPE(arena);
+    struct str good;
+    struct store_check check;
+    struct err err = {0};
+    assert_int_equal(file_read(&arena, path_of(rig, "nod.db"), 16 << 20, &good, &err).code, ERR_OK);
+    for (size_t i = 0; i < count; i++) {
+        run_sql(rig, list[i].sql);
+        if (rc_bad(store_verify(rig->url, &check, &err)))
+            fail_msg("%s: %s", list[i].sql, err.text);
+        if (check.bad_seq != list[i].bad_seq)
+            fail_msg("%s: found %lu (%s)", list[i].sql, (unsigned long)check.bad_seq, check.why);
+        assert_true(check.why[0] != '\0');
+        put_file(rig, "nod.db", good.p, good.n);
+    }
+}
+
 static void verify_finds_every_forgery(void **state)
 {
     struct rig *rig = *state;
-    struct store_check check;
-    struct err err = {0};
-    char command[400];
     fill(rig);
     rig_verify_well(rig, 9);
-    for (size_t i = 0; i < sizeof forgeries / sizeof forgeries[0]; i++) {
-        (void)snprintf(command, sizeof command, "cp '%s/nod.db' '%s/good.db'", rig->folder, rig->folder);
-        assert_int_equal(system(command), 0);
-        run_sql(rig, forgeries[i].sql);
-        if (rc_bad(store_verify(rig->url, &check, &err)))
-            fail_msg("%s: %s", forgeries[i].sql, err.text);
-        if (check.bad_seq != forgeries[i].bad_seq)
-            fail_msg("%s: found %lu (%s)", forgeries[i].sql, (unsigned long)check.bad_seq, check.why);
-        assert_true(check.why[0] != '\0');
-        (void)snprintf(command, sizeof command, "mv '%s/good.db' '%s/nod.db'", rig->folder, rig->folder);
-        assert_int_equal(system(command), 0);
-    }
+    try_forgeries(rig, forgeries, sizeof forgeries / sizeof forgeries[0]);
     rig_verify_well(rig, 9);
+}
+
+/* After s1 and s2 were archived: 3 is here, 1 to 2 and 4 to 9 left, 10 and 11 say so. */
+static const struct forgery archive_forgeries[] = {
+    {"DELETE FROM gone", 1},
+    {"UPDATE gone SET last_seq = 8 WHERE first_seq = 4", 9},
+    {"INSERT INTO gone VALUES(3, 3)", 11},
+    {"INSERT INTO gone VALUES(12, 14)", 11},
+    {"DELETE FROM events WHERE seq = 3; DELETE FROM chains WHERE first_seq = 3;"
+     "INSERT INTO gone VALUES(3, 3)", 11},
+    {"DELETE FROM events WHERE seq = 10", 10},
+    {"UPDATE events SET data = replace(data, '.db', '.xx') WHERE seq = 10", 10},
+    {"UPDATE events SET kind = 13 WHERE seq = 10", 10},
+    {"DELETE FROM chains WHERE first_seq = 1", 11},
+    {"UPDATE chains SET archived_seq = 0 WHERE first_seq = 1", 10},
+    {"DELETE FROM archived_calls", 11},
+    {"INSERT INTO archived_calls VALUES('c9', 3)", 11},
+};
+
+static void archive_all(struct rig *rig, struct archive_result *ret_result)
+{
+    char folder[100];
+    struct err err = {0};
+    struct archiving archiving = {.url = rig->url, .folder = folder, .until_ms = INT64_MAX, .actor = "tester"};
+    (void)snprintf(folder, sizeof folder, "%s/archive", rig->folder);
+    if (rc_bad(store_archive(&archiving, 1, ret_result, &err)))
+        fail_msg("%s", err.text);
+}
+
+static void verify_finds_forgeries_around_archives(void **state)
+{
+    struct rig *rig = *state;
+    struct archive_result result;
+    fill_to_archive(rig);
+    archive_all(rig, &result);
+    assert_int_equal(result.sessions, 2);
+    rig_verify_well(rig, 3);
+    try_forgeries(rig, archive_forgeries, sizeof archive_forgeries / sizeof archive_forgeries[0]);
+    rig_verify_well(rig, 3);
+}
+
+/* The file itself. */
+static void verify_finds_forgeries_in_an_archive(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE events SET data = '{}' WHERE seq = 4",
+        "DELETE FROM events WHERE seq = 9",
+        "DELETE FROM events WHERE chain = 2; DELETE FROM chains WHERE first_seq = 2",
+    };
+    struct rig *rig = *state;
+    struct archive_result result;
+    struct store_check check;
+    fill_to_archive(rig);
+    archive_all(rig, &result);
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
+        ARENA_SCOPE(arena);
+        struct str good;
+        assert_int_equal(file_read(&arena, result.file, 16 << 20, &good, NULL).code, ERR_OK);
+        put_file(rig, "nod.db", good.p, good.n);
+        assert_int_equal(archive_verify(path_of(rig, "nod.db"), &check, NULL).code, ERR_OK);
+        assert_int_equal(check.bad_seq, 0);
+        run_sql(rig, changes[i]);
+        assert_int_equal(archive_verify(path_of(rig, "nod.db"), &check, NULL).code, ERR_OK);
+        assert_true(check.bad_seq != 0);
+    }
+    refuses_to_open(rig, ERR_INVALID, "is an archive");
+    assert_int_equal(archive_verify("/dev/null", &check, NULL).code, ERR_INVALID);
 }
 
 static void verify_wants_the_indexes_that_make_promises(void **state)
@@ -344,11 +435,17 @@ static void refuses_as_other(struct rig *rig, enum err_code code, const char *wo
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static int give_away_one(const char *path, const struct stat *st, int flag, struct FTW *walk)
+{
+    (void)st;
+    (void)flag;
+    (void)walk;
+    return lchown(path, 65534, 65534);
+}
+
 static void give_away(struct rig *rig)
 {
-    char command[160];
-    (void)snprintf(command, sizeof command, "chown -R 65534:65534 '%s'", rig->folder);
-    assert_int_equal(geteuid() == 0 ? system(command) : 0, 0);
+    assert_int_equal(geteuid() == 0 ? nftw(rig->folder, give_away_one, 16, FTW_PHYS) : 0, 0);
 }
 
 static void what_cannot_be_written_is_refused(void **state)
@@ -392,7 +489,9 @@ static void an_older_version_is_brought_up_to_date(void **state)
     struct rig *rig = *state;
     struct store_check check;
     fill(rig);
-    run_sql(rig, "DROP INDEX runs; UPDATE meta SET value = 1 WHERE name = 'schema_version'"); /* as version 1 was */
+    run_sql(rig, "DROP INDEX runs; DROP TABLE gone; DROP TABLE archived_calls;" /* as version 1 was */
+                 "ALTER TABLE chains DROP COLUMN archived_seq;"
+                 "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
     assert_int_equal(store_verify(rig->url, &check, NULL).code, ERR_CONFLICT);
     rig_open(rig);
     assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 10);
@@ -521,6 +620,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(verify_finds_every_forgery),
+        TEST(verify_finds_forgeries_around_archives),
+        TEST(verify_finds_forgeries_in_an_archive),
         TEST(verify_wants_the_indexes_that_make_promises),
         TEST(verify_leaves_no_trace),
         TEST(verify_works_beside_a_busy_server),

@@ -3,7 +3,7 @@
 
     run.py [--parts contract,nodes,talks,crash] [--rounds 12] [WORDS...]     words: only nodes' tests that hold one
 
-Environment: NOD (the program, default build/nod; the contract suite `store` is looked for beside it).
+Environment: NOD (the program, default build/nod; the contract suites `store_*` are looked for beside it).
 The server is the test's own: see server.py. Without PostgreSQL all of it is skipped, and said to be.
 """
 import argparse
@@ -32,15 +32,18 @@ def say(result, name, words="", took=0.0):
 
 
 def run_contract(pg, _options):
-    program = os.path.join(os.path.dirname(world.NOD), "store")
-    if not os.access(program, os.X_OK):
-        return say("skipped", "contract", f"there is no {program}: build with -DNOD_TESTS=ON")
-    started = time.monotonic()
-    run = subprocess.run([program], env={**os.environ, "NOD_TEST_POSTGRES": pg.create("contract")}, stdout=subprocess.PIPE,
-                         stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
-    good = run.returncode == 0 and run.stdout.count("[  PASSED  ]") == 2
-    return say("ok" if good else "FAILED", "contract: every promise on both stores", "" if good else run.stdout[-4000:],
-               time.monotonic() - started)
+    place = pg.create("contract")
+    for suite in ("append", "follow", "reads", "archive"):
+        program = os.path.join(os.path.dirname(world.NOD), "store_" + suite)
+        if not os.access(program, os.X_OK):
+            say("skipped", "contract", f"there is no {program}: build with -DNOD_TESTS=ON")
+            continue
+        started = time.monotonic()
+        run = subprocess.run([program], env={**os.environ, "NOD_TEST_POSTGRES": place}, stdout=subprocess.PIPE,
+                             stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+        good = run.returncode == 0 and run.stdout.count("[  PASSED  ]") == 2
+        say("ok" if good else "FAILED", f"contract: {suite}, on both stores", "" if good else run.stdout[-4000:],
+            time.monotonic() - started)
 
 
 def run_nodes(pg, options):

@@ -1,0 +1,26 @@
+/* What a SESSION_ARCHIVED event says: the session's events left the store, and where they are.
+ *
+ * It is the last event of its session. Its own link in the chain follows `hash`, so the chain goes on from the
+ * archive into the store, and either end shows that the other was not changed. Its data:
+ *   {"archive":"archive-….db","archiveDigest":"…","events":N,"calls":N,"firstSeq":N,"lastSeq":N,"hash":"…"}
+ */
+#ifndef EVENT_ARCHIVED_H
+#define EVENT_ARCHIVED_H
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "event/event.h"
+
+struct archived {
+    struct str file;           /* its name, without the folder */
+    struct digest file_digest; /* of its bytes, as sha256sum prints it */
+    uint64_t events, calls;    /* how many of them went there */
+    uint64_t first_seq, last_seq;
+    struct digest hash;        /* the link of the last of them */
+};
+
+struct str archived_data(struct arena *arena, const struct archived *archived);
+/* False when the data is not of this kind. */
+bool archived_parse(struct arena *arena, struct str data, struct archived *ret_archived);
+
+#endif

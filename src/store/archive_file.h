@@ -1,0 +1,32 @@
+/* An archive while it is written. Nobody else sees it: it has not got its name yet. */
+#ifndef STORE_ARCHIVE_FILE_H
+#define STORE_ARCHIVE_FILE_H
+
+#include "store/verify.h"
+
+struct archive_file;
+
+/* Makes it anew; refuses a file that is there. */
+struct rc archive_file_new(const char *path, struct archive_file **ret_file, struct err *err);
+struct rc archive_file_event(struct archive_file *file, const struct filed_event *filed, struct err *err);
+/* Of a session whose events are all there. */
+struct rc archive_file_head(struct archive_file *file, const struct filed_head *head, struct err *err);
+/* Whole and on the disk when this returns; nothing can be added. */
+struct rc archive_file_end(struct archive_file *file, struct err *err);
+void archive_file_free(struct archive_file *file);
+
+/* A store that is read beside whoever writes to it. */
+struct archive_source {
+    const struct backend *backend;
+    struct backend_handle *reader;
+};
+
+/* archive_export.c: every finished session whose last event is not younger goes into a new file at `path`, which
+ * is synced. `*ret_count` says how many; with none there is no file. */
+struct rc archive_export(const struct archive_source *source, int64_t until_ms, const char *path,
+                         uint64_t *ret_count, struct err *err);
+/* The next page of a session's events, or of all sessions'; the caller frees it. */
+struct rc archive_page(const struct archive_source *source, struct str session, uint64_t kinds, uint64_t after,
+                       struct read **ret_page, struct err *err);
+
+#endif

@@ -1,0 +1,123 @@
+/* A session's events leave for their archive, in the transaction that keeps its SESSION_ARCHIVED.
+ *
+ * What stays: the numbers that left (`gone`, neighbours joined, so that a log whose old part was archived has one
+ * range of them) and the ids of its calls. Nothing leaves that the event does not describe: how many events,
+ * how many calls, which hash the chain had.
+ */
+#include "store/sqlite.h"
+
+#include "event/archived.h"
+
+#include <sqlite3.h>
+
+struct leaving {
+    struct backend_handle *handle;
+    struct seq_range run;  /* of numbers in a row; first 0: none yet */
+    uint64_t events, calls;
+};
+
+/* The range of `gone` that begins at or before `seq`; first 0: there is none. */
+static struct rc find_range(struct backend_handle *handle, uint64_t seq, struct seq_range *ret_range,
+                            struct err *err)
+{
+    bool row;
+    *ret_range = (struct seq_range){0};
+    sqlite_bind_int(handle, SQL_GONE_BEFORE, 1, (int64_t)seq);
+    TRY(sqlite_step(handle, SQL_GONE_BEFORE, &row, err));
+    if (!row)
+        return RC_OK;
+    sqlite3_stmt *statement = handle->statements[SQL_GONE_BEFORE];
+    ret_range->first = (uint64_t)sqlite3_column_int64(statement, 0);
+    ret_range->last = (uint64_t)sqlite3_column_int64(statement, 1);
+    sqlite_reset(handle, SQL_GONE_BEFORE);
+    return RC_OK;
+}
+
+static struct rc note_run(struct leaving *leaving, struct err *err)
+{
+    struct backend_handle *handle = leaving->handle;
+    struct seq_range run = leaving->run, before, after;
+    if (run.first == 0)
+        return RC_OK;
+    TRY(find_range(handle, run.first, &before, err));
+    TRY(find_range(handle, run.last + 1, &after, err));
+    if (before.first && before.last >= run.first)
+        return err_set(err, ERR_CORRUPT, "%s: event %llu is here and said to be in an archive: see `nod verify`",
+                       handle->path, (unsigned long long)run.first);
+    if (before.first && before.last + 1 == run.first)
+        run.first = before.first;
+    if (after.first == run.last + 1) {
+        sqlite_bind_int(handle, SQL_GONE_DROP, 1, (int64_t)after.first);
+        TRY(sqlite_run(handle, SQL_GONE_DROP, err));
+        run.last = after.last;
+    }
+    sqlite_bind_int(handle, SQL_GONE_PUT, 1, (int64_t)run.first);
+    sqlite_bind_int(handle, SQL_GONE_PUT, 2, (int64_t)run.last);
+    leaving->run = (struct seq_range){0};
+    return sqlite_run(handle, SQL_GONE_PUT, err);
+}
+
+static struct rc note_seqs(struct leaving *leaving, struct err *err)
+{
+    struct backend_handle *handle = leaving->handle;
+    for (bool row = true;;) {
+        TRY(sqlite_step(handle, SQL_LEAVING, &row, err));
+        if (!row)
+            return RC_OK;
+        uint64_t seq = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LEAVING], 0);
+        leaving->events++;
+        if (leaving->run.first && seq == leaving->run.last + 1) {
+            leaving->run.last = seq;
+            continue;
+        }
+        TRY(note_run(leaving, err));
+        leaving->run = (struct seq_range){seq, seq};
+    }
+}
+
+static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t chain, struct err *err)
+{
+    static const enum sql steps[] = {SQL_LEAVING, SQL_LEAVE_CALLS, SQL_LEAVE};
+    struct backend_handle *handle = leaving->handle;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        sqlite_bind_int(handle, steps[i], 1, block);
+        sqlite_bind_int(handle, steps[i], 2, chain);
+    }
+    TRY(note_seqs(leaving, err));
+    TRY(sqlite_run(handle, SQL_LEAVE_CALLS, err));
+    leaving->calls += (uint64_t)sqlite3_changes64(handle->db);
+    return sqlite_run(handle, SQL_LEAVE, err);
+}
+
+static struct rc check_open(struct backend_handle *handle, struct str session, bool *ret_open, struct err *err)
+{
+    sqlite_bind_str(handle, SQL_OPEN_FIND, 1, session);
+    TRY(sqlite_step(handle, SQL_OPEN_FIND, ret_open, err));
+    sqlite_reset(handle, SQL_OPEN_FIND);
+    return RC_OK;
+}
+
+struct rc sqlite_leave(struct backend_handle *handle, const struct head *head, const struct event *event,
+                       struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    struct leaving leaving = {.handle = handle};
+    struct archived archived;
+    bool open = false;
+    CHECK(event->kind == EVENT_SESSION_ARCHIVED);
+    if (head->first_seq == 0 || !archived_parse(&scratch, event->data, &archived) ||
+        archived.first_seq != head->first_seq || archived.last_seq != head->last_seq ||
+        !digest_eq(&archived.hash, &head->hash))
+        return err_set(err, ERR_CONFLICT, "session %.*s is not what was archived", STR_ARG(event->session));
+    TRY(check_open(handle, event->session, &open, err));
+    if (open)
+        return err_set(err, ERR_CONFLICT, "session %.*s waits for an answer", STR_ARG(event->session));
+    for (uint64_t block = head->first_seq >> BLOCK_SHIFT; block <= head->last_seq >> BLOCK_SHIFT; block++)
+        TRY(leave_block(&leaving, (int64_t)block, (int64_t)head->first_seq, err));
+    TRY(note_run(&leaving, err));
+    if (leaving.events != archived.events || leaving.calls != archived.calls)
+        return err_set(err, ERR_CONFLICT, "session %.*s has %llu events, %llu were archived",
+                       STR_ARG(event->session), (unsigned long long)leaving.events,
+                       (unsigned long long)archived.events);
+    return RC_OK;
+}

@@ -1,0 +1,99 @@
+/* What is said to SQLite, prepared once per handle. */
+#ifndef STORE_SQLITE_SQL_H
+#define STORE_SQLITE_SQL_H
+
+#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+enum { EVENT_COLUMN_COUNT = 8 };
+
+enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
+
+/* The events of a session are indexed by block, that is, by the time they came, and then by session: so the
+ * index grows at its end, whichever sessions are active, and a group dirties few of its pages. To read a
+ * session, its blocks are looked at one after the other. */
+#define BLOCK_OF_SEQ "seq >> 12"
+enum { BLOCK_SHIFT = 12 };
+
+/* The statements a handle keeps prepared. Kinds stand in some of them as numbers, because a partial index
+ * is only used for a query that names the same constant: 3 TOOL_CALL, 12 RUN_STATUS, 13 SESSION_CHANGED,
+ * 14 TOKEN_CHANGED, 15 RULE_CHANGED. */
+#define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
+#define SQLITE_STATEMENTS(X)                                                                            \
+    X(BEGIN_WRITE, FOR_WRITER, "BEGIN IMMEDIATE")                                                       \
+    X(BEGIN_READ, FOR_READER, "BEGIN")                                                                  \
+    X(COMMIT, FOR_BOTH, "COMMIT")                                                                       \
+    X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
+    X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
+    X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
+    X(HEAD, FOR_BOTH, "SELECT first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"         \
+      " WHERE session_id = ?1")                                                                         \
+    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash)"    \
+      " VALUES(?1, ?5, ?2, ?3, ?4)")                                                                    \
+    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4,"          \
+      " archived_seq = ?5 WHERE first_seq = ?1")                                                        \
+    X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                                          \
+    X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
+    X(FIND_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_seq = ?1 AND kind = ?2")             \
+    X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2 AND kind = 12") \
+    X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
+      " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
+    X(OPEN_REMOVE, FOR_WRITER, "DELETE FROM open_approvals WHERE request_seq = ?1")                     \
+    X(OPEN_FIND, FOR_WRITER, "SELECT request_seq FROM open_approvals WHERE session_id = ?1 LIMIT 1")    \
+    X(LEAVING, FOR_WRITER, "SELECT seq FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 ORDER BY seq") \
+    X(LEAVE, FOR_WRITER, "DELETE FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2")               \
+    X(LEAVE_CALLS, FOR_WRITER, "INSERT INTO archived_calls(call_id, chain) SELECT call_id, chain"       \
+      " FROM events WHERE " BLOCK_OF_SEQ " = ?1 AND chain = ?2 AND kind = 3")                           \
+    X(GONE_BEFORE, FOR_WRITER, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?1"             \
+      " ORDER BY first_seq DESC LIMIT 1")                                                               \
+    X(GONE_PUT, FOR_WRITER, "INSERT OR REPLACE INTO gone(first_seq, last_seq) VALUES(?1, ?2)")          \
+    X(GONE_DROP, FOR_WRITER, "DELETE FROM gone WHERE first_seq = ?1")                                   \
+    X(GONE, FOR_READER, "SELECT first_seq, last_seq FROM gone WHERE first_seq <= ?2 AND last_seq > ?1"  \
+      " ORDER BY first_seq")                                                                            \
+    X(ARCHIVED, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                      \
+      " WHERE seq = (SELECT archived_seq FROM chains WHERE session_id = ?1)")                           \
+    X(ARCHIVED_CALL, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq IN"                    \
+      " (SELECT archived_seq FROM chains WHERE first_seq IN"                                            \
+      "  (SELECT chain FROM archived_calls WHERE call_id = ?1)) AND ?2 IN ('', session_id) ORDER BY seq") \
+    X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM chains c"          \
+      " JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > ?1 AND e.at_ms <= ?2 AND c.archived_seq = 0" \
+      " AND c.session_id <> '' AND ?4 IN ('', c.session_id) AND NOT EXISTS"                             \
+      "  (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id) ORDER BY c.first_seq LIMIT ?3") \
+    X(EVENTS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                        \
+      " WHERE seq > ?1 AND (?2 >> kind) & 1 ORDER BY seq LIMIT ?3")                                     \
+    X(EVENTS_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                             \
+      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1"                   \
+      " ORDER BY seq LIMIT ?3")                                                                         \
+    X(EVENTS_OF_THREAD, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                              \
+      " WHERE " BLOCK_OF_SEQ " = ?4 AND chain = ?5 AND seq > ?1 AND (?2 >> kind) & 1 AND thread_id = ?6" \
+      " ORDER BY seq LIMIT ?3")                                                                         \
+    X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
+    X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 AND kind = 3"         \
+      " UNION ALL SELECT " EVENT_COLUMNS " FROM events"                                                 \
+      " WHERE call_seq IN (SELECT seq FROM events WHERE call_id = ?1 AND kind = 3) ORDER BY seq")       \
+    X(CALL_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE call_id = ?1 AND session_id = ?2 AND kind = 3"                                            \
+      " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE call_seq ="                                \
+      " (SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3) ORDER BY seq")     \
+    X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
+      " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
+    X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
+      " WHERE session_id = ?3 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")                      \
+    X(OPEN_OF_THREAD, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"       \
+      " WHERE session_id = ?3 AND thread_id = ?4 AND request_seq > ?1 ORDER BY request_seq LIMIT ?2")   \
+    X(SESSIONS, FOR_READER, "SELECT session_id, last_seq FROM chains"                                   \
+      " WHERE last_seq < ?1 AND changed_seq > 0 AND archived_seq = 0 ORDER BY last_seq DESC LIMIT ?2")  \
+    X(SESSION_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
+      " WHERE chain = " CHAIN_OF("?1") " AND kind = 13 ORDER BY seq")                                   \
+    X(RUNS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq > ?1 AND seq IN"                \
+      " (SELECT max(seq) FROM events WHERE kind = 12 GROUP BY chain, thread_id) ORDER BY seq")          \
+    X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
+    X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
+
+enum sql {
+#define X(name, roles, text) SQL_##name,
+    SQLITE_STATEMENTS(X)
+#undef X
+    SQL_COUNT
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* Whole stores, without a loop: verified, copied. Part of store.h. */
+#ifndef STORE_STORE_WHOLE_H
+#define STORE_STORE_WHOLE_H
+
+#include "base/digest.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct store_check {
+    uint64_t events, sessions, open;
+    uint64_t archived;     /* sessions whose events are in archives */
+    uint64_t bad_seq;      /* 0: all is well */
+    char why[200];         /* what is wrong with it */
+};
+
+/* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */
+struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err);
+
+struct store_copying {
+    const char *from, *to; /* urls */
+    void (*progress)(void *arg, uint64_t done, uint64_t all);
+    void *arg;
+};
+
+struct store_copied {
+    struct store_check check; /* of the target */
+    struct digest digest;     /* over all events of either */
+    uint64_t already;         /* events that were there before */
+};
+
+/* Copies what the target does not have yet, nobody else writing to either; then compares and verifies all of it. */
+struct rc store_copy(const struct store_copying *copying, struct store_copied *ret_copied, struct err *err);
+
+#endif

@@ -1,0 +1,51 @@
+/* What the backends' `verify` share: events recomputed one by one, and what must agree with them compared.
+ *
+ * The backend walks its tables in this order and hands over what it finds: the numbers that left for archives
+ * (before the events they surround), events by seq, then the heads of the chains. The first thing that is
+ * wrong is blamed, and all that follows is passed over.
+ */
+#ifndef STORE_VERIFY_H
+#define STORE_VERIFY_H
+
+#include "base/map.h"
+#include "store/backend.h"
+
+struct verifier {
+    struct store_check *check;
+    bool archive;            /* this is one: chains are whole, numbers in between are elsewhere */
+    struct map links;        /* session → struct link */
+    uint64_t next_seq;
+    uint64_t gone;           /* numbers that left, by ranges; and by what SESSION_ARCHIVED events say: */
+    uint64_t said_gone;
+    uint64_t archived_calls; /* that these events say */
+};
+
+/* An event as it is filed. */
+struct filed_event {
+    struct event event;
+    const struct digest *hash; /* NULL: it has none */
+    int64_t chain, call_seq;   /* 0: NULL */
+};
+
+struct filed_head {
+    struct str session;
+    uint64_t first_seq, last_seq, changed_seq, archived_seq;
+    const struct digest *hash; /* NULL: it has none */
+};
+
+void verifier_init(struct verifier *verifier, struct store_check *ret_check);
+void verifier_done(struct verifier *verifier);
+__attribute__((format(printf, 3, 4))) void verifier_blame(struct verifier *verifier, int64_t seq,
+                                                          const char *format, ...);
+bool verifier_blamed(const struct verifier *verifier);
+/* The next range of numbers that left, when the walk is about to reach it: see verifier_wants_range. */
+void verifier_range(struct verifier *verifier, struct seq_range range);
+/* Whether an event of this seq may only be looked at after the next range, if there is one. */
+bool verifier_wants_range(const struct verifier *verifier, uint64_t seq);
+void verifier_event(struct verifier *verifier, const struct filed_event *filed);
+/* After the last event and the last range. */
+void verifier_events_end(struct verifier *verifier);
+void verifier_head(struct verifier *verifier, const struct filed_head *filed);
+void verifier_heads_end(struct verifier *verifier, uint64_t count);
+
+#endif
