@@ -16,13 +16,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
+enum { LARGE_BYTES = 256 << 10, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 
 struct wrapper {
@@ -534,6 +535,9 @@ struct rc claude_command(struct cli *cli, struct err *err)
     static struct wrapper wrapper; /* threads of its own look at it until the process ends */
     struct wrapper *w = &wrapper;
     w->cli = cli;
+    /* A file that passed through goes back to the system: by itself, malloc learns to keep blocks of its size. */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+    (void)mallopt(M_ARENA_MAX, 2);
     w->said = lines_init(LINE_BYTES_MAX);
     w->typed = lines_init(LINE_BYTES_MAX);
     claude_asks_init(&w->asks);

@@ -92,3 +92,15 @@ def test_what_is_withdrawn_goes_from_every_screen(place):
             one.see(".banner", "taken back by the agent")
         run.ends(1)
         must("nothing" in d.nod("pending").ends().err.lower() + d.nod("pending").ends().out.lower(), "nod pending still shows it")
+
+
+def test_a_write_of_three_mebibytes_on_the_page(place):
+    with desk(place, []) as d, person(d) as alice:
+        text = "".join(f"line {n} of a long file\n" for n in range((3 << 20) // 24))
+        d.model.script.append(("Write", {"file_path": os.path.join(d.project, "big.txt"), "content": text}))
+        run = d.nod("claude", "-p", "go")
+        alice.see(".request h1", "big.txt")
+        alice.see(".row.add", "line 0 of a long file")
+        alice.act("allow")
+        run.ends()
+        must(d.read("big.txt") == text, "not all of it")

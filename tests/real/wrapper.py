@@ -1,6 +1,7 @@
 """nod claude: Claude Code itself, started and answered by Nod, against a scripted model."""
 import json
 import os
+import re
 import signal
 import sys
 
@@ -86,6 +87,16 @@ def test_always_allow_becomes_a_rule(place):
             must("touch a.txt" in file.read(), "Claude Code's settings have no rule")
 
 
+def test_always_allow_is_a_rule_of_nods_alone_unless_asked_for(place):
+    with desk(place, [bash("touch a.txt"), bash("touch a.txt")]) as d:
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], "allow_always", rules=["Bash(touch a.txt)"])
+        run.ends()
+        must(types(d).count("TOOL_APPROVAL_REQUEST") == 1, "asked twice")
+        must(not d.has(".claude/settings.local.json"), "it was written into Claude Code's settings unasked")
+        must("Bash(touch a.txt)" in json.dumps(d.admin.ok("GET", "/api/policy")), "Nod has no such rule")
+
+
 def test_three_tools_at_once(place):
     with desk(place, []) as d:
         d.model.script.append([("WebFetch", {"url": f"http://127.0.0.1:1/{n}", "prompt": "x"}, f"toolu_{n}") for n in "abc"])
@@ -166,6 +177,41 @@ def test_a_plan_is_approved_with_the_mode_that_follows(place):
         d.decide(pending, mode="acceptEdits")
         run.ends()
         must(d.has("x.txt"), f"edits are not accepted after it: {d.told()} {d.model.said()[-500:]}")
+
+
+def test_a_plan_is_denied_with_words(place):
+    with desk(place, [("ExitPlanMode", {}), ("Write", {"file_path": "W", "content": "x"})]) as d:
+        d.model.script[1] = ("Write", {"file_path": os.path.join(d.project, "x.txt"), "content": "x"})
+        run = d.nod("claude", "-p", "plan it", "--permission-mode", "plan", "--output-format", "stream-json")
+        first = d.waiting()[0]
+        d.decide(first, "deny", feedback="think about tests, too")
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"the edit is asked: {d.told()}")
+        d.decide(second[0], "deny")
+        run.ends()
+        must("think about tests, too" in d.model.said() and not d.has("x.txt"), "the words are lost")
+        must(not any(line.get("subtype") == "status" and line.get("permissionMode") == "default" for line in lines(run)), "it left plan mode")
+
+
+def test_auto_mode_asks_nod_first(place):
+    """Its own check runs at the provider, which a scripted model is not; behind Nod it is not needed."""
+    with desk(place, [bash("touch a.txt"), bash("touch b.txt")]) as d:
+        d.nod("policy", "add", "deny", "Bash(touch a.txt)").ends()
+        run = d.nod("claude", "-p", "go", "--permission-mode", "auto")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(not d.has("a.txt") and d.has("b.txt"), f"not as Nod said: {d.told()}")
+
+
+def test_plan_mode_with_settings_of_ones_own(place):
+    """They leave on the check at the provider that plan mode wants; Nod is asked first, all the same."""
+    with desk(place, [bash("touch a.txt"), bash("touch b.txt")]) as d:
+        run = d.nod("claude", "-p", "go", "--permission-mode", "plan", "--settings", "{}")
+        first = d.waiting()[0]
+        d.decide(first, "deny")
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"the second: {d.told()}")[0]
+        d.decide(second)
+        run.ends()
+        must(not d.has("a.txt") and d.has("b.txt"), f"not as decided: {d.told()}")
 
 
 def test_questions_are_answered(place):
@@ -290,6 +336,21 @@ def test_the_server_is_killed_with_a_question_open(place):
         must(d.has("made.txt"), "it did not run")
 
 
+def test_the_server_is_away_when_a_question_arises(place):
+    with desk(place, [bash("sleep 2"), bash("touch made.txt")]) as d:
+        d.nod("policy", "add", "allow", "Bash(sleep:*)").ends()
+        run = d.nod("claude", "-p", "go")
+        eventually(lambda: "TOOL_CALL" in types(d), "the first call")
+        d.server.kill()
+        eventually(lambda: "away" in run.err, lambda: f"the person is told: {run.err}")
+        must(run.process.poll() is None and not d.has("made.txt"), "it did not wait")
+        d.server.start()
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(d.has("made.txt"), "it did not run")
+        must(types(d).count("TOOL_RESULT") == 2, f"the log has a gap: {types(d)}")
+
+
 def test_the_wrapper_is_killed(place):
     with desk(place, [bash("touch made.txt")]) as d:
         run = d.nod("claude", "-p", "go")
@@ -338,6 +399,27 @@ def test_the_repository_cannot_approve(place):
         must(not d.has("made.txt"), "it ran")
 
 
+def test_the_repository_is_trusted_by_name(place):
+    """With --setting-sources its rules and hooks count for Claude Code; Nod is asked first, all the same."""
+    with desk(place, [bash("touch made.txt"), bash("touch denied.txt")]) as d:
+        d.put(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command":
+              "touch hook_ran; echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\"}}'"}]}]}}))
+        d.put(".claude/settings.local.json", json.dumps({"permissions": {"allow": ["Bash(touch:*)"]}}))
+        d.nod("policy", "add", "deny", "Bash(touch denied.txt)").ends()
+        run = d.nod("claude", "-p", "go", "--setting-sources", "user,project,local")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(d.has("hook_ran"), "its settings are not read")
+        must(d.has("made.txt") and not d.has("denied.txt"), "not as Nod said")
+
+
+def test_a_prompt_from_standard_input(place):
+    with desk(place, ["an answer"]) as d:
+        run = d.nod("claude", "-p", given="do this,\nand that\n").ends()
+        must("an answer" in run.out and [e["data"]["text"] for e in d.events(types="USER_MESSAGE")] == ["do this,\nand that"], "not one prompt")
+        must("no prompt" in d.nod("claude", "-p", given="").ends(2).err, "nothing is a prompt")
+
+
 def test_several_prompts_from_input_and_from_elsewhere(place):
     with desk(place, ["first answer", "second answer", "third answer"]) as d:
         run = d.nod("claude", given=...)
@@ -372,23 +454,36 @@ def test_output_formats(place):
         must(value["result"] == "hi", f"no result: {value}")
 
 
+def held_kb(pid):
+    """What a process holds for itself, without pages of files."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return int(re.search(r"RssAnon:\s+(\d+)", status.read())[1])
+
+
 def test_a_write_of_three_mebibytes(place):
-    with desk(place, []) as d:
-        d.model.script.append(("Write", {"file_path": os.path.join(d.project, "big.txt"), "content": "x" * (3 << 20)}))
+    with desk(place, [bash("touch first.txt")]) as d:
+        d.model.script += [("Write", {"file_path": os.path.join(d.project, f"big{n}.txt"), "content": "x" * (3 << 20)}) for n in range(4)]
+        d.model.script.append(bash("touch last.txt"))
         run = d.nod("claude", "-p", "go")
-        before = d.server.memory_kb()
-        pending = d.waiting()[0]
-        must(len(pending["toolCall"]["input"]["content"]) == 3 << 20, "it is not shown whole")
-        d.decide(pending)
-        run.ends()
-        must(len(d.read("big.txt")) == 3 << 20, "not all of it")
-        body = {"name": "Write", "input": pending["toolCall"]["input"]}
-        for _ in range(8):
-            call = d.admin.ok("POST", f"/api/threads/{pending['threadId']}/tool-calls?large=1", body)
-            d.admin.decided(pending["sessionId"], call["toolCallId"], "deny")
+        first = d.waiting()[0]
+        before = [held_kb(run.process.pid), held_kb(d.server.process.pid)]
+        d.decide(first)
+        for n in range(4):
+            pending = eventually(lambda n=n: [p for p in d.admin.pending() if p["toolCall"]["input"].get("file_path", "").endswith(f"big{n}.txt")],
+                                 lambda: f"the edit waits: {d.told()[-900:]}")[0]
+            must(len(pending["toolCall"]["input"]["content"]) == 3 << 20, "it is not shown whole")
+            d.decide(pending)
+        last = eventually(lambda: [p for p in d.admin.pending() if "last" in p["toolCall"]["input"].get("command", "")], "the last one waits")[0]
+
+        def after():
+            return [held_kb(run.process.pid), held_kb(d.server.process.pid)]
         if not sanitized():  # a sanitizer keeps what was freed, to see who still uses it
-            eventually(lambda: d.server.memory_kb() < before + (24 << 10),
-                       lambda: f"memory comes back: {before} kB before, {d.server.memory_kb()} kB after")
+            eventually(lambda: all(now < then + (6 << 10) for now, then in zip(after(), before)),
+                       lambda: f"memory comes back: wrapper and server held {before} kB before, {after()} kB after")
+            print(f"wrapper and server hold {before} kB before, {after()} kB after")
+        d.decide(last)
+        run.ends()
+        must(all(len(d.read(f"big{n}.txt")) == 3 << 20 for n in range(4)), "not all of it")
 
 
 def test_no_claude_code_there(place):
