@@ -8,21 +8,31 @@ static int by_name(const void *key, const void *row)
     return str_cmp(*(const struct str *)key, str_of(((const struct command_row *)row)->name));
 }
 
+typedef const struct command_row *rows_of(size_t *ret_count);
+static rows_of *const tables[] = {command_rows, command_doors};
+enum { TABLE_COUNT = sizeof tables / sizeof *tables };
+
 const struct command_row *command_row_find(struct str name)
 {
-    size_t count;
-    const struct command_row *rows = command_rows(&count);
-    return bsearch(&name, rows, count, sizeof *rows, by_name);
+    const struct command_row *row = NULL;
+    for (int i = 0; i < TABLE_COUNT && !row; i++) {
+        size_t count;
+        const struct command_row *rows = tables[i](&count);
+        row = bsearch(&name, rows, count, sizeof *rows, by_name);
+    }
+    return row;
 }
 
 /* The first row whose name begins with `start`. */
 static const struct command_row *find_beginning(struct str start)
 {
-    size_t count;
-    const struct command_row *rows = command_rows(&count);
-    for (size_t i = 0; i < count; i++)
-        if (str_starts(str_of(rows[i].name), start))
-            return &rows[i];
+    for (int i = 0; i < TABLE_COUNT; i++) {
+        size_t count;
+        const struct command_row *rows = tables[i](&count);
+        for (size_t k = 0; k < count; k++)
+            if (str_starts(str_of(rows[k].name), start))
+                return &rows[k];
+    }
     return NULL;
 }
 

@@ -131,11 +131,15 @@ static void study_config(struct studying *s, size_t at)
 /* Operands that are commands of the sub-command, like `bisect run`, stand as bare words in its options. */
 static void study_words(struct studying *s, const struct command_row *row, size_t at)
 {
+    static const char *const addresses[] = {"ext::", "fd::", "://-"};
     CHECK(at < s->count);
     const char *x = strstr(row->options, "X ");
     for (size_t i = at + 1; i < s->count; i++) {
-        struct str text = s->words[i].text;
-        if (str_has(text, STR("ext::")) || str_has(text, STR("fd::")) || str_has(text, STR("://-")))
+        struct str text = s->words[i].text, raw = s->words[i].raw;
+        bool runs = false;
+        for (size_t k = 0; k < sizeof addresses / sizeof *addresses; k++)
+            runs = runs || str_has(text, str_of(addresses[k])) || str_has(raw, str_of(addresses[k]));
+        if (runs)
             act_other(s, i, "an address of this kind runs a command");
         struct str rest = x ? str_of(x + 2) : STR_NONE;
         while (!str_empty(rest)) {

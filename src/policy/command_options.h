@@ -32,6 +32,10 @@
     "-M -Y -X"
 #define CC_OPTIONS \
     "E R @ -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"
+#define TEX_OPTIONS \
+    "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"
+#define RPM_OPTIONS \
+    "R -E --eval --pipe -D --define --predefine T --root --dbpath --macros --rcfile --load"
 #define UGREP_OPTIONS \
     "E R --filter --filter-magic-label --pager --view --query X -Q T --config --- --from W --save-config"
 #define CURL_OPTIONS \

@@ -233,7 +233,7 @@ void study_tar(struct studying *s)
                 act_other(s, ALL_WORDS, "an option of it runs a program, or writes elsewhere");
     }
     for (size_t i = 1; i < s->count; i++)
-        if (str_find(s->words[i].text, ':') < s->words[i].text.n && !is_option(s->words[i].text))
+        if (str_find(s->words[i].raw, ':') < s->words[i].raw.n && !is_option(s->words[i].text))
             act_other(s, i, "an archive with `:` in its name is fetched by a remote shell");
 }
 

@@ -31,7 +31,7 @@ static bool skip_bracket(struct program *p, char delimiter)
         p->at++;
     for (; !at_end(p) && look(p, 0) != ']'; p->at++) {
         char c = look(p, 0), next = look(p, 1);
-        /* For some a backslash escapes here, for others it is a letter: fine if both end at the same place. */
+        /* To some a backslash is an escape here, to others a letter: fine where both end alike. */
         bool pair = c == '\\' && next != delimiter && next != '\0' && !strchr("]['\n", next);
         if (pair) {
             p->at++;

@@ -172,10 +172,11 @@ static bool below_here(struct str value)
            !str_has(value, STR(".."));
 }
 
-/* The environment's text at most: nothing that was made on the line. */
+/* Taken for what it says: the environment's text at most, and no `@` that the line would put before it. */
 static bool plain_text(const struct word *word)
 {
-    return ((word->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
+    bool found = ((word->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
+    return found && (word_literal(word) || str_find(word->raw, '@') == word->raw.n);
 }
 
 /* An option that is an act; its value stands in its own word behind `value_at`, or is the next word. */
@@ -202,34 +203,34 @@ static void option_act(struct studying *s, const struct command_row *row, char a
         act_other(s, word, changes_why);
 }
 
-/* What no row needs to say: names that mean the same everywhere. */
-static const char *const running_parts[] = {"exec",   "execute", "command", "cmd",    "pager",
-                                            "editor", "shell",   "eval",    "hook",   "plugin",
-                                            "pre",    "askpass", "wrapper", "rsh",    "preprocessor",
-                                            "script", "program", "launcher", "filter"};
-static const char *const writing_parts[] = {"output", "outfile", "inplace", "logfile", "write"};
+/* What no row needs to say: parts of names that mean the same everywhere, the first ones for every program,
+ * all of them for those in the table. */
+static const char *const running_parts[] = {"exec",   "execute", "command",      "cmd",    "pager",
+                                            "eval",   "askpass", "rsh",          "editor", "shell",
+                                            "hook",   "plugin",  "preprocessor", "script", "program",
+                                            "wrapper", "launcher"};
+enum { RUNNING_PARTS = sizeof running_parts / sizeof *running_parts, RUNNING_PARTS_ANYWHERE = 8 };
 
-static bool among(struct str part, const char *const *names, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (str_is(part, names[i]))
-            return true;
-    return false;
-}
+/* Those who only look do not write. */
+static const char *const writing_names[] = {"--output",   "--output-file", "--outfile", "--out-file",
+                                            "--log-file", "--logfile",     "--inplace", "--in-place"};
 
-/* An option that the table does not know, by the parts of its name: X or 0. Those who only look do not
- * write, so there `output` tells as well. */
+/* An option that the table does not know, by its name: X or 0. */
 static char telling_name(const struct command_row *row, struct str name)
 {
     struct str rest = str_sub(name, 2, name.n);
+    size_t parts = row->name[0] ? RUNNING_PARTS : RUNNING_PARTS_ANYWHERE;
     if (str_starts(rest, STR("no-")))
         return 0;
     while (!str_empty(rest)) {
         struct str part = str_cut(rest, '-', &rest);
-        if (among(part, running_parts, sizeof running_parts / sizeof *running_parts) ||
-            (row->way == WAY_READS && among(part, writing_parts, sizeof writing_parts / sizeof *writing_parts)))
-            return 'X';
+        for (size_t i = 0; i < parts; i++)
+            if (str_is(part, running_parts[i]))
+                return 'X';
     }
+    for (size_t i = 0; row->way == WAY_READS && i < sizeof writing_names / sizeof *writing_names; i++)
+        if (str_is(name, writing_names[i]))
+            return 'X';
     return 0;
 }
 
@@ -245,7 +246,7 @@ static void long_option(struct studying *s, const struct command_row *row, size_
     while (!found && row->name[0] && option_next(&at, &act, &option))
         if (is_act(option.act) && str_starts(option.name, name))
             found = option.act;
-    if (!found && row->name[0])
+    if (!found)
         found = telling_name(row, name);
     if (found)
         option_act(s, row, found, word, equals < text.n ? equals + 1 : text.n);
@@ -731,13 +732,12 @@ static void study_way(struct studying *s, const struct command_row *row, size_t 
     }
 }
 
-/* Names that mean the same everywhere, for commands that are not in the table; spelled in full. */
+/* For commands that are not in the table: a few names, spelled in full, beside what telling_name() knows. */
 static const struct command_row any_row = {
     "", WAY_PLAIN, "*",
-    "R -exec --exec --exec-batch --exec-path --pre --use-compress-program --to-command --checkpoint-action "
-    "--rsh --rsync-path --upload-pack --receive-pack --pager --script-shell --init-script --post-renderer "
-    "--compress-program --ext-diff --open-files-in-pager --unzip-command --hostname-bin --proxy-command "
-    "--eval --execute --node-options --command"};
+    "R -exec --pre --use-compress-program --to-command --checkpoint-action --rsync-path --upload-pack "
+    "--receive-pack --script-shell --init-script --post-renderer --compress-program --ext-diff "
+    "--hostname-bin --node-options"};
 
 /* python3.11 is python3, gcc-12 is gcc. */
 static const struct command_row *find_row(struct str name)

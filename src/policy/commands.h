@@ -3,8 +3,9 @@
  * acts something more must be named, or covered by another rule.
  *
  * The table is command_table.c: a row per command, with its options in all their spellings. To teach it a
- * command, add a row. What has a grammar of its own (find, git, sed, awk, make, …) has a function in
- * command_special.c, command_git.c or command_text.c, and its row says so.
+ * command, add a row; one that can do anything is a name in command_doors.c. What has a grammar of its own
+ * (find, git, sed, awk, make, …) has a function in command_special.c, command_git.c or command_text.c, and its
+ * row says so.
  */
 #ifndef POLICY_COMMANDS_H
 #define POLICY_COMMANDS_H
@@ -75,8 +76,9 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
 
 /* NULL when there is none. */
 const struct command_row *command_row_find(struct str name);
-/* All of them, sorted by name. */
+/* All of them, sorted by name: those with options, and those of which only the name is known. */
 const struct command_row *command_rows(size_t *ret_count);
+const struct command_row *command_doors(size_t *ret_count);
 /* The row of "name sub"; `shortened`: or the first that `sub` is the beginning of. */
 const struct command_row *command_row_sub(struct str name, struct str sub, bool shortened);
 /* Programs that can do anything: shells, interpreters, wrappers. For those who suggest rules. */

@@ -199,6 +199,20 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         path_stops(j, str_sub(text, 0, str_find(text, ':')), folder, touch);
 }
 
+/* `--exclude=.git`: what is left out is not touched. Sets *ret_next when it is the next word. */
+static bool leaves_out(struct str text, bool *ret_next)
+{
+    static const char *const names[] = {"--exclude", "--exclude-dir", "--ignore", "--ignore-pattern"};
+    struct str value, name = str_cut(text, '=', &value);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!str_is(name, names[i]))
+            continue;
+        *ret_next = name.n == text.n;
+        return true;
+    }
+    return false;
+}
+
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -207,11 +221,17 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
     bool says =
         study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "print"
                                                                                                     "f"));
-    for (size_t i = 1; i < argv->count && !says; i++)
+    for (size_t i = 1; i < argv->count && !says; i++) {
+        bool next = false;
+        if (leaves_out(argv->words[i].text, &next)) {
+            i += next;
+            continue;
+        }
         word_stops(j, &argv->words[i], folder,
                    looks || !writes_word(argv, i) ? TOUCH_LOOKS
                    : known                        ? TOUCH_WRITES
                                                   : TOUCH_PERHAPS);
+    }
 }
 
 static void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)

@@ -311,11 +311,21 @@ static void test_table_is_sorted(void **state)
     assert_ptr_equal(command_row_sub(STR("npm"), STR("exe"), true),
                      command_row_sub(STR("npm"), STR("exec"), false));
     assert_null(command_row_sub(STR("npm"), STR("install"), true));
-    size_t count;
-    const struct command_row *rows = command_rows(&count);
+    size_t count, door_count;
+    const struct command_row *rows = command_rows(&count), *doors = command_doors(&door_count);
     for (size_t i = 1; i < count; i++)
         if (str_cmp(str_of(rows[i - 1].name), str_of(rows[i].name)) >= 0)
             fail_msg("%s stands before %s", rows[i - 1].name, rows[i].name);
+    for (size_t i = 0; i < door_count; i++) {
+        if (i && str_cmp(str_of(doors[i - 1].name), str_of(doors[i].name)) >= 0)
+            fail_msg("%s stands before %s", doors[i - 1].name, doors[i].name);
+        /* In one of the two only; and a sub-command needs the row of its program to be looked for. */
+        assert_ptr_equal(command_row_find(str_of(doors[i].name)), &doors[i]);
+        struct str rest, program = str_cut(str_of(doors[i].name), ' ', &rest);
+        const struct command_row *row = command_row_find(program);
+        if (!row || (!str_empty(rest) && row->way != WAY_SUBS))
+            fail_msg("%s is never looked for", doors[i].name);
+    }
 }
 
 int main(void)
