@@ -73,6 +73,27 @@ static void *follow(void *arg)
 
 /* ---- the list ---- */
 
+static const struct json *find_by_id(const struct json *list, struct str id)
+{
+    for (const struct json *one = list ? list->first : NULL; one; one = one->next)
+        if (str_eq(json_text(one, "id"), id))
+            return one;
+    return NULL;
+}
+
+/* The session's title, with the sub-agent that asks where it is one. */
+static struct str title_of(struct arena *arena, const struct json *sessions, const struct json *pending)
+{
+    const struct json *session = find_by_id(json_get(sessions, "sessions"), json_text(pending, "sessionId"));
+    const struct json *thread = find_by_id(json_get(session, "threads"), json_text(pending, "threadId"));
+    struct str title = text_line(arena, json_text(session, "title")), name = json_text(thread, "agent");
+    if (str_empty(json_text(thread, "parentId")))
+        return title;
+    if (str_empty(name))
+        name = json_text(thread, "title");
+    return arena_printf(arena, "%.*s (sub-agent %.*s)", STR_ARG(title), STR_ARG(text_line(arena, name)));
+}
+
 static struct rc read_list(struct watch *watch, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -87,7 +108,8 @@ static struct rc read_list(struct watch *watch, struct err *err)
     struct tui_call *calls = arena_array(&arena, struct tui_call, pending->count + 1);
     size_t count = 0;
     for (const struct json *p = pending->first; p; p = p->next)
-        calls[count++] = tui_read_call(&arena, p, view_title(&arena, sessions.json, json_text(p, "sessionId")));
+        calls[count++] = tui_read_call(&arena, p, title_of(&arena, sessions.json, p));
+    watch->tui.more = json_get(list.json, "next") != NULL;
     tui_take(&watch->tui, &arena, calls, count);
     return RC_OK;
 }
@@ -132,6 +154,14 @@ static const struct words_of_act acts[] = {
     [TUI_DENY] = {"deny", "denied"},
     [TUI_ABORT] = {"abort", "aborted"},
     [TUI_EDIT] = {"allow_once", "allowed as edited"},
+    [TUI_ANSWER] = {"allow_once", "answered"},
+    [TUI_CARRY_OUT] = {"allow_once", "carried out"},
+};
+
+static const char *const plan_modes[] = {
+#define X(name, words) name,
+    TUI_PLAN_MODES(X)
+#undef X
 };
 
 static void send(struct watch *watch, enum tui_act act, struct str edited)
@@ -152,6 +182,8 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
         json_member(&out, "feedback", (struct str){watch->tui.words, watch->tui.words_bytes});
     if (act == TUI_ALLOW_ALWAYS)
         json_member_raw(&out, "rules", open->rules[watch->tui.chosen]);
+    if (act == TUI_CARRY_OUT)
+        json_member(&out, "mode", str_of(plan_modes[watch->tui.chosen]));
     json_member_raw(&out, "updatedInput", edited);
     json_close(&out, '}');
     ask.body = buf_str(&body);
@@ -165,6 +197,24 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
         tui_say(&watch->tui, "not answered: %s", err.text);
     watch->tui.words_bytes = 0;
     refresh_list(watch, true);
+}
+
+/* The words typed for each question become the edited input. */
+static void send_answers(struct watch *watch)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(input, LIMIT_BODY_BYTES);
+    const struct tui_call *open = tui_open(&watch->tui);
+    struct str left = {watch->tui.answers, watch->tui.answers_bytes};
+    struct err err = {.code = ERR_OK};
+    CHECK(open && open->kind == TUI_QUESTIONS && watch->tui.answered == open->questions.count);
+    struct str *answers = arena_array(&arena, struct str, open->questions.count);
+    for (size_t i = 0; i < open->questions.count; i++)
+        answers[i] = str_cut(left, '\n', &left);
+    if (rc_bad(questions_answer(&input, &open->questions, answers, open->questions.count, &err)))
+        tui_say(&watch->tui, "not answered: %s", err.text);
+    else
+        send(watch, TUI_ANSWER, buf_str(&input));
 }
 
 static const char *editor_of(void)
@@ -241,6 +291,8 @@ static bool take_keys(struct watch *watch)
             return false;
         if (act == TUI_EDIT)
             edit(watch);
+        else if (act == TUI_ANSWER)
+            send_answers(watch);
         else if (act != TUI_NOTHING)
             send(watch, act, STR_NONE);
         draw(watch);

@@ -1,30 +1,8 @@
 // `nod watch` in a real terminal (tmux), on the real server. Ends with `N passed, N failed`.
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
-import { ROOT, Server } from "./rig.mjs";
+import { Server } from "./rig.mjs";
+import { armed, close, open, press, raw, resize, screen, shows, title, until, words } from "./terminal.mjs";
 
-const NOD = process.env.NOD ?? join(ROOT, "build/nod");
-const socket = `nod-watch-${process.pid}`;
-const tmux = (...args) => execFileSync("tmux", ["-L", socket, "-f", "/dev/null", "-u", ...args], { encoding: "utf8", env: { ...process.env, LC_ALL: "C.UTF-8" } });
-const screen = () => tmux("capture-pane", "-p");
-const raw = () => tmux("capture-pane", "-p", "-e");
-const press = (...keys) => tmux("send-keys", ...keys);
-const words = (text) => tmux("send-keys", "-l", text);
-
-async function until(good, what) {
-  for (let i = 0; i < 200; i++) {
-    if (await good()) return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`${what} never came:\n${screen()}`);
-}
-const shows = (text) => until(() => screen().includes(text), text);
-const armed = () => shows("[y] allow once");
 function must(truth, what) { if (!truth) throw new Error(`${what}\n${screen()}`); }
-
-function open(server, width = 80, height = 24, editor = "true") {
-  tmux("new-session", "-d", "-x", String(width), "-y", String(height), "-e", `EDITOR=${editor}`, "-e", "VISUAL=", `${NOD} watch --data ${server.data}; echo "status $?"; sleep 60`);
-}
 
 const tests = {
   async "answers by keys, and who was first"(server) {
@@ -70,6 +48,49 @@ const tests = {
     await until(async () => (await server.status("c1", s)).status === "allowed", "the answer");
     must((await server.status("c1", s)).input.command === "make check", "the edited command");
   },
+  async "questions are answered in turn, a plan chooses the mode that follows"(server) {
+    const s = await server.session({ permissionMode: "plan" });
+    const sub = await server.api("POST", `/api/sessions/${s.id}/threads`, { title: "reviewer", parentId: s.threadId });
+    await server.call(s, "AskUserQuestion", { questions: [
+      { question: "Which colour?", header: "Colour", options: [{ label: "Red", description: "r" }, { label: "Blue", description: "\u001b[2Jb" }] },
+      { question: "Which sizes?", header: "Size", multiSelect: true, options: [{ label: "S" }, { label: "M" }, { label: "L" }] }] }, "q1", { thread: sub.id });
+    open(server);
+    await shows("greeter (sub-agent reviewer)");
+    await shows("2  Blue: <U+001B>[2Jb");
+    await shows("[y] answer");
+    press("y");
+    await shows("1 of 2, Colour:");
+    press("2", "Enter");
+    await shows("2 of 2, Size:");
+    words("1, 3");
+    press("Enter");
+    await until(async () => (await server.status("q1", s)).status === "allowed", "the answers");
+    const answers = (await server.status("q1", s)).input.answers;
+    must(JSON.stringify(answers) === JSON.stringify({ "Which colour?": "Blue", "Which sizes?": "S, L" }), JSON.stringify(answers));
+    await server.call(s, "ExitPlanMode", { plan: "# The plan\n\n1. do it" }, "p1");
+    await shows("1. do it");
+    await shows("[y] carry it out");
+    await new Promise((done) => setTimeout(done, 600));
+    press("y");
+    await shows("accept changes to files");
+    press("2");
+    await until(async () => (await server.api("GET", `/api/sessions/${s.id}`)).permissionMode === "acceptEdits", "the mode");
+    must((await server.status("p1", s)).status === "allowed", "the plan");
+  },
+  async "more than a thousand: the first are there, the others follow"(server) {
+    const s = await server.session();
+    for (let i = 0; i < 1020; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `echo ${i + k}`, `c${i + k}`)));
+    open(server, 100, 30);
+    await shows("1000+ waiting");
+    await shows("1 of 1000");
+    const first = /\$ (echo \d+)/.exec(screen())[1];
+    await armed();
+    press("y");
+    await until(async () => (await server.status(`c${first.split(" ")[1]}`, s)).status === "allowed", "the answer");
+    await until(() => !screen().includes(`$ ${first}`), "the next one");
+    for (const p of (await server.api("GET", "/api/approvals/pending")).pendingApprovals.slice(0, 20)) await server.decide(s, p.toolCallId, "deny");
+    await shows("Nod  999 waiting");
+  },
   async "hostile text never reaches the terminal raw"(server) {
     const s = await server.session({ title: "\u001b]0;owned\u0007" });
     await server.call(s, "Bash", { command: "echo \u001b[2J\u001b[31mred \u202eevil \u200b", description: "\u001b[5mblink\nline" }, "c1");
@@ -80,7 +101,7 @@ const tests = {
     press("j");
     await shows("key");
     must(!/\u001b\[(2J|5m|31mred)|\u202e|\u009b|\u0007/.test(raw()), "a control character");
-    must(!tmux("display-message", "-p", "#{pane_title}").includes("owned"), "the title was set");
+    must(!title().includes("owned"), "the title was set");
   },
   async "small, wide, resized; long calls scroll to their end"(server) {
     const s = await server.session();
@@ -89,7 +110,7 @@ const tests = {
     await shows("more lines");
     for (let i = 0; i < 80 && !screen().includes("THE-END"); i++) press("Space");
     await shows("THE-END");
-    tmux("resize-window", "-x", "160", "-y", "50");
+    resize(160, 50);
     await until(() => screen().split("\n")[0].length > 120, "the wide screen");
     await shows("1 waiting");
   },
@@ -123,7 +144,7 @@ for (const [name, test] of Object.entries(tests)) {
     failed++;
     console.log(`FAIL ${name}\n     ${String(error.message).split("\n").slice(0, 30).join("\n     ")}`);
   }
-  try { tmux("kill-server"); } catch { /* it was not up */ }
+  close();
   await server.stop();
 }
 console.log(`${passed} passed, ${failed} failed`);

@@ -198,6 +198,79 @@ static void the_call_is_shown_whole(void **state)
     arena_done(&tui.arena);
 }
 
+static const char asked_text[] =
+    "[{\"toolCallId\":\"q\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"AskUserQuestion\","
+    "\"input\":{\"questions\":[{\"question\":\"Which colour " EVIL "?\",\"header\":\"" EVIL "\","
+    "\"options\":[{\"label\":\"Red\"},{\"label\":\"Blue\"}]},"
+    "{\"question\":\"Which sizes?\",\"multiSelect\":true,\"options\":[{\"label\":\"S\"}]}]}},"
+    "\"agent\":\"a\",\"reason\":{},\"preview\":{\"type\":\"generic\"},\"suggestions\":[],\"digest\":\"d1\"}]";
+
+/* A plain yes would say nothing: the words are asked for first, a line for each question. */
+static void questions_are_answered_in_turn(void **state)
+{
+    (void)state;
+    struct tui tui = fresh();
+    take(&tui, asked_text);
+    wait_half_a_second(&tui);
+    assert_int_equal(tui_press(&tui, 's'), TUI_NOTHING);
+    assert_int_equal(tui.mode, TUI_ANSWERING);
+    check_screen(&tui);
+    assert_true(on_screen(&tui, "1 of 2, "));
+    assert_int_equal(tui_press(&tui, '2'), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_NOTHING);
+    assert_true(on_screen(&tui, "2 of 2, Which sizes?"));
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_ANSWER);
+    assert_true(str_is((struct str){tui.answers, tui.answers_bytes}, "2\n\n"));
+    arena_done(&tui.arena);
+}
+
+/* Escape, a change of the call, and too many words end it without an answer. */
+static void an_answer_can_be_given_up(void **state)
+{
+    (void)state;
+    struct tui tui = fresh();
+    take(&tui, asked_text);
+    wait_half_a_second(&tui);
+    (void)tui_press(&tui, 'y');
+    (void)tui_press(&tui, '1');
+    (void)tui_press(&tui, TUI_KEY_ESCAPE);
+    assert_int_equal(tui.mode, TUI_LOOK);
+    (void)tui_press(&tui, 'y');
+    (void)tui_press(&tui, TUI_KEY_ENTER);
+    take(&tui, list_text);
+    assert_int_equal(tui.mode, TUI_LOOK);
+    assert_int_equal(tui.answered, 0);
+    take(&tui, asked_text);
+    wait_half_a_second(&tui);
+    (void)tui_press(&tui, 'y');
+    for (unsigned i = 0; i < 2 * TUI_WORDS_BYTES; i++)
+        (void)tui_press(&tui, 'x');
+    tui.answers_bytes = TUI_ANSWERS_BYTES - 10;
+    assert_int_equal(tui_press(&tui, TUI_KEY_ENTER), TUI_NOTHING);
+    assert_int_equal(tui.mode, TUI_LOOK);
+    arena_done(&tui.arena);
+}
+
+static void a_plan_chooses_the_mode_that_follows(void **state)
+{
+    (void)state;
+    struct tui tui = fresh();
+    take(&tui, "[{\"toolCallId\":\"p\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"ExitPlanMode\",\"input\":"
+               "{\"plan\":\"# Plan\\n1. " EVIL "\"}},\"agent\":\"a\",\"reason\":{},\"preview\":{},"
+               "\"suggestions\":[],\"digest\":\"d1\"}]");
+    assert_true(on_screen(&tui, "# Plan"));
+    (void)tui_press(&tui, 'y');
+    assert_int_equal(tui.mode, TUI_PLANNING);
+    check_screen(&tui);
+    assert_int_equal(tui_press(&tui, '2'), TUI_NOTHING); /* not yet half a second */
+    wait_half_a_second(&tui);
+    (void)tui_press(&tui, 'y');
+    assert_int_equal(tui_press(&tui, '9'), TUI_NOTHING);
+    assert_int_equal(tui_press(&tui, '2'), TUI_CARRY_OUT);
+    assert_int_equal(tui.chosen, 1);
+    arena_done(&tui.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +280,9 @@ int main(void)
         cmocka_unit_test(always_needs_a_rule_and_that_all_was_shown),
         cmocka_unit_test(nothing_hidden_reaches_the_screen),
         cmocka_unit_test(the_call_is_shown_whole),
+        cmocka_unit_test(questions_are_answered_in_turn),
+        cmocka_unit_test(an_answer_can_be_given_up),
+        cmocka_unit_test(a_plan_chooses_the_mode_that_follows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
  * always live. The digest of what was shown goes with the answer, so another content is refused. */
 import { useEffect, useState } from "preact/hooks";
 import { call, print, Refused } from "./api";
-import { answered, readMore, reconnect } from "./live";
+import { answered, reconnect } from "./live";
 import { neighbour } from "./order";
 import { changed, state, toast, type Item } from "./store";
 import { DECISIONS } from "./words";
@@ -93,9 +93,8 @@ export async function answer(item: Item, decision: string, extra: Extra = {}): P
 function finish(item: Item, closed: Parameters<typeof answered>[1]): void {
   const next = neighbour(item.key, 1);
   const open = state.open === item.key;
+  answered(item.key, closed);
   state.items.delete(item.key);
-  state.picked.delete(item.key);
-  readMore();
   // Whoever went elsewhere meanwhile is not called back.
   if (open && /^(#\/?|#\/request\/.*)?$/.test(location.hash)) show(next);
   else if (open) state.open = null;

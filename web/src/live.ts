@@ -186,36 +186,54 @@ function take(event: NodEvent): void {
   for (const listener of listeners) listener(event);
 }
 
+/* What was answered while a read was under way: the read may be older than the answer. */
+const ended = new Set<string>();
+let reads = 0;
+async function reading<T>(read: () => Promise<T>): Promise<T> {
+  reads++;
+  try { return await read(); } finally { if (--reads === 0) ended.clear(); }
+}
+const stillOpen = (p: Pending): boolean => !ended.has(keyOf(p.sessionId, p.toolCallId));
+
+async function readOne({ session, call }: { session: string; call: string }): Promise<Pending | null> {
+  try {
+    return await get(`/api/sessions/${encodeURIComponent(session)}/approvals/${encodeURIComponent(call)}`);
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return null; // answered already
+    throw error;
+  }
+}
+
+/* One read after the other, each in the order of asking: so the list is in that order. */
 async function readAsked(): Promise<void> {
   const now = asked;
   asked = [];
-  asking = false;
   try {
-    if (now.length > BURST) {
-      replace((await get("/api/approvals/pending")).pendingApprovals);
-    } else {
+    await reading(async () => {
+      if (now.length > BURST) {
+        replace(((await get("/api/approvals/pending")).pendingApprovals as Pending[]).filter(stillOpen));
+        return;
+      }
       const came: Item[] = [];
-      await Promise.all(now.map(async ({ session, call }) => {
-        try {
-          const p: Pending = await get(`/api/sessions/${encodeURIComponent(session)}/approvals/${encodeURIComponent(call)}`);
-          const known = state.items.get(keyOf(session, call));
-          const item = merged(known, p);
-          state.items.set(item.key, item);
-          if (!known) came.push(item);
-          wantSession(session);
-        } catch (error) {
-          if (!(error instanceof Refused && error.status === 404)) throw error; // answered already
-        }
-      }));
+      for (const p of await Promise.all(now.map(readOne))) {
+        if (!p || !stillOpen(p)) continue;
+        const known = state.items.get(keyOf(p.sessionId, p.toolCallId)), item = merged(known, p);
+        state.items.set(item.key, item);
+        if (!known) came.push(item);
+        wantSession(p.sessionId);
+      }
       announce(came);
-    }
+    });
     changed();
   } catch { reconnect(); }
+  asking = asked.length > 0;
+  if (asking) void readAsked();
 }
 
 /* It has an answer: it leaves the list; when it is on screen it says who and what. */
 export function answered(key: string, closed: Closed): void {
   const item = state.items.get(key);
+  if (reads > 0) ended.add(key);
   if (!item || item.closed || (item.busy && !closed.mine)) return;
   state.picked.delete(key);
   readMore();
@@ -228,7 +246,10 @@ export function answered(key: string, closed: Closed): void {
 export function readMore(): void {
   if (!more || state.items.size > LIST_MAX / 2) return;
   more = false;
-  void get("/api/approvals/pending").then((list) => { replace(list.pendingApprovals); changed(); }, reconnect);
+  void reading(async () => {
+    replace(((await get("/api/approvals/pending")).pendingApprovals as Pending[]).filter(stillOpen));
+    changed();
+  }).catch(reconnect);
 }
 
 async function learnEnd(item: Item): Promise<void> {

@@ -59,6 +59,25 @@ static void put_unified(struct buf *buf, const struct json *preview)
         put_lines(buf, '!', "", STR("the difference is longer than what is shown"));
 }
 
+static void put_questions(struct buf *buf, const struct questions *questions)
+{
+    ARENA_SCOPE(scratch);
+    if (!str_empty(questions->heading))
+        put_lines(buf, ' ', "", questions->heading);
+    for (size_t i = 0; i < questions->count; i++) {
+        const struct question *q = &questions->all[i];
+        unsigned number = 0;
+        put_lines(buf, '*', "", q->words);
+        if (q->several)
+            put_lines(buf, '#', "  ", STR("several, with commas between them"));
+        for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
+            struct str about = option_about(o), label = option_label(o);
+            put_lines(buf, ' ', "  ", arena_printf(&scratch, "%u  %.*s%s%.*s", ++number, STR_ARG(label),
+                                                   str_empty(about) ? "" : ": ", STR_ARG(about)));
+        }
+    }
+}
+
 static void put_preview(struct buf *buf, const struct json *preview, const struct json *input)
 {
     const struct json *files = json_get(preview, "files");
@@ -86,14 +105,18 @@ static void put_warnings(struct buf *buf, const struct json *preview)
         put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
 }
 
-static struct str body_of(struct arena *arena, const struct json *pending)
+static struct str body_of(struct arena *arena, const struct tui_call *call, const struct json *pending)
 {
     const struct json *preview = json_get(pending, "preview");
-    const struct json *input = json_get(json_get(pending, "toolCall"), "input");
+    const struct json *input = call->input;
     struct str cwd = json_text(preview, "cwd"), said = json_text(input, "description");
     BUF_SCOPE(buf, BODY_BYTES_MAX);
     put_warnings(&buf, preview);
-    put_preview(&buf, preview, input);
+    switch (call->kind) {
+    case TUI_USE: put_preview(&buf, preview, input); break;
+    case TUI_QUESTIONS: put_questions(&buf, &call->questions); break;
+    case TUI_PLAN: put_lines(&buf, ' ', "", json_text(input, "plan")); break;
+    }
     put_parts(&buf, json_get(pending, "parts"));
     if (!str_empty(cwd))
         put_lines(&buf, '#', "in ", cwd);
@@ -118,20 +141,38 @@ static void read_suggestions(struct arena *arena, struct tui_call *call, const s
     }
 }
 
+static enum tui_kind kind_of(struct arena *arena, struct str tool, const struct json *input,
+                             struct questions *ret_questions)
+{
+    if (questions_read(arena, tool, input, ret_questions) && ret_questions->count)
+        return TUI_QUESTIONS;
+    return str_is(tool, "ExitPlanMode") || str_is(tool, "exit_plan_mode") ? TUI_PLAN : TUI_USE;
+}
+
+static struct str headline_of(const struct tui_call *call, const struct json *pending)
+{
+    struct str command = json_text(json_get(pending, "preview"), "command");
+    switch (call->kind) {
+    case TUI_QUESTIONS: return call->questions.all[0].words;
+    case TUI_PLAN: return STR("carry out a plan");
+    case TUI_USE: break;
+    }
+    return str_empty(command) ? json_text(pending, "summary") : command;
+}
+
 struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title)
 {
     const struct json *tool = json_get(pending, "toolCall");
-    struct str command = json_text(json_get(pending, "preview"), "command");
-    struct str headline = str_empty(command) ? json_text(pending, "summary") : command;
     struct tui_call call = {
         .session = json_text(pending, "sessionId"),
         .call = json_text(pending, "toolCallId"),
         .digest = json_text(pending, "digest"),
         .tool = text_line(arena, json_text(tool, "name")),
-        .headline = text_line(arena, headline),
-        .body = body_of(arena, pending),
         .input = json_get(tool, "input"),
     };
+    call.kind = kind_of(arena, json_text(tool, "name"), call.input, &call.questions);
+    call.headline = text_line(arena, headline_of(&call, pending));
+    call.body = body_of(arena, &call, pending);
     call.where = arena_printf(arena, "%.*s, %.*s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
                               STR_ARG(str_empty(title) ? STR("session") : title));
     (void)stamp_parse(json_text(pending, "requestedAt"), &call.asked_ms);

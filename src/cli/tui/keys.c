@@ -36,6 +36,8 @@ static void show(struct tui *tui, size_t at)
     tui->chosen = 0;
     tui->mode = TUI_LOOK;
     tui->words_bytes = 0;
+    tui->answers_bytes = 0;
+    tui->answered = 0;
     tui->shown_us = tui->now_us;
 }
 
@@ -73,14 +75,42 @@ static void type(struct tui *tui, uint32_t key)
     tui->words_bytes += n;
 }
 
+/* The answer to the question at the foot is kept, and the next one asked. */
+static enum tui_act end_answer(struct tui *tui)
+{
+    const struct tui_call *open = tui_open(tui);
+    CHECK(open && tui->answered < open->questions.count);
+    if (tui->answers_bytes + tui->words_bytes + 1 > sizeof tui->answers) {
+        tui_say(tui, "the answers are too long for a terminal: look at it on the page");
+        tui->mode = TUI_LOOK;
+        return TUI_NOTHING;
+    }
+    memcpy(tui->answers + tui->answers_bytes, tui->words, tui->words_bytes);
+    tui->answers_bytes += tui->words_bytes;
+    tui->answers[tui->answers_bytes++] = '\n';
+    tui->words_bytes = 0;
+    if (++tui->answered < open->questions.count)
+        return TUI_NOTHING;
+    tui->mode = TUI_LOOK;
+    return tui_armed(tui) ? TUI_ANSWER : TUI_NOTHING;
+}
+
+static enum tui_act end_words(struct tui *tui)
+{
+    if (tui->mode == TUI_ANSWERING)
+        return end_answer(tui);
+    enum tui_act act = tui->mode == TUI_DENYING ? TUI_DENY : TUI_ABORT;
+    tui->mode = TUI_LOOK;
+    return act;
+}
+
 static enum tui_act press_words(struct tui *tui, uint32_t key)
 {
-    enum tui_act act = tui->mode == TUI_DENYING ? TUI_DENY : TUI_ABORT;
     if (key == TUI_KEY_ESCAPE) {
         tui->mode = TUI_LOOK;
+        tui->words_bytes = 0;
     } else if (key == TUI_KEY_ENTER) {
-        tui->mode = TUI_LOOK;
-        return act;
+        return end_words(tui);
     } else if (key == TUI_KEY_BACKSPACE) {
         while (tui->words_bytes && ((unsigned char)tui->words[tui->words_bytes - 1] & 0xc0) == 0x80)
             tui->words_bytes--;
@@ -103,6 +133,24 @@ static enum tui_act press_choice(struct tui *tui, uint32_t key)
         tui->chosen = key - '1';
         if (tui_armed(tui))
             return TUI_ALLOW_ALWAYS;
+    }
+    return TUI_NOTHING;
+}
+
+/* ---- the mode that follows a plan ---- */
+
+static enum tui_act press_plan(struct tui *tui, uint32_t key)
+{
+#define X(name, words) +1
+    enum { MODES = 0 TUI_PLAN_MODES(X) };
+#undef X
+    if (key == TUI_KEY_ESCAPE) {
+        tui->mode = TUI_LOOK;
+    } else if (key >= '1' && key < '1' + MODES) {
+        tui->mode = TUI_LOOK;
+        tui->chosen = key - '1';
+        if (tui_armed(tui))
+            return TUI_CARRY_OUT;
     }
     return TUI_NOTHING;
 }
@@ -148,11 +196,23 @@ static enum tui_act answer(struct tui *tui, enum tui_act act)
     return TUI_NOTHING;
 }
 
+/* A question or a plan: a plain yes would say nothing. */
+static enum tui_act begin_reply(struct tui *tui, enum tui_mode mode)
+{
+    tui->answers_bytes = 0;
+    tui->answered = 0;
+    tui->words_bytes = 0;
+    tui->mode = mode;
+    return TUI_NOTHING;
+}
+
 static enum tui_act press_answer(struct tui *tui, uint32_t key)
 {
     const struct tui_call *open = tui_open(tui);
     if (!open)
         return TUI_NOTHING;
+    if (open->kind != TUI_USE && (key == 'y' || key == 's' || key == 'a'))
+        return begin_reply(tui, open->kind == TUI_PLAN ? TUI_PLANNING : TUI_ANSWERING);
     switch (key) {
     case 'y': return answer(tui, TUI_ALLOW_ONCE);
     case 's': return answer(tui, TUI_ALLOW_SESSION);
@@ -188,7 +248,9 @@ enum tui_act tui_press(struct tui *tui, uint32_t key)
     tui->notice[0] = '\0';
     switch (tui->mode) {
     case TUI_DENYING:
-    case TUI_ABORTING: return press_words(tui, key);
+    case TUI_ABORTING:
+    case TUI_ANSWERING: return press_words(tui, key);
+    case TUI_PLANNING: return press_plan(tui, key);
     case TUI_CHOOSING: return press_choice(tui, key);
     case TUI_HELP: tui->mode = TUI_LOOK; return TUI_NOTHING;
     case TUI_LOOK: break;

@@ -10,7 +10,8 @@ enum { LIST_ROWS_MIN = 3, SMALLEST = 20 };
 
 static const char *const help[] = {
     "j k arrows     next, previous call", "space b wheel  scroll the call",
-    "y              allow once",         "s              allow for this session",
+    "y              allow once; answer a question; carry out a plan",
+    "s              allow for this session",
     "a              allow always, by a rule", "e              edit, then allow",
     "n              deny, with words",   "x              abort the run, with words",
     "q              leave",              "",
@@ -153,6 +154,18 @@ static void put_choices(struct page *page, const struct tui_call *call)
         put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
 }
 
+static void put_modes(struct page *page)
+{
+    static const char *const modes[] = {
+#define X(name, words) words,
+        TUI_PLAN_MODES(X)
+#undef X
+    };
+    put(page, STR("Carry out the plan (Esc: not yet)"), TINT_BOLD, false);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
+}
+
 /* ---- the foot ---- */
 
 static struct str bar(struct page *page, const struct tui *tui)
@@ -161,9 +174,33 @@ static struct str bar(struct page *page, const struct tui *tui)
         return STR("DISCONNECTED: what is shown may be old; answers are off; trying again");
     if (tui->count == 0)
         return STR("q leave   ? help");
+    const struct tui_call *open = tui_open(tui);
+    if (open->kind != TUI_USE)
+        return arena_printf(page->arena, "[y] %s  [e] edit  [n] deny  [x] abort  [?] help",
+                            open->kind == TUI_PLAN ? "carry it out" : "answer");
     const char *allow = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
                                        : " y  allow once   s  session   a  always   e  edit";
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
+}
+
+/* What the words at the foot are for; empty: none are asked for. */
+static struct str prompt_of(struct page *page, const struct tui *tui)
+{
+    ARENA_SCOPE(scratch);
+    switch (tui->mode) {
+    case TUI_DENYING: return STR("Deny, and tell the agent: ");
+    case TUI_ABORTING: return STR("Abort, and say why: ");
+    case TUI_ANSWERING: break;
+    case TUI_LOOK:
+    case TUI_CHOOSING:
+    case TUI_PLANNING:
+    case TUI_HELP: return STR_NONE;
+    }
+    const struct questions *questions = &tui_open(tui)->questions;
+    const struct question *q = &questions->all[tui->answered];
+    struct str name = text_line(&scratch, str_empty(q->header) ? q->words : q->header);
+    return arena_printf(page->arena, "%zu of %zu, %.*s: ", tui->answered + 1, questions->count,
+                        STR_ARG(text_fit(&scratch, name, page->width / 2)));
 }
 
 static void put_foot(struct page *page, struct tui *tui)
@@ -174,18 +211,18 @@ static void put_foot(struct page *page, struct tui *tui)
     ARENA_SCOPE(scratch);
     struct str notice = text_line(&scratch, str_of(tui->notice));
     put(page, arena_str(page->arena, notice), TINT_YELLOW, false);
-    if (tui->mode != TUI_DENYING && tui->mode != TUI_ABORTING) {
+    struct str ask = prompt_of(page, tui);
+    if (str_empty(ask)) {
         put(page, bar(page, tui), tui->live ? TINT_BOLD : TINT_YELLOW, true);
         return;
     }
-    const char *ask = tui->mode == TUI_DENYING ? "Deny, and tell the agent: " : "Abort, and say why: ";
     struct str words = {tui->words, tui->words_bytes};
-    unsigned room = page->width > strlen(ask) + 2 ? page->width - (unsigned)strlen(ask) - 1 : 1;
+    unsigned taken = text_width(ask) + 1, room = page->width > taken + 1 ? page->width - taken : 1;
     while (text_width(words) > room) {
         size_t one = utf8_valid_one(words);
         words = str_sub(words, one ? one : 1, words.n);
     }
-    struct str line = arena_printf(page->arena, "%s%.*s", ask, STR_ARG(words));
+    struct str line = arena_printf(page->arena, "%.*s%.*s", STR_ARG(ask), STR_ARG(words));
     put(page, line, TINT_BOLD, false);
     page->screen.cursor = (int)text_width(line);
 }
@@ -198,7 +235,8 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
     page.screen.lines = arena_array(arena, struct tui_line, page.height);
     page.screen.cursor = -1;
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
-    put(&page, ends(&page, arena_printf(arena, " Nod  %zu waiting", tui->count), state), TINT_BOLD, true);
+    struct str count = arena_printf(arena, " Nod  %zu%s waiting", tui->count, tui->more ? "+" : "");
+    put(&page, ends(&page, count, state), TINT_BOLD, true);
     if (tui->mode == TUI_HELP) {
         for (size_t i = 0; i < sizeof help / sizeof *help; i++)
             put(&page, str_of(help[i]), TINT_NONE, false);
@@ -209,6 +247,8 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
         put_list(&page, tui);
         if (tui->mode == TUI_CHOOSING)
             put_choices(&page, open);
+        else if (tui->mode == TUI_PLANNING)
+            put_modes(&page);
         else
             put_call(&page, tui, open);
     }

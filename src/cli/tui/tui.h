@@ -13,13 +13,20 @@
 #ifndef CLI_TUI_TUI_H
 #define CLI_TUI_TUI_H
 
+#include "agents/questions.h"
 #include "base/arena.h"
 #include "base/json.h"
 #include "cli/text.h"
 
 #include <stdint.h>
 
-enum { TUI_ARM_US = 500000, TUI_WORDS_BYTES = 2048, TUI_SUGGESTIONS = 5, TUI_NOTICE_BYTES = 240 };
+enum {
+    TUI_ARM_US = 500000,
+    TUI_WORDS_BYTES = 2048,
+    TUI_ANSWERS_BYTES = 8192,
+    TUI_SUGGESTIONS = 5,
+    TUI_NOTICE_BYTES = 240,
+};
 
 /* Keys that are no characters; characters are their code points. */
 enum tui_key {
@@ -28,19 +35,31 @@ enum tui_key {
 };
 
 enum tui_act {
-    TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_QUIT,
+    TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_ANSWER,
+    TUI_CARRY_OUT, TUI_QUIT,
 };
 
-enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_HELP };
+enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_HELP };
+
+/* What is asked decides what can be answered: a yes, words, or the mode in which a plan is carried out. */
+enum tui_kind { TUI_USE, TUI_QUESTIONS, TUI_PLAN };
+
+/* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
+#define TUI_PLAN_MODES(X)                                  \
+    X("default", "and review each change")                 \
+    X("acceptEdits", "and accept changes to files")        \
+    X("bypassPermissions", "and let everything pass")
 
 /* A waiting call, made ready for the screen. Each line of `body` begins with a mark that says how it looks:
  * ' ' plain, '+' put in, '-' taken out, '!' a warning, '#' dim, '*' bold, '=' passes. */
 struct tui_call {
+    enum tui_kind kind;
     struct str session, call, digest;
     struct str tool, headline, where;  /* safe lines */
     struct str body;                   /* safe lines */
     int64_t asked_ms, deadline_ms;     /* 0: none */
     const struct json *input;
+    struct questions questions;        /* of TUI_QUESTIONS */
     struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
     size_t suggestions;
 };
@@ -51,7 +70,10 @@ struct tui {
     size_t count, at;       /* `at` is on screen when there is one */
     unsigned top;           /* the first line of its body that is shown */
     unsigned seen;          /* lines of it that have been shown, from the first on */
-    size_t chosen;          /* of the suggestions */
+    size_t chosen;          /* of the suggestions, or of the modes that may follow a plan */
+    char answers[TUI_ANSWERS_BYTES]; /* to the questions so far, a line for each */
+    size_t answers_bytes, answered;
+    bool more;              /* the server's list went on behind these */
     enum tui_mode mode;
     char words[TUI_WORDS_BYTES];
     size_t words_bytes;
@@ -83,7 +105,7 @@ enum tui_act tui_press(struct tui *tui, uint32_t key);
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui);
 void tui_say(struct tui *tui, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A member of {"pendingApprovals":[…]} as the screen needs it; `title` is its session's, and may be empty. */
+/* A member of {"pendingApprovals":[…]} as the screen needs it; `title` is its session's and may be empty. */
 struct tui_call tui_read_call(struct arena *arena, const struct json *pending, struct str title);
 
 /* ---- the terminal (terminal.c) ---- */

@@ -63,8 +63,8 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
             <pre class="mono whole"><Code text={command} family="sh" /></pre>
           </details>}
         </>
-      ) : <><pre class="mono whole"><Code text={command} family="sh" /></pre>
-        {single?.effect && <div class="single"><Verdict part={single} /><Because part={single} /></div>}</>}
+      ) : <div class="single"><pre class="mono whole"><Code text={command} family="sh" /></pre>
+        {single && <><Verdict part={single} /><Because part={single} /></>}</div>}
     </section>
   );
 }
