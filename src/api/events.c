@@ -150,6 +150,15 @@ static void hear(struct watcher *watcher, struct str json)
     shared_unref(bytes);
 }
 
+/* A comment: every reader of streams knows to pass over it. */
+static void away(struct watcher *watcher, bool is_away)
+{
+    struct follower *follower = watcher->arg;
+    struct shared *words = shared_new(is_away ? STR(": the store is away\n\n") : STR(": the store is back\n\n"));
+    (void)http_stream_send(follower->stream, words);
+    shared_unref(words);
+}
+
 static void go_on(struct follower *follower)
 {
     if (follower->watcher.failed)
@@ -188,6 +197,7 @@ static struct follower *follower_new(const struct event_scope *scope)
     w->after = scope->after;
     w->tell = tell;
     w->hear = scope->live ? hear : NULL;
+    w->away = away;
     w->caught_up = caught_up;
     w->arg = follower;
     return follower;

@@ -2,7 +2,8 @@
  *
  * Messages are JSON objects with a "type"; "id" is echoed in the answer.
  *   {"type":"subscribe","id","after","session","thread","types":[…]}
- *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each
+ *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each, and
+ *          {"type":"store","available":false} when no more can come for a while, true when it can again
  *   {"type":"unsubscribe","id"}
  *   {"type":"decide","id","sessionId" or "threadId","toolCallId","decision",…}
  *   {"type":"call","id","threadId","wait","call":{"id","name","input","cwd"}}
@@ -87,6 +88,12 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_socket_send(channel->socket, form_message(happening));
 }
 
+static void away(struct watcher *watcher, bool is_away)
+{
+    send_text(watcher->arg, is_away ? STR("{\"type\":\"store\",\"available\":false}")
+                                    : STR("{\"type\":\"store\",\"available\":true}"));
+}
+
 static void go_on(struct channel *channel)
 {
     if (!channel->watching || !channel->socket)
@@ -133,6 +140,7 @@ static void subscribe(struct subscription *s)
         .kinds = s->scope.kinds,
         .after = s->scope.after,
         .tell = tell,
+        .away = away,
         .caught_up = caught_up,
         .arg = channel,
     };

@@ -37,6 +37,8 @@ static void follow(void *arg, const struct event *events, size_t count)
     watch_follow(gate, events, count);
 }
 
+static void away(void *arg, bool is_away) { watch_away(arg, is_away); }
+
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
                     struct err *err)
 {
@@ -47,7 +49,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->alert_ms = options->alert_seconds * 1000;
     gate->sandbox = options->sandbox;
     gate->web_private = options->web_private;
-    struct store_options store = {.url = options->store_url, .follow = follow, .arg = gate};
+    struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
     if (rc_bad(rc)) {
         free(gate);

@@ -150,6 +150,7 @@ struct watcher {
     uint64_t after;             /* moves on */
     void (*tell)(struct watcher *watcher, struct happening *happening);
     void (*hear)(struct watcher *watcher, struct str json); /* of gate_say; may be NULL */
+    void (*away)(struct watcher *watcher, bool away); /* the store is, or is back; nobody leaves in it; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
     void *arg;
     /* the gate's */

@@ -51,6 +51,7 @@ struct gate {
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
+    bool store_away;
     uint64_t delivered;   /* the last seq that was told */
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
      * what is told meanwhile will be in the answer. */
@@ -77,6 +78,7 @@ void open_follow(struct gate *gate, const struct event *event);
 void tokens_follow(struct gate *gate, const struct event *event);
 void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
+void watch_away(struct gate *gate, bool away);
 void journal_follow(struct gate *gate, const struct event *event);
 
 void sessions_init(struct gate *gate);

@@ -3,6 +3,7 @@
  * 1. A watcher is either catching up (a page is being read, or waits to be asked for) or live.
  * 2. It turns live only when a page has covered everything that was told to live watchers so far; what is
  *    told meanwhile it reads in its next page.
+ *    A page that cannot be read while the store is away is asked for again when it is back.
  * 3. A live watcher passes over events at or before its position: a page may have been ahead of the telling.
  */
 #include "gate/inner.h"
@@ -49,8 +50,9 @@ static void page_read(struct read *read)
             w->after = read->covered;
         w->live = read->covered >= w->gate->delivered;
     }
-    w->failed = read->err.code != ERR_OK;
-    if (!w->stopped && w->caught_up)
+    bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* it goes on when the store is back */
+    w->failed = read->err.code != ERR_OK && !postponed;
+    if (!w->stopped && w->caught_up && !postponed)
         w->caught_up(w);
     read_free(read);
 }
@@ -125,6 +127,26 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
             if (w->live && w->hear && (str_empty(w->thread) || str_eq(w->thread, thread)))
                 w->hear(w, json);
         }
+    }
+}
+
+void watch_away(struct gate *gate, bool away)
+{
+    ARENA_SCOPE(scratch);
+    struct watcher **all = arena_array(&scratch, struct watcher *, gate->watcher_count + 1);
+    size_t count = 0, at = 0;
+    struct str session;
+    void *first;
+    gate->store_away = away;
+    while (map_next(&gate->watchers, &at, &session, &first))
+        for (struct watcher *w = first; w; w = w->next)
+            all[count++] = w;
+    CHECK(count == gate->watcher_count);
+    for (size_t i = 0; i < count; i++) {
+        if (all[i]->away)
+            all[i]->away(all[i], away);
+        if (!away && all[i]->caught_up)
+            all[i]->caught_up(all[i]);
     }
 }
 

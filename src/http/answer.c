@@ -194,5 +194,6 @@ void http_answer_error_as(struct http_request *request, int status, struct str h
 
 void http_answer_error(struct http_request *request, const struct err *err)
 {
-    http_answer_error_as(request, err_http(err->code), STR_NONE, err);
+    struct str headers = err->code == ERR_UNAVAILABLE ? STR("Retry-After: 1\r\n") : STR_NONE;
+    http_answer_error_as(request, err_http(err->code), headers, err);
 }

@@ -23,6 +23,7 @@
 #include "io/loop.h"
 #include "store/backend.h"
 #include "store/door.h"
+#include "store/lists.h"
 
 #include <malloc.h>
 #include <poll.h>
@@ -41,16 +42,6 @@ enum {
     LOOK_MS = 1000,    /* for what other processes keep, when nobody calls */
     AWAY_FIRST_MS = 20,
     AWAY_MOST_MS = 1000,
-};
-
-struct append_list {
-    struct append *first;
-    struct append **end;
-};
-
-struct read_list {
-    struct read *first;
-    struct read **end;
 };
 
 struct reader {
@@ -92,7 +83,9 @@ struct store {
 
     /* The loop's alone. */
     void (*follow)(void *arg, const struct event *events, size_t count);
+    void (*away)(void *arg, bool away);
     void *follow_arg;
+    bool away_told;
     uint64_t last_seq;
     bool closed;
     struct event feed[FEED_EVENTS];
@@ -101,39 +94,6 @@ struct store {
     _Atomic uint64_t group_size_counts[8];
     _Atomic bool healthy;
 };
-
-/* ---- lists ---- */
-
-static void append_list_clear(struct append_list *list) { *list = (struct append_list){NULL, &list->first}; }
-static void read_list_clear(struct read_list *list) { *list = (struct read_list){NULL, &list->first}; }
-
-static void append_list_add(struct append_list *list, struct append *first, struct append **end)
-{
-    *list->end = first;
-    list->end = end;
-    *end = NULL;
-}
-
-static void read_list_add(struct read_list *list, struct read *read)
-{
-    *list->end = read;
-    list->end = &read->next;
-    read->next = NULL;
-}
-
-static struct append *append_list_take(struct append_list *list)
-{
-    struct append *first = list->first;
-    append_list_clear(list);
-    return first;
-}
-
-static struct read *read_list_take(struct read_list *list)
-{
-    struct read *first = list->first;
-    read_list_clear(list);
-    return first;
-}
 
 /* ---- back to the loop ---- */
 
@@ -163,6 +123,28 @@ static void hand_back_read(struct store *store, struct read *read)
     unlock(&store->outbox);
     if (ring)
         bell_ring(store->bell);
+}
+
+/* Whether the last that was tried went well; the loop is told when that changes. */
+static void set_health(struct store *store, bool healthy)
+{
+    if (atomic_exchange_explicit(&store->healthy, healthy, memory_order_relaxed) == healthy)
+        return;
+    lock(&store->outbox);
+    bool ring = must_ring(store);
+    unlock(&store->outbox);
+    if (ring)
+        bell_ring(store->bell);
+}
+
+static void tell_health(struct store *store)
+{
+    bool away = !atomic_load_explicit(&store->healthy, memory_order_relaxed);
+    if (away == store->away_told)
+        return;
+    store->away_told = away;
+    if (store->away)
+        store->away(store->follow_arg, away);
 }
 
 static void feed_follower(struct store *store, size_t count)
@@ -214,6 +196,7 @@ static bool deliver(struct store *store)
     unlock(&store->outbox);
 
     bool any = appends || reads;
+    tell_health(store);
     follow_group(store, appends);
     while (appends) {
         struct append *append = appends;
@@ -321,7 +304,7 @@ static void *follower_main(void *arg)
             log_line(LOG_WARN, "the store is away", LOG_C("why", err.text));
         if (rc_ok(rc) && pause_ms != 0)
             log_line(LOG_INFO, "the store is back");
-        atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
+        set_health(store, rc_ok(rc));
         pause_ms = rc_ok(rc) ? 0 : longer(pause_ms);
     }
     return NULL;
@@ -475,7 +458,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
     struct rc rc = store->backend->commit(store->writer, group, &err);
     if (rc_bad(rc))
         fail_group(group, &err);
-    atomic_store_explicit(&store->healthy, rc_ok(rc), memory_order_relaxed);
+    set_health(store, rc_ok(rc));
     count_group(store, group, clock_steady_us() - began_us);
     if (store->follower && rc_ok(rc))
         hand_back_in_order(store, group, end);
@@ -675,6 +658,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     struct store *store = heap_new(sizeof *store);
     store->backend = backend;
     store->follow = options->follow;
+    store->away = options->away;
     store->follow_arg = options->arg;
     store->look_ms = options->look_ms ? (int)options->look_ms : LOOK_MS;
     store->reader_count = options->readers ? options->readers : READERS_USUAL;

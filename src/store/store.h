@@ -156,6 +156,8 @@ struct store_options {
     unsigned look_ms;      /* how often to look for what other processes keep even when nobody calls; 0: 1000 */
     /* The events live as long as the call. A read may have answered with some of them before. */
     void (*follow)(void *arg, const struct event *events, size_t count);
+    /* On the loop, each time it turns: nothing can be kept or read at the moment, or it can again. May be NULL. */
+    void (*away)(void *arg, bool away);
     void *arg;
 };
 

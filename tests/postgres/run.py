@@ -18,8 +18,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
 
 import nodes   # noqa: E402
+import outage  # noqa: E402
 import server  # noqa: E402
 import world   # noqa: E402
+
+MODULES = (nodes, outage)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
@@ -47,9 +50,10 @@ def run_contract(pg, _options):
 
 
 def run_nodes(pg, options):
-    for name, test in vars(nodes).items():
-        words = name[5:].replace("_", " ")
-        if not name.startswith("test_") or (options.words and not any(w in words for w in options.words)):
+    tests = [(name[5:].replace("_", " "), test) for module in MODULES for name, test in vars(module).items()
+             if name.startswith("test_") and test.__module__ == module.__name__]
+    for words, test in tests:
+        if options.words and not any(w in words for w in options.words):
             continue
         place, started = world.World(), time.monotonic()
         try:

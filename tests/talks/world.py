@@ -235,6 +235,7 @@ class Follower(threading.Thread):
         super().__init__(daemon=True)
         self.client, self.query, self.extra = client, query, headers or {}
         self.events, self.comments, self.ended, self.status, self.headers = [], 0, None, None, {}
+        self.said = []  # comments that are words
         self.changed = threading.Condition()
         self.connection = client.connection(PATIENCE * 3)
         self.connection.connect()
@@ -272,6 +273,8 @@ class Follower(threading.Thread):
                 fields = {}
             elif line.startswith(b":"):
                 self.comments += 1
+                if line[1:].strip():
+                    self.said.append(line[1:].strip().decode())
             else:
                 name, _, value = line.decode().partition(":")
                 value = value[1:] if value.startswith(" ") else value
