@@ -19,16 +19,6 @@ struct looking {
     void (*then)(struct exchange *x, struct looking *looking);
 };
 
-static void write_usage(struct json_out *out, const struct run_usage *usage)
-{
-    json_open(out, '{');
-    json_member_i64(out, "input", usage->input);
-    json_member_i64(out, "output", usage->output);
-    json_member_i64(out, "cacheRead", usage->cache_read);
-    json_member_i64(out, "cacheWrite", usage->cache_write);
-    json_close(out, '}');
-}
-
 static void write_request(struct json_out *out, const struct exchange *x, const struct looking *looking)
 {
     const struct run_state *state = &looking->state;
@@ -43,7 +33,7 @@ static void write_request(struct json_out *out, const struct exchange *x, const 
     json_member_i64(out, "iterationCount", state->iterations);
     json_member(out, "result", run_status_over(state->status) ? state->text : STR_NONE);
     json_key(out, "usage");
-    write_usage(out, &state->usage);
+    run_usage_write(out, &state->usage);
     json_member_time(out, "createdAt", state->created_ms);
     json_member_time(out, "updatedAt", state->changed_ms);
     json_close(out, '}');

@@ -144,6 +144,21 @@ static void on_result(struct running *running, const struct json *event, const s
         put_line(running, TINT_DIM, STR("  …"));
 }
 
+static void put_usage(struct running *running, const struct json *usage)
+{
+    ARENA_SCOPE(arena);
+    const struct json *cost = json_get(usage, "costUsd");
+    int64_t input = 0, output = 0, read = 0, write = 0;
+    (void)json_i64(json_get(usage, "input"), &input);
+    (void)json_i64(json_get(usage, "output"), &output);
+    (void)json_i64(json_get(usage, "cacheRead"), &read);
+    (void)json_i64(json_get(usage, "cacheWrite"), &write);
+    put_line(running, TINT_DIM,
+             arena_printf(&arena, "tokens: %lld in, %lld out, %lld from the cache, %lld into it%s%.*s",
+                          (long long)input, (long long)output, (long long)read, (long long)write,
+                          cost ? "; cost: $" : "", STR_ARG(cost ? cost->raw : STR_NONE)));
+}
+
 static void on_status(struct running *running, const struct json *event, const struct json *data)
 {
     static const char *const over[] = {"completed", "rejected", "failed", "cancelled"};
@@ -164,7 +179,7 @@ static void on_status(struct running *running, const struct json *event, const s
         put_line(running, TINT_RED, arena_printf(&arena, "%.*s%s%.*s", STR_ARG(status), reason.n ? ": " : "",
                                                  STR_ARG(reason)));
     if (usage)
-        put_line(running, TINT_DIM, arena_printf(&arena, "tokens: %.*s", STR_ARG(usage->raw)));
+        put_usage(running, usage);
 }
 
 static void on_note(struct running *running, const struct json *event, const struct json *data)

@@ -87,6 +87,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(openai_key, SECRET, "openai-key", "OPENAI_API_KEY", 0, SERVES, "", "KEY", "its key")                 \
     X(openai_key_file, PATH, "openai-key-file", "OPENAI_API_KEY_FILE", IN_FLAGS | IN_FILE, SERVES, "",     \
       "FILE", "the file that holds the key")                                                               \
+    X(prices, LIST, "prices", "NOD_PRICES", IN_FLAGS | IN_FILE, SERVES, "", "PRICE,…",                     \
+      "what models cost, beside those that are known: MODEL=INPUT/OUTPUT/READ/WRITE, dollars per million tokens") \
     X(max_iterations, NUMBER, "max-iterations", "NOD_MAX_ITERATIONS", IN_FLAGS | IN_FILE, SERVES, "5", "N", \
       "answers of the model to one prompt, for runs that do not say", .min = 1, .max = 1000)               \
     X(context_tokens, NUMBER, "context-tokens", "NOD_CONTEXT_TOKENS", IN_FLAGS | IN_FILE, SERVES, "150000", \

@@ -1,5 +1,7 @@
 #include "runtime/provider.h"
 
+#include "runtime/prices.h"
+
 void answer_done(struct answer *answer)
 {
     for (size_t i = 0; i < answer->count; i++) {
@@ -90,12 +92,13 @@ void answer_write(struct json_out *out, const struct answer *answer)
     json_close(out, ']');
 }
 
-void usage_write(struct json_out *out, const struct run_usage *usage)
+void run_usage_write(struct json_out *out, const struct run_usage *usage)
 {
     json_open(out, '{');
     json_member_i64(out, "input", usage->input);
     json_member_i64(out, "output", usage->output);
     json_member_i64(out, "cacheRead", usage->cache_read);
     json_member_i64(out, "cacheWrite", usage->cache_write);
+    cost_write(out, usage);
     json_close(out, '}');
 }

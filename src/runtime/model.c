@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "http/http.h"
 #include "io/clock.h"
+#include "runtime/prices.h"
 
 #include <unistd.h>
 
@@ -184,6 +185,8 @@ struct rc model_ask(struct worker *w, struct request *request, struct answer *an
         /* The model that was asked for is the first provider's; the others have their own. */
         request->model = i == 0 && wanted.n ? wanted : str_of(attempt.options->model);
         struct rc rc = ask_provider(w, &attempt, request, err);
+        if (rc_ok(rc))
+            price_usage(options, answer->model.n ? answer->model : request->model, &answer->usage);
         if (rc_ok(rc) || worker_cancelled(w) || i + 1 == options->provider_count)
             return rc;
         log_line(LOG_WARN, "next provider", LOG_C("after", attempt.options->kind), LOG_C("error", err->text));

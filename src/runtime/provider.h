@@ -68,6 +68,5 @@ void answer_say(struct answer *answer, struct block *block, struct str text);
 struct rc answer_check(struct answer *answer, struct err *err);
 /* The blocks as the Messages API has them. */
 void answer_write(struct json_out *out, const struct answer *answer);
-void usage_write(struct json_out *out, const struct run_usage *usage);
 
 #endif

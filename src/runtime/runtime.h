@@ -10,7 +10,7 @@
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
  *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner","leaseUntil",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
- *   COMPACTION     {"runId","summary"}        what came before is not sent to the model any more
+ *   COMPACTION     {"runId","summary","usage"}     what came before is not sent to the model any more
  *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
  * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.
  * A run that only waits for its sub-agents is running and has no owner.
@@ -31,7 +31,7 @@ struct gate;
 struct loop;
 struct runtime;
 
-enum { PROVIDERS_MAX = 4 };
+enum { PROVIDERS_MAX = 4, PRICES_MAX = 32 };
 
 /* A model's server. Kinds: "anthropic", "openai" (chat completions). */
 struct provider_options {
@@ -41,10 +41,21 @@ struct provider_options {
     const char *key;   /* empty: none is sent */
 };
 
+/* Of a million tokens, in millionths of a dollar. */
+struct price {
+    struct str model;      /* with or without the date behind it */
+    int64_t input, output, cache_read, cache_write;
+    int64_t input_max;     /* the price holds for so many tokens of input; 0: for any */
+};
+/* MODEL=INPUT/OUTPUT[/READ/WRITE], in dollars; the price's strings are the text's. */
+struct rc price_parse(struct str text, struct price *ret_price, struct err *err);
+
 struct runtime_options {
     struct gate *gate;
     struct provider_options providers[PROVIDERS_MAX]; /* in the order in which they are tried */
     size_t provider_count;
+    struct price prices[PRICES_MAX]; /* come before those that are known; the strings must live as long */
+    size_t price_count;
     int64_t iterations_max;   /* answers of the model to one prompt */
     int64_t context_tokens;   /* beyond this the conversation is summed up */
     int64_t answer_tokens;    /* of one answer */
@@ -100,7 +111,11 @@ void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel);
 struct run_usage {
     int64_t input, output, cache_read, cache_write; /* tokens; `input` is what was neither read from nor put
                                                        into the cache */
+    int64_t cost;               /* in billionths of a dollar */
+    bool cost_unknown;          /* of some of it the price is not known: then of the sum neither */
 };
+/* {"input","output","cacheRead","cacheWrite","costUsd"}; the last only when it is known. */
+void run_usage_write(struct json_out *out, const struct run_usage *usage);
 
 /* Whose sub-agent it is: the call that it does, and in which run. */
 struct run_parent {
@@ -121,7 +136,7 @@ struct run_state {
 bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
                   struct run_state *ret_state);
 bool run_status_over(struct str status);
-/* {"conversationHistory","lastToolCall","iterationCount","status"} */
+/* {"conversationHistory","lastToolCall","iterationCount","status","usage"} */
 void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
                           const struct run_state *state);
 /* Kinds of events that the two above need, as bits. */

@@ -29,7 +29,7 @@ struct str run_status_data(struct arena *arena, const struct run_state *run, con
     if (status->figures) {
         json_member_i64(&out, "iterations", run->iterations);
         json_key(&out, "usage");
-        usage_write(&out, &run->usage);
+        run_usage_write(&out, &run->usage);
     }
     run_parent_write(&out, &run->parent);
     json_close(&out, '}');

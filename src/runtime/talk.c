@@ -1,6 +1,7 @@
 #include "runtime/talk.h"
 
 #include "base/stamp.h"
+#include "runtime/prices.h"
 
 enum { CHAIN_MAX = 100 };
 
@@ -46,10 +47,13 @@ static int64_t add_usage(struct talk *talk, const struct json *usage)
     (void)json_i64(json_get(usage, "output"), &now.output);
     (void)json_i64(json_get(usage, "cacheRead"), &now.cache_read);
     (void)json_i64(json_get(usage, "cacheWrite"), &now.cache_write);
+    cost_read(usage, &now);
     talk->run.usage.input += now.input;
     talk->run.usage.output += now.output;
     talk->run.usage.cache_read += now.cache_read;
     talk->run.usage.cache_write += now.cache_write;
+    talk->run.usage.cost += now.cost;
+    talk->run.usage.cost_unknown = talk->run.usage.cost_unknown || now.cost_unknown;
     return now.input + now.output + now.cache_read + now.cache_write;
 }
 
@@ -114,6 +118,8 @@ static void take_compaction(struct talk *talk, const struct event *event, const 
     (void)event;
     talk->first = talk->last = NULL;
     talk->context_tokens = 0;
+    if (json_get(data, "usage"))
+        (void)add_usage(talk, json_get(data, "usage"));
     add_turn(talk, TURN_USER)->text =
         arena_printf(&talk->arena, "This is what happened so far, summed up:\n\n%.*s\n\nThe task at hand:\n\n%.*s",
                      STR_ARG(json_text(data, "summary")), STR_ARG(talk->run.prompt));
@@ -363,6 +369,8 @@ void run_write_checkpoint(struct json_out *out, struct arena *arena, const struc
     }
     json_member_i64(out, "iterationCount", state->iterations);
     json_member(out, "status", state->status);
+    json_key(out, "usage");
+    run_usage_write(out, &state->usage);
     json_close(out, '}');
     talk_done(&talk);
 }

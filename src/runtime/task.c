@@ -164,7 +164,7 @@ static struct execute_outcome outcome_of(struct arena *arena, const struct run_s
                 {"cancelled", "The sub-agent was cancelled"}};
     BUF_SCOPE(usage, LIMIT_TITLE_BYTES);
     struct json_out out = json_out(&usage);
-    usage_write(&out, &state->usage);
+    run_usage_write(&out, &state->usage);
     struct execute_outcome outcome = {.usage = arena_str(arena, buf_str(&usage)),
                                       .text = state->text.n ? state->text : STR("(the sub-agent said nothing)")};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {

@@ -134,7 +134,7 @@ static struct str message_data(struct worker *w, const struct answer *answer)
     json_member(&out, "stopReason", answer->stop_reason);
     json_member(&out, "model", answer->model);
     json_key(&out, "usage");
-    usage_write(&out, &answer->usage);
+    run_usage_write(&out, &answer->usage);
     json_close(&out, '}');
     CHECK(!buf.over);
     return arena_str(&w->arena, buf_str(&buf));
@@ -173,6 +173,8 @@ static struct rc compact(struct worker *w, struct err *err)
         json_member(&out, "runId", w->talk.run.id);
         json_member(&out, "summary", buf_str(&text));
         json_member_i64(&out, "tokensBefore", w->talk.context_tokens);
+        json_key(&out, "usage");
+        run_usage_write(&out, &answer.usage);
         json_close(&out, '}');
         rc = desk_keep(w, EVENT_COMPACTION, buf_str(&buf), NULL, err);
     }

@@ -70,6 +70,10 @@ struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struc
         .parallel_tools = settings->parallel_tools,
         .only_process = str_starts(str_of(settings->store), STR("sqlite:")),
     };
+    if (settings->prices.count > PRICES_MAX)
+        return err_set(err, ERR_INVALID, "prices: at most %d", PRICES_MAX);
+    for (size_t i = 0; i < settings->prices.count; i++)
+        TRY(price_parse(str_of(settings->prices.items[i]), &options.prices[options.price_count++], err));
     for (size_t i = 0; i < settings->providers.count; i++)
         TRY(add_provider(cli, str_of(settings->providers.items[i]), &options, err));
     *ret_runtime = runtime_new(loop, &options);
