@@ -15,7 +15,8 @@ static void resolve(struct arena *arena, struct question *question)
         return;
     struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
     for (size_t i = 0; i < count; i++)
-        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i])};
+        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
+                                             links_reach(arena, paths[i])};
     question->resolved = resolved;
     question->resolved_count = count;
     question->cwd_real = links_follow(arena, question->cwd);

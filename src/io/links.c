@@ -54,3 +54,8 @@ struct str links_follow(struct arena *arena, struct str path)
         return STR_NONE;
     return reached.n ? arena_str(arena, buf_str(&reached)) : STR("/");
 }
+
+bool links_reach(struct arena *arena, struct str path)
+{
+    return str_find(path, '\0') == path.n && access(arena_c(arena, path), F_OK) == 0;
+}

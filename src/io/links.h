@@ -8,5 +8,7 @@
 /* `path` is absolute. As the kernel would go: link by link, `..` from where a link has led. What does not exist
  * (yet) is kept as it is written, also behind a link to nowhere. Empty when links lead in a circle. */
 struct str links_follow(struct arena *arena, struct str path);
+/* Whether the path leads to something that exists. */
+bool links_reach(struct arena *arena, struct str path);
 
 #endif

@@ -43,6 +43,9 @@ struct judging {
     bool listing;
     size_t place_count; /* looked at so far */
     size_t resolved_at; /* where the next one is likely to be found */
+    /* The last folder in which git was to run, and what was found about it. */
+    struct str git_folder;
+    bool git_strange;
 };
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question);
@@ -63,6 +66,9 @@ bool place_protected(const struct judging *j, const struct place *place, bool lo
 /* Folders of the system, which commands that write are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);
+/* Whether git, run in the folder, would take a folder that is not called .git for its repository: everybody who
+ * can write files can make one, and its configuration runs commands. */
+bool folder_strange_to_git(struct judging *j, const struct folder *folder);
 
 /* ---- commands: judge_command.c, judge_stop.c, judge_cover.c ---- */
 

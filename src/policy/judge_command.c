@@ -80,6 +80,7 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
     bool absolute = target.p[0] == '/' || target.p[0] == '~';
     if (!absolute && !folder->known) {
         folder->inside = folder->inside && !climbs(target);
+        folder->path = STR_NONE;
         return;
     }
     folder->known = path_normal(j->arena, folder->path, j->places.home.named, target, &path);

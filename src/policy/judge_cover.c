@@ -152,6 +152,11 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
         size_t behind = named == SIZE_MAX            ? SIZE_MAX
                         : named > argv->assign_count ? named - argv->assign_count
                                                      : 0;
+        if (rule->rule.kind != RULE_TOOL && study->row && study->row->way == WAY_GIT &&
+            folder_strange_to_git(c->j, c->folder)) {
+            c->why = "git may find a repository there that is none of yours";
+            continue;
+        }
         if (behind && acts_covered(c, study, behind))
             return rule;
     }

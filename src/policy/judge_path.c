@@ -81,6 +81,59 @@ bool folder_inside(struct judging *j, struct str path)
            path_within(place.real, j->places.project.real);
 }
 
+/* ---- git ---- */
+
+static bool exists_below(struct judging *j, struct str folder, const char *name)
+{
+    struct folder here = {.path = folder, .known = true};
+    struct place place;
+    if (!place_of(j, &here, str_of(name), &place))
+        return false;
+    const struct resolved_path *found = find_resolved(j, path_joined(j->arena, folder, STR_NONE, str_of(name)));
+    return found && found->exists;
+}
+
+/* As git goes: from the folder up to the session's own, a `.git` before the folder itself. */
+static bool finds_strange(struct judging *j, struct str folder)
+{
+    struct str root = j->places.project.named;
+    struct folder here = {.path = folder, .known = true};
+    struct place place;
+    /* Behind a link, git goes up another way than the path says. */
+    if (!place_of(j, &here, folder, &place) || !str_eq(place.real, through_places(j, place.named)))
+        return true;
+    while (path_within(folder, root)) {
+        bool own = exists_below(j, folder, ".git"), head = exists_below(j, folder, "HEAD");
+        bool refs = exists_below(j, folder, "refs"), elsewhere = exists_below(j, folder, "commondir");
+        if (own)
+            return false;
+        if (head && (refs || elsewhere))
+            return true;
+        if (str_eq(folder, root))
+            break;
+        while (folder.n > 1 && folder.p[--folder.n] != '/')
+            ;
+    }
+    return false;
+}
+
+bool folder_strange_to_git(struct judging *j, const struct folder *folder)
+{
+    /* Without them nobody has looked at the disk: there is nothing to be found. */
+    if (str_empty(j->places.project.named) || (!j->listing && j->q->resolved_count == 0))
+        return false;
+    if (str_empty(folder->path))
+        return true;
+    if (str_empty(j->git_folder) || !str_eq(j->git_folder, folder->path)) {
+        j->git_strange = finds_strange(j, folder->path);
+        /* Perhaps it is still where it began. */
+        if (!folder->known)
+            j->git_strange |= finds_strange(j, j->places.cwd.named);
+        j->git_folder = folder->path;
+    }
+    return j->git_strange;
+}
+
 /* ---- rules on paths ---- */
 
 /* Looks at the rules that could speak of the path, below each of the bases they may be written from. */

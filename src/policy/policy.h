@@ -93,9 +93,10 @@ struct tool_policy {
     enum effect effect;
 };
 
-/* A path as it would be asked for, and where it leads when links are followed. */
+/* A path as it would be asked for, where it leads when links are followed, and whether something is there. */
 struct resolved_path {
     struct str path, real;
+    bool exists;
 };
 
 struct question {

@@ -85,7 +85,7 @@ static void take_setting(struct setting *setting, struct str text)
         const char *arrow = memmem(text.p, text.n, " -> ", 4);
         assert_non_null(arrow);
         *link = (struct resolved_path){str_sub(text, 0, (size_t)(arrow - text.p)),
-                                       str_sub(text, (size_t)(arrow - text.p) + 4, text.n)};
+                                       str_sub(text, (size_t)(arrow - text.p) + 4, text.n), true};
         return;
     }
     struct rule_source *rule = &setting->rules[setting->rule_count++];

@@ -281,6 +281,62 @@ static void test_paths_are_listed(void **state)
     rule_set_free(set);
 }
 
+/* Whether `command` passes in /p when the paths of `there` exist; `/p/link` leads to `/p/x/sub`. */
+static bool passes_among(const char *command, const char *const *there)
+{
+    ARENA_SCOPE(arena);
+    struct rule_source rules[] = {
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(git status:*)"), .layer = LAYER_USER},
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(ls:*)"), .layer = LAYER_USER},
+        {.effect = EFFECT_ALLOW, .text = STR("Bash(cd:*)"), .layer = LAYER_USER}};
+    struct rule_set *set = rule_set_new(rules, 3);
+    struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = str_of(command)};
+    struct question question = {
+        .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
+    const struct str *paths;
+    size_t count = policy_paths(&arena, &question, &paths);
+    struct resolved_path *resolved = arena_array(&arena, struct resolved_path, count);
+    for (size_t i = 0; i < count; i++) {
+        struct str rest = paths[i], real = paths[i];
+        if (str_starts(rest, STR("/p/link")))
+            real = arena_printf(&arena, "/p/x/sub%.*s", STR_ARG(str_sub(rest, 7, rest.n)));
+        resolved[i] = (struct resolved_path){paths[i], real, false};
+        for (const char *const *path = there; *path; path++)
+            resolved[i].exists |= str_is(real, *path);
+    }
+    question.resolved = resolved;
+    question.resolved_count = count;
+    bool passes = policy_covers(&arena, &question);
+    rule_set_free(set);
+    return passes;
+}
+
+/* A folder with HEAD and refs in it is a repository to git, with a configuration that runs commands. */
+static void test_git_in_a_strange_folder(void **state)
+{
+    static const char *const plain[] = {"/p/.git", "/p/x", NULL};
+    static const char *const bare[] = {"/p/.git", "/p/x/HEAD", "/p/x/refs", "/p/x/objects", NULL};
+    static const char *const apart[] = {"/p/.git", "/p/x/HEAD", "/p/x/commondir", NULL};
+    static const char *const both[] = {"/p/.git", "/p/x/.git", "/p/x/HEAD", "/p/x/refs", NULL};
+    static const char *const root[] = {"/p/HEAD", "/p/refs", NULL};
+    (void)state;
+    assert_true(passes_among("git status", plain));
+    assert_true(passes_among("cd x && git status", plain));
+    assert_true(passes_among("cd x; git status", plain));
+    assert_true(passes_among("git status", bare));
+    assert_true(passes_among("cd x && ls", bare));
+    assert_false(passes_among("cd x && git status", bare));
+    assert_false(passes_among("cd x; git status", bare));
+    assert_false(passes_among("cd x/sub && git status", bare));
+    assert_false(passes_among("(cd x && git status)", bare));
+    assert_false(passes_among("cd ./y/../x && git status -s", bare));
+    assert_false(passes_among("cd link && git status", bare));
+    assert_false(passes_among("cd y; cd z; git status", plain));
+    assert_false(passes_among("cd x && git status", apart));
+    assert_true(passes_among("cd x && git status", both));
+    assert_false(passes_among("git status", root));
+}
+
 static void test_many_rules(void **state)
 {
     (void)state;
@@ -341,6 +397,7 @@ int main(void)
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_reason_to_ask),
         cmocka_unit_test(test_paths_are_listed),
+        cmocka_unit_test(test_git_in_a_strange_folder),
         cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_table_is_sorted),
     };
