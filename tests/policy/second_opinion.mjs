@@ -1,9 +1,9 @@
 // A second opinion on how commands are read: tree-sitter-bash.
 //
-//   node second_opinion.mjs JUDGE_LINES FOLDER [FILE]
+//   node second_opinion.mjs JUDGE_LINES FOLDER [FILE]        (second_opinion.py does this)
 //
-// FOLDER has node_modules with tree-sitter-bash 0.23.3 and web-tree-sitter 0.24; FILE holds more lines, parted by
-// NUL. For each command of tests/cases/shell.txt that we say we understand, tree-sitter must find no error and the
+// FOLDER has node_modules with tree-sitter-bash 0.23.3 and web-tree-sitter 0.24; FILE holds other lines, parted by
+// NUL. For each command of tests/cases/shell.txt and corpus.tsv that we say we understand, tree-sitter must find no error and the
 // same commands. It is made for editors and forgives much, so disagreements are looked at, and those in which we are
 // right are written down, with the reason, in second_opinion.txt; any other is a failure.
 import { spawnSync } from "node:child_process";
@@ -21,6 +21,17 @@ function caseLines() {
     .map((block) => block.split("\n").filter((line) => line && !line.startsWith("# ")))
     .filter((lines) => lines.length === 3 && !lines[1].includes("<U+"))
     .map((lines) => lines[1].replaceAll("⏎", "\n").replaceAll("⇥", "\t"));
+}
+
+function corpusLines() {
+  return readFileSync(join(here, "corpus.tsv"), "utf8").split("\n").slice(1).flatMap((row) => {
+    try {
+      const { command } = JSON.parse(row.split("\t")[3]);
+      return typeof command === "string" && !command.includes("\0") && command.isWellFormed?.() !== false ? [command] : [];
+    } catch {
+      return [];
+    }
+  });
 }
 
 function commandsOf(node, found = []) {
@@ -42,7 +53,8 @@ function known() {
   return reasons;
 }
 
-const lines = [...new Set(file ? readFileSync(file, "utf8").split("\0") : caseLines())].filter((line) => line.trim());
+const texts = file ? readFileSync(file, "utf8").split("\0") : [...caseLines(), ...corpusLines()];
+const lines = [...new Set(texts)].filter((line) => line.trim());
 const ours = spawnSync(judge, ["--parse"], { input: lines.join("\0") + "\0", maxBuffer: 1 << 28 })
   .stdout.toString().split("\n").slice(0, -1);
 if (ours.length !== lines.length) throw new Error(`${ours.length} answers for ${lines.length} lines`);
