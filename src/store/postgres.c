@@ -137,6 +137,10 @@ void postgres_send(struct backend_handle *handle, enum sql sql, const struct par
     if (!handle->conn)
         return;
     CHECK(statements[sql].roles & role_bits[handle->role]);
+    if (handle->lent) { /* the next transaction may have another connection, which nobody prepared */
+        postgres_send_text(handle, statements[sql].text, params);
+        return;
+    }
     const struct params *given = params ? params : &none;
     if (!pq.PQsendQueryPrepared(handle->conn, statements[sql].name, given->count, given->values, given->lengths,
                                 all_binary, 1))
@@ -274,7 +278,7 @@ static struct rc connect_once(struct backend_handle *handle, struct err *err)
 static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 {
     int count = 0;
-    for (int i = 0; i < SQL_COUNT && handle->conn; i++) {
+    for (int i = 0; i < SQL_COUNT && handle->conn && !handle->lent; i++) {
         if (!(statements[i].roles & role_bits[handle->role]))
             continue;
         count++;

@@ -19,10 +19,12 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
 
 import nodes   # noqa: E402
 import outage  # noqa: E402
+import pooler  # noqa: E402
 import server  # noqa: E402
+import standby  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, outage)
+MODULES = (nodes, outage, standby, pooler)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
@@ -60,6 +62,9 @@ def run_nodes(pg, options):
             test(pg, place)
             place.close()
             say("ok", f"nodes: {words}", took=time.monotonic() - started)
+        except world.Skip as skip:
+            place.close(quietly=True)
+            say("skipped", f"nodes: {words}", str(skip))
         except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
             logs = "".join(f"\n--- log of a node ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
             place.close(quietly=True)

@@ -21,7 +21,8 @@ def find_programs():
 
 
 class Postgres:
-    def __init__(self, *settings):
+    def __init__(self, *settings, copy_of=None):
+        """`copy_of`: a server that runs; this one will be its streaming standby."""
         self.programs = find_programs()
         self.folder = tempfile.mkdtemp(prefix="nod-pg-")
         self.data = os.path.join(self.folder, "data")
@@ -33,7 +34,10 @@ class Postgres:
             names = {entry.pw_name for entry in pwd.getpwall()}
             self.user = "postgres" if "postgres" in names else "nobody"
             os.chown(self.folder, pwd.getpwnam(self.user).pw_uid, pwd.getpwnam(self.user).pw_gid)
-        self.run("initdb", "-D", self.data, "-U", "nod", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
+        if copy_of:
+            self.run("pg_basebackup", "-D", self.data, "-h", copy_of.folder, "-U", "nod", "-R", "-c", "fast", "--no-sync")
+        else:
+            self.run("initdb", "-D", self.data, "-U", "nod", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
 
     def command(self, name, *arguments):
         as_user = ["setpriv", f"--reuid={self.user}", f"--regid={pwd.getpwnam(self.user).pw_gid}", "--clear-groups"]
