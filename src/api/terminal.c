@@ -1,22 +1,27 @@
 /* The agent over one WebSocket, for pages that show a terminal: /api/terminal/ws/agent.
  *
- * In:  {"command":"run","prompt","continue","permission_mode","auto_approve_safe","cwd"}
+ * In:  {"command":"run","prompt","continue","permission_mode","auto_approve_safe","approval_timeout","cwd"}
  *      {"command":"tool_approval_response","request_id","approved","feedback"}
  *      {"command":"cancel"}
  * Out: {"type":"assistant","subtype":"text"|"tool_use","content"}, {"type":"tool_approval_request",…},
  *      {"type":"user","subtype":"tool_result","content"}, {"type":"result","subtype","content"}, {"type":"error",…}
- * What goes out is told from kept events: whoever connects again and continues misses nothing. permission_mode sdk
- * and toolApproval ask a person; bypassPermissions asks nobody. A request waits for five minutes.
+ *      {"type":"tool_approval_status","request_id","tool_use_id","status","user_feedback"}: a request that somebody
+ *      else has answered, or nobody in time (APPROVED, REJECTED, TIMEOUT); of its own answers a client is told nothing.
+ * What goes out is told from kept events, in their order. permission_mode sdk and toolApproval ask a person;
+ * bypassPermissions asks nobody. A request waits for five minutes, or approval_timeout seconds.
+ * A request's id is a UUID made of the session's and the call's, so it is the same whenever it is told.
  */
 #include "api/exchange.h"
 
+#include "base/digest.h"
 #include "base/map.h"
 #include "runtime/runtime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { TIMEOUT_SECONDS = 300, OPEN_MAX = 64 };
+enum { TIMEOUT_SECONDS = 300, OPEN_MAX = 64, UUID_BYTES = 37 };
 
 struct terminal {
     struct api *api;
@@ -25,10 +30,17 @@ struct terminal {
     struct arena arena;          /* of the session at hand */
     struct str session, thread;
     struct str cwd;
-    struct map calls;            /* id → TOOL_CALL data, a str, until it is answered */
+    struct map calls;            /* id → struct asked, until it is answered */
     struct watcher watcher;
     bool watching;
     unsigned open;               /* acts that will still come back */
+};
+
+/* A call, as it was made. */
+struct asked {
+    struct str data;             /* of TOOL_CALL, in `bytes` */
+    bool answered;               /* from here: it need not be told */
+    char bytes[];
 };
 
 /* Something that was handed over and comes back. */
@@ -137,6 +149,26 @@ static void send_block(struct terminal *terminal, const struct json *block)
     send_buf(terminal, &buf);
 }
 
+struct uuid {
+    char text[UUID_BYTES];
+};
+
+/* Version 8: made as its maker likes. */
+static struct uuid request_id(struct str session, struct str call)
+{
+    char hex[DIGEST_HEX_BYTES];
+    const struct str pieces[] = {session, call};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    struct uuid uuid;
+    digest_hex(&digest, hex);
+    hex[12] = '8';
+    hex[16] = "89ab"[(unsigned char)hex[16] % 4];
+    int n = snprintf(uuid.text, sizeof uuid.text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+                     hex + 20);
+    CHECK(n == UUID_BYTES - 1);
+    return uuid;
+}
+
 /* A call that took another's place stands for the same use. */
 static struct str use_id(struct str call)
 {
@@ -205,7 +237,7 @@ static void send_request(struct terminal *terminal, const struct event *event, c
     struct str type = json_text(preview, "type");
     json_open(&out, '{');
     json_member(&out, "type", STR("tool_approval_request"));
-    json_member(&out, "request_id", event->call);
+    json_member(&out, "request_id", str_of(request_id(event->session, event->call).text));
     json_member(&out, "tool_name", json_text(call, "name"));
     json_member_raw(&out, "tool_input", json_get(call, "input") ? json_get(call, "input")->raw : STR("{}"));
     json_member(&out, "tool_use_id", use_id(event->call));
@@ -218,6 +250,7 @@ static void send_request(struct terminal *terminal, const struct event *event, c
     if (!str_eq(event->thread, terminal->thread))
         json_member(&out, "agent", event->actor);
     json_member(&out, "status", STR("PENDING"));
+    json_member_null(&out, "user_feedback");
     json_close(&out, '}');
     send_buf(terminal, &buf);
 }
@@ -235,10 +268,10 @@ static void on_agent_message(struct terminal *terminal, const struct event *even
 
 static void on_call(struct terminal *terminal, const struct event *event, const struct json *data)
 {
-    struct str *kept = heap_new(sizeof *kept + event->data.n);
-    *kept = (struct str){(char *)(kept + 1), event->data.n};
-    memcpy(kept + 1, event->data.p, event->data.n);
-    free(map_put(&terminal->calls, event->call, kept));
+    struct asked *asked = heap_new(sizeof *asked + event->data.n);
+    asked->data = (struct str){asked->bytes, event->data.n};
+    memcpy(asked->bytes, event->data.p, event->data.n);
+    free(map_put(&terminal->calls, event->call, asked));
     const struct json *verdict = json_get(data, "verdict");
     if (str_is(json_text(verdict, "effect"), "deny"))
         send_result(terminal, event->call, json_text(verdict, "why"), true);
@@ -248,10 +281,51 @@ static void on_request(struct terminal *terminal, const struct event *event, con
 {
     ARENA_SCOPE(scratch);
     const struct json *call = NULL;
-    const struct str *kept = map_get(&terminal->calls, event->call);
-    if (kept)
-        (void)json_parse(&scratch, *kept, &call, NULL).code;
+    const struct asked *asked = map_get(&terminal->calls, event->call);
+    if (asked)
+        (void)json_parse(&scratch, asked->data, &call, NULL).code;
     send_request(terminal, event, data, call);
+}
+
+/* NULL: the end of the run says it. */
+static const char *status_of(enum decision decision)
+{
+    switch (decision) {
+    case DECISION_ALLOW_ONCE:
+    case DECISION_ALLOW_SESSION:
+    case DECISION_ALLOW_ALWAYS:
+        return "APPROVED";
+    case DECISION_DENY:
+    case DECISION_ABORT:
+        return "REJECTED";
+    case DECISION_TIMEOUT:
+        return "TIMEOUT";
+    case DECISION_NONE:
+    case DECISION_CANCELLED:
+    case DECISION_COUNT:
+        break;
+    }
+    return NULL;
+}
+
+static void send_status(struct terminal *terminal, struct str call, enum decision decision, struct str feedback)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (!status_of(decision))
+        return;
+    json_open(&out, '{');
+    json_member(&out, "type", STR("tool_approval_status"));
+    json_member(&out, "request_id", str_of(request_id(terminal->session, call).text));
+    json_member(&out, "tool_use_id", use_id(call));
+    json_member(&out, "status", str_of(status_of(decision)));
+    json_key(&out, "user_feedback");
+    if (feedback.n)
+        json_put_str(&out, feedback);
+    else
+        json_put_null(&out);
+    json_close(&out, '}');
+    send_buf(terminal, &buf);
 }
 
 static void on_response(struct terminal *terminal, const struct event *event, const struct json *data)
@@ -259,7 +333,10 @@ static void on_response(struct terminal *terminal, const struct event *event, co
     ARENA_SCOPE(scratch);
     enum decision decision = decision_parse(json_text(data, "decision"));
     struct str feedback = json_text(data, "feedback");
-    free(map_take(&terminal->calls, event->call));
+    struct asked *asked = map_take(&terminal->calls, event->call);
+    if (!asked || !asked->answered)
+        send_status(terminal, event->call, decision, feedback);
+    free(asked);
     if (decision == DECISION_TIMEOUT)
         send_result(terminal, event->call, STR("Nobody answered in time; it was not run"), true);
     if (decision == DECISION_DENY || decision == DECISION_ABORT)
@@ -409,8 +486,11 @@ static struct str session_data(struct arena *arena, const struct terminal *termi
     if (str_is(mode, "bypassPermissions"))
         json_member(&out, "permissionMode", mode);
     if (!json_bool(message, "auto_approve_safe", true))
-        json_member_raw(&out, "toolPolicies", STR("{\"Read\":\"ask\",\"Glob\":\"ask\",\"Grep\":\"ask\"}"));
-    json_member_i64(&out, "approvalTimeoutSeconds", TIMEOUT_SECONDS);
+        json_member_raw(&out, "toolPolicies", STR("{\"Read\":\"ask\",\"Glob\":\"ask\",\"Grep\":\"ask\","
+                                                  "\"TodoWrite\":\"ask\",\"WebFetch\":\"ask\",\"Task\":\"ask\"}"));
+    int64_t seconds = terminal->api->timeout_seconds ? terminal->api->timeout_seconds : TIMEOUT_SECONDS;
+    (void)json_i64(json_get(message, "approval_timeout"), &seconds); /* on_run has looked at it */
+    json_member_i64(&out, "approvalTimeoutSeconds", seconds);
     json_member(&out, "owner", terminal->token->id);
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
@@ -421,7 +501,13 @@ static void on_run(struct terminal *terminal, const struct json *message)
     static const char *const modes[] = {"", "sdk", "bypassPermissions", "toolApproval"};
     struct str prompt = json_text(message, "prompt"), mode = json_text(message, "permission_mode");
     struct str cwd = json_text(message, "cwd");
+    struct err err;
+    int64_t seconds;
     bool known = false;
+    if (rc_bad(json_want_i64(message, "approval_timeout", 1, LIMIT_TIMEOUT_SECONDS, &seconds, &err))) {
+        send_error(terminal, str_of(err.text));
+        return;
+    }
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         known = known || str_is(mode, modes[i]);
     if (str_empty(str_trim(prompt)) || !known || (cwd.n && cwd.p[0] != '/')) {
@@ -452,22 +538,38 @@ static void decided(struct decide *decide)
     struct act *act = decide->arg;
     if (decide->err.code != ERR_OK)
         send_error(act->terminal, str_of(decide->err.text));
+    if (decide->err.code == ERR_ALREADY_DECIDED)
+        send_status(act->terminal, decide->call_id, decide->call.decision, decide->call.feedback);
     act_free(act);
+}
+
+/* The call that waits under this id of a request. */
+static struct asked *find_asked(const struct terminal *terminal, struct str id, struct str *ret_call)
+{
+    size_t at = 0;
+    void *asked;
+    while (map_next(&terminal->calls, &at, ret_call, &asked))
+        if (str_is(id, request_id(terminal->session, *ret_call).text))
+            return asked;
+    return NULL;
 }
 
 static void on_answer(struct terminal *terminal, const struct json *message)
 {
     struct str id = json_text(message, "request_id");
+    struct str call;
     bool approved = json_bool(message, "approved", false);
-    if (str_empty(id) || str_empty(terminal->session)) {
-        send_error(terminal, STR("there is no such request"));
+    struct asked *asked = find_asked(terminal, id, &call);
+    if (!asked || asked->answered) {
+        send_error(terminal, asked ? STR("the request is answered already") : STR("there is no such request"));
         return;
     }
+    asked->answered = true;
     struct act *act = act_new(terminal);
     act->decide = (struct decide){
         .arena = &act->arena,
         .session = arena_str(&act->arena, terminal->session),
-        .call_id = arena_str(&act->arena, id),
+        .call_id = arena_str(&act->arena, call),
         .decision = approved ? DECISION_ALLOW_ONCE : DECISION_DENY,
         .feedback = arena_str(&act->arena, json_text(message, "feedback")),
         .actor = arena_str(&act->arena, terminal->token->name),

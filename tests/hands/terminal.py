@@ -1,4 +1,7 @@
 """The terminal's WebSocket, message for message as its document has them."""
+import datetime
+import uuid
+
 from stage import results_in, use
 from world import Socket, must, must_match
 
@@ -62,6 +65,49 @@ def test_rejection_with_feedback(stage):
     must(terminal.until("result")["subtype"] == "success", "it did not go on")
     result = results_in(model.requests[1])[0]
     must(result["is_error"] and "Don't modify that file" in result["content"], result)
+
+
+def test_request_ids_and_statuses(stage):
+    """A request has a UUID of its own; who did not answer it is told how it ended."""
+    script = [{"tools": [use(n, "Bash", command=f"echo {n}")]} for n in range(4)] + [{"text": "x"}]
+    server = stage.serve(stage.model(script))
+    admin = server.admin()
+    terminal = Terminal(stage, server)
+    terminal.say(command="run", prompt="p", permission_mode="sdk", approval_timeout=6)
+    seen = set()
+    for number, (decision, status) in enumerate((("allow_once", "APPROVED"), ("deny", "REJECTED"), (None, "TIMEOUT"), ("own", None))):
+        request = terminal.until("tool_approval_request")
+        must(str(uuid.UUID(request["request_id"])) == request["request_id"] and request["tool_use_id"] == f"toolu_{number}", request)
+        must(request["status"] == "PENDING" and request["user_feedback"] is None, request)
+        seen.add(request["request_id"])
+        if decision == "own":
+            terminal.say(command="tool_approval_response", request_id=request["request_id"], approved=True)
+            terminal.say(command="tool_approval_response", request_id=request["request_id"], approved=False)
+            kinds = []
+            while not kinds or kinds[-1] != "result":
+                kinds.append(terminal.next()["type"])
+            must("tool_approval_status" not in kinds and kinds.count("error") == 1, kinds)
+            continue
+        if decision:
+            more = {"feedback": "not so"} if decision == "deny" else {}
+            admin.decided(admin.pending()[0]["sessionId"], request["tool_use_id"], decision, **more)
+        told = terminal.until("tool_approval_status")
+        must(told == {"type": "tool_approval_status", "request_id": request["request_id"], "tool_use_id": request["tool_use_id"],
+                      "status": status, "user_feedback": "not so" if decision == "deny" else None}, told)
+    must(len(seen) == 4, seen)
+
+
+def test_five_minutes_unless_it_says(stage):
+    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="true")]}]))
+    for given, seconds in (({}, 300), ({"approval_timeout": 20}, 20)):
+        terminal = Terminal(stage, server)
+        terminal.say(command="run", prompt="p", permission_mode="sdk", **given)
+        terminal.until("tool_approval_request")
+        one = server.admin().pending()[-1]
+        asked, deadline = (datetime.datetime.fromisoformat(one[key]) for key in ("requestedAt", "deadline"))
+        must(abs((deadline - asked).total_seconds() - seconds) < 0.01, one)
+    terminal.say(command="run", prompt="p", approval_timeout=0)
+    must(terminal.until("error"), "a timeout of nothing")
 
 
 def test_safe_tools_and_modes(stage):
