@@ -60,6 +60,8 @@ static const struct route routes[] = {
      "What waits in one thread", "after limit", NULL, 200, "PendingList"},
     {"GET", "/api/sessions/:session/approvals/:call", SEERS, BODY_NONE, pending_show,
      "One call that waits", "", NULL, 200, "Pending"},
+    {"GET", "/api/sessions/:session/approvals/:call/file", PEOPLE, BODY_NONE, pending_file,
+     "The file that a waiting call would change, as it is now", "", NULL, 200, "WholeFile"},
     {"POST", "/api/sessions/:session/approvals/:call", PEOPLE, BODY_OBJECT, decide_session,
      "Answer a call", "", "Decision", 200, "DecisionAnswer"},
     {"POST", "/api/threads/:thread/approvals/:call", PEOPLE, BODY_OBJECT, decide_thread,

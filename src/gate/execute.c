@@ -206,13 +206,17 @@ static struct tool_use use_of(struct execution *x)
     };
 }
 
-static void submit(struct execution *x, void (*run)(struct job *), void (*done)(struct job *))
+static void hand_over(struct gate *gate, struct job *job)
 {
-    struct gate *gate = x->gate;
     if (!gate->hands)
         gate->hands = work_pool_new(gate->loop, TOOL_THREADS_MAX);
+    work_submit(gate->hands, job);
+}
+
+static void submit(struct execution *x, void (*run)(struct job *), void (*done)(struct job *))
+{
     x->job = (struct job){.run = run, .done = done, .arg = x};
-    work_submit(gate->hands, &x->job);
+    hand_over(x->gate, &x->job);
 }
 
 static void do_it(struct job *job)
@@ -391,6 +395,37 @@ void gate_execute(struct gate *gate, struct execute *execute)
     read->done = call_read;
     read->arg = x;
     store_read(gate->store, read);
+}
+
+/* ---- the file that a call names ---- */
+
+struct named_file *named_file_new(void) { return heap_new(sizeof(struct named_file)); }
+
+void named_file_free(struct named_file *file)
+{
+    arena_done(&file->arena);
+    free(file);
+}
+
+static void read_file(struct job *job)
+{
+    struct named_file *file = job->arg;
+    struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root};
+    if (rc_ok(json_parse(&file->arena, file->input, &use.input, &file->err)))
+        (void)rc_bad(tool_named_file(&use, &file->text, &file->err));
+}
+
+static void file_is_read(struct job *job)
+{
+    struct named_file *file = job->arg;
+    file->done(file);
+}
+
+void gate_read_named_file(struct gate *gate, struct named_file *file)
+{
+    CHECK(file->done && !str_empty(file->input));
+    file->job = (struct job){.run = read_file, .done = file_is_read, .arg = file};
+    hand_over(gate, &file->job);
 }
 
 void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }

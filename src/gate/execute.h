@@ -9,6 +9,8 @@
 #include "event/call.h"
 #include "store/store.h"
 
+#include "io/work.h"
+
 #include <stdatomic.h>
 
 struct ask;
@@ -64,5 +66,19 @@ void gate_end_commands(struct gate *gate, struct str session);
 
 /* Text that is being said, told to live watchers of the thread and kept nowhere (its event comes later). */
 void gate_say(struct gate *gate, struct str session, struct str thread, struct str json);
+
+/* The file that a call would change, as it is now, read beneath `root` by a worker. */
+struct named_file {
+    struct arena arena;            /* what it points to lives here */
+    struct str name, input, root;  /* of the call: its tool, its input, the session's folder */
+    struct str text;
+    struct err err;
+    void (*done)(struct named_file *file);
+    void *arg;
+    struct job job;                /* the gate's */
+};
+struct named_file *named_file_new(void);
+void named_file_free(struct named_file *file);
+void gate_read_named_file(struct gate *gate, struct named_file *file);
 
 #endif

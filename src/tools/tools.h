@@ -72,6 +72,8 @@ struct rc tool_check(struct str name, const struct json *input, struct err *err)
 struct tool_look tool_look(const struct tool_use *use);
 /* Does it. `files` is the digest of a look (empty: none was shown): when the files differ nothing is changed. */
 struct tool_result tool_do(const struct tool_use *use, struct str files);
+/* The one file that a use would change, as text; ERR_INVALID when it changes none, or no text. */
+struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err);
 /* The definitions as a model wants them: [{"name","description","input_schema"}]. */
 void tool_definitions(struct json_out *out);
 

@@ -451,6 +451,28 @@ const tests = {
     await page.locator(".toast", { hasText: "Not answered" }).waitFor();
     same((await server.status("c1", s)).status, "awaiting", "status");
   },
+  async "a file that changes while its difference is on screen: nothing runs, it is shown again"() {
+    const folder = mkdtempSync(join(tmpdir(), "nod-changed-")), path = join(folder, "a.c");
+    const model = await scriptedModel([[{ type: "tool_use", id: "toolu_1", name: "Edit", input: { file_path: path, old_string: "two", new_string: "zwei" } }]]);
+    const server = await new Server({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "sk-none", ANTHROPIC_MODEL: "scripted" }).start();
+    try {
+      writeFileSync(path, "one\ntwo\nthree\n");
+      const page = await person(server);
+      const made = await server.api("POST", "/api/agent-requests", { prompt: "go", cwd: folder });
+      await server.api("POST", `/api/agent-requests/${made.id}/execute`, {});
+      await page.locator(".row.same", { hasText: "three" }).waitFor();
+      await armed(page);
+      writeFileSync(path, "one\ntwo\nTHREE\n");
+      await page.keyboard.press("y");
+      await page.locator(".row.same", { hasText: "THREE" }).waitFor();
+      same(readFileSync(path, "utf8"), "one\ntwo\nTHREE\n", "the file, before it was seen");
+      must(await page.locator(".answers.arming, .answers.armed").count() === 1, "it cannot be answered");
+      await armed(page);
+      await page.keyboard.press("y");
+      await poll(() => readFileSync(path, "utf8"), (text) => text === "one\nzwei\nTHREE\n");
+      await page.context().close();
+    } finally { model.stop(); await server.stop(); rmSync(folder, { recursive: true }); }
+  },
   async "reload with pending requests"(server) {
     const s = await server.session(), page = await person(server);
     for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
@@ -669,6 +691,45 @@ const tests = {
       await server.stop();
       rmSync(folder, { recursive: true });
     }
+  },
+  async "the whole file around a difference, on demand; another file of the session's folder is not given"(server) {
+    const folder = mkdtempSync(join(tmpdir(), "nod-file-"));
+    try {
+      const text = Array.from({ length: 40 }, (_, i) => `line ${i + 1}\n`).join("");
+      writeFileSync(join(folder, "a.c"), text);
+      writeFileSync(join(folder, "b.bin"), Buffer.from([0, 1, 255]));
+      const s = await server.session({ cwd: folder }), page = await person(server);
+      await server.call(s, "Edit", { file_path: join(folder, "a.c"), old_string: "line 20", new_string: "line twenty" }, "c1");
+      await heading(page, "Change 1 line in");
+      same(await page.locator(".row.del .n").first().textContent(), "1", "the number in the text alone");
+      await page.keyboard.press("f");
+      await page.locator(".row.same", { hasText: "line 40" }).waitFor();
+      same([await page.locator(".row.del .n").first().textContent(), await page.locator(".row").count()], ["20", 41], "number in the file, rows");
+      await page.keyboard.press("z");
+      await page.locator(".row.fold", { hasText: "16 unchanged lines" }).waitFor();
+      await armed(page);
+      await page.keyboard.press("y");
+      // Several edits, one file; then a file that is not what it was.
+      await server.call(s, "MultiEdit", { file_path: join(folder, "a.c"), edits: [{ old_string: "line 3\n", new_string: "line three\n" }, { old_string: "line 30", new_string: "line thirty" }] }, "c2");
+      await page.locator(".diff").nth(1).waitFor();
+      await page.locator(".tools button", { hasText: "Whole file" }).click();
+      await page.locator(".row.add", { hasText: "line thirty" }).waitFor();
+      same([await page.locator(".diff").count(), await page.locator(".row.add .n:nth-child(2)").allTextContents()], [1, ["3", "30"]], "one file, its numbers");
+      await page.keyboard.press("n");
+      await page.keyboard.press("Enter");
+      await server.call(s, "Edit", { file_path: join(folder, "a.c"), old_string: "line 99", new_string: "x" }, "c3");
+      await page.locator(".row.del", { hasText: "line 99" }).waitFor();
+      await page.keyboard.press("f");
+      await page.locator(".toast", { hasText: "no longer what this difference was made from" }).waitFor();
+      // Only people, only what waits, only text, only beneath the folder.
+      const path = (id) => `/api/sessions/${s.id}/approvals/${id}/file`;
+      const status = async (id, token) => (await server.api("GET", path(id), undefined, token).then(() => ({ status: 200 }), (error) => error)).status;
+      for (const [id, file] of [["c4", "/etc/passwd"], ["c5", "../../etc/passwd"], ["c6", join(folder, "b.bin")], ["c7", join(folder, "none")]])
+        await server.call(s, "Edit", { file_path: file, old_string: "a", new_string: "b" }, id);
+      await server.bash(s, "cat a.c", "c8");
+      same(await Promise.all([status("c3"), status("c3", server.agent), status("c1"), status("c4"), status("c5"), status("c6"), status("c7"), status("c8"), status("none")]),
+        [200, 403, 404, 403, 403, 400, 404, 400, 404], "statuses");
+    } finally { rmSync(folder, { recursive: true }); }
   },
   async "log: search, filter, export"(server) {
     const s = await server.session(), page = await person(server);

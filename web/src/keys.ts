@@ -21,7 +21,8 @@ export const KEYS: Key[] = [
   { keys: "x", words: "abort the run…", group: "Answer" },
   { keys: "1 … 9", words: "pick an answer of a question", group: "Answer" },
   { keys: "d", words: "unified or side by side", group: "Look" },
-  { keys: "z", words: "fold or show the whole file", group: "Look" },
+  { keys: "z", words: "fold or unfold unchanged lines", group: "Look" },
+  { keys: "f", words: "the whole file around a difference", group: "Look" },
   { keys: "w", words: "wrap long lines", group: "Look" },
   { keys: "g i", words: "inbox", group: "Go" },
   { keys: "g s", words: "sessions", group: "Go" },
@@ -74,6 +75,7 @@ function look(key: string): boolean {
   if (key === "d") setPrefs({ split: state.prefs.split === "split" ? "unified" : state.prefs.split === "unified" ? "split"
     : document.querySelector(".code.split") ? "unified" : "split" });
   else if (key === "z") dispatchEvent(new Event("nod-fold"));
+  else if (key === "f") dispatchEvent(new Event("nod-whole"));
   else if (key === "w") setPrefs({ wrap: !state.prefs.wrap });
   else return false;
   return true;

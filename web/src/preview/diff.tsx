@@ -1,14 +1,15 @@
 /* A difference on the screen: unified or side by side, folded, coloured, marked; complete, however long. */
+import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { setPrefs, useStore } from "../store";
 import { put, Shown } from "../text";
 import type { Json, Preview } from "../types";
 import { colour, familyOf, type Token } from "./colour";
-import { compare, fold, pair, readUnified, type Line, type Row } from "./difference";
+import { around, compare, fold, pair, readUnified, type Line, type Row } from "./difference";
 
 const CHUNK = 120; // rows that are made together, when they come near the window
 
-export interface FileDiff { path: string; lines: Line[]; state: string; cut: boolean; note: string }
+export interface FileDiff { path: string; lines: Line[]; state: string; cut: boolean; note: string; whole?: boolean }
 
 const str = (value: Json | undefined): string => typeof value === "string" ? value : "";
 
@@ -39,11 +40,35 @@ export function fileOfInput(name: string, input: { [key: string]: Json }): FileD
   return null;
 }
 
+/* What the call would make of the text, by its own words; null when it does not fit. */
+function applied(name: string, input: { [key: string]: Json }, content: string): string | null {
+  if (name === "Write") return str(input.content);
+  const edits = Array.isArray(input.edits) ? input.edits as { [key: string]: Json }[] : [input];
+  let text = content;
+  for (const edit of edits) {
+    const old = str(edit.old_string), at = text.indexOf(old);
+    if (!old || at < 0) return null;
+    text = edit.replace_all === true ? text.split(old).join(str(edit.new_string)) : text.slice(0, at) + str(edit.new_string) + text.slice(at + old.length);
+  }
+  return text;
+}
+
+/* The difference within the whole file as it is now. */
+export function wholeFile(files: FileDiff[], name: string, input: { [key: string]: Json }, content: string): FileDiff | null {
+  const [file] = files;
+  if (files.length === 1 && file.lines.some((line) => line.kind === "@")) {
+    const lines = around(file.lines, content);
+    return lines && { ...file, lines, cut: false, whole: true };
+  }
+  const after = applied(name, input, content);
+  return after === null ? null : { ...file, lines: compare(content, after), note: "", cut: false, whole: true };
+}
+
 export function Diff({ file, split }: { file: FileDiff; split: boolean }) {
   const { prefs } = useStore();
   const [opened, setOpened] = useState<Set<number>>(() => new Set());
-  const [whole, setWhole] = useState(false);
-  useEffect(() => { setOpened(new Set()); setWhole(false); }, [file]);
+  const [whole, setWhole] = useState(file.whole === true);
+  useEffect(() => { setOpened(new Set()); setWhole(file.whole === true); }, [file]);
   useEffect(() => {
     const toggle = () => setWhole((is) => !is);
     addEventListener("nod-fold", toggle);
@@ -179,10 +204,11 @@ function pairRow([a, b]: [Row | null, Row | null], family: string, open: (from: 
   return element;
 }
 
-export function DiffTools({ split }: { split: boolean }) {
+export function DiffTools({ split, more }: { split: boolean; more?: ComponentChildren }) {
   const { prefs } = useStore();
   return (
     <div class="tools" role="toolbar" aria-label="How differences are shown">
+      {more}
       <button type="button" aria-pressed={split} onClick={() => setPrefs({ split: split ? "unified" : "split" })} title="d">
         {split ? "Side by side" : "Unified"}
       </button>

@@ -138,6 +138,25 @@ function markPair(a: Line, b: Line): void {
   }
 }
 
+/* The hunks set into the whole text they were made from; null when they do not fit it. */
+export function around(lines: Line[], content: string): Line[] | null {
+  const all = content.replace(/\n$/, "").split("\n"), out: Line[] = [];
+  let at = 0, shift = 0; // lines of the old text that are behind us; what the new numbers are ahead
+  const upTo = (end: number) => { for (; at < end && at < all.length; at++) out.push({ kind: " ", old: at + 1, new: at + 1 + shift, text: all[at] }); };
+  for (const line of lines) {
+    if (line.kind === "@") continue;
+    if (line.kind === "+") { upTo(line.new! - 1 - shift); shift++; }
+    else if (line.old !== undefined) {
+      upTo(line.old - 1);
+      if (all[at++]?.replace(/\r$/, "") !== line.text.replace(/\r$/, "")) return null;
+      if (line.kind === "-") shift--;
+    }
+    out.push(line);
+  }
+  upTo(all.length);
+  return out;
+}
+
 export type Row = Line | { kind: "fold"; from: number; to: number };
 
 /* Unchanged stretches become folds, except near changes. */

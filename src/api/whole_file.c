@@ -1,0 +1,57 @@
+/* The file that a waiting call would change, whole, as it is now: what stands around the difference.
+ *
+ * For people only, for calls that wait, and only the file that the call itself names, beneath its session's folder.
+ */
+#include "api/exchange.h"
+
+static void answer_file(struct named_file *file)
+{
+    struct exchange *x = file->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (file->err.code != ERR_OK) {
+        exchange_fail(x, &file->err);
+    } else {
+        json_open(&out, '{');
+        json_member(&out, "toolCallId", x->params[1]);
+        json_member(&out, "content", file->text);
+        json_close(&out, '}');
+        exchange_answer(x, 200, &buf);
+    }
+    named_file_free(file);
+}
+
+static void call_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct call *calls;
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+    } else if (gate_calls_of(read, &calls) == 0 || calls[0].status != CALL_AWAITING) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
+    } else {
+        struct named_file *file = named_file_new();
+        file->name = arena_str(&file->arena, calls[0].name);
+        file->input = arena_str(&file->arena, calls[0].input);
+        file->root = arena_str(&file->arena, *(const struct str *)x->state);
+        file->done = answer_file;
+        file->arg = x;
+        gate_read_named_file(x->gate, file);
+    }
+    read_free(read);
+}
+
+static void session_found(struct exchange *x, const struct session *session)
+{
+    struct str *root = arena_new(x->arena, struct str);
+    struct read *read = read_new(READ_CALL);
+    *root = arena_str(x->arena, session->cwd);
+    x->state = root;
+    read->session = arena_str(&read->arena, session->id);
+    read->call = arena_str(&read->arena, x->params[1]);
+    read->done = call_read;
+    read->arg = x;
+    gate_read(x->gate, read);
+}
+
+void pending_file(struct exchange *x) { exchange_with_session(x, x->params[0], session_found); }

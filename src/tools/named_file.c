@@ -1,0 +1,23 @@
+/* The file that a use names, as it is now: for a person who wants to see what stands around a change. */
+#include "tools/tool.h"
+
+#include "base/utf8.h"
+
+enum { SHOWN_BYTES_MAX = 2 << 20 };
+
+struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err)
+{
+    struct tool_facts facts = tool_facts(use->name, use->input);
+    struct str within, text;
+    if (facts.class != TOOL_EDIT || facts.path_count != 1)
+        return err_set(err, ERR_INVALID, "the call does not change one file");
+    TRY(place_within(use->arena, use->root, facts.paths[0], &within, err));
+    TRY(place_read(use, within, &text, err));
+    if (text.n > SHOWN_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the file has %zu bytes, more than the %d that are shown", text.n,
+                       SHOWN_BYTES_MAX);
+    if (!utf8_valid(text) || memchr(text.p, '\0', text.n))
+        return err_set(err, ERR_INVALID, "the file is not text");
+    *ret_text = text;
+    return RC_OK;
+}
