@@ -6,6 +6,7 @@
 #include "store/postgres.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "io/clock.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ enum {
     ANSWER_MS = 30000,     /* a server that says nothing for so long is given up */
     PAUSE_FIRST_MS = 20,
     PAUSE_MOST_MS = 1000,
+    EAR_PAUSE_MS = 10000,  /* between two tries to hear notifications on a connection of their own */
     SERVER_VERSION_LEAST = 130000,
 };
 
@@ -326,7 +328,7 @@ static struct rc set_up(struct backend_handle *handle, struct err *err)
         handle->migrated = true;
     }
     TRY(prepare_all(handle, err));
-    return handle->role == BACKEND_FOLLOWER ? listen_to_channel(handle, err) : RC_OK;
+    return handle->role == BACKEND_FOLLOWER && !handle->ear ? listen_to_channel(handle, err) : RC_OK;
 }
 
 bool postgres_pause(int64_t *pause_ms, int64_t deadline_us)
@@ -361,27 +363,57 @@ struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, s
 /* ---- what other nodes keep ---- */
 
 /* Takes all that has come; true when any of it is not of this writer. */
-static bool heard_of_others(struct backend_handle *handle, const struct backend_handle *writer)
+static bool heard_of_others(struct backend_handle *ear, const struct backend_handle *writer)
 {
     bool any = false;
-    for (PGnotify *notify; (notify = pq.PQnotifies(handle->conn));) {
+    for (PGnotify *notify; ear->conn && (notify = pq.PQnotifies(ear->conn));) {
         any = any || strcmp(notify->extra, writer->id.text) != 0;
         pq.PQfreemem(notify);
     }
     return any;
 }
 
+/* An ear of its own may be deaf for a while: what it misses is found by looking. */
+static struct rc open_ear(struct backend_handle *handle, struct backend_handle *ear, struct err *err)
+{
+    struct err deaf;
+    if (ear == handle)
+        return postgres_connect(handle, 0, err);
+    if (clock_steady_us() < handle->ear_after_us)
+        return RC_OK;
+    if (rc_bad(postgres_connect(ear, 0, &deaf))) {
+        if (handle->ear_after_us == 0)
+            log_line(LOG_WARN, "notifications do not come, looking instead", LOG_C("why", deaf.text));
+        handle->ear_after_us = clock_steady_us() + (int64_t)EAR_PAUSE_MS * 1000;
+        return RC_OK;
+    }
+    handle->ear_after_us = 0;
+    return RC_OK;
+}
+
+static struct rc listen_on(struct backend_handle *handle, struct backend_handle *ear, struct err *err)
+{
+    if (pq.PQconsumeInput(ear->conn))
+        return RC_OK;
+    struct rc rc = fail_connection(ear, err);
+    return ear == handle ? rc : RC_OK;
+}
+
 /* A fresh connection may have missed something: it returns at once. */
 static struct rc postgres_wait(struct backend_handle *handle, const struct backend_handle *writer, int stop_fd,
                                int timeout_ms, struct err *err)
 {
+    struct backend_handle *ear = handle->ear ? handle->ear : handle;
     int64_t deadline_us = clock_steady_us() + (int64_t)timeout_ms * 1000;
     CHECK(handle->role == BACKEND_FOLLOWER);
-    if (!handle->conn)
-        return postgres_connect(handle, 0, err);
-    while (!heard_of_others(handle, writer)) {
+    if (!ear->conn) {
+        TRY(open_ear(handle, ear, err));
+        if (ear->conn)
+            return RC_OK;
+    }
+    while (!heard_of_others(ear, writer)) {
         int64_t left_ms = (deadline_us - clock_steady_us() + 999) / 1000;
-        struct pollfd fds[] = {{.fd = pq.PQsocket(handle->conn), .events = POLLIN},
+        struct pollfd fds[] = {{.fd = ear->conn ? pq.PQsocket(ear->conn) : -1, .events = POLLIN},
                                {.fd = stop_fd, .events = POLLIN}};
         if (left_ms <= 0)
             return RC_OK;
@@ -389,8 +421,8 @@ static struct rc postgres_wait(struct backend_handle *handle, const struct backe
             return fail_connection(handle, err);
         if (fds[1].revents)
             return RC_OK;
-        if (fds[0].revents && !pq.PQconsumeInput(handle->conn))
-            return fail_connection(handle, err);
+        if (fds[0].revents)
+            TRY(listen_on(handle, ear, err));
     }
     return RC_OK;
 }
@@ -399,27 +431,35 @@ static uint64_t postgres_seen_seq(const struct backend_handle *writer) { return 
 
 /* ---- opening ---- */
 
-struct backend_handle *postgres_handle(const char *place, enum backend_role role)
+static struct backend_handle *handle_new(struct str url, enum backend_role role, bool lent)
 {
     ARENA_SCOPE(scratch);
     struct backend_handle *handle = heap_new(sizeof *handle);
-    /* LISTEN does not go through a pooler that lends connections by transaction. */
-    const char *direct = getenv("NOD_STORE_LISTEN");
-    handle->lent = direct && role != BACKEND_FOLLOWER;
-    if (role != BACKEND_FOLLOWER)
-        direct = NULL;
-    struct str url = direct ? str_of(direct) : arena_printf(&scratch, "postgresql:%s", place);
     if (str_starts(url, STR("postgres:")))
-        url = arena_printf(&scratch, "postgresql:%s", url.p + strlen("postgres:"));
+        url = arena_printf(&scratch, "postgresql:%.*s", (int)url.n - 9, url.p + 9);
     handle->role = role;
+    handle->lent = lent;
     handle->url = heap_new(url.n + 1);
     memcpy(handle->url, url.p, url.n);
     handle->id = id_new("w");
     return handle;
 }
 
+struct backend_handle *postgres_handle(const char *place, enum backend_role role)
+{
+    ARENA_SCOPE(scratch);
+    /* LISTEN does not go through a pooler that lends connections by transaction. */
+    const char *direct = getenv("NOD_STORE_LISTEN");
+    struct backend_handle *handle = handle_new(arena_printf(&scratch, "postgres:%s", place), role, direct);
+    if (direct && role == BACKEND_FOLLOWER)
+        handle->ear = handle_new(str_of(direct), role, false);
+    return handle;
+}
+
 void postgres_close(struct backend_handle *handle)
 {
+    if (handle->ear)
+        postgres_close(handle->ear);
     postgres_disconnect(handle);
     free(handle->url);
     free(handle);

@@ -48,6 +48,10 @@ struct backend_handle {
     bool lent;              /* by a pooler, for one transaction at a time */
     char channel[CHANNEL_BYTES];
 
+    /* The follower's, behind a pooler: where notifications come; NULL: by its one connection. */
+    struct backend_handle *ear;
+    int64_t ear_after_us;   /* of the steady clock: not before, it is tried again. 0: it hears */
+
     /* The writer's. */
     struct id id;           /* of this handle, in `writers` */
     uint64_t group_no;      /* of the group that was last sent */

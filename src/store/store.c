@@ -39,7 +39,7 @@ enum {
     READERS_MAX = 16,
     IDLE_MS = 1000,
     FEED_EVENTS = 256, /* given to the follower in one call */
-    LOOK_MS = 1000,    /* for what other processes keep, when nobody calls */
+    LOOK_MS = 500,     /* for what other processes keep, when nobody calls: a revoked token ends within a second */
     AWAY_FIRST_MS = 20,
     AWAY_MOST_MS = 1000,
 };

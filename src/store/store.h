@@ -153,7 +153,7 @@ void read_free(struct read *read);
 struct store_options {
     const char *url;       /* "sqlite:/path/to/nod.db", "postgres://user@host/database" */
     unsigned readers;      /* threads; 0 means 2 */
-    unsigned look_ms;      /* how often to look for what other processes keep even when nobody calls; 0: 1000 */
+    unsigned look_ms;      /* how often to look for what other processes keep even when nobody calls; 0: 500 */
     /* The events live as long as the call. A read may have answered with some of them before. */
     void (*follow)(void *arg, const struct event *events, size_t count);
     /* On the loop, each time it turns: nothing can be kept or read at the moment, or it can again. May be NULL. */

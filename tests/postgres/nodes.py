@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 
+from proxy import Proxy
 from world import Client, must, eventually
 
 ASK = {"toolPolicies": {"Bash": "ask"}}
@@ -88,6 +89,35 @@ def test_tokens_and_rules_of_one_node_hold_on_the_others(pg, world):
     if reply.status in (200, 201):
         eventually(lambda: at(b, admin).call(session["threadId"], "Bash", {"command": "make x"})["status"] == "denied",
                    "the rule holds on the other node", 1.5)
+
+
+def test_a_revocation_holds_though_notifications_are_lost(pg, world):
+    """B's LISTEN goes through a proxy that first lets nothing through, then turns B away."""
+    url = pg.create(f"n{os.path.basename(world.folder)}")
+    way = Proxy(pg.folder)
+    try:
+        a = world.server("--store", url, data=os.path.join(world.folder, "a"))
+        b = world.server("--store", url, data=os.path.join(world.folder, "b"),
+                         environment={"NOD_STORE_LISTEN": way.url(url.split("/")[3].split("?")[0])})
+        admin, session = a.admin(), a.admin().session()
+        eventually(lambda: len(way.pairs) == 1, "B listens")
+        for name, lose in (("held", lambda: way.hold(True)), ("away", lambda: (way.refuse(True), way.hold(False), way.cut()))):
+            token = admin.token_for("viewer", name)
+            eventually(lambda t=token: at(b, t).get("/healthz").status == 200 and knows(b, t), "the token holds at B")
+            lose()
+            must(admin.request("DELETE", f"/api/tokens/{token.id}").status in (200, 204), "revoked")
+            eventually(lambda t=token: not knows(b, t), f"it is revoked at B, notifications {name}", 5)
+            rule = admin.request("POST", "/api/policy/rules", {"rule": f"Bash({name}:*)", "effect": "deny"})
+            must(rule.status == 201, f"a rule: {rule}")
+            eventually(lambda n=name: at(b, admin).ok("POST", "/api/policy/explain", {"name": "Bash", "sessionId": session["id"],
+                       "input": {"command": f"{n} x"}})["effect"] == "deny", f"the rule holds at B, notifications {name}", 5)
+    finally:
+        way.close()
+
+
+def knows(node, client):
+    """Whether a node takes the token; a refusal for what it may do comes after that, and reads nothing."""
+    return at(node, client).request("DELETE", "/api/tokens/nobody").status != 401
 
 
 def test_followers_of_all_nodes_see_one_order(pg, world):
