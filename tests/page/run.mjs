@@ -473,6 +473,30 @@ const tests = {
       await page.context().close();
     } finally { model.stop(); await server.stop(); rmSync(folder, { recursive: true }); }
   },
+  async "multi_diff and what would fail, as our own tools preview them"() {
+    const folder = mkdtempSync(join(tmpdir(), "nod-multi-")), path = join(folder, "a.c");
+    const edits = [{ old_string: "line 3\n", new_string: "line three\n" }, { old_string: "line 30\n", new_string: "" }];
+    const model = await scriptedModel([[{ type: "tool_use", id: "toolu_1", name: "MultiEdit", input: { file_path: path, edits } },
+      { type: "tool_use", id: "toolu_2", name: "Edit", input: { file_path: path, old_string: "nowhere", new_string: "x" } }]]);
+    const server = await new Server({ ANTHROPIC_BASE_URL: model.url, ANTHROPIC_API_KEY: "sk-none", ANTHROPIC_MODEL: "scripted" }).start();
+    try {
+      writeFileSync(path, Array.from({ length: 40 }, (_, i) => `line ${i + 1}\n`).join(""));
+      const page = await person(server);
+      const made = await server.api("POST", "/api/agent-requests", { prompt: "go", cwd: folder });
+      await server.api("POST", `/api/agent-requests/${made.id}/execute`, {});
+      await heading(page, "Make 2 changes in");
+      const [multi] = (await server.api("GET", "/api/approvals/pending")).pendingApprovals;
+      same([multi.preview.type, multi.preview.edits], ["multi_diff", 2], "the server's preview");
+      same(await page.locator(".diff header").textContent(), `${path}+1 −2`, "its head");
+      same([await page.locator(".row.hunk").count(), await page.locator(".row.del .n:nth-child(1)").allTextContents()], [2, ["3", "30"]], "hunks and numbers");
+      await page.locator(".tools button", { hasText: "Whole file" }).click();
+      await page.locator(".row.same", { hasText: "line 40" }).waitFor();
+      same([await page.locator(".row.hunk").count(), await page.locator(".row").count()], [0, 41], "the whole file");
+      await page.keyboard.press("j");
+      await page.locator(".warnings", { hasText: "It will fail:" }).waitFor();
+      await page.context().close();
+    } finally { model.stop(); await server.stop(); rmSync(folder, { recursive: true }); }
+  },
   async "reload with pending requests"(server) {
     const s = await server.session(), page = await person(server);
     for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);

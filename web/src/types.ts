@@ -15,10 +15,10 @@ export interface Part {
 export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
   warnings?: (string | { text?: string; words?: string; level?: string })[];
-  input?: Json; files?: Preview[]; diffs?: Preview[]; edits?: Preview[];
+  input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
   file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; binary?: boolean;
-  note?: string; error?: string; original_content?: string; new_content?: string; before?: string; after?: string;
+  note?: string; error?: string; problem?: string; original_content?: string; new_content?: string; before?: string; after?: string;
 }
 export interface Suggestion { label?: string; rules: string[]; warning?: string }
 export interface Pending {

@@ -166,8 +166,9 @@ export function warnings(p: Pending): Warning[] {
 function gather(preview: Preview): Warning[] {
   const own = (preview.warnings ?? []).map((w) => typeof w === "string" ? { words: w, grave: true }
     : { words: w.text ?? w.words ?? "", grave: w.level !== "note" && w.level !== "info" });
-  const below = [...(preview.files ?? []), ...(preview.diffs ?? []), ...(preview.edits ?? [])].flatMap(gather);
-  return [...own, ...below].filter((w) => w.words);
+  const below = (preview.files ?? []).flatMap(gather);
+  const problem = preview.problem ? [{ words: `It will fail: ${preview.problem}`, grave: true }] : [];
+  return [...own, ...problem, ...below].filter((w) => w.words);
 }
 
 const cache = new WeakMap<Pending, boolean>();

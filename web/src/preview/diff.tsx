@@ -56,7 +56,7 @@ function applied(name: string, input: { [key: string]: Json }, content: string):
 /* The difference within the whole file as it is now. */
 export function wholeFile(files: FileDiff[], name: string, input: { [key: string]: Json }, content: string): FileDiff | null {
   const [file] = files;
-  if (files.length === 1 && file.lines.some((line) => line.kind === "@")) {
+  if (files.length === 1 && !file.cut && file.lines.some((line) => line.kind === "@")) {
     const lines = around(file.lines, content);
     return lines && { ...file, lines, cut: false, whole: true };
   }

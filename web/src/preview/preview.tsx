@@ -24,7 +24,7 @@ function makeFiles(p: Pending): FileDiff[] | null {
     return [file.path ? file : { ...file, path: String(p.toolCall.input.file_path ?? "") }];
   }
   if (preview.type === "multi_diff") {
-    const many: PreviewOf[] = preview.files ?? preview.diffs ?? preview.edits ?? [];
+    const many: PreviewOf[] = preview.files ?? [];
     return (many.length ? many : [preview]).map((one) => fileOf({ file_path: preview.file_path ?? preview.path, ...one }));
   }
   return preview.type === "generic" ? fileOfInput(p.toolCall.name, p.toolCall.input) : null;
