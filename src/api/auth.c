@@ -214,6 +214,8 @@ static void call_sessions_read(struct read *read)
     struct call *calls;
     size_t count = gate_calls_of(read, &calls);
     struct err err = read->err;
+    if (err.code == ERR_OK && count == 0 && read->archived_count)
+        gate_say_archived(&err, &read->archived[0]);
     search->sessions = arena_array(x->arena, struct str, count + 1);
     for (size_t i = 0; i < count; i++)
         search->sessions[search->count++] = arena_str(x->arena, calls[i].session);

@@ -135,7 +135,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
     X(health_show) X(ready_show) X(ping) X(login) X(logout) X(logins_create) X(audit_read)   \
     X(pending_show) X(pending_file) X(requests_create) X(requests_show) X(requests_execute)               \
     X(requests_cancel)                                                                                   \
-    X(requests_checkpoint) X(requests_events) X(requests_approve) X(agent_terminal_open)
+    X(requests_checkpoint) X(requests_events) X(requests_approve) X(agent_terminal_open) X(archive_make)
 #define X(name) void name(struct exchange *x);
 HANDLERS(X)
 #undef X

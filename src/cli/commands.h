@@ -113,6 +113,8 @@
       OPTION('s', "session", "ID", "only of this session")                                                 \
       OPTION('t', "thread", "ID", "only of this thread")                                                   \
       OPTION(0, "type", "TYPE,...", "only events of these types")                                          \
+      OPTION(0, "text", "WORDS", "only events that hold these words")                                      \
+      OPTION(0, "archive", "FILE", "from an archive; needs no server")                                     \
       OPTION(0, "after", "SEQ", "only after this event")                                                   \
       OPTION(0, "last", "N", "only of the last so many events")                                            \
       OPTION('n', "limit", "N", "end after so many"))                                                      \
@@ -159,8 +161,12 @@
     X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
       "FROM and TO are urls: sqlite:PATH or postgres://USER@HOST/DATABASE. No server may run on either. "  \
       "Interrupted, it goes on where it was when it is started again.", )                                  \
-    X(verify, "verify", KEEPS | PRINTS, "", "check that no kept event was changed",                        \
-      "Recomputes every hash chain. Exit status 1, and the first bad event, when something is wrong.", )   \
+    X(archive, "archive", TALKS | KEEPS, "", "move finished sessions into a file of their own",            \
+      "The file, in the folder archive of the data folder, is verified before anything leaves the store. " \
+      "Interrupted, it goes on where it was. To look into it: nod log --archive, nod verify.",             \
+      OPTION(0, "older-than", "TIME", "how long nothing has happened, for example 30d"))                   \
+    X(verify, "verify", KEEPS | PRINTS, "[FILE...]", "check that no kept event was changed",               \
+      "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
     X(doctor, "doctor", TALKS | SERVES | KEEPS, "", "say what is wrong with this installation",            \
       "Exit status 1 when something is bad.", )                                                            \
     X(bench, "bench", TALKS | KEEPS, "[PART...]", "measure a running server beside the disk it writes to", \

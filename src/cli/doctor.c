@@ -44,6 +44,7 @@ enum {
     DISK_MB_WARN = 512,
     DESCRIPTORS_WANTED = 4096,
     TOKEN_BYTES = 4096,
+    STORE_BYTES_LARGE = 1 << 30, /* worth thinking of archives */
 };
 static const int64_t clock_earliest_ms = 1735689600000; /* 2025: nod is younger than that */
 static const int64_t clock_slack_ms = 60000;
@@ -154,8 +155,10 @@ static struct finding check_store_file(struct cli *cli)
                      "%s: %s", path, strerror(errno));
     if (not_private(cli, path, &st, &finding))
         return finding;
-    return FOUND(&cli->arena, LEVEL_OK, "", "%s, %.1f MB; `nod verify` checks every event", path,
-                 (double)st.st_size / 1e6);
+    return FOUND(&cli->arena, LEVEL_OK,
+                 st.st_size > STORE_BYTES_LARGE ? "`nod archive --older-than 30d` moves finished sessions into a file"
+                                                : "",
+                 "%s, %.1f MB; `nod verify` checks every event", path, (double)st.st_size / 1e6);
 }
 
 static struct finding check_disk(struct cli *cli)

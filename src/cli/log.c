@@ -1,4 +1,6 @@
 /* nod log: events as they were kept, oldest first, and live. */
+#include "cli/log.h"
+
 #include "cli/follow.h"
 #include "cli/text.h"
 #include "event/event.h"
@@ -7,11 +9,6 @@
 #include <stdio.h>
 
 enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 8, TYPE_COLUMNS = 22, WORDS_COLUMNS_MIN = 10, KEYS_MAX = 4 };
-
-struct logging {
-    struct cli *cli;
-    uint64_t left; /* how many more are wanted */
-};
 
 /* ---- one event ---- */
 
@@ -109,19 +106,24 @@ static void put_json(struct buf *buf, const struct json *event)
     buf_putc(buf, '\n');
 }
 
-static enum follow_on print_event(void *arg, const struct json *event)
+bool log_print(struct log_printer *printer, const struct json *event)
 {
-    struct logging *logging = arg;
-    CHECK(logging->left > 0);
+    CHECK(printer->left > 0);
+    if (!str_empty(printer->text) && !str_has(event->raw, printer->text))
+        return true;
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    if (logging->cli->json)
+    if (printer->cli->json)
         put_json(&buf, event);
     else
-        put_line(&buf, logging->cli, event);
+        put_line(&buf, printer->cli, event);
     cli_out(buf_str(&buf));
-    logging->left--;
-    bool written = fflush(stdout) == 0;
-    return written && logging->left > 0 ? FOLLOW_MORE : FOLLOW_END;
+    printer->left--;
+    return fflush(stdout) == 0 && printer->left > 0;
+}
+
+static enum follow_on print_event(void *arg, const struct json *event)
+{
+    return log_print(arg, event) ? FOLLOW_MORE : FOLLOW_END;
 }
 
 /* ---- the command ---- */
@@ -141,18 +143,24 @@ static struct str scope_of(struct cli *cli)
     return scope;
 }
 
-struct rc log_command(struct cli *cli, struct err *err)
+struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct err *err)
 {
-    struct logging logging = {.cli = cli, .left = UINT64_MAX};
-    struct follow follow = {.cli = cli, .scope = scope_of(cli), .event = print_event, .arg = &logging};
+    *printer = (struct log_printer){.cli = cli, .left = UINT64_MAX, .text = str_of(option_text(cli, "text"))};
+    return option_number(cli, "limit", INT64_MAX, &printer->left, err);
+}
+
+struct rc log_remote(struct cli *cli, struct err *err)
+{
+    struct log_printer printer;
+    struct follow follow = {.cli = cli, .scope = scope_of(cli), .event = print_event, .arg = &printer};
     bool live = option_flag(cli, "follow");
     uint64_t last = UINT64_MAX, end = 0;
     TRY(option_number(cli, "after", INT64_MAX, &follow.after, err));
-    TRY(option_number(cli, "limit", INT64_MAX, &logging.left, err));
+    TRY(log_printer_init(&printer, cli, err));
     TRY(option_number(cli, "last", INT64_MAX, &last, err));
     if (live && !option_text(cli, "after") && last == UINT64_MAX)
         last = FOLLOW_LAST;
-    if (logging.left == 0)
+    if (printer.left == 0)
         return RC_OK;
     if (last != UINT64_MAX)
         TRY(follow_last(&follow, &end, err));

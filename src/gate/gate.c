@@ -48,6 +48,8 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->timeout_seconds = options->timeout_seconds;
     gate->alert_ms = options->alert_seconds * 1000;
     gate->sandbox = options->sandbox;
+    gate->store_url = options->store_url;
+    gate->archive_folder = options->archive_folder;
     gate->web_private = options->web_private;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
@@ -68,6 +70,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 void gate_close(struct gate *gate)
 {
     execute_done(gate);
+    archive_stop(gate);
     store_close(gate->store);
     deadlines_done(gate);
     open_done(gate);
@@ -139,7 +142,9 @@ static void call_read(struct read *read)
         call_apply(ask->arena, &ask->call, &read->events[i]);
     if (read->event_count)
         take_answer(&ask->call, &rung);
-    if (ask->err.code == ERR_OK && read->event_count == 0)
+    if (ask->err.code == ERR_OK && read->event_count == 0 && read->archived_count)
+        gate_say_archived(&ask->err, &read->archived[0]);
+    else if (ask->err.code == ERR_OK && read->event_count == 0)
         (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such call");
     else if (ask->err.code == ERR_OK && ask->input)
         differs(ask, &ask->call);

@@ -28,6 +28,7 @@ struct gate_options {
     bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
     bool web_private;        /* pages of this machine and the networks around it may be fetched */
     const char *managed;     /* the policy file that belongs to root; NULL: none */
+    const char *archive_folder;
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
 };
 
@@ -182,6 +183,7 @@ struct token_change {
 void gate_change_token(struct gate *gate, struct token_change *change);
 
 #include "gate/gate_figures.h"
+#include "gate/gate_archive.h"
 #include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
 

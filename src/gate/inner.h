@@ -60,6 +60,8 @@ struct gate {
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
+    const char *store_url, *archive_folder; /* the options' */
+    struct archivist *archivist; /* at work, or NULL */
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
     bool sandbox, web_private;
 };
@@ -111,6 +113,7 @@ bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place
 
 void tokens_done(struct gate *gate);
 void execute_done(struct gate *gate);
+void archive_stop(struct gate *gate);
 
 /* The rules of a session that is cached (every session that was lent is), and where they are remembered. */
 const struct rule_set *sessions_rules(struct gate *gate, const struct session *session);

@@ -57,8 +57,34 @@ static void open_add(struct gate *gate, const struct event *request)
     deadlines_add(gate, open);
 }
 
+static struct open *find_of_session(const struct gate *gate, struct str session)
+{
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(&gate->open, &at, &key, &value)) {
+        struct open *open = value;
+        if (str_eq(open->session, session))
+            return open;
+    }
+    return NULL;
+}
+
+/* A node that came late may never see the answers: they left with their session before it could read them. */
+static void forget_session(struct gate *gate, struct str session)
+{
+    for (struct open *open; (open = find_of_session(gate, session));) {
+        struct call_key key = call_key(session, open->call);
+        CHECK(map_take(&gate->open, call_key_str(&key)) == open);
+        deadlines_remove(gate, open);
+        open_free(open);
+    }
+}
+
 void open_follow(struct gate *gate, const struct event *event)
 {
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        forget_session(gate, event->session);
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         open_add(gate, event);
     if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))

@@ -57,7 +57,9 @@ static void session_read(struct read *read)
         read_free(read);
         return;
     }
-    if (!failed && read->event_count) {
+    if (!failed && read->archived_count) {
+        gate_say_archived(&read->err, &read->archived[0]);
+    } else if (!failed && read->event_count) {
         slot->session = session_new(id);
         for (size_t i = 0; i < read->event_count; i++)
             session_apply(slot->session, &read->events[i]);
@@ -139,12 +141,14 @@ void gate_session(struct gate *gate, struct session_want *want)
 
 void sessions_follow(struct gate *gate, const struct event *event)
 {
-    if (event->kind != EVENT_SESSION_CHANGED)
+    if (event->kind != EVENT_SESSION_CHANGED && event->kind != EVENT_SESSION_ARCHIVED)
         return;
     struct session_slot *slot = map_get(&gate->sessions, event->session);
     if (!slot)
         return;
-    if (slot->session)
+    if (slot->session && event->kind == EVENT_SESSION_ARCHIVED)
+        drop(gate, event->session);
+    else if (slot->session)
         session_apply(slot->session, event);
     else
         slot->stale = true;

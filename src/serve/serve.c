@@ -212,6 +212,7 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
+                                .archive_folder = archive_folder(house->cli),
                                 .sandbox = settings->sandbox,
                                 .web_private = settings->web_private};
     TRY(gate_open(house->loop, &gate, &house->gate, err));

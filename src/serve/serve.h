@@ -20,6 +20,9 @@ struct gate;
 struct loop;
 struct runtime;
 
+/* Where archives are: in the data folder. */
+const char *archive_folder(struct cli *cli);
+
 /* Our own agent, with the models that the settings name. */
 struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struct runtime **ret_runtime,
                     struct err *err);

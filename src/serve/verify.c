@@ -1,40 +1,128 @@
-/* `nod verify`: the hash chains, recomputed from the kept bytes, beside a running server or without one. */
+/* `nod verify`: the hash chains, recomputed from the kept bytes, beside a running server or without one; and the
+ * archives that the store names, as far as they are where they were made. */
 #include "base/json.h"
 #include "cli/cli.h"
+#include "serve/serve.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
-static void print_json(const struct store_check *check)
+static bool is_bad(const struct store_check *check) { return check->bad_seq != 0 || check->why[0] != '\0'; }
+
+static void put_check(struct json_out *out, const struct store_check *check)
 {
-    BUF_SCOPE(buf, 4096);
+    json_member_bool(out, "ok", !is_bad(check));
+    json_member_u64(out, "events", check->events);
+    json_member_u64(out, "sessions", check->sessions);
+    json_member_u64(out, "open", check->open);
+    json_member_u64(out, "archived", check->archived);
+    if (check->bad_seq)
+        json_member_u64(out, "badSeq", check->bad_seq);
+    json_member(out, "why", str_of(check->why));
+}
+
+static void print_words(const char *path, const struct store_check *check)
+{
+    const char *colon = path[0] ? ": " : "";
+    if (is_bad(check)) {
+        (void)printf("bad: %s%sevent %llu: %s\n", path, colon, (unsigned long long)check->bad_seq, check->why);
+        return;
+    }
+    (void)printf("ok: %s%s%llu events in %llu sessions, %llu waiting for an answer\n", path, colon,
+                 (unsigned long long)check->events, (unsigned long long)check->sessions,
+                 (unsigned long long)check->open);
+}
+
+/* ---- archives by name ---- */
+
+static struct rc verify_files(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, 1 << 20);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '[');
+    for (int i = 0; i < cli->argc; i++) {
+        struct store_check check = {0};
+        TRY(archive_verify(cli->argv[i], &check, err));
+        cli->status = cli->status || is_bad(&check);
+        json_open(&out, '{');
+        json_member(&out, "path", str_of(cli->argv[i]));
+        put_check(&out, &check);
+        json_close(&out, '}');
+        if (!cli->json)
+            print_words(cli->argv[i], &check);
+    }
+    json_close(&out, ']');
+    buf_putc(&buf, '\n');
+    if (cli->json)
+        cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+/* ---- the store and its archives ---- */
+
+static const char *state_of(const struct archive_check *check)
+{
+    return check->missing ? "not here" : check->why[0] ? "bad" : "ok";
+}
+
+static void put_archives(struct json_out *out, const struct archive_checks *checks)
+{
+    json_key(out, "archives");
+    json_open(out, '[');
+    for (size_t i = 0; i < checks->count; i++) {
+        const struct archive_check *check = &checks->items[i];
+        json_open(out, '{');
+        json_member(out, "path", check->path);
+        json_member(out, "state", str_of(state_of(check)));
+        json_member_u64(out, "sessions", check->sessions);
+        json_member_u64(out, "events", check->events);
+        json_member(out, "why", str_of(check->why));
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+static void print_archives(const struct archive_checks *checks)
+{
+    for (size_t i = 0; i < checks->count; i++) {
+        const struct archive_check *check = &checks->items[i];
+        (void)printf("%s: %.*s: %llu events of %llu sessions%s%s\n", state_of(check), STR_ARG(check->path),
+                     (unsigned long long)check->events, (unsigned long long)check->sessions,
+                     check->why[0] ? ": " : "", check->why);
+    }
+}
+
+static void print_json(const struct store_check *check, const struct archive_checks *checks)
+{
+    BUF_SCOPE(buf, 16 << 20);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_member_bool(&out, "ok", check->bad_seq == 0 && check->why[0] == '\0');
-    json_member_u64(&out, "events", check->events);
-    json_member_u64(&out, "sessions", check->sessions);
-    json_member_u64(&out, "open", check->open);
-    if (check->bad_seq)
-        json_member_u64(&out, "badSeq", check->bad_seq);
-    json_member(&out, "why", str_of(check->why));
+    put_check(&out, check);
+    put_archives(&out, checks);
     json_close(&out, '}');
     buf_putc(&buf, '\n');
     cli_out(buf_str(&buf));
 }
 
+static void checks_done(struct archive_checks *checks) { arena_done(&checks->arena); }
+
 struct rc verify_command(struct cli *cli, struct err *err)
 {
+    __attribute__((cleanup(checks_done))) struct archive_checks checks = {0};
     struct store_check check = {0};
+    if (cli->argc > 0)
+        return verify_files(cli, err);
     TRY(store_verify(cli->settings.store, &check, err));
-    bool bad = check.bad_seq != 0 || check.why[0] != '\0';
-    cli->status = bad ? 1 : 0;
-    if (cli->json)
-        print_json(&check);
-    else if (bad)
-        (void)printf("bad: event %llu: %s\n", (unsigned long long)check.bad_seq, check.why);
-    else
-        (void)printf("ok: %llu events in %llu sessions, %llu waiting for an answer\n",
-                     (unsigned long long)check.events, (unsigned long long)check.sessions,
-                     (unsigned long long)check.open);
+    if (check.archived)
+        TRY(store_verify_archives(cli->settings.store, archive_folder(cli), &checks, err));
+    cli->status = is_bad(&check);
+    for (size_t i = 0; i < checks.count; i++)
+        cli->status = cli->status || checks.items[i].why[0];
+    if (cli->json) {
+        print_json(&check, &checks);
+        return RC_OK;
+    }
+    print_words("", &check);
+    print_archives(&checks);
     return RC_OK;
 }

@@ -37,6 +37,7 @@ struct archive {
 struct rc archive_open(const char *path, struct archive **ret_archive, struct err *err)
 {
     struct backend_handle *handle;
+    TRY(archive_file_recognise(path, err));
     TRY(backend_sqlite.open(path, BACKEND_GUEST, &handle, err));
     *ret_archive = heap_new(sizeof **ret_archive);
     (*ret_archive)->handle = handle;
@@ -58,9 +59,7 @@ void archive_close(struct archive *archive)
 
 struct rc archive_verify(const char *path, struct store_check *ret_check, struct err *err)
 {
-    struct archive *archive;
-    TRY(archive_open(path, &archive, err));
-    archive_close(archive);
+    TRY(archive_file_recognise(path, err));
     return backend_sqlite.verify(path, ret_check, err);
 }
 
@@ -123,6 +122,7 @@ static struct rc plan_session(struct planning *planning, const struct chain_end 
 {
     struct archive_plan *plan = planning->plan;
     bool same = false;
+    TRY(archive_stopped(&planning->store, err));
     TRY(is_same_in_store(planning, chain, &same, err));
     if (!same)
         return RC_OK;
@@ -264,6 +264,7 @@ static struct rc make_plan(struct planning *planning, struct err *err)
     if (rc.code == ERR_CONFLICT)
         return err_set(err, ERR_CONFLICT, "sessions are being archived already");
     TRY(rc);
+    planning->store.stop = planning->archiving->stop;
     planning->store.backend = backend_find(planning->archiving->url, &place);
     if (!planning->store.backend)
         return err_set(err, ERR_INVALID, "there is no store \"%s\"", planning->archiving->url);

@@ -8,7 +8,14 @@
 
 #include "event/run.h"
 
-#include <unistd.h>
+#include <stdatomic.h>
+
+struct rc archive_stopped(const struct archive_source *source, struct err *err)
+{
+    if (source->stop && atomic_load(source->stop))
+        return err_set(err, ERR_UNAVAILABLE, "the server is stopping");
+    return RC_OK;
+}
 
 struct rc archive_page(const struct archive_source *source, struct str session, uint64_t kinds, uint64_t after,
                        struct read **ret_page, struct err *err)
@@ -148,6 +155,7 @@ static struct rc export_page(struct export *export, const struct read *page, str
 {
     for (size_t i = 0; i < page->chain_count; i++) {
         bool finished = false;
+        TRY(archive_stopped(export->source, err));
         TRY(is_finished(export->source, &page->chains[i], &finished, err));
         if (!finished)
             continue;

@@ -15,11 +15,16 @@ struct rc archive_file_head(struct archive_file *file, const struct filed_head *
 struct rc archive_file_end(struct archive_file *file, struct err *err);
 void archive_file_free(struct archive_file *file);
 
+/* Refuses what is no archive. */
+struct rc archive_file_recognise(const char *path, struct err *err);
+
 /* A store that is read beside whoever writes to it. */
 struct archive_source {
     const struct backend *backend;
     struct backend_handle *reader;
+    const _Atomic bool *stop; /* may be NULL */
 };
+struct rc archive_stopped(const struct archive_source *source, struct err *err);
 
 /* archive_export.c: every finished session whose last event is not younger goes into a new file at `path`, which
  * is synced. `*ret_count` says how many; with none there is no file. */

@@ -22,7 +22,7 @@ enum backend_role {
     BACKEND_READER,
     BACKEND_KEEPER,
     BACKEND_FOLLOWER,
-    BACKEND_GUEST, /* reads an archive, and leaves no trace beside it; SQLite's alone */
+    BACKEND_GUEST, /* reads, and leaves no trace beside the file; only of a store that one process writes */
 };
 enum tidy_need { TIDY_NOT, TIDY_BESIDE, TIDY_BEFORE };
 

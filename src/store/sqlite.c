@@ -401,16 +401,11 @@ static struct rc open_other(struct backend_handle *handle, struct err *err)
 static struct rc open_guest(struct backend_handle *handle, struct err *err)
 {
     int version;
-    bool archive = false;
-    TRY(sqlite_look(handle->path, true, &handle->db, err));
+    TRY(sqlite_look(handle->path, !sqlite_log_exists(handle->path), &handle->db, err));
     TRY(sqlite_schema_recognise(handle->db, handle->path, err));
     TRY(sqlite_schema_version(handle->db, handle->path, &version, err));
-    if (version > 0)
-        TRY(sqlite_is_archive(handle->db, &archive, err));
-    if (!archive)
-        return err_set(err, ERR_INVALID, "%s is no archive", handle->path);
     if (!sqlite_schema_is_current(version))
-        return err_set(err, ERR_INVALID, "%s was made by another version of nod (schema %d)", handle->path, version);
+        return err_set(err, ERR_INVALID, "%s has version %d, this nod reads another", handle->path, version);
     return prepare_all(handle, err);
 }
 

@@ -139,6 +139,21 @@ struct rc archive_file_end(struct archive_file *file, struct err *err)
     return file_sync(file->path, err);
 }
 
+static void close_look(struct sqlite3 **db) { (void)sqlite3_close(*db); }
+
+struct rc archive_file_recognise(const char *path, struct err *err)
+{
+    __attribute__((cleanup(close_look))) struct sqlite3 *db = NULL;
+    bool archive = false;
+    int version;
+    TRY(sqlite_look(path, true, &db, err));
+    TRY(sqlite_schema_recognise(db, path, err));
+    TRY(sqlite_schema_version(db, path, &version, err));
+    if (version > 0)
+        TRY(sqlite_is_archive(db, &archive, err));
+    return archive ? RC_OK : err_set(err, ERR_INVALID, "%s is no archive", path);
+}
+
 void archive_file_free(struct archive_file *file)
 {
     if (!file)

@@ -29,6 +29,7 @@ struct archiving {
     const char *folder;  /* where archives are; made when it is not there */
     int64_t until_ms;    /* sessions whose last event is not younger */
     const char *actor;
+    const _Atomic bool *stop; /* becomes true: give up soon (ERR_UNAVAILABLE); may be NULL */
 };
 
 struct archive_session {
@@ -75,5 +76,23 @@ struct rc archive_read(struct archive *archive, struct read *read, struct err *e
 void archive_close(struct archive *archive);
 /* Recomputes every chain in it. Refuses what is no archive. */
 struct rc archive_verify(const char *path, struct store_check *ret_check, struct err *err);
+
+/* An archive that SESSION_ARCHIVED events of a store name. */
+struct archive_check {
+    struct str file, path;
+    uint64_t sessions, events; /* that these events say are in it */
+    bool missing;              /* it is not in the folder: moved to another place, or lost */
+    char why[300];             /* what is wrong with it; empty: nothing */
+};
+
+struct archive_checks {
+    struct arena arena;
+    struct archive_check *items;
+    size_t count;
+};
+
+/* Every archive that the store names: its bytes, its chains, and that each session ends there as the store says. */
+struct rc store_verify_archives(const char *url, const char *folder, struct archive_checks *ret_checks,
+                                struct err *err);
 
 #endif

@@ -1,0 +1,45 @@
+/* Finished sessions into an archive. The file is the server's own affair: no client names a path. */
+#include "api/exchange.h"
+
+static void archived(struct gate_archiving *archiving)
+{
+    struct exchange *x = archiving->arg;
+    const struct archive_result *result = &archiving->result;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (archiving->err.code != ERR_OK) {
+        exchange_fail(x, &archiving->err);
+        return;
+    }
+    json_open(&out, '{');
+    if (result->file[0])
+        json_member(&out, "path", str_of(result->file));
+    else
+        json_member_null(&out, "path");
+    json_member_u64(&out, "sessions", result->sessions);
+    json_member_u64(&out, "events", result->events);
+    json_member_u64(&out, "stayed", result->stayed);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+void archive_make(struct exchange *x)
+{
+    struct gate_archiving *archiving = arena_new(x->arena, struct gate_archiving);
+    struct err err;
+    int64_t seconds = -1;
+    if (rc_bad(json_want_i64(x->body, "olderThanSeconds", 0, INT32_MAX, &seconds, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    if (seconds < 0) {
+        exchange_error(x, ERR_INVALID, "\"olderThanSeconds\" is missing");
+        return;
+    }
+    archiving->arena = x->arena;
+    archiving->older_than_ms = seconds * 1000;
+    archiving->actor = x->actor;
+    archiving->done = archived;
+    archiving->arg = x;
+    gate_archive(x->gate, archiving);
+}

@@ -1,0 +1,21 @@
+/* Events printed as `nod log` prints them, wherever they come from. */
+#ifndef CLI_LOG_H
+#define CLI_LOG_H
+
+#include "base/json.h"
+#include "cli/cli.h"
+
+struct log_printer {
+    struct cli *cli;
+    uint64_t left;   /* how many more are wanted */
+    struct str text; /* only events that hold it; empty: all */
+};
+
+/* By the command's options. */
+struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct err *err);
+/* False when no more are wanted, or nobody reads. */
+bool log_print(struct log_printer *printer, const struct json *event);
+/* All of the command that needs a server. */
+struct rc log_remote(struct cli *cli, struct err *err);
+
+#endif

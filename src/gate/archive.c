@@ -1,0 +1,168 @@
+/* Archiving beside a running server: the plan is made in a thread of its own, which blocks on disk; the moves are
+ * appends like any other, a few at a time, so that calls do not wait long behind them.
+ *
+ * What the views hold of a session that left is dropped by following, as everything else.
+ */
+#include "gate/inner.h"
+
+#include "io/clock.h"
+#include "io/loop.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { MOVES_AT_ONCE = 8 };
+
+struct archivist {
+    struct gate *gate;
+    struct gate_archiving *archiving;
+    char *actor;
+    struct archive_plan *plan;
+    struct err err;         /* the thread's, then the moves' */
+    size_t at;              /* the next session to move */
+    unsigned moving;
+    pthread_t thread;
+    bool planning;          /* the thread is to be joined */
+    _Atomic bool stop;
+    struct bell *bell;
+};
+
+void gate_say_archived(struct err *err, const struct event *archived)
+{
+    ARENA_SCOPE(scratch);
+    struct archived said = {.file = STR("an archive")};
+    (void)archived_parse(&scratch, archived->data, &said);
+    (void)err_set(err, ERR_GONE, "session %.*s is in the archive %.*s: see nod log --archive",
+                  STR_ARG(archived->session), STR_ARG(said.file));
+}
+
+static void finish(struct archivist *archivist)
+{
+    struct gate_archiving *archiving = archivist->archiving;
+    archiving->err = archivist->err;
+    archive_plan_free(archivist->plan, archivist->err.code == ERR_OK);
+    archivist->gate->archivist = NULL;
+    bell_free(archivist->bell);
+    free(archivist->actor);
+    free(archivist);
+    archiving->done(archiving);
+}
+
+/* ---- the plan, in its thread ---- */
+
+static void *make_plan(void *arg)
+{
+    struct archivist *archivist = arg;
+    struct archiving archiving = {
+        .url = archivist->gate->store_url,
+        .folder = archivist->gate->archive_folder,
+        .until_ms = clock_wall_ms() - archivist->archiving->older_than_ms,
+        .actor = archivist->actor,
+        .stop = &archivist->stop,
+    };
+    if (rc_ok(archive_plan(&archiving, &archivist->plan, &archivist->err)))
+        archivist->err = (struct err){.code = ERR_OK};
+    bell_ring(archivist->bell);
+    return NULL;
+}
+
+static void begin_plan(struct archivist *archivist)
+{
+    archivist->plan = NULL;
+    archivist->at = 0;
+    archivist->planning = true;
+    CHECK(pthread_create(&archivist->thread, NULL, make_plan, archivist) == 0);
+}
+
+/* ---- the moves, on the loop ---- */
+
+static void go_on(struct archivist *archivist);
+
+static void moved(struct append *append)
+{
+    struct archivist *archivist = append->arg;
+    struct archive_result *result = &archivist->archiving->result;
+    struct archived archived;
+    if (append->outcome == APPEND_KEPT) {
+        CHECK(archived_parse(&append->arena, append->events[0].data, &archived));
+        result->sessions++;
+        result->events += archived.events;
+    } else if (append->outcome == APPEND_REFUSED) {
+        result->stayed++;
+    } else if (append->err.code != ERR_GONE && archivist->err.code == ERR_OK) { /* gone: another node was faster */
+        archivist->err = append->err;
+    }
+    append_free(append);
+    archivist->moving--;
+    go_on(archivist);
+}
+
+static void go_on(struct archivist *archivist)
+{
+    struct archive_plan *plan = archivist->plan;
+    while (archivist->err.code == ERR_OK && archivist->at < plan->count && archivist->moving < MOVES_AT_ONCE) {
+        struct append *append = archive_move(plan, archivist->at++, clock_wall_ms());
+        append->done = moved;
+        append->arg = archivist;
+        archivist->moving++;
+        store_append(archivist->gate->store, append);
+    }
+    if (archivist->moving)
+        return;
+    bool more = plan && plan->resumed && archivist->err.code == ERR_OK;
+    if (plan)
+        archive_result_add(&archivist->archiving->result, plan);
+    if (!more) {
+        finish(archivist);
+        return;
+    }
+    archive_plan_free(plan, true);
+    begin_plan(archivist);
+}
+
+static void join(struct archivist *archivist)
+{
+    CHECK(pthread_join(archivist->thread, NULL) == 0);
+    archivist->planning = false;
+}
+
+static void planned(void *arg)
+{
+    struct archivist *archivist = arg;
+    if (!archivist->planning)
+        return;
+    join(archivist);
+    go_on(archivist);
+}
+
+void gate_archive(struct gate *gate, struct gate_archiving *archiving)
+{
+    archiving->result = (struct archive_result){0};
+    if (gate->archivist) {
+        (void)err_set(&archiving->err, ERR_CONFLICT, "sessions are being archived already");
+        archiving->done(archiving);
+        return;
+    }
+    struct archivist *archivist = heap_new(sizeof *archivist);
+    archivist->gate = gate;
+    archivist->archiving = archiving;
+    archivist->actor = heap_new(archiving->actor.n + 1);
+    memcpy(archivist->actor, archiving->actor.p, archiving->actor.n);
+    archivist->bell = bell_new(gate->loop, planned, archivist);
+    gate->archivist = archivist;
+    begin_plan(archivist);
+}
+
+/* Before the store closes: what is being planned is given up; what is being moved ends with the store. */
+void archive_stop(struct gate *gate)
+{
+    struct archivist *archivist = gate->archivist;
+    if (!archivist || !archivist->planning)
+        return;
+    atomic_store(&archivist->stop, true);
+    join(archivist);
+    if (archivist->err.code == ERR_OK)
+        (void)err_set(&archivist->err, ERR_UNAVAILABLE, "the server is stopping");
+    go_on(archivist);
+}

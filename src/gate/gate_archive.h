@@ -1,0 +1,24 @@
+/* The part of gate.h about archives; include gate.h. */
+#ifndef GATE_GATE_ARCHIVE_H
+#define GATE_GATE_ARCHIVE_H
+
+#include "store/store.h"
+
+struct gate;
+
+struct gate_archiving {
+    struct arena *arena;
+    int64_t older_than_ms;
+    struct str actor;
+    struct archive_result result;
+    struct err err;
+    void (*done)(struct gate_archiving *archiving);
+    void *arg;
+};
+/* Moves finished sessions in which nothing has happened for so long into an archive (store_archive.h), beside
+ * everything else. One at a time: ERR_CONFLICT. */
+void gate_archive(struct gate *gate, struct gate_archiving *archiving);
+/* ERR_GONE with words that name the archive. */
+void gate_say_archived(struct err *err, const struct event *archived);
+
+#endif
