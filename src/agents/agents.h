@@ -31,6 +31,8 @@ enum hook_kind {
     HOOK_OTHER,      /* nothing that we decide: no opinion */
     HOOK_BEFORE,     /* before every call */
     HOOK_PERMISSION, /* when the agent itself would ask a person */
+    HOOK_AFTER,      /* a call is over: nobody has to be asked about it any more */
+    HOOK_IDLE,       /* the turn is over: none of its dialogs is open any more */
 };
 
 struct hook {
@@ -45,12 +47,17 @@ struct hook {
     const struct json *input;
 };
 
+/* Whether the agent waits for an answer: HOOK_BEFORE and HOOK_PERMISSION. */
+static inline bool hook_asks(const struct hook *hook)
+{
+    return hook->kind == HOOK_BEFORE || hook->kind == HOOK_PERMISSION;
+}
 bool hook_agent_parse(struct str name, enum hook_agent *ret_agent);
 const char *hook_agent_name(enum hook_agent agent);
 /* Even when it fails, agent, kind and event are as far as they could be read: enough for a refusal. */
 struct rc hook_read(enum hook_agent agent, const struct json *message, struct hook *ret_hook,
                     struct err *err);
-/* The answer in the agent's dialect. A call that is not allowed is refused, with words. */
+/* The answer in the agent's dialect, to a hook that asks. A call that is not allowed is refused, with words. */
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call);
 void hook_refuse(struct buf *out, const struct hook *hook, struct str words);
 

@@ -8,7 +8,8 @@
  * Codex and Gemini go on when a hook has no opinion, so theirs waits for a person. Claude Code asks by
  * itself what its own rules do not allow: its PreToolUse is answered by rules alone, at once, and the
  * person's answer goes to PermissionRequest, beside the dialog in its terminal. In modes that never ask, PreToolUse
- * waits too.
+ * waits too. A yes in the dialog leaves the hook waiting: only that the call is over (PostToolUse), or the turn
+ * (Stop), tells that nobody has to be asked any more.
  */
 #include "agents/agents.h"
 
@@ -21,6 +22,9 @@ static const struct {
     {"PreToolUse", HOOK_BEFORE},
     {"BeforeTool", HOOK_BEFORE},
     {"PermissionRequest", HOOK_PERMISSION},
+    {"PostToolUse", HOOK_AFTER},
+    {"PostToolUseFailure", HOOK_AFTER},
+    {"Stop", HOOK_IDLE},
 };
 
 /* Tools under another name, with the same input: rules and previews know them by ours. */
@@ -76,6 +80,13 @@ static bool mode_asks(struct str mode)
     return false;
 }
 
+/* Of Stop: agents in the background go on, and may have dialogs open. */
+static bool has_tasks(const struct json *message)
+{
+    const struct json *tasks = json_get(message, "background_tasks");
+    return tasks && tasks->count > 0;
+}
+
 struct rc hook_read(enum hook_agent agent, const struct json *message, struct hook *ret_hook,
                     struct err *err)
 {
@@ -87,9 +98,13 @@ struct rc hook_read(enum hook_agent agent, const struct json *message, struct ho
             hook->kind = events[i].kind;
     if (str_empty(hook->event))
         return err_set(err, ERR_INVALID, "this is no hook's message: it has no \"hook_event_name\"");
+    if (has_tasks(message))
+        hook->kind = HOOK_OTHER;
     if (hook->kind == HOOK_OTHER)
         return RC_OK;
     TRY(json_want_str(message, "session_id", LIMIT_ID_BYTES, &hook->session, err));
+    if (hook->kind == HOOK_IDLE && !str_empty(hook->session))
+        return RC_OK;
     TRY(json_want_str(message, "tool_name", LIMIT_NAME_BYTES, &hook->tool, err));
     TRY(json_want_str(message, "tool_use_id", LIMIT_ID_BYTES, &hook->call, err));
     TRY(json_want_str(message, "cwd", LIMIT_PATH_BYTES, &hook->cwd, err));
@@ -202,7 +217,7 @@ static void allow(struct buf *out, const struct hook *hook, struct str edited, s
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call)
 {
     ARENA_SCOPE(scratch);
-    CHECK(hook->kind != HOOK_OTHER);
+    CHECK(hook_asks(hook));
     struct str words = agent_words(&scratch, call);
     if (call->status == CALL_ALLOWED && call_allowed(call))
         allow(out, hook, call->updated_input, words);

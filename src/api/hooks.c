@@ -5,12 +5,15 @@
  * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
  * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
  * every failure is a refusal in it, since these agents go on when a hook answers with an error. Whoever hangs up
- * takes the question back.
+ * takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
  */
 #include "agents/agents.h"
 #include "api/exchange.h"
 
 #include "io/clock.h"
+
+/* How ids begin of calls to which the agent gave none: those of its dialogs. */
+#define OUR_ID "call_"
 
 enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400 };
 
@@ -20,6 +23,7 @@ struct hooking {
     struct ask *ask;
     struct decide *withdrawal;
     struct str session;
+    unsigned ending; /* questions on their way to be taken back */
     bool gone;
 };
 
@@ -90,14 +94,83 @@ static void client_gone(struct http_request *request)
         withdraw(h);
 }
 
+/* ---- what is over ---- */
+
+static void answer_nothing(struct hooking *h)
+{
+    BUF_SCOPE(nothing, LIMIT_NAME_BYTES);
+    buf_puts(&nothing, "{}");
+    exchange_answer(h->x, 200, &nothing);
+}
+
+static void ended(struct decide *decide)
+{
+    struct hooking *h = decide->arg;
+    CHECK(h->ending);
+    if (--h->ending == 0) /* somebody may have been quicker, which is all right */
+        answer_nothing(h);
+}
+
+/* After a call: the question about it. After a turn: whatever the agent's dialogs asked. */
+static bool is_over(const struct hooking *h, struct arena *arena, const struct open_approval *open)
+{
+    const struct json *call = NULL;
+    if (!str_starts(open->request.call, STR(OUR_ID)))
+        return false;
+    if (h->hook.kind == HOOK_IDLE)
+        return true;
+    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) || !json_get(call, "input"))
+        return false;
+    return str_eq(json_text(call, "name"), h->hook.tool) &&
+           json_same_tokens(json_get(call, "input")->raw, h->hook.input->raw);
+}
+
+static void open_read(struct read *read)
+{
+    struct hooking *h = read->arg;
+    struct exchange *x = h->x;
+    h->ending = 1;
+    for (size_t i = 0; i < read->open_count; i++) {
+        if (!is_over(h, &read->arena, &read->open[i]))
+            continue;
+        struct decide *decide = arena_new(x->arena, struct decide);
+        *decide = (struct decide){.arena = x->arena, .session = h->session, .decision = DECISION_CANCELLED,
+                                  .call_id = arena_str(x->arena, read->open[i].request.call),
+                                  .feedback = STR("answered in the agent's own terminal"),
+                                  .actor = x->actor, .by = x->token_id, .done = ended, .arg = h};
+        h->ending++;
+        gate_decide(x->gate, decide);
+    }
+    read_free(read);
+    if (--h->ending == 0)
+        answer_nothing(h);
+}
+
+static void read_open(struct hooking *h)
+{
+    struct read *read = read_new(READ_OPEN);
+    read->session = arena_str(&read->arena, h->session);
+    read->done = open_read;
+    read->arg = h;
+    gate_read(h->x->gate, read);
+}
+
 static void session_found(void *arg, const struct session *session, const struct err *err)
 {
     struct hooking *h = arg;
+    if (!session && !hook_asks(&h->hook)) {
+        answer_nothing(h);
+        return;
+    }
     if (!session) {
         refuse(h, err->text);
         return;
     }
     h->session = arena_str(h->x->arena, session->id);
+    if (!hook_asks(&h->hook)) {
+        read_open(h);
+        return;
+    }
     h->ask->session = h->session;
     h->ask->thread = arena_str(h->x->arena, session->main_thread);
     gate_ask(h->x->gate, h->ask);
@@ -111,7 +184,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
     struct ask *ask = h->ask;
     uint64_t wait_seconds = WAIT_SECONDS_DEFAULT, strict = 0;
     TRY(hook_read(h->hook.agent, x->body, &h->hook, err));
-    if (h->hook.kind == HOOK_OTHER)
+    if (!hook_asks(&h->hook))
         return RC_OK;
     TRY(query_u64(x, "wait", WAIT_SECONDS_MAX, &wait_seconds, err));
     TRY(query_u64(x, "strict", 1, &strict, err));
@@ -135,7 +208,6 @@ static struct rc prepare(struct hooking *h, struct err *err)
 void hooks_ask(struct exchange *x)
 {
     struct hooking *h = arena_new(x->arena, struct hooking);
-    BUF_SCOPE(nothing, LIMIT_NAME_BYTES);
     struct err err = {.code = ERR_OK};
     h->x = x;
     h->ask = arena_new(x->arena, struct ask);
@@ -147,17 +219,19 @@ void hooks_ask(struct exchange *x)
         exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex or gemini");
         return;
     }
-    if (rc_bad(prepare(h, &err))) {
+    bool unread = rc_bad(prepare(h, &err)), tells = h->hook.kind == HOOK_AFTER || h->hook.kind == HOOK_IDLE;
+    if (unread && !tells) {
         refuse(h, err.text);
         return;
     }
-    if (h->hook.kind == HOOK_OTHER) {
-        buf_puts(&nothing, "{}");
-        exchange_answer(x, 200, &nothing);
+    if (h->hook.kind == HOOK_OTHER || unread) {
+        answer_nothing(h);
         return;
     }
-    x->http->arg = h;
-    x->http->gone = client_gone;
+    if (hook_asks(&h->hook)) {
+        x->http->arg = h;
+        x->http->gone = client_gone;
+    }
     struct agent_session agent = {
         .name = str_of(hook_agent_name(h->hook.agent)), .id = h->hook.session, .cwd = h->hook.cwd};
     exchange_with_agent(x, &agent, session_found, h);

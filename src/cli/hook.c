@@ -162,7 +162,7 @@ static void refuse(struct hooked *hooked, const struct err *why)
         hooked->cli->status = BLOCKS_STATUS;
         return;
     }
-    if (hook.kind == HOOK_OTHER)
+    if (!hook_asks(&hook))
         return;
     hook_refuse(&buf, &hook, words);
     put_out(buf_str(&buf));

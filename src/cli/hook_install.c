@@ -19,6 +19,7 @@
 enum {
     SETTINGS_BYTES_MAX = 1 << 20,
     PERSON_S = 86400,       /* for an answer */
+    TOLD_S = 60,            /* for a hook that only tells us something */
     SPARE_S = 30,           /* what our own deadline leaves of it */
 };
 
@@ -31,6 +32,8 @@ static const struct {
 } hooks[] = {
     {HOOK_CLAUDE, "PreToolUse", PERSON_S, 1},
     {HOOK_CLAUDE, "PermissionRequest", PERSON_S, 1},
+    {HOOK_CLAUDE, "PostToolUse", TOLD_S, 1},
+    {HOOK_CLAUDE, "Stop", TOLD_S, 1},
     {HOOK_CODEX, "PreToolUse", PERSON_S, 1},
     {HOOK_GEMINI, "BeforeTool", PERSON_S, 1000},
 };
@@ -147,7 +150,7 @@ static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsig
                                                     edit->strict ? " --strict" : ""));
     }
     json_member_i64(&out, "timeout", hooks[row].seconds * hooks[row].unit);
-    if (edit->agent == HOOK_CLAUDE)
+    if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S) /* what only tells us must hold nothing up */
         json_member(&out, "onFailure", STR("block"));
     json_close(&out, '}');
     json_close(&out, ']');

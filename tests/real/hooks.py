@@ -24,7 +24,10 @@ def test_install_shows_the_change_and_remove_takes_it_back(place):
         must("onFailure" in shown.out and "2.1.197" in shown.err, f"the change is not shown: {shown.out} {shown.err}")
         value = json.load(open(path, encoding="utf-8"))
         must(value["model"] == "x" and len(value["hooks"]["PreToolUse"]) == 2, f"something was lost: {value}")
-        must(all(h["onFailure"] == "block" for e in value["hooks"].values() for m in e[-1:] for h in m["hooks"]), "no block")
+        for event in ("PreToolUse", "PermissionRequest"):
+            must(all(h["onFailure"] == "block" for h in value["hooks"][event][-1]["hooks"]), f"{event} does not block")
+        must(not any("onFailure" in h for event in ("PostToolUse", "Stop") for h in value["hooks"][event][-1]["hooks"]),
+             "what only tells would hold things up")
         must("nothing to change" in install(d).err, "a second time changes something")
         d.nod("hook", "remove", "--yes").ends()
         value = json.load(open(path, encoding="utf-8"))
@@ -142,6 +145,7 @@ def test_over_http_without_a_server(place):
         d.server.stop()
         d.claude("-p", "go", NOD_TOKEN="x").ends()
         must(not d.has("made.txt"), "it ran")
+        must(f"127.0.0.1:{d.server.port}/api/hooks" in d.model.said(), f"the message does not say who is missing: {d.model.said()[-700:]}")
 
 
 def test_the_older_release(place):
@@ -169,6 +173,45 @@ def test_the_server_is_killed_with_a_question_open(place):
         d.server.kill()
         d.server.start()
         must(d.waiting()[0]["toolCallId"] == pending["toolCallId"], "another question")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must(d.has("made.txt"), f"it did not run: {d.told()}")
+
+
+def hooked_by(program):
+    """Nod's hook as it is installed, but by a program that cannot be started."""
+    return {"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": program, "onFailure": "block"}]}]},
+            "permissions": {"allow": ["Bash(touch:*)"]}}
+
+
+def test_a_hook_that_cannot_be_started_blocks(place):
+    with desk(place, [TOUCH]) as d:
+        d.settings(hooked_by("/nonexistent/nod hook"))
+        d.claude("-p", "go").ends()
+        must(not d.has("made.txt"), "it ran")
+
+
+def test_a_hook_that_cannot_be_started_lets_the_older_release_run(place):
+    """What the words at installing, and the docs, warn of."""
+    with desk(place, [TOUCH], version=OLD) as d:
+        d.settings(hooked_by("/nonexistent/nod hook"))
+        d.claude("-p", "go").ends()
+        must(d.has("made.txt"), "2.1.197 blocks it: the docs are out of date")
+
+
+def test_nothing_runs_without_a_server_in_the_older_release(place):
+    with desk(place, [TOUCH], version=OLD, serve=False) as d:
+        d.settings({"permissions": {"allow": ["Bash(touch:*)"]}})
+        install(d)
+        d.claude("-p", "go").ends()
+        must(not d.has("made.txt") and "nod serve" in d.model.said(), f"not refused with help: {d.told()}")
+
+
+def test_a_sub_agent_asks_over_the_hook(place):
+    agent = ("Agent", {"description": "do sub", "prompt": "SUBTASK please", "subagent_type": "general-purpose", "run_in_background": False})
+    with desk(place, [agent], sub=[TOUCH, "sub done"]) as d:
+        install(d)
+        run = d.claude("-p", "go")
         d.decide(d.waiting()[0])
         run.ends()
         must(d.has("made.txt"), f"it did not run: {d.told()}")

@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from desk import desk
+from desk import OLD, desk
 from world import NOD, Client, eventually, must
 
 TOUCH = ("Bash", {"command": "touch made.txt", "description": "x"})
@@ -40,6 +40,35 @@ def test_stdio_edited(place):
         d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt", "description": "x"})
         run.ends()
         must(d.has("other.txt") and not d.has("made.txt"), "it did not run as edited")
+
+
+def test_stdio_in_the_older_release(place):
+    with desk(place, [TOUCH, ("Bash", {"command": "touch second.txt", "description": "x"})], version=OLD) as d:
+        run = d.claude("-p", "go", *stdio())
+        d.decide(d.waiting()[0])
+        second = eventually(lambda: [p for p in d.admin.pending() if "second" in p["toolCall"]["input"]["command"]], "the second waits")[0]
+        d.decide(second, "deny", feedback="one is enough")
+        run.ends()
+        must(d.has("made.txt") and not d.has("second.txt") and "one is enough" in d.model.said(), f"not as decided: {d.told()}")
+
+
+def test_abort_ends_the_turn(place):
+    with desk(place, [TOUCH, TOUCH]) as d:
+        run = d.claude("-p", "go", *stdio())
+        d.decide(d.waiting()[0], "abort")
+        run.wait()
+        must(not d.has("made.txt") and len(d.model.requests) == 1, f"it went on: {d.told()}")
+
+
+def test_questions_are_answered_over_mcp(place):
+    questions = {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False,
+                                "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]}]}
+    with desk(place, [("AskUserQuestion", questions)]) as d:
+        run = d.claude("-p", "go", *stdio())
+        d.waiting()
+        d.nod("answer", "-a", "Blue").ends()
+        run.ends()
+        must('=\\"Blue\\"' in d.model.said(), f"not told: {d.model.said()[-700:]}")
 
 
 def test_stdio_without_a_server(place):
@@ -87,8 +116,10 @@ def test_http_without_a_server(place):
     with desk(place, [TOUCH]) as d:
         arguments = over_http(d)
         d.server.stop()
-        d.claude("-p", "go", *arguments).wait()
+        run = d.claude("-p", "go", *arguments)
+        run.wait()
         must(not d.has("made.txt"), "it ran")
+        must("mcp__nod__approve" in run.err, f"the message does not say who is missing: {run.err}")  # words of Claude Code's own
 
 
 def test_http_whoever_hangs_up_takes_the_question_back(place):

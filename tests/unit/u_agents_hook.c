@@ -107,8 +107,12 @@ static void what_is_read(void **state)
     static const char bypass[] = "{\"session_id\":\"s\",\"permission_mode\":\"bypassPermissions\",\"hook_event_name\":"
                                  "\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{}}";
     assert_false(hook_of(&arena, HOOK_CLAUDE, bypass).asks_later);
-    static const char other[] = "{\"hook_event_name\":\"Stop\"}";
+    static const char other[] = "{\"hook_event_name\":\"Notification\"}";
     assert_int_equal(hook_of(&arena, HOOK_CLAUDE, other).kind, HOOK_OTHER);
+    static const char stop[] = "{\"hook_event_name\":\"Stop\",\"session_id\":\"s\",\"background_tasks\":[]}";
+    static const char busy[] = "{\"hook_event_name\":\"Stop\",\"session_id\":\"s\",\"background_tasks\":[{}]}";
+    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, stop).kind, HOOK_IDLE);
+    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, busy).kind, HOOK_OTHER);
     const struct json *json;
     static const char lacks[] = "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"}";
     assert_true(rc_ok(json_parse(&arena, str_of(lacks), &json, NULL)));
