@@ -3,7 +3,7 @@
 #define POLICY_COMMAND_OPTIONS_H
 
 #define NODE_OPTIONS \
-    "G F --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print " \
+    "G F --test --enable-source-maps --no-warnings --trace-warnings --expose-gc R -e -p -r --eval --print " \
     "--require --import --loader --experimental-loader T --env-file " \
     "--experimental-default-config-file --config W --redirect-warnings --diagnostic-dir --report-dir " \
     "--cpu-prof-dir --heap-prof-dir --trace-event-file-pattern X -i --interactive --inspect " \

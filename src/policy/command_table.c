@@ -452,7 +452,7 @@ static const struct command_row rows[] = {
     {"rlwrap", WAY_RUNS, "", "F"},
     {"rm", WAY_WRITES, "", ""},
     {"rmdir", WAY_WRITES, "", ""},
-    {"rollup", WAY_PLAIN, "", "T -c -p --config --plugin --configPlugin W -o -d --file --dir"},
+    {"rollup", WAY_PLAIN, "", "P -c --config T -p --plugin --configPlugin W -o -d --file --dir"},
     {"rpm", WAY_PLAIN, "", RPM_OPTIONS},
     {"rpmquery", WAY_PLAIN, "", RPM_OPTIONS},
     {"rpmverify", WAY_PLAIN, "", RPM_OPTIONS},

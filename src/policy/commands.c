@@ -491,7 +491,8 @@ static void study_code(struct studying *s, const struct command_row *row, size_t
     bool module = false;
     struct studying own = *s;
     for (size_t i = from; i < at && i < s->count; i++)
-        module = module || (strchr(row->values, 'm') && str_starts(s->words[i].text, STR("-m")));
+        module = module || (strchr(row->values, 'm') && str_starts(s->words[i].text, STR("-m"))) ||
+                 (word_is(&s->words[i], "--test") && option_kind(row, STR("--test")));
     own.count = sure ? at : s->count;
     options_study(&own, row, from);
     if (at < s->count && may_be_option(&s->words[at]))
