@@ -101,6 +101,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "commands of runs see no network and write in the session's folder only (bubblewrap)")               \
     X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \
       "runs may fetch pages of this machine and of the private networks around it")                        \
+    X(mcp_servers, PATH, "mcp-servers", "NOD_MCP_SERVERS", IN_FLAGS | IN_FILE, SERVES, "DATA/mcp.json",    \
+      "FILE", "MCP servers whose tools runs may use: {\"mcpServers\":{…}}")                              \
     X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
       "play a small scripted agent through the gate")                                                      \
     X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL,                                      \

@@ -198,6 +198,8 @@ static void keep_response(struct decide *d, const struct open *open)
     append_need(append, need);
     (void)append_event(append, event);
     add_user_rules(append, d, &append->events[0]);
+    if (definitions_asked(d, open))
+        definitions_agreed(append, &d->call, &append->events[0]);
     struct str change = consequence(arena, d, open);
     if (!str_empty(change)) {
         event.kind = EVENT_SESSION_CHANGED;
@@ -293,6 +295,21 @@ static void choose_rules(struct read *read)
     gate_session(d->gate, want);
 }
 
+static void definition_read(struct read *read)
+{
+    struct decide *d = read->arg;
+    struct open *open = open_find(d->gate, d->session, d->call_id);
+    apply_all(d->arena, &d->call, read);
+    d->err = read->err;
+    read_free(read);
+    if (d->err.code != ERR_OK)
+        d->done(d);
+    else if (open)
+        keep_response(d, open);
+    else
+        read_call(d->gate, d->session, d->call_id, lost, d);
+}
+
 static void judge_edited(struct decide *d)
 {
     struct session_want *want = arena_new(d->arena, struct session_want);
@@ -319,7 +336,14 @@ void gate_decide(struct gate *gate, struct decide *d)
         refuse(d, ERR_CONFLICT, "what you saw is not what is asked now; look again");
         return;
     }
-    if (d->updated_input)
+    if (definitions_asked(d, open)) {
+        /* It is agreed to as it was shown, and nothing follows from it for other calls. */
+        d->decision = DECISION_ALLOW_ONCE;
+        d->rules_chosen = false;
+        d->updated_input = NULL;
+        d->rules = STR_NONE;
+        read_call(gate, d->session, d->call_id, definition_read, d);
+    } else if (d->updated_input)
         judge_edited(d);
     else if (d->rules_chosen)
         read_call(gate, d->session, d->call_id, choose_rules, d);

@@ -35,9 +35,10 @@ struct execution {
 
 /* ---- asking about tools ---- */
 
-void gate_look(struct ask *ask, struct str root)
+void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
-    struct tool_use use = {.arena = ask->arena, .name = ask->name, .input = ask->input, .root = root};
+    struct tool_use use = {.arena = ask->arena, .name = ask->name, .input = ask->input, .root = root,
+                           .servers = gate->servers};
     if (!tool_has_hands(ask->name))
         return;
     struct tool_look look = tool_look(&use);
@@ -45,14 +46,16 @@ void gate_look(struct ask *ask, struct str root)
     ask->files = look.files;
 }
 
-struct rc gate_tool_check(struct str name, const struct json *input, struct err *err)
+struct rc gate_tool_check(struct gate *gate, struct str name, const struct json *input, struct err *err)
 {
-    return tool_check(name, input, err);
+    ARENA_SCOPE(arena);
+    struct tool_use use = {.arena = &arena, .name = name, .input = input, .servers = gate->servers};
+    return tool_check(&use, err);
 }
 
 bool gate_tool_only_looks(struct str name) { return tool_only_looks(name); }
 bool gate_tool_done_elsewhere(struct str name) { return tool_done_elsewhere(name); }
-void gate_tool_definitions(struct json_out *out) { tool_definitions(out); }
+void gate_tool_definitions(struct gate *gate, struct json_out *out) { tool_definitions(out, gate->servers); }
 
 void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
 
@@ -203,6 +206,7 @@ static struct tool_use use_of(struct execution *x)
         .shells = x->gate->shells,
         .say = say,
         .sayer = x,
+        .servers = x->gate->servers,
     };
 }
 

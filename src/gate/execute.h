@@ -17,15 +17,26 @@ struct ask;
 struct gate;
 
 /* Fills in what the ask would change (ask->preview, ask->files), from the real files beneath `root`; any thread. */
-void gate_look(struct ask *ask, struct str root);
-/* Whether Nod can do it, and the input fits; words that a model can act on when not. */
-struct rc gate_tool_check(struct str name, const struct json *input, struct err *err);
+void gate_look(struct gate *gate, struct ask *ask, struct str root);
+/* Whether Nod can do it, and the input fits; words that a model can act on when not. May block. */
+struct rc gate_tool_check(struct gate *gate, struct str name, const struct json *input, struct err *err);
 /* A use that changes nothing: may be done beside others. */
 bool gate_tool_only_looks(struct str name);
 /* A use that whoever asks does itself, once it is allowed (a sub-agent). */
 bool gate_tool_done_elsewhere(struct str name);
-/* [{"name","description","input_schema"}] of the tools that Nod can do itself. */
-void gate_tool_definitions(struct json_out *out);
+/* [{"name","description","input_schema"}] of the tools that Nod can do itself, or have done by MCP servers. */
+void gate_tool_definitions(struct gate *gate, struct json_out *out);
+
+/* What MCP servers say of their tools and did not say before (definitions.c). May block; any thread. */
+struct gate_news {
+    struct append *pins; /* seen for the first time: to be kept as they are (gate_keep), then look again; NULL: none */
+    struct ask *asks;    /* changed: to be asked about, like other calls */
+    size_t ask_count;
+};
+bool gate_has_servers(const struct gate *gate);
+/* `like` has the arena, the session, the thread, the folder and the actor of the asks. */
+void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
+                    struct gate_news *ret_news);
 
 /* Does an allowed call. TOOL_STARTED is durable before the effect, TOOL_RESULT is kept after it.
  *  - started before, without a result: the result says that the effect is unknown; nothing is done.

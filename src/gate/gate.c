@@ -51,6 +51,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->store_url = options->store_url;
     gate->archive_folder = options->archive_folder;
     gate->web_private = options->web_private;
+    gate->servers = options->servers;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
     if (rc_bad(rc)) {
@@ -374,6 +375,8 @@ static void ask_with_session(struct session_want *want, const struct session *se
     }
     struct tool_facts facts = tool_facts(ask->name, ask->input);
     struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
+    if (verdict.effect == EFFECT_ALLOW && ask->only_person)
+        verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
     if (verdict.effect == EFFECT_ASK && ask->only_rules) {
         ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session,
                                   .thread = ask->thread, .input = ask->input->raw, .why = verdict.why,

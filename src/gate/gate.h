@@ -20,6 +20,7 @@
 
 struct gate;
 struct loop;
+struct servers;
 struct gate_options {
     const char *store_url;
     const char *home;        /* of the person, for rules that name paths */
@@ -27,6 +28,7 @@ struct gate_options {
     int64_t alert_seconds;   /* after which an open one is told of once more; 0: never */
     bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
     bool web_private;        /* pages of this machine and the networks around it may be fetched */
+    struct servers *servers; /* MCP servers whose tools may be used, too; NULL: none. Must outlive the gate */
     const char *managed;     /* the policy file that belongs to root; NULL: none */
     const char *archive_folder;
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
@@ -72,6 +74,7 @@ struct ask {
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
+    bool only_person;    /* what rules would allow is asked all the same */
     struct call call;    /* the answer */
     struct err err;
     void (*done)(struct ask *ask);

@@ -64,6 +64,7 @@ struct gate {
     struct archivist *archivist; /* at work, or NULL */
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
     bool sandbox, web_private;
+    struct servers *servers; /* NULL: none */
 };
 
 /* "session\ncall": what a call is known by. */
@@ -110,6 +111,13 @@ struct hops {
 };
 struct tool_use;
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
+
+/* Definitions of MCP servers' tools (definitions.c). */
+void definitions_follow(struct gate *gate, const struct json *data);
+/* Whether a decision agrees to one: then the call must be read before the response is kept. */
+bool definitions_asked(const struct decide *d, const struct open *open);
+/* Pins it together with the response. */
+void definitions_agreed(struct append *append, const struct call *call, const struct event *response);
 
 void tokens_done(struct gate *gate);
 void execute_done(struct gate *gate);

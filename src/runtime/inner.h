@@ -101,6 +101,9 @@ struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err);
 /* turn.c: the job. */
 void run_work(struct job *job);
 
+/* offer.c: the definitions of tools for the next question. */
+struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err);
+
 /* model.c: one answer, after retries and other providers. */
 struct rc model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err);
 

@@ -188,6 +188,7 @@ static struct rc ask_model(struct worker *w, struct err *err)
     if (w->talk.context_tokens > w->runtime->options.context_tokens)
         TRY(compact(w, err));
     struct request request = request_of(w);
+    TRY(offer_tools(w, &request.tools, err));
     struct rc rc = model_ask(w, &request, &answer, err);
     if (rc_ok(rc)) {
         settle_ids(w, &answer);
@@ -244,7 +245,7 @@ static struct rc ask_all(struct worker *w, struct err *err)
         struct err why;
         if (talk_call(&w->talk, use->id))
             continue;
-        struct rc rc = gate_tool_check(use->name, use->input, &why);
+        struct rc rc = gate_tool_check(w->runtime->gate, use->name, use->input, &why);
         if (rc_ok(rc) && gate_tool_done_elsewhere(use->name))
             rc = task_check(w, &why);
         if (rc_bad(rc)) {
@@ -256,7 +257,7 @@ static struct rc ask_all(struct worker *w, struct err *err)
             .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
             .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
         };
-        gate_look(ask, w->root);
+        gate_look(w->runtime->gate, ask, w->root);
     }
     desk_ask(w, asks, count);
     for (size_t i = 0; i < count; i++) {

@@ -13,6 +13,7 @@
 #include "io/loop.h"
 #include "runtime/runtime.h"
 #include "serve/serve.h"
+#include "tools/tools.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -32,6 +33,7 @@ struct house {
     struct api *api;
     struct http_server *server;
     struct runtime *runtime;
+    struct servers *servers;
     struct token_change admin;
     struct demo_child demo;
     struct err err; /* why it had to end */
@@ -215,6 +217,8 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .archive_folder = archive_folder(house->cli),
                                 .sandbox = settings->sandbox,
                                 .web_private = settings->web_private};
+    TRY(mcp_servers_open(house->cli, &house->servers, err));
+    gate.servers = house->servers;
     TRY(gate_open(house->loop, &gate, &house->gate, err));
     TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .hosts = join_hosts(house),
@@ -241,6 +245,8 @@ static void close_house(struct house *house)
         gate_close(house->gate);
     if (house->runtime)
         runtime_free(house->runtime);
+    if (house->servers)
+        servers_free(house->servers);
     if (house->api)
         api_free(house->api);
     loop_free(house->loop);

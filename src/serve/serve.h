@@ -19,10 +19,13 @@ struct cli;
 struct gate;
 struct loop;
 struct runtime;
+struct servers;
 
 /* Where archives are: in the data folder. */
 const char *archive_folder(struct cli *cli);
 
+/* The MCP servers of the file that the settings name; NULL when there is none. */
+struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct err *err);
 /* Our own agent, with the models that the settings name. */
 struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struct runtime **ret_runtime,
                     struct err *err);

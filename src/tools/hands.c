@@ -14,7 +14,7 @@ const struct hands *hands_find(struct str name)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (str_is(name, all[i]->name))
             return all[i];
-    return NULL;
+    return str_starts(name, str_of(hands_server.name)) ? &hands_server : NULL;
 }
 
 bool tool_has_hands(struct str name) { return hands_find(name) != NULL; }
@@ -31,16 +31,16 @@ bool tool_done_elsewhere(struct str name)
     return hands && hands->elsewhere;
 }
 
-struct rc tool_check(struct str name, const struct json *input, struct err *err)
+struct rc tool_check(const struct tool_use *use, struct err *err)
 {
-    const struct hands *hands = hands_find(name);
+    const struct hands *hands = hands_find(use->name);
     if (!hands)
-        return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(name));
-    TRY(schema_check(hands->schema, input, err));
-    return hands->check ? hands->check(input, err) : RC_OK;
+        return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(use->name));
+    TRY(schema_check(hands->schema, use->input, err));
+    return hands->check ? hands->check(use, err) : RC_OK;
 }
 
-void tool_definitions(struct json_out *out)
+void tool_definitions(struct json_out *out, struct servers *servers)
 {
     json_open(out, '[');
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -50,6 +50,8 @@ void tool_definitions(struct json_out *out)
         json_member_raw(out, "input_schema", str_of(all[i]->schema));
         json_close(out, '}');
     }
+    if (servers)
+        servers_definitions(servers, out);
     json_close(out, ']');
 }
 
@@ -133,7 +135,7 @@ struct tool_look tool_look(const struct tool_use *use)
     struct plan plan;
     BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
     struct json_out out = json_out(&buf);
-    bool fits = hands && rc_ok(tool_check(use->name, use->input, &err));
+    bool fits = hands && rc_ok(tool_check(use, &err));
     json_open(&out, '{');
     if (fits && hands->plan && rc_ok(hands->plan(use, &plan, &err))) {
         write_diff(&out, use, &plan);
@@ -142,6 +144,7 @@ struct tool_look tool_look(const struct tool_use *use)
         write_command(&out, use);
     } else {
         write_generic(&out, use, &err);
+        look.files = hands && hands->digest ? hands->digest(use) : STR_NONE;
     }
     json_member(&out, "cwd", use->root);
     json_close(&out, '}');
@@ -157,6 +160,8 @@ static struct rc check_files(const struct hands *hands, const struct tool_use *u
                              struct err *err)
 {
     struct plan plan;
+    if (!str_empty(files) && hands->digest && !str_eq(hands->digest(use), files))
+        return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was done", STR_ARG(use->name));
     if (str_empty(files) || !hands->plan)
         return RC_OK;
     TRY(hands->plan(use, &plan, err));
@@ -170,7 +175,7 @@ struct tool_result tool_do(const struct tool_use *use, struct str files)
     const struct hands *hands = hands_find(use->name);
     struct tool_result result = {0};
     struct err err = {.code = ERR_OK};
-    struct rc rc = tool_check(use->name, use->input, &err);
+    struct rc rc = tool_check(use, &err);
     if (rc_ok(rc))
         rc = check_files(hands, use, files, &err);
     if (rc_ok(rc))

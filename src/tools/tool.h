@@ -1,6 +1,6 @@
 /* What the files of tools/ share; nobody else includes this.
  *
- * To give a tool hands: one file with a `const struct hands`, one line in hands.c. `run` does it; `plan` (only
+ * To give a tool hands: one file with a `const struct hands`, its name in HANDS below. `run` does it; `plan` (only
  * for tools that change one file) says what the file would become, and both the preview and the change are
  * made from that. Input has been checked against the schema before either is called.
  */
@@ -33,9 +33,11 @@ struct hands {
     bool looks;           /* changes nothing */
     bool elsewhere;       /* whoever asks does it itself, once it is allowed */
     /* What the schema cannot say; may be NULL. */
-    struct rc (*check)(const struct json *input, struct err *err);
+    struct rc (*check)(const struct tool_use *use, struct err *err);
     /* Further members of a preview that is neither a diff nor a command; may be NULL. */
     void (*show)(struct json_out *out, const struct tool_use *use);
+    /* Of what it is, where that may change between the question and the act; may be NULL. */
+    struct str (*digest)(const struct tool_use *use);
     struct rc (*plan)(const struct tool_use *use, struct plan *ret_plan, struct err *err);
     struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
 };
@@ -46,6 +48,9 @@ struct hands {
 #define X(name) extern const struct hands hands_##name;
 HANDS(X)
 #undef X
+
+/* Every tool of an MCP server (servers.c). */
+extern const struct hands hands_server;
 
 const struct hands *hands_find(struct str name);
 

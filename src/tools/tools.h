@@ -11,6 +11,7 @@
 
 #include "base/digest.h"
 #include "event/tool.h"
+#include "tools/tool_servers.h"
 
 #include <stdatomic.h>
 
@@ -42,6 +43,7 @@ struct tool_use {
     /* What a command writes, as it comes; may be NULL. */
     void (*say)(const struct tool_use *use, struct str text);
     void *sayer;              /* say's */
+    struct servers *servers;  /* whose tools may be used, too; NULL: none */
 };
 
 /* Commands in the background. Freeing ends them all and waits for that. */
@@ -66,15 +68,15 @@ bool tool_has_hands(struct str name);
 bool tool_only_looks(struct str name);
 /* A use that whoever asks does itself, once it is allowed: a sub-agent. */
 bool tool_done_elsewhere(struct str name);
-/* Whether the input fits the tool's schema; words that a model can act on when not. */
-struct rc tool_check(struct str name, const struct json *input, struct err *err);
+/* Whether there is such a tool, and the input fits it; words that a model can act on when not. */
+struct rc tool_check(const struct tool_use *use, struct err *err);
 /* Never fails: what is wrong is said in the preview. */
 struct tool_look tool_look(const struct tool_use *use);
 /* Does it. `files` is the digest of a look (empty: none was shown): when the files differ nothing is changed. */
 struct tool_result tool_do(const struct tool_use *use, struct str files);
 /* The one file that a use would change, as text; ERR_INVALID when it changes none, or no text. */
 struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err);
-/* The definitions as a model wants them: [{"name","description","input_schema"}]. */
-void tool_definitions(struct json_out *out);
+/* The definitions as a model wants them: [{"name","description","input_schema"}]. `servers` may be NULL. */
+void tool_definitions(struct json_out *out, struct servers *servers);
 
 #endif

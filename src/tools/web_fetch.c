@@ -31,11 +31,10 @@ struct visit {
 
 static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
 
-static struct rc check(const struct json *input, struct err *err)
+static struct rc check(const struct tool_use *use, struct err *err)
 {
-    ARENA_SCOPE(arena);
     struct web_url url;
-    return web_url_read(&arena, json_text(input, "url"), &url, err);
+    return web_url_read(use->arena, json_text(use->input, "url"), &url, err);
 }
 
 static void show(struct json_out *out, const struct tool_use *use)

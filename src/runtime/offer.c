@@ -1,0 +1,62 @@
+/* What the model is offered: our own tools, and those of MCP servers whose definitions hold.
+ *
+ * Before each question to the model the servers are looked at. What they offer for the first time is kept as an
+ * event; what they changed is asked about, and the run goes on without that tool until a person has agreed. */
+#include "runtime/inner.h"
+
+enum { ROUNDS_MAX = 64, AGAIN_MAX = 8 };
+
+static bool withdrawn(const struct ask *ask)
+{
+    return ask->err.code == ERR_OK &&
+           (ask->call.decision == DECISION_CANCELLED || ask->call.decision == DECISION_TIMEOUT);
+}
+
+/* The same question is the same call, for the whole session; one that was withdrawn is put anew. */
+static struct rc ask_person(struct worker *w, const struct ask *question, struct err *err)
+{
+    struct ask ask = *question;
+    for (int again = 0; again < AGAIN_MAX; again++) {
+        ask = *question;
+        if (again)
+            ask.id = arena_printf(ask.arena, "%.*s.%d", STR_ARG(question->id), again + 1);
+        desk_ask(w, &ask, 1);
+        if (!withdrawn(&ask))
+            break;
+    }
+    if (ask.err.code == ERR_OK)
+        return RC_OK;
+    *err = ask.err;
+    return (struct rc){err->code};
+}
+
+static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, struct err *err)
+{
+    struct gate_news news;
+    const struct ask like = {.arena = arena, .session = w->run->session, .thread = w->run->thread, .cwd = w->root,
+                             .actor = STR("nod agent")};
+    gate_tool_news(w->runtime->gate, &like, &w->run->cancelled, &news);
+    *ret_more = news.pins != NULL;
+    if (news.pins)
+        TRY(desk_append(w, news.pins, err));
+    for (size_t i = 0; i < news.ask_count && !*ret_more; i++)
+        TRY(ask_person(w, &news.asks[i], err));
+    return RC_OK;
+}
+
+struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err)
+{
+    bool more = gate_has_servers(w->runtime->gate);
+    *ret_tools = w->runtime->tools;
+    if (!more)
+        return RC_OK;
+    for (int round = 0; more && round < ROUNDS_MAX && !worker_cancelled(w); round++) {
+        ARENA_SCOPE(arena);
+        TRY(look(w, &arena, &more, err));
+    }
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    gate_tool_definitions(w->runtime->gate, &out);
+    *ret_tools = arena_str(&w->arena, buf_str(&buf));
+    return RC_OK;
+}

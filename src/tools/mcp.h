@@ -1,0 +1,125 @@
+/* What the files about MCP servers share: messages, transports, a server. Private to tools/. */
+#ifndef TOOLS_MCP_H
+#define TOOLS_MCP_H
+
+#include "tools/tool.h"
+#include "tools/tool_servers.h"
+
+#include <pthread.h>
+
+enum {
+    MCP_MESSAGE_BYTES_MAX = 8 << 20,
+    MCP_DEFINITION_BYTES_MAX = 64 << 10,
+    MCP_TOOLS_MAX = 256,          /* of one server */
+    MCP_SERVERS_MAX = 32,
+    MCP_NAME_BYTES_MAX = 64,      /* mcp__SERVER__TOOL: the most that models' APIs take */
+    MCP_LOOK_MS = 50,             /* how often cancelling is looked for */
+};
+
+/* ---- mcp_message.c: JSON-RPC, one message a line. Pure. ---- */
+
+void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct str params);
+void mcp_put_notification(struct buf *buf, const char *method, struct str params);
+/* Our answer to a request of a server: there is nothing it may ask of us but whether we are there. */
+void mcp_put_reply(struct buf *buf, struct str id, struct str method);
+
+struct mcp_message {
+    uint64_t id;                /* of an answer to us; 0: it is none */
+    struct str asks;            /* the id of a request of the server's own, JSON; empty: it is none */
+    struct str method;
+    const struct json *result;  /* of an answer; NULL: it is an error */
+    struct str error;
+};
+struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
+/* The text of a tool's result: text blocks; what cannot be shown is named. */
+struct str mcp_result_text(struct arena *arena, const struct json *result);
+
+/* ---- mcp_definition.c: what a tool is, in a form that can be compared and shown. Pure. ---- */
+
+/* Independent of the order of keys and of blanks; empty: it is too large. */
+struct str definition_text(struct arena *arena, struct str tool, const struct json *definition);
+struct str definition_digest(struct arena *arena, struct str text);
+struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
+
+/* ---- servers ---- */
+
+struct server_tool {
+    struct str name;            /* mcp__SERVER__TOOL */
+    struct str own;             /* as the server calls it */
+    struct str description;
+    struct str definition;      /* JSON: {"description","inputSchema"} */
+    struct str schema, text, digest;
+};
+
+enum server_state { SERVER_DOWN, SERVER_STARTING, SERVER_READY };
+
+struct server {
+    /* from the file */
+    struct arena arena;
+    struct str name;
+    const struct transport *transport;
+    char **args;                /* a program, and its environment */
+    char **environment;
+    const char *url;            /* a web server, and what it wants to be told */
+    const char **headers;
+    size_t header_count;
+    int64_t timeout_ms;
+
+    atomic_bool stale;          /* the server said that its tools have changed */
+    atomic_uint_fast64_t next_id;
+    pthread_mutex_t lock;       /* for everything below */
+    pthread_cond_t moved;
+    enum server_state state;
+    unsigned users;             /* that talk to it now: as long as there are any, the link stays */
+    struct link *link;          /* the transport's */
+    int64_t opened_us, retry_us, listed_us;
+    unsigned failures;
+    struct err trouble;
+    struct arena list_arena;
+    struct server_tool *tools;
+    size_t tool_count;
+};
+
+/* A question to a server and its answer. */
+struct exchange {
+    struct arena *arena;
+    uint64_t id;
+    struct str message;         /* a line */
+    int64_t timeout_ms;
+    const atomic_bool *cancelled;
+    struct mcp_message answer;
+};
+
+/* exchange: ERR_UNAVAILABLE when the server went away (what it did is unknown), ERR_TIMEOUT, ERR_CONFLICT when it
+ * was cancelled, ERR_NOT_FOUND when the server has forgotten us and did nothing. In the second and third case the
+ * server is told. */
+struct transport {
+    struct rc (*open)(struct server *server, struct link **ret_link, struct err *err);
+    struct rc (*exchange)(struct server *server, struct exchange *exchange, struct err *err);
+    void (*notify)(struct server *server, struct str message);
+    void (*agreed)(struct server *server, struct str version); /* the handshake is over; may be NULL */
+    bool (*alive)(struct link *link);
+    void (*close)(struct link *link);
+};
+extern const struct transport transport_stdio, transport_http;
+
+/* servers_file.c */
+struct rc server_read(struct arena *arena, const struct json *entry, struct server *server, struct err *err);
+
+/* server.c: one of them */
+/* Starts it if it must be, and keeps it from being ended until server_leave. */
+struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err);
+void server_leave(struct server *server);
+/* Between the two. */
+struct rc server_ask(struct server *server, struct exchange *exchange, const char *method, struct str params,
+                     struct err *err);
+struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err);
+void server_init(struct server *server);
+void server_done(struct server *server);
+
+static inline bool is_set(const atomic_bool *flag)
+{
+    return flag && atomic_load_explicit(flag, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,90 @@
+#include "tools/mcp.h"
+
+#include <stdlib.h>
+
+static int by_key(const void *a, const void *b)
+{
+    const struct json *const *x = a, *const *y = b;
+    return str_cmp((*x)->key, (*y)->key);
+}
+
+static void put_line(struct buf *buf, unsigned depth)
+{
+    buf_putc(buf, '\n');
+    for (unsigned i = 0; i < depth; i++)
+        buf_puts(buf, "  ");
+}
+
+/* Members in the order of their keys, each on a line of its own. The reader has bounded the depth. */
+static void put_sorted(struct buf *buf, struct arena *arena, const struct json *value, unsigned depth)
+{
+    bool object = value->type == JSON_OBJECT;
+    if (value->type != JSON_ARRAY && !object) {
+        struct json_out out = json_out(buf);
+        if (value->type == JSON_STRING)
+            json_put_str(&out, value->text);
+        else
+            json_put_raw(&out, value->raw);
+        return;
+    }
+    const struct json **parts = arena_array(arena, const struct json *, value->count + 1);
+    size_t count = 0;
+    for (const struct json *part = value->first; part; part = part->next)
+        parts[count++] = part;
+    if (object && count)
+        qsort(parts, count, sizeof *parts, by_key);
+    buf_putc(buf, object ? '{' : '[');
+    for (size_t i = 0; i < count; i++) {
+        put_line(buf, depth + 1);
+        if (object) {
+            struct json_out out = json_out(buf);
+            json_put_str(&out, parts[i]->key);
+            buf_puts(buf, ": ");
+        }
+        put_sorted(buf, arena, parts[i], depth + 1);
+        if (i + 1 < count)
+            buf_putc(buf, ',');
+    }
+    if (count)
+        put_line(buf, depth);
+    buf_putc(buf, object ? '}' : ']');
+}
+
+struct str definition_text(struct arena *arena, struct str tool, const struct json *definition)
+{
+    const struct json *schema = json_get(definition, "inputSchema");
+    BUF_SCOPE(buf, (size_t)MCP_DEFINITION_BYTES_MAX * 4);
+    buf_printf(&buf, "%.*s\n\n", STR_ARG(tool));
+    buf_put(&buf, json_text(definition, "description"));
+    buf_puts(&buf, "\n\ninput: ");
+    if (schema)
+        put_sorted(&buf, arena, schema, 0);
+    buf_putc(&buf, '\n');
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
+struct str definition_digest(struct arena *arena, struct str text)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(text);
+    digest_hex(&digest, hex);
+    return arena_str(arena, str_of(hex));
+}
+
+struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("diff"));
+    json_member(&out, "file_path", tool);
+    json_member_bool(&out, "is_new_file", false);
+    diff_write(&out, tool, before, after);
+    json_key(&out, "warnings");
+    json_open(&out, '[');
+    json_put_str(&out, STR("the server changed what this tool says of itself; the model will believe the new text"));
+    json_close(&out, ']');
+    json_close(&out, '}');
+    return buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
+                    : arena_str(arena, buf_str(&buf));
+}

@@ -1,0 +1,368 @@
+/* A server that is a program: messages are lines on its standard input and output.
+ *
+ * It runs in a process group of its own with a small, clean environment and what the file gives it. One thread per
+ * program reads what it writes, hands each answer to whoever waits for it, and keeps the end of what it says on
+ * standard error for the words of an error. Whoever asks writes by itself. When the program ends, everyone who waits
+ * is told at once.
+ */
+#include "tools/mcp.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum {
+    WRITE_MS = 5000,        /* a program that does not read for so long is given up */
+    REPLY_MS = 1000,
+    END_MS = 1000,          /* to end by itself when its input is closed */
+    LAST_WORDS_BYTES = 1000,
+    READER_STACK_BYTES = 512 << 10,
+};
+
+/* Someone who waits for an answer. */
+struct waiting {
+    uint64_t id;
+    char *line;             /* the answer; belongs to whoever waits */
+    size_t line_n;
+    struct waiting *next;
+};
+
+struct link {
+    struct server *server;
+    pid_t pid;
+    int in, out, err;       /* of the program */
+    int pidfd;
+    pthread_t reader;
+    pthread_mutex_t writing;
+    pthread_mutex_t lock;   /* for everything below */
+    pthread_cond_t came;
+    struct waiting *waiting;
+    bool ended;
+    char last_words[LAST_WORDS_BYTES];
+    size_t last_n;
+};
+
+static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
+static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
+
+/* ---- writing ---- */
+
+/* Whole, or the program is of no use any more: half a message cannot be taken back. */
+static bool write_line(struct link *link, struct str line, int64_t within_ms)
+{
+    int64_t until_us = clock_steady_us() + within_ms * 1000;
+    lock(&link->writing);
+    while (line.n) {
+        ssize_t done = write(link->in, line.p, line.n);
+        if (done > 0) {
+            line = str_sub(line, (size_t)done, line.n);
+            continue;
+        }
+        struct pollfd room = {.fd = link->in, .events = POLLOUT};
+        if ((done < 0 && errno != EAGAIN && errno != EINTR) || clock_steady_us() > until_us)
+            break;
+        (void)poll(&room, 1, MCP_LOOK_MS);
+    }
+    unlock(&link->writing);
+    if (line.n)
+        (void)kill(-link->pid, SIGKILL);
+    return line.n == 0;
+}
+
+/* ---- reading ---- */
+
+static void hand_over(struct link *link, uint64_t id, struct str line)
+{
+    lock(&link->lock);
+    for (struct waiting *w = link->waiting; w; w = w->next) {
+        if (w->id != id || w->line)
+            continue;
+        w->line = heap_new(line.n + 1);
+        memcpy(w->line, line.p, line.n);
+        w->line_n = line.n;
+        CHECK(pthread_cond_broadcast(&link->came) == 0);
+    }
+    unlock(&link->lock);
+}
+
+static void take_line(struct link *link, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct mcp_message message;
+    line = str_trim(line);
+    if (line.n == 0 || rc_bad(mcp_message_read(&arena, line, &message, NULL)))
+        return; /* some print a greeting */
+    if (message.asks.n) {
+        BUF_SCOPE(reply, MCP_MESSAGE_BYTES_MAX);
+        mcp_put_reply(&reply, message.asks, message.method);
+        (void)write_line(link, buf_str(&reply), REPLY_MS);
+    } else if (str_is(message.method, "notifications/tools/list_changed")) {
+        atomic_store(&link->server->stale, true);
+    } else if (message.id) {
+        hand_over(link, message.id, line);
+    }
+}
+
+static void keep_last_words(struct link *link, struct str text)
+{
+    lock(&link->lock);
+    if (text.n > LAST_WORDS_BYTES)
+        text = str_sub(text, text.n - LAST_WORDS_BYTES, text.n);
+    size_t over = link->last_n + text.n > LAST_WORDS_BYTES ? link->last_n + text.n - LAST_WORDS_BYTES : 0;
+    memmove(link->last_words, link->last_words + over, link->last_n - over);
+    link->last_n -= over;
+    memcpy(link->last_words + link->last_n, text.p, text.n);
+    link->last_n += text.n;
+    unlock(&link->lock);
+}
+
+static void take_lines(struct link *link, struct buf *lines, struct str text)
+{
+    size_t seen = lines->n, from = 0;
+    buf_put(lines, text);
+    for (size_t i = seen; i < lines->n; i++) {
+        if (lines->p[i] != '\n')
+            continue;
+        take_line(link, str_sub(buf_str(lines), from, i));
+        from = i + 1;
+    }
+    buf_drop(lines, from);
+}
+
+/* All that is there; false at the end of what it says. */
+static bool drain(struct link *link, int fd, struct buf *lines)
+{
+    char bytes[16 << 10];
+    while (!lines->over) {
+        ssize_t got = read(fd, bytes, sizeof bytes);
+        if (got > 0 && fd == link->err)
+            keep_last_words(link, (struct str){bytes, (size_t)got});
+        else if (got > 0)
+            take_lines(link, lines, (struct str){bytes, (size_t)got});
+        else if (got == 0 || errno != EINTR)
+            return got < 0 && errno == EAGAIN;
+    }
+    return false;
+}
+
+/* Until its output or the program itself ends: something it started may hold the output open. */
+static void *read_all(void *arg)
+{
+    struct link *link = arg;
+    BUF_SCOPE(lines, MCP_MESSAGE_BYTES_MAX);
+    struct pollfd polls[] = {{.fd = link->out, .events = POLLIN}, {.fd = link->err, .events = POLLIN},
+                             {.fd = link->pidfd, .events = POLLIN}};
+    bool ended = false;
+    while (!ended) {
+        (void)poll(polls, 3, -1);
+        ended = polls[2].revents != 0;
+        if (polls[1].fd >= 0 && !drain(link, link->err, &lines))
+            polls[1].fd = -1;
+        ended = !drain(link, link->out, &lines) || ended;
+    }
+    (void)kill(-link->pid, SIGKILL); /* one that closed its output, or says more than can be taken */
+    lock(&link->lock);
+    link->ended = true;
+    CHECK(pthread_cond_broadcast(&link->came) == 0);
+    unlock(&link->lock);
+    return NULL;
+}
+
+/* ---- starting and ending ---- */
+
+static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    int failed = 0;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawnattr_init(&attributes) == 0);
+    for (int i = 0; i < 3 && !failed; i++)
+        failed = posix_spawn_file_actions_adddup2(&actions, ends[i], i);
+    CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF) == 0);
+    CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0);
+    CHECK(posix_spawnattr_setsigmask(&attributes, &none) == 0);
+    CHECK(posix_spawnattr_setsigdefault(&attributes, &all) == 0);
+    failed = failed ? failed : posix_spawnp(ret_pid, server->args[0], &actions, &attributes, server->args,
+                                            server->environment);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
+}
+
+static void start_reader(struct link *link)
+{
+    pthread_attr_t attributes;
+    pthread_condattr_t steady;
+    CHECK(pthread_condattr_init(&steady) == 0);
+    CHECK(pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) == 0);
+    CHECK(pthread_mutex_init(&link->lock, NULL) == 0);
+    CHECK(pthread_mutex_init(&link->writing, NULL) == 0);
+    CHECK(pthread_cond_init(&link->came, &steady) == 0);
+    CHECK(pthread_condattr_destroy(&steady) == 0);
+    CHECK(pthread_attr_init(&attributes) == 0);
+    CHECK(pthread_attr_setstacksize(&attributes, READER_STACK_BYTES) == 0);
+    CHECK(pthread_create(&link->reader, &attributes, read_all, link) == 0);
+    CHECK(pthread_attr_destroy(&attributes) == 0);
+}
+
+static struct rc open_program(struct server *server, struct link **ret_link, struct err *err)
+{
+    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    int failed = 0;
+    struct link *link = heap_new(sizeof *link);
+    for (int i = 0; i < 3 && !failed; i++)
+        failed = pipe2(pipes[i], O_CLOEXEC) == 0 ? 0 : errno;
+    const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
+    failed = failed ? failed : spawn(server, theirs, &link->pid);
+    for (int i = 0; i < 3; i++)
+        close_descriptor(&theirs[i]);
+    link->server = server;
+    link->in = pipes[0][1];
+    link->out = pipes[1][0];
+    link->err = pipes[2][0];
+    if (failed) {
+        close_descriptor(&link->in);
+        close_descriptor(&link->out);
+        close_descriptor(&link->err);
+        free(link);
+        return err_set(err, ERR_UNAVAILABLE, "%s cannot be started: %s", server->args[0], strerror(failed));
+    }
+    (void)fcntl(link->in, F_SETFL, O_NONBLOCK);
+    (void)fcntl(link->out, F_SETFL, O_NONBLOCK);
+    (void)fcntl(link->err, F_SETFL, O_NONBLOCK);
+    link->pidfd = (int)syscall(SYS_pidfd_open, link->pid, 0);
+    start_reader(link);
+    log_line(LOG_INFO, "MCP server started", LOG_S("server", server->name), LOG_I("pid", link->pid));
+    *ret_link = link;
+    return RC_OK;
+}
+
+static bool alive(struct link *link)
+{
+    lock(&link->lock);
+    bool ended = link->ended;
+    unlock(&link->lock);
+    return !ended;
+}
+
+/* Sleeps until something came, at most so long. The lock is held. */
+static void sleep_on(struct link *link, int64_t ms)
+{
+    struct timespec until;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &until) == 0);
+    until.tv_nsec += ms * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int failed = pthread_cond_timedwait(&link->came, &link->lock, &until);
+    CHECK(failed == 0 || failed == ETIMEDOUT);
+}
+
+static void close_program(struct link *link)
+{
+    int64_t until_us = clock_steady_us() + END_MS * 1000;
+    int status;
+    lock(&link->writing);
+    close_descriptor(&link->in);
+    link->in = -1;
+    unlock(&link->writing);
+    lock(&link->lock);
+    while (!link->ended && clock_steady_us() < until_us)
+        sleep_on(link, MCP_LOOK_MS);
+    unlock(&link->lock);
+    (void)kill(-link->pid, SIGKILL);
+    CHECK(pthread_join(link->reader, NULL) == 0);
+    while (waitpid(link->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    close_descriptor(&link->out);
+    close_descriptor(&link->err);
+    close_descriptor(&link->pidfd);
+    CHECK(!link->waiting);
+    CHECK(pthread_mutex_destroy(&link->lock) == 0);
+    CHECK(pthread_mutex_destroy(&link->writing) == 0);
+    CHECK(pthread_cond_destroy(&link->came) == 0);
+    free(link);
+}
+
+/* ---- asking ---- */
+
+static void leave(struct link *link, struct waiting *own)
+{
+    struct waiting **at = &link->waiting;
+    while (*at != own)
+        at = &(*at)->next;
+    *at = own->next;
+}
+
+static void give_up(struct link *link, uint64_t id, const char *why)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, 1000);
+    struct str params = arena_printf(&arena, "{\"requestId\":%llu,\"reason\":\"%s\"}", (unsigned long long)id, why);
+    mcp_put_notification(&buf, "notifications/cancelled", params);
+    (void)write_line(link, buf_str(&buf), REPLY_MS);
+}
+
+static struct rc gone(struct link *link, const struct server *server, struct err *err)
+{
+    lock(&link->lock);
+    struct rc rc = err_set(err, ERR_UNAVAILABLE, "the server %.*s ended%s%.*s", STR_ARG(server->name),
+                           link->last_n ? ": " : "", (int)(link->last_n < 300 ? link->last_n : 300),
+                           link->last_words + (link->last_n < 300 ? 0 : link->last_n - 300));
+    unlock(&link->lock);
+    return rc;
+}
+
+static struct rc exchange_lines(struct server *server, struct exchange *x, struct err *err)
+{
+    struct link *link = server->link;
+    struct waiting own = {.id = x->id};
+    int64_t until_us = clock_steady_us() + x->timeout_ms * 1000;
+    lock(&link->lock);
+    own.next = link->waiting;
+    link->waiting = &own;
+    unlock(&link->lock);
+    bool sent = write_line(link, x->message, WRITE_MS);
+    lock(&link->lock);
+    while (sent && !own.line && !link->ended && clock_steady_us() < until_us && !is_set(x->cancelled))
+        sleep_on(link, MCP_LOOK_MS);
+    leave(link, &own);
+    bool ended = link->ended || !sent;
+    unlock(&link->lock);
+    if (own.line) {
+        struct str line = arena_str(x->arena, (struct str){own.line, own.line_n});
+        free(own.line);
+        return mcp_message_read(x->arena, line, &x->answer, err);
+    }
+    if (ended)
+        return gone(link, server, err);
+    bool cancelled = is_set(x->cancelled);
+    give_up(link, x->id, cancelled ? "cancelled" : "it took too long");
+    if (cancelled)
+        return err_set(err, ERR_CONFLICT, "Cancelled while it ran");
+    return err_set(err, ERR_TIMEOUT, "no answer of the server %.*s in %lld ms", STR_ARG(server->name),
+                   (long long)x->timeout_ms);
+}
+
+static void notify(struct server *server, struct str message) { (void)write_line(server->link, message, WRITE_MS); }
+
+const struct transport transport_stdio = {
+    .open = open_program,
+    .exchange = exchange_lines,
+    .notify = notify,
+    .alive = alive,
+    .close = close_program,
+};

@@ -1,0 +1,141 @@
+/* The file in which MCP servers are set up, in the shape that other programs use for theirs:
+ *
+ *   {"mcpServers": {"files":  {"command": "mcp-files", "args": ["--root", "${HOME}/notes"], "env": {"KEY": "${KEY}"}},
+ *                   "issues": {"type": "http", "url": "https://issues.example/mcp",
+ *                              "headers": {"Authorization": "Bearer ${ISSUES_TOKEN}"}, "timeout": 60000}}}
+ *
+ * Values may hold secrets: they go to the server and nowhere else.
+ */
+#include "tools/mcp.h"
+
+#include <stdlib.h>
+
+enum {
+    TIMEOUT_MS = 120000,
+    TIMEOUT_MS_MAX = 3600000,
+    VALUE_BYTES_MAX = 8192,
+    LIST_MAX = 200,
+};
+
+/* What a program gets of our own environment: no keys, no tokens. */
+static const char *const kept[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
+                                   "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SHELL"};
+enum { KEPT_COUNT = sizeof kept / sizeof *kept };
+
+/* ${NAME} and ${NAME:-otherwise}; a name that is not set is an error, so that no server is asked with half a key. */
+static struct rc expand(struct arena *arena, struct str text, const char **ret_value, struct err *err)
+{
+    BUF_SCOPE(buf, VALUE_BYTES_MAX);
+    while (text.n) {
+        if (!str_starts(text, STR("${"))) {
+            buf_putc(&buf, text.p[0]);
+            text = str_sub(text, 1, text.n);
+            continue;
+        }
+        size_t end = str_find(text, '}');
+        if (end == text.n)
+            return err_set(err, ERR_INVALID, "\"${\" without \"}\"");
+        struct str inside = str_sub(text, 2, end), otherwise = STR_NONE;
+        const char *border = memmem(inside.p, inside.n, ":-", 2);
+        if (border) {
+            otherwise = str_sub(inside, (size_t)(border - inside.p) + 2, inside.n);
+            inside = str_sub(inside, 0, (size_t)(border - inside.p));
+        }
+        const char *value = getenv(arena_c(arena, inside));
+        if (!value && !border)
+            return err_set(err, ERR_INVALID, "%.*s is not set in the environment", STR_ARG(inside));
+        buf_put(&buf, value ? str_of(value) : otherwise);
+        text = str_sub(text, end + 1, text.n);
+    }
+    if (buf.over || (buf.n && memchr(buf.p, '\0', buf.n)))
+        return err_set(err, ERR_INVALID, "a value is too long");
+    *ret_value = arena_c(arena, buf_str(&buf));
+    return RC_OK;
+}
+
+/* The members of an object of strings, each as "key<between>value" behind the first `from` of the list. */
+static struct rc read_pairs(struct arena *arena, const struct json *object, const char *between, const char **list,
+                            struct err *err)
+{
+    for (const struct json *m = object ? object->first : NULL; m; m = m->next) {
+        const char *value;
+        if (m->type != JSON_STRING || m->key.n == 0 || str_has(m->text, STR("\n")) || str_has(m->text, STR("\r")))
+            return err_set(err, ERR_INVALID, "\"%.*s\" must be a string on one line", STR_ARG(m->key));
+        TRY(expand(arena, m->text, &value, err));
+        *list++ = arena_printf(arena, "%.*s%s%s", STR_ARG(m->key), between, value).p;
+    }
+    return RC_OK;
+}
+
+static struct rc read_program(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
+{
+    const struct json *args = json_get(entry, "args"), *env = NULL;
+    TRY(json_want_object(entry, "env", &env, err));
+    if ((args && args->type != JSON_ARRAY) || (args && args->count > LIST_MAX) || (env && env->count > LIST_MAX))
+        return err_set(err, ERR_INVALID, "\"args\" must be an array, \"env\" an object, of no more than %d", LIST_MAX);
+    const char **list = arena_array(arena, const char *, (args ? args->count : 0) + 2);
+    server->args = (char **)list;
+    TRY(expand(arena, json_text(entry, "command"), list++, err));
+    for (const struct json *a = args ? args->first : NULL; a; a = a->next) {
+        if (a->type != JSON_STRING)
+            return err_set(err, ERR_INVALID, "\"args\" must be strings");
+        TRY(expand(arena, a->text, list++, err));
+    }
+    const char **environment = arena_array(arena, const char *, KEPT_COUNT + (env ? env->count : 0) + 1);
+    server->environment = (char **)environment;
+    for (size_t i = 0; i < KEPT_COUNT; i++) {
+        const char *value = getenv(kept[i]);
+        if (value && !json_get(env, kept[i]))
+            *environment++ = arena_printf(arena, "%s=%s", kept[i], value).p;
+    }
+    server->transport = &transport_stdio;
+    return read_pairs(arena, env, "=", environment, err);
+}
+
+static struct rc read_web(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
+{
+    const struct json *headers = NULL;
+    TRY(json_want_object(entry, "headers", &headers, err));
+    TRY(expand(arena, json_text(entry, "url"), &server->url, err));
+    if (!str_starts(str_of(server->url), STR("https://")) && !str_starts(str_of(server->url), STR("http://")))
+        return err_set(err, ERR_INVALID, "\"url\" must begin with https:// or http://");
+    server->header_count = headers ? headers->count : 0;
+    if (server->header_count > LIST_MAX)
+        return err_set(err, ERR_INVALID, "too many headers");
+    server->headers = arena_array(arena, const char *, server->header_count + 1);
+    server->transport = &transport_http;
+    return read_pairs(arena, headers, ": ", server->headers, err);
+}
+
+/* Two underscores would make it unclear which server a tool belongs to, and rules go by that. */
+static bool good_name(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+        bool single = c == '_' && i > 0 && i + 1 < name.n && name.p[i - 1] != '_';
+        if (!letter && !single)
+            return false;
+    }
+    return name.n > 0 && name.n < MCP_NAME_BYTES_MAX / 2;
+}
+
+struct rc server_read(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
+{
+    struct str type = json_text(entry, "type");
+    struct str name = entry->key;
+    bool program = json_get(entry, "command") != NULL;
+    server->timeout_ms = TIMEOUT_MS;
+    if (!good_name(name))
+        return err_set(err, ERR_INVALID, "\"%.*s\" is no name for a server: letters, digits, - and single _",
+                       STR_ARG(name));
+    server->name = arena_str(arena, name);
+    struct rc rc = json_want_i64(entry, "timeout", 1, TIMEOUT_MS_MAX, &server->timeout_ms, err);
+    if (rc_ok(rc) && program && (type.n == 0 || str_is(type, "stdio")))
+        rc = read_program(arena, entry, server, err);
+    else if (rc_ok(rc) && !program && (type.n == 0 || str_is(type, "http") || str_is(type, "streamable-http")))
+        rc = read_web(arena, entry, server, err);
+    else if (rc_ok(rc))
+        rc = err_set(err, ERR_INVALID, "it has neither a \"command\" nor the \"type\" http and a \"url\"");
+    return rc_ok(rc) ? rc : err_wrap(err, rc, "the server \"%.*s\"", STR_ARG(name));
+}

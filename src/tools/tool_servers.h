@@ -1,0 +1,41 @@
+/* The part of tools.h about MCP servers: programs and web servers whose tools a model may use beside our own.
+ *
+ * A server is set up in a file, started when it is first needed, and shared by all runs. Its tool T is known as
+ * mcp__SERVER__T. What a server says of its tools is not trusted: the description and the schema of each are pinned
+ * when they are first seen, and one that differs later is not offered, not asked about and not run until a person
+ * has agreed to it. Which definitions hold is told from events (servers_pin) and never decided here.
+ *
+ * Any thread may call these, at the same time. What may block is for worker threads.
+ */
+#ifndef TOOLS_TOOL_SERVERS_H
+#define TOOLS_TOOL_SERVERS_H
+
+#include "base/json.h"
+
+#include <stdatomic.h>
+
+struct servers;
+
+/* {"mcpServers":{NAME:{"command","args","env"} | {"type":"http","url","headers"}}}, with "timeout" (milliseconds)
+ * in each if wanted. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started. */
+struct rc servers_new(struct str json, struct servers **ret_servers, struct err *err);
+/* Ends what was started; nobody may be in any of the others. */
+void servers_free(struct servers *servers);
+
+/* The definition of a tool that holds from now on: {"description","inputSchema"}. */
+void servers_pin(struct servers *servers, struct str tool, const struct json *definition);
+
+/* A definition that is not the one that holds. */
+struct server_news {
+    struct str tool;       /* mcp__SERVER__TOOL */
+    struct str definition; /* JSON, for servers_pin */
+    struct str digest;     /* hex, of what a person is shown of it */
+    struct str preview;    /* JSON: the difference; empty: there was none before */
+    struct server_news *next;
+};
+/* Asks the servers what they offer, where that is not known or may have changed. May block. */
+struct server_news *servers_news(struct servers *servers, struct arena *arena, const atomic_bool *cancelled);
+/* Elements {"name","description","input_schema"} of those that hold and are offered now. */
+void servers_definitions(struct servers *servers, struct json_out *out);
+
+#endif
