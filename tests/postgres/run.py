@@ -17,6 +17,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
 
+import front   # noqa: E402
 import nodes   # noqa: E402
 import outage  # noqa: E402
 import pooler  # noqa: E402
@@ -24,7 +25,7 @@ import server  # noqa: E402
 import standby  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, outage, standby, pooler)
+MODULES = (nodes, outage, standby, pooler, front)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
