@@ -36,6 +36,7 @@ cluster: build       ## three nodes, a private PostgreSQL and a small proxy, unt
 crash: build         ## kill -9 under load, then an independent check of the promises
 	@dev/setup test
 	@python3 $(if $(filter postgres,$(STORE)),tests/postgres/crash_nodes.py,tests/crash/crash.py) --rounds $(or $(ROUNDS),$(if $(STORE),60,100)) $(CRASH_ARGS)
+	@$(if $(STORE),true,python3 tests/crash/archive.py)
 
 fuzz:                ## fuzz every parser, SECONDS each (60)
 	@dev/setup test

@@ -13,7 +13,8 @@ What must hold
      response only after a request, a result only after an allow.
   3. A follower saw the events of its scope from the first on, each once, in order, with these contents.
   4. The table of open approvals is what the events say: requested and not answered; so is the pending list.
-  5. seq is 1, 2, 3, … and every session's hash chain can be recomputed from the documented formula.
+  5. seq is 1, 2, 3, … but for numbers that are in archives, and every session's hash chain can be recomputed from the
+     documented formula.
 """
 import argparse
 import collections
@@ -29,17 +30,30 @@ CALL, REQUEST, RESPONSE, STARTED, RESULT = 3, 4, 5, 6, 7
 NAMES = {1: "USER_MESSAGE", 2: "AGENT_MESSAGE", CALL: "TOOL_CALL", REQUEST: "TOOL_APPROVAL_REQUEST",
          RESPONSE: "TOOL_APPROVAL_RESPONSE", STARTED: "TOOL_STARTED", RESULT: "TOOL_RESULT", 8: "LOCAL_SYSTEM_MESSAGE",
          9: "SYSTEM_PROMPT", 10: "USER_SYSTEM_PROMPT", 11: "COMPACTION", 12: "RUN_STATUS", 13: "SESSION_CHANGED",
-         14: "TOKEN_CHANGED"}
+         14: "TOKEN_CHANGED", 15: "RULE_CHANGED", 16: "SESSION_ARCHIVED", 17: "TOOL_APPROVAL_ALERT"}
+ARCHIVED = 16
 ALLOWS = ("allow_once", "allow_session", "allow_always")
 
 Event = collections.namedtuple("Event", "seq session thread kind at_ms actor call data hash")
 
 
+def link(before, event):
+    """The documented formula."""
+    pieces = [before, struct.pack(">Q", event.seq), event.session.encode(), event.thread.encode(), struct.pack(">I", event.kind),
+              struct.pack(">q", event.at_ms), event.actor.encode(), event.call.encode(), event.data.encode()]
+    return hashlib.sha256(b"".join(struct.pack(">Q", len(piece)) + piece for piece in pieces)).digest()
+
+
+def events_of(database):
+    return [Event(*row) for row in database.execute(
+        "SELECT seq, session_id, thread_id, kind, at_ms, actor, coalesce(call_id, ''), data, hash FROM events ORDER BY seq")]
+
+
 class Check:
     def __init__(self, database, clients):
         self.troubles = []
-        self.events = [Event(*row) for row in database.execute(
-            "SELECT seq, session_id, thread_id, kind, at_ms, actor, coalesce(call_id, ''), data, hash FROM events ORDER BY seq")]
+        self.events = events_of(database)
+        self.gone = {seq for first, last in database.execute("SELECT first_seq, last_seq FROM gone") for seq in range(first, last + 1)}
         self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM chains")}
         self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_approvals")}
         self.deadlines = {(row[0], row[1]): row[2] for row in database.execute(
@@ -63,22 +77,28 @@ class Check:
 
     # ---- 5 ----
     def order(self):
-        for number, event in enumerate(self.events, 1):
-            if event.seq != number:
-                return self.trouble(f"seq {event.seq} stands where {number} should")
-        return None
+        seqs = {event.seq for event in self.events}
+        last = max(seqs | self.gone, default=0)
+        if seqs & self.gone:
+            self.trouble(f"here, and said to be in archives: {sorted(seqs & self.gone)[:5]}")
+        missing = sorted(set(range(1, last + 1)) - seqs - self.gone)
+        if missing:
+            self.trouble(f"seq {missing[0]} is missing")
+        said = sum(json.loads(event.data)["events"] for event in self.events if event.kind == ARCHIVED)
+        if said != len(self.gone):
+            self.trouble(f"{len(self.gone)} numbers left, {said} events were archived")
 
     def chain(self):
         heads = {}
         for event in self.events:
             before = heads.get(event.session, (0, bytes(32)))[1]
-            pieces = [before, struct.pack(">Q", event.seq), event.session.encode(), event.thread.encode(), struct.pack(">I", event.kind),
-                      struct.pack(">q", event.at_ms), event.actor.encode(), event.call.encode(), event.data.encode()]
-            link = hashlib.sha256(b"".join(struct.pack(">Q", len(piece)) + piece for piece in pieces)).digest()
-            if link != event.hash:
+            if event.kind == ARCHIVED:
+                if event.session in heads:
+                    self.trouble(f"{event.session} was archived, and seq {heads[event.session][0]} of it is here")
+                before = bytes.fromhex(json.loads(event.data)["hash"])
+            if link(before, event) != event.hash:
                 self.trouble(f"the chain breaks at seq {event.seq} ({NAMES[event.kind]} of {event.session})")
-                link = event.hash
-            heads[event.session] = (event.seq, link)
+            heads[event.session] = (event.seq, event.hash)
         if heads != self.chains:
             different = {s for s in heads.keys() | self.chains.keys() if heads.get(s) != self.chains.get(s)}
             self.trouble(f"the heads of the chains are not the last events: {sorted(different)[:5]}")
