@@ -2,7 +2,8 @@
  *
  * They are for anyone who may speak to us at all (Host and Origin are checked): they hold no data. Names of
  * assets carry a digest of their content, so they are kept for ever; the document itself is asked for anew
- * each time. The policy lets nothing run but our own files and nothing be reached but ourselves.
+ * each time. The policy lets nothing run but our own files and nothing be reached but ourselves; the one Trusted
+ * Types policy that may be made names the worker (web/src/worker.ts), and is made before anything else runs.
  */
 #include "api/exchange.h"
 
@@ -36,7 +37,7 @@ static const struct page_file {
 #define PAGE_POLICY                                                                                       \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " \
     "connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "   \
-    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"                \
+    "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types nod-worker\r\n"            \
     "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"                                           \
     "Cross-Origin-Opener-Policy: same-origin\r\nCross-Origin-Resource-Policy: same-origin\r\n"            \
     "Permissions-Policy: camera=(), microphone=(), geolocation=()\r\n"

@@ -16,6 +16,79 @@ const face = (page, text) => page.locator(".item .face", { hasText: text });
 const count = (page, n) => page.locator(".list-head p", { hasText: new RegExp(`^${n} waiting`) }).waitFor();
 const heading = (page, text) => page.locator(".request h1", { hasText: text }).waitFor();
 
+/* What axe finds serious. The themes have the same elements: in the second one only colours are looked at again. */
+async function serious(page, rules) {
+  await page.evaluate(axeSource);
+  const found = await page.evaluate((only) => window.axe.run(document, { resultTypes: ["violations"], ...(only ? { runOnly: only } : {}) }), rules);
+  return found.violations.filter((v) => v.impact === "serious" || v.impact === "critical")
+    .map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join(" | ")}`);
+}
+
+/* Targets that a finger would miss; words within a line of text are none of their own. */
+const tooSmall = (page) => page.evaluate(() => [...document.querySelectorAll("button, select, input, textarea, nav a, a.button, a.card, summary")]
+  .filter((e) => e.checkVisibility({ opacityProperty: true }) && !e.matches(".copy, .sr, input[type=checkbox], input[type=radio]"))
+  .map((e) => [e.outerHTML.slice(0, 60), e.getBoundingClientRect().height]).filter(([, height]) => height < 43.5));
+
+async function everyScreen(server, options, scheme) {
+  const phone = options === PHONE, s = await server.session();
+  const sub = await server.api("POST", `/api/sessions/${s.id}/threads`, { title: "reviewer", parentId: s.threadId });
+  await server.api("POST", "/api/policy/rules", { effect: "allow", rule: "Bash(tail:*)", reason: "only reads", expiresAt: new Date(Date.now() + 9e6).toISOString() });
+  await server.call(s, "Bash", { command: "cd src && rm -rf build | tail -3", description: "clean" }, "c1");
+  await server.call(s, "Edit", { file_path: "/tmp/a.c", old_string: "int a = 1;\nint b;", new_string: "int a = 2; /* two */\nint b;" }, "c2", { thread: sub.id });
+  await server.call(s, "mcp__x__y", { a: 1, b: ["c"], d: { e: "f\u202e" } }, "c3");
+  await server.call(s, "AskUserQuestion", { questions: [{ question: "Which?", header: "H", multiSelect: true, options: [{ label: "A", description: "a" }, { label: "B" }] }] }, "c5");
+  await server.call(s, "ExitPlanMode", { plan: "# Plan\n\n1. `do` **it**" }, "c6");
+  await server.bash(s, "echo old", "c4");
+  await server.decide(s, "c4", "deny", { feedback: "no" });
+  const page = await person(server, "alice", { ...options, colorScheme: scheme, reducedMotion: "reduce" });
+  const check = async (where) => {
+    same(await serious(page, scheme === "dark" ? ["color-contrast"] : undefined), [], `${where}, ${scheme}, ${options.viewport.width}`);
+    if (!phone) return;
+    same(await tooSmall(page), [], `too small for a finger on ${where}`);
+    must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${where} scrolls sideways`);
+  };
+  const back = async () => { if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click(); };
+  await count(page, 5);
+  if (phone) await check("inbox");
+  for (const text of ["Carry out", "Which?", "Use y", "Change", "cd src"]) {
+    await back();
+    await face(page, text).click();
+    await armed(page);
+    await check(text);
+  }
+  for (const key of ["n", "x", "e", "a"]) {
+    await page.keyboard.press(key);
+    await page.locator(".panel").waitFor();
+    await check(`panel ${key}`);
+    await page.keyboard.press("Escape");
+    await page.locator(".panel").waitFor({ state: "detached" });
+  }
+  if (phone) { await page.locator(".toggle").click(); await check("more"); await back(); }
+  await page.keyboard.press("?");
+  await page.locator("dialog").waitFor();
+  await check("help");
+  await page.keyboard.press("Escape");
+  for (const text of ["Use y", "Change"]) await page.locator(".item", { hasText: text }).locator("input").check();
+  await page.locator("article[aria-label='Several requests']").waitFor();
+  await check("several");
+  const further = {
+    sessions: async () => { await page.locator("button", { hasText: "New run" }).click(); await page.locator(".start").waitFor(); },
+    [`session/${s.id}`]: () => page.locator(".entry.call summary").first().click(),
+    rules: async () => {
+      await page.locator("button", { hasText: "Change" }).click();
+      await page.locator("label", { hasText: "Command, path" }).locator("input").fill("tail x | wc");
+      await page.locator("button", { hasText: "Explain" }).click();
+      await page.locator("form .parts").waitFor();
+    },
+  };
+  for (const [place, ready] of [["sessions", "a.card"], [`session/${s.id}`, ".entry.call summary"], ["log", "tbody tr"], ["figures", ".chart"], ["settings", "tbody tr"], ["rules", ".rule-list"]]) {
+    await page.goto(`${server.url}/#/${place}`);
+    await page.locator(ready).first().waitFor();
+    await check(place);
+    if (further[place]) { await further[place](); await check(`${place}, further`); }
+  }
+}
+
 const tests = {
   // ---- answers ----
   async "allow once by mouse"(server) {
@@ -855,6 +928,7 @@ const tests = {
     const policy = answer.headers.get("content-security-policy");
     for (const part of ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "base-uri 'none'"]) must(policy.includes(part), `${part} is missing`);
     must(!/unsafe|\*/.test(policy), policy);
+    must(policy.includes("require-trusted-types-for 'script'"), "trusted types");
     same([answer.headers.get("x-frame-options"), answer.headers.get("x-content-type-options")], ["DENY", "nosniff"], "headers");
     const html = await answer.text();
     must(!/<script(?![^>]*src=)|<style|style=|onclick/.test(html), "something inline");
@@ -871,47 +945,77 @@ const tests = {
     same((await fetch(server.url + "/manifest.webmanifest")).status, 200, "manifest");
   },
 
-  // ---- for everyone ----
-  async "axe finds nothing serious on any screen, in both themes"(server) {
-    const s = await server.session();
-    await server.call(s, "Bash", { command: "cd src && rm -rf build | tail -3", description: "clean" }, "c1");
-    await server.call(s, "Edit", { file_path: "/tmp/a.c", old_string: "int a = 1;\nint b;", new_string: "int a = 2; /* two */\nint b;" }, "c2");
-    await server.call(s, "mcp__x__y", { a: 1, b: ["c"] }, "c3");
-    await server.bash(s, "echo old", "c4");
-    await server.decide(s, "c4", "deny", { feedback: "no" });
-    for (const [options, scheme] of [[DESKTOP, "light"], [DESKTOP, "dark"], [PHONE, "light"], [PHONE, "dark"]]) {
-      const page = await person(server, "alice", { ...options, colorScheme: scheme, reducedMotion: "reduce" });
-      const check = async (where) => {
-        await page.evaluate(axeSource);
-        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-        const bad = found.violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-        same(bad.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.target.join(" ") + " " + (n.any[0]?.message ?? "")).join(" | ")}`), [], `${where}, ${scheme}, ${options.viewport.width}`);
-      };
-      await count(page, 3);
-      if (options === PHONE) await check("inbox");
-      for (const text of ["cd src", "Change", "Use y"]) {
-        if (options === PHONE && await page.locator(".back").isVisible()) await page.locator(".back").click();
-        await face(page, text).click();
-        await armed(page);
-        await check(text);
-      }
-      await page.locator(".deny").click();
-      await check("deny");
-      if (options === DESKTOP) { await page.keyboard.press("Escape"); await page.keyboard.press("e"); await check("edit"); await page.keyboard.press("Escape"); await page.keyboard.press("Escape"); await page.keyboard.press("?"); await check("help"); await page.keyboard.press("Escape"); }
-      for (const place of ["sessions", `session/${s.id}`, "log", "figures", "settings", "rules"]) {
-        await page.goto(`${server.url}/#/${place}`);
-        await page.locator("main").waitFor();
-        await page.waitForTimeout(250);
-        await check(place);
-      }
-      await page.context().close();
+  async "an app: manifest with icons, a worker that keeps nothing and says when the server is away"(server) {
+    const page = await person(server);
+    const manifest = await (await fetch(server.url + "/manifest.webmanifest")).json();
+    same([manifest.display, manifest.start_url], ["standalone", "/"], "manifest");
+    for (const icon of manifest.icons) {
+      const bytes = Buffer.from(await (await fetch(server.url + icon.src)).arrayBuffer());
+      if (icon.type === "image/png") same(`${bytes.readUInt32BE(16)}x${bytes.readUInt32BE(20)}`, icon.sizes, icon.src);
     }
-    const stranger = await (await (await openBrowser()).newContext(DESKTOP)).newPage();
+    await page.evaluate(() => navigator.serviceWorker.ready);
+    await poll(() => page.evaluate(() => !!navigator.serviceWorker.controller), (is) => is);
+    same(await page.evaluate(() => caches.keys()), [], "what is kept");
+    must(await page.evaluate(() => { try { trustedTypes.createPolicy("nod-worker", {}); return false; } catch { return true; } }), "the policy can be made twice");
+    must(await page.evaluate(() => { try { new Worker("/assets/x.js"); return false; } catch { return true; } }), "another worker can be started");
+    page.faults = []; // those two were meant
+    await server.kill();
+    await page.goto(server.url).catch(() => {});
+    await page.locator("h1", { hasText: "Nod is not connected" }).waitFor();
+    same(await page.evaluate(() => getComputedStyle(document.querySelector("h1")).fontSize), "20px", "its style");
+    await server.start();
+    await page.locator(".quiet-inbox").waitFor();
+  },
+  async "notification and sound, only when asked for, and without what the call says"(server) {
+    const s = await server.session(), page = await person(server);
+    const record = () => {
+      window.tones = 0;
+      window.AudioContext = class extends AudioContext { createOscillator() { window.tones++; return super.createOscillator(); } };
+      Object.defineProperty(document, "hidden", { get: () => window.away === true });
+    };
+    const shown = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((note) => [note.title, note.body]));
+    await page.evaluate(record);
+    await page.evaluate(() => { window.away = true; });
+    await server.bash(s, "echo secret", "c1");
+    await count(page, 1);
+    same([await shown(), await page.evaluate(() => window.tones)], [[], 0], "unasked");
+    await page.context().grantPermissions(["notifications"], { origin: server.url });
+    await page.goto(server.url + "/#/settings");
+    await page.locator(".setting", { hasText: "Notifications" }).locator("input").check();
+    await page.locator(".setting", { hasText: "Sound" }).locator("input").check();
+    await server.bash(s, "echo secret", "c2");
+    same(await poll(shown, (all) => all.length > 0), [["Nod: 2 waiting", "Run a command"]], "the notification");
+    same(await page.evaluate(() => window.tones), 1, "tones");
+    await page.evaluate(() => { window.away = false; });
+    await page.locator(".setting", { hasText: "Sound" }).locator("input").uncheck();
+    await server.bash(s, "echo secret", "c3");
+    await page.locator("nav .number", { hasText: "3" }).waitFor();
+    same([(await shown()).length, await page.evaluate(() => window.tones)], [1, 1], "in front, without sound");
+    await page.reload();
+    await page.goto(server.url + "/#/settings");
+    must(await page.locator(".setting", { hasText: "Notifications" }).locator("input").isChecked(), "it is forgotten");
+  },
+
+  // ---- for everyone ----
+  async "axe, wide and light: every screen, panel and dialog"(server) { await everyScreen(server, DESKTOP, "light"); },
+  async "axe, wide and dark"(server) { await everyScreen(server, DESKTOP, "dark"); },
+  async "axe, phone and light; everything is large enough for a finger"(server) { await everyScreen(server, PHONE, "light"); },
+  async "axe, phone and dark"(server) { await everyScreen(server, PHONE, "dark"); },
+  async "axe: disconnected, answered by another, login, nothing waits"(server) {
+    const s = await server.session(), page = await person(server, "alice", DESKTOP);
+    await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
+    await server.bash(s, "cd src", "c1");
+    await heading(page, "Run a command");
+    await server.decide(s, "c1", "deny", { feedback: "later" });
+    await page.locator(".banner", { hasText: "answered first" }).waitFor();
+    const stranger = await (await (await openBrowser()).newContext(PHONE)).newPage();
     await stranger.goto(server.url);
     await stranger.locator(".login").waitFor();
-    await stranger.evaluate(axeSource);
-    const found = await stranger.evaluate(() => window.axe.run());
-    same(found.violations.filter((v) => /serious|critical/.test(v.impact)).map((v) => v.id), [], "login");
+    const quiet = await person(server, "bob", PHONE);
+    await quiet.locator(".quiet-inbox tr").waitFor();
+    await server.kill();
+    await page.locator(".frame > .lost").waitFor();
+    for (const [where, one] of [["disconnected", page], ["login", stranger], ["nothing waits", quiet]]) same(await serious(one), [], where);
   },
 
   // ---- speed ----

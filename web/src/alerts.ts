@@ -1,6 +1,7 @@
 /* The number waiting, wherever it can be seen: title, icon, notification, sound. */
 import { sentence } from "./words";
 import { state, type Item } from "./store";
+import { notify } from "./worker";
 
 let shown = -1;
 
@@ -39,10 +40,7 @@ export function alertNew(came: Item[], count: number): void {
   if (!state.prefs.notify || typeof Notification === "undefined" || Notification.permission !== "granted" || !document.hidden) return;
   // The kind of act, not its content: a notification is read by whoever stands beside.
   const words = came.length > 1 ? `${came.length} new requests` : sentence(came[0].p).kind;
-  try {
-    const note = new Notification(`Nod: ${count} waiting`, { body: words, tag: "nod", icon: "/icon-192.png" });
-    note.onclick = () => { window.focus(); note.close(); };
-  } catch { /* some systems only let workers do this */ }
+  void notify(`Nod: ${count} waiting`, { body: words, tag: "nod", icon: "/icon-192.png" });
 }
 
 function beep(): void {

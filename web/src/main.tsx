@@ -15,6 +15,7 @@ import { SessionView, Sessions } from "./sessions";
 import { Settings } from "./settings";
 import { applyTheme, changed, isPhone, offers, state, useNow, useStore, waiting } from "./store";
 import { ago, Shown } from "./text";
+import { startWorker } from "./worker";
 import type { Panel } from "./request";
 import "./style.css";
 
@@ -139,6 +140,7 @@ function readRoute(): void {
 }
 
 async function start(): Promise<void> {
+  startWorker();
   applyTheme();
   const once = /^#login=(.+)$/.exec(location.hash);
   if (once) {
