@@ -17,6 +17,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
 
+import cluster  # noqa: E402
 import front   # noqa: E402
 import nodes   # noqa: E402
 import outage  # noqa: E402
@@ -25,7 +26,7 @@ import server  # noqa: E402
 import standby  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, outage, standby, pooler, front)
+MODULES = (nodes, outage, standby, pooler, front, cluster)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
