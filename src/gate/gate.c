@@ -357,7 +357,6 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
         (void)append_event(append, event);
     }
     use_counted(ask->gate, session, append, verdict);
-    rules_hit(ask->gate, verdict, now_ms);
     append->done = call_kept;
     append->arg = ask;
     store_append(ask->gate->store, append);

@@ -156,6 +156,8 @@ static void open_read(struct read *read)
     gate->figures.recovered = read->open_count;
     struct err err = read->err;
     read_free(read);
+    if (err.code == ERR_OK)
+        hits_begin(gate);
     finish(recovery, &err);
 }
 

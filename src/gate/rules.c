@@ -361,6 +361,7 @@ void rules_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     const struct json *data = NULL;
+    hits_follow(gate, event);
     if (event->kind != EVENT_RULE_CHANGED || rc_bad(json_parse(&scratch, event->data, &data, NULL)))
         return;
     struct str change = json_text(data, "change");
@@ -377,20 +378,6 @@ void rules_follow(struct gate *gate, const struct event *event)
     else if (str_is(change, "pinned"))
         definitions_follow(gate, data);
     gate->rules.version++;
-}
-
-void rules_hit(struct gate *gate, const struct verdict *verdict, int64_t now_ms)
-{
-    for (size_t i = 0; i < verdict->rule_count; i++) {
-        struct str id = verdict->rules[i].id;
-        struct rule_hits *hits = map_get(&gate->rules.hits, id);
-        if (!hits) {
-            hits = heap_new(sizeof *hits);
-            (void)map_put(&gate->rules.hits, id, hits);
-        }
-        hits->count++;
-        hits->last_ms = now_ms;
-    }
 }
 
 void rules_init(struct gate *gate, const char *managed_path, const char *protected)

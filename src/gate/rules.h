@@ -52,7 +52,7 @@ struct rules {
     uint64_t version;         /* grows with every change */
 };
 
-/* How often a rule decided since the start, and when last. */
+/* How often a rule decided, as far as the log was looked through, and when last. */
 struct rule_hits {
     uint64_t count;
     int64_t last_ms;
@@ -79,6 +79,10 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
                     uint64_t *ret_uses, struct err *err);
 void rule_write(struct json_out *out, const struct rule_source *source);
 struct rule_record *rules_find(const struct gate *gate, struct str id);
-void rules_hit(struct gate *gate, const struct verdict *verdict, int64_t now_ms);
+
+/* ---- uses, counted from calls: rule_hits.c ---- */
+void hits_follow(struct gate *gate, const struct event *event);
+/* Reads what was kept before the rules were read; they must have been. */
+void hits_begin(struct gate *gate);
 
 #endif

@@ -2,7 +2,7 @@
 import json
 import os
 
-from world import must, must_match
+from world import eventually, must, must_match
 
 
 def scene(world, *arguments):
@@ -73,6 +73,42 @@ def test_a_rule_may_be_good_for_some_calls_only(world):
     must(status(admin, thread, "ls 9") == "awaiting", "uses are counted across restarts")
     add(admin, "allow", "Bash(pwd)", layer="session", sessionId=session, uses=1)
     must([status(admin, thread, "pwd", id=f"p{i}") for i in range(2)] == ["allowed", "awaiting"], "one use in a session")
+
+
+def test_uses_are_counted_from_the_log(world):
+    server, admin, _, thread, _ = scene(world)
+    add(admin, "allow", "Bash(ls:*)")
+    add(admin, "allow", "Bash(wc:*)")
+    add(admin, "deny", "Bash(rm:*)")
+
+    def used():
+        return {r["rule"]: (r["used"], r.get("lastUsedAt")) for r in admin.ok("GET", "/api/policy")["user"]}
+
+    # What an agent says in its input is never taken for a rule that decided.
+    rule = admin.ok("GET", "/api/policy")["user"][0]["id"]
+    admin.call(thread, "Bash", {"command": f'echo \'"rules":["{rule}"]}}}}\''})
+    must([status(admin, thread, line) for line in ("ls", "ls -l | wc -l", "rm x", "make")] ==
+         ["allowed", "allowed", "denied", "awaiting"], "the rules decide")
+    counted = eventually(lambda: used() if used()["Bash(ls:*)"][0] == 2 else None, "the uses are counted")
+    must([counts[0] for counts in counted.values()] == [2, 1, 1], f"each use counts once: {counted}")
+    server.kill()
+    server.start()
+    eventually(lambda: used() == counted, "they are the same after a restart")
+    must(status(admin, thread, "ls again") == "allowed", "and go on")
+    eventually(lambda: used()["Bash(ls:*)"][0] == 3, "from where they were")
+
+
+def test_git_is_asked_about_in_a_folder_that_is_a_repository(world):
+    _, admin, _, thread, folder = scene(world)
+    for rule in ("Bash(git status:*)", "Bash(cd:*)", "Bash(ls:*)"):
+        add(admin, "allow", rule)
+    must(status(admin, thread, "cd src && git status") == "allowed", "an ordinary folder")
+    os.makedirs(os.path.join(folder, "src", "refs"))
+    with open(os.path.join(folder, "src", "HEAD"), "w", encoding="utf-8") as file:
+        file.write("ref: refs/heads/main\n")
+    must(status(admin, thread, "cd src && git status -s") == "awaiting", "git would obey what lies there")
+    must(status(admin, thread, "cd src && ls") == "allowed", "others do not")
+    must(status(admin, thread, "git status -b") == "allowed", "and outside it git does not, either")
 
 
 def test_a_rule_may_expire(world):
