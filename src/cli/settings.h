@@ -59,8 +59,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
     X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
-      "a call that nobody has answered for so long is told of once more; 0: never",                        \
-      .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
+      "a call that nobody has answered for so long is told of once more; 0: never", .max = 366 * 86400)    \
     X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
       "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
     X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
@@ -89,6 +88,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "FILE", "the file that holds the key")                                                               \
     X(prices, LIST, "prices", "NOD_PRICES", IN_FLAGS | IN_FILE, SERVES, "", "PRICE,…",                     \
       "what models cost, beside those that are known: MODEL=INPUT/OUTPUT/READ/WRITE, dollars per million tokens") \
+    X(run_lease_s, DURATION, "run-lease", "NOD_RUN_LEASE", IN_FLAGS | IN_FILE, SERVES, "60s", "TIME",      \
+      "a node that is silent for so long has lost its runs to the others", .min = 1, .max = 3600)          \
     X(max_iterations, NUMBER, "max-iterations", "NOD_MAX_ITERATIONS", IN_FLAGS | IN_FILE, SERVES, "5", "N", \
       "answers of the model to one prompt, for runs that do not say", .min = 1, .max = 1000)               \
     X(context_tokens, NUMBER, "context-tokens", "NOD_CONTEXT_TOKENS", IN_FLAGS | IN_FILE, SERVES, "150000", \

@@ -31,7 +31,8 @@
     X(14, TOKEN_CHANGED, false)              \
     X(15, RULE_CHANGED, false)               \
     X(16, SESSION_ARCHIVED, false)           \
-    X(17, TOOL_APPROVAL_ALERT, true)
+    X(17, TOOL_APPROVAL_ALERT, true)         \
+    X(18, RUN_LEASE, false)
 
 enum event_kind {
     EVENT_NONE = 0,

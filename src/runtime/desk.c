@@ -246,6 +246,21 @@ void desk_wake(struct worker *w, struct str thread)
     run_batch(w, &batch, start_wake);
 }
 
+static void start_silent(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    const struct worker *w = batch->worker;
+    batch->count = leases_silent(w->runtime, w->talk.run.owner);
+    errand_finish(errand);
+}
+
+bool desk_owner_silent(struct worker *w)
+{
+    struct batch batch = {.count = 0};
+    run_batch(w, &batch, start_silent);
+    return batch.count != 0;
+}
+
 /* ---- saying ---- */
 
 static void start_say(struct errand *errand)

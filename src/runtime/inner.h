@@ -32,6 +32,14 @@ struct run {
     char bytes[];
 };
 
+/* leases.c */
+struct leases {
+    struct map owners;          /* owner → struct heard */
+    struct map elsewhere;       /* thread → struct elsewhere */
+    struct timer *timer;
+    int64_t began_us;
+};
+
 struct runtime {
     struct loop *loop;
     struct gate *gate;
@@ -39,6 +47,7 @@ struct runtime {
     struct arena arena;
     struct work_pool *pool;
     struct map runs;            /* thread → struct run */
+    struct leases leases;
     struct watcher watcher;
     struct timer *trouble;      /* wakes the runs that had it */
     struct timer *rest;         /* after the last job */
@@ -59,7 +68,6 @@ struct worker {
     struct str actor;           /* who asks for its calls */
     bool main;                  /* the thread is the session's main one */
     uint64_t fence;             /* seq of the RUN_STATUS that says it is ours */
-    int64_t lease_ms;
     struct fetch_line *line;
 };
 
@@ -72,6 +80,15 @@ static inline bool worker_cancelled(const struct worker *w)
 /* It is looked at: now, or once more when the job that is at it ends. */
 void runs_wake(struct runtime *runtime, struct str session, struct str thread);
 
+/* ---- leases.c ---- */
+void leases_start(struct runtime *runtime);
+void leases_done(struct runtime *runtime);
+/* A RUN_STATUS: who is at work on which run. */
+void leases_told(struct runtime *runtime, const struct event *event, const struct json *data);
+void leases_heard(struct runtime *runtime, struct str owner);
+/* Whether it has not been heard of for a lease. */
+bool leases_silent(const struct runtime *runtime, struct str owner);
+
 /* ---- moves.c ---- */
 /* Cancels the runs of the thread's sub-agents that are not over. */
 void move_cancel_children(struct runtime *runtime, struct str session, struct str thread);
@@ -80,7 +97,6 @@ void move_cancel_children(struct runtime *runtime, struct str session, struct st
 struct run_status {
     const char *status, *reason;
     struct str owner;           /* empty: nobody is at work on it */
-    int64_t lease_ms;
     bool figures;               /* the state was read from all events, so that its sums are right */
 };
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status);
@@ -119,6 +135,8 @@ struct desk_run {
 };
 struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err);
 void desk_wake(struct worker *w, struct str thread);
+/* Whether the run's owner is taken for dead (leases.c). */
+bool desk_owner_silent(struct worker *w);
 /* The session's folder, and what its threads say of this one. */
 struct rc desk_root(struct worker *w, struct err *err);
 /* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */

@@ -139,20 +139,34 @@ static void status_told(struct runtime *runtime, const struct event *event)
         return;
     struct str status = json_text(data, "status");
     struct run *run = run_find(runtime, event->thread);
+    struct str owner = json_text(data, "owner");
+    leases_told(runtime, event, data);
     if (run_status_over(status))
         over_told(runtime, event, data);
     if (str_is(status, "awaiting_approval") && !run && !runtime->stopping)
         run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
-    else if (str_is(status, "cancelled") && run && run->working)
-        atomic_store(&run->cancelled, true);
+    else if (run && run->working && (str_is(status, "cancelled") || (owner.n && !str_eq(owner, runtime->owner))))
+        atomic_store(&run->cancelled, true); /* it is not ours any more */
     else if (run_status_over(status) && run && !run->working)
         run_drop(run);
+}
+
+static void lease_told(struct runtime *runtime, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data;
+    if (rc_ok(json_parse(&scratch, event->data, &data, NULL)))
+        leases_heard(runtime, json_text(data, "owner"));
 }
 
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct runtime *runtime = watcher->arg;
     const struct event *event = happening->event;
+    if (event->kind == EVENT_RUN_LEASE) {
+        lease_told(runtime, event);
+        return;
+    }
     if (event->kind == EVENT_RUN_STATUS) {
         status_told(runtime, event);
         return;
@@ -186,7 +200,9 @@ static void runs_read(struct read *read)
         if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
             continue;
         struct str status = json_text(data, "status");
-        if (!run_status_over(status) && !str_is(status, "pending"))
+        leases_told(runtime, event, data); /* who works on it elsewhere may be alive: that takes a lease to know */
+        bool elsewhere = !runtime->options.only_process && str_is(status, "running");
+        if (!run_status_over(status) && !str_is(status, "pending") && !elsewhere)
             wake(run_ensure(runtime, event->session, event->thread));
     }
     bool failed = read->err.code != ERR_OK;
@@ -242,7 +258,8 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     runtime->trouble = timer_new(loop, try_again, runtime);
     runtime->rest = timer_new(loop, give_back, runtime);
     runtime->watcher = (struct watcher){
-        .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
+        .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE |
+                 (uint64_t)1 << EVENT_RUN_LEASE,
         .session = STR(""),
         .tell = tell,
         .caught_up = caught_up,
@@ -251,7 +268,11 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     return runtime;
 }
 
-void runtime_start(struct runtime *runtime) { read_runs(runtime, 0); }
+void runtime_start(struct runtime *runtime)
+{
+    leases_start(runtime);
+    read_runs(runtime, 0);
+}
 
 void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg)
 {
@@ -281,6 +302,7 @@ void runtime_free(struct runtime *runtime)
         run_free(value);
     map_done(&runtime->runs);
     work_pool_free(runtime->pool);
+    leases_done(runtime);
     timer_free(runtime->trouble);
     timer_free(runtime->rest);
     arena_done(&runtime->arena);

@@ -8,9 +8,10 @@
  * Events of a run, beside those of its calls (event/call.h):
  *   USER_MESSAGE   {"runId","text"}
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
- *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner","leaseUntil",
+ *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
  *   COMPACTION     {"runId","summary","usage"}     what came before is not sent to the model any more
+ *   RUN_LEASE      {"owner"}                  of no session: a process that works on runs is alive (leases.c)
  *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
  * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.
  * A run that only waits for its sub-agents is running and has no owner.
@@ -60,6 +61,7 @@ struct runtime_options {
     int64_t context_tokens;   /* beyond this the conversation is summed up */
     int64_t answer_tokens;    /* of one answer */
     bool parallel_tools;      /* the model may use several tools in one answer */
+    int64_t lease_seconds;    /* a process that is silent for so long has lost its runs to others */
     bool only_process;        /* nobody else uses the store: whoever owned a run before is gone */
 };
 
@@ -128,7 +130,7 @@ struct run_state {
     struct str id, status, reason, model, prompt, text; /* text: what the model said last */
     struct str owner;
     struct run_parent parent;
-    int64_t iterations, iterations_max, lease_ms, created_ms, changed_ms;
+    int64_t iterations, iterations_max, created_ms, changed_ms;
     uint64_t status_seq;
     struct run_usage usage;
 };

@@ -24,8 +24,6 @@ struct str run_status_data(struct arena *arena, const struct run_state *run, con
     json_member(&out, "status", str_of(status->status));
     json_member(&out, "reason", str_of(status->reason));
     json_member(&out, "owner", status->owner);
-    if (status->owner.n)
-        json_member_time(&out, "leaseUntil", status->lease_ms);
     if (status->figures) {
         json_member_i64(&out, "iterations", run->iterations);
         json_key(&out, "usage");

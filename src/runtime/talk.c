@@ -1,6 +1,5 @@
 #include "runtime/talk.h"
 
-#include "base/stamp.h"
 #include "runtime/prices.h"
 
 enum { CHAIN_MAX = 100 };
@@ -106,8 +105,6 @@ static void take_status(struct talk *talk, const struct event *event, const stru
     run->status = copy(talk, data, "status");
     run->reason = copy(talk, data, "reason");
     run->owner = copy(talk, data, "owner");
-    run->lease_ms = 0;
-    (void)stamp_parse(json_text(data, "leaseUntil"), &run->lease_ms);
     run->changed_ms = event->at_ms;
     run->status_seq = event->seq;
 }

@@ -13,7 +13,7 @@
 #include "http/http.h"
 #include "io/clock.h"
 
-enum { LEASE_MS = 15 * 60000, LEASE_LEFT_MS = 12 * 60000, USES_MAX = BLOCKS_MAX };
+enum { USES_MAX = BLOCKS_MAX };
 
 enum step { STEP_MODEL, STEP_TOOLS, STEP_END };
 
@@ -25,12 +25,10 @@ static struct rc keep_status(struct worker *w, const struct run_status *status, 
     return desk_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
 }
 
-/* The run becomes ours, or stays so. */
+/* The run becomes ours. */
 static struct rc claim(struct worker *w, struct err *err)
 {
-    w->lease_ms = clock_wall_ms() + LEASE_MS;
-    return keep_status(w, &(struct run_status){
-        .status = "running", .owner = w->runtime->owner, .lease_ms = w->lease_ms}, err);
+    return keep_status(w, &(struct run_status){.status = "running", .owner = w->runtime->owner}, err);
 }
 
 /* Nobody's, until what it waits for has come. */
@@ -44,11 +42,6 @@ static struct rc finish(struct worker *w, const char *status, const char *reason
 {
     w->run->end = RUN_OVER;
     return keep_status(w, &(struct run_status){.status = status, .reason = reason, .figures = true}, err);
-}
-
-static struct rc renew(struct worker *w, struct err *err)
-{
-    return w->lease_ms - clock_wall_ms() > LEASE_LEFT_MS ? RC_OK : claim(w, err);
 }
 
 /* ---- what is next ---- */
@@ -321,7 +314,6 @@ static struct rc execute_all(struct worker *w, struct err *err)
             return (struct rc){err->code};
         }
         TRY(desk_load(w, err));
-        TRY(renew(w, err));
     }
 }
 
@@ -419,7 +411,6 @@ static struct rc go_on(struct worker *w, struct err *err)
     bool more = true;
     w->run->end = RUN_LEFT;
     while (more && !worker_cancelled(w)) {
-        TRY(renew(w, err));
         switch (next_step(&w->talk)) {
         case STEP_MODEL:
             TRY(model_step(w, &more, err));
@@ -435,12 +426,15 @@ static struct rc go_on(struct worker *w, struct err *err)
 }
 
 /* Whether the run is there for us to take. */
-static bool takeable(const struct worker *w)
+static bool takeable(struct worker *w)
 {
     const struct run_state *run = &w->talk.run;
-    if (!str_is(run->status, "running") || str_eq(run->owner, w->runtime->owner))
+    if (str_empty(run->owner) || str_eq(run->owner, w->runtime->owner) || w->runtime->options.only_process)
         return true;
-    return w->runtime->options.only_process || run->lease_ms < clock_wall_ms();
+    if (!desk_owner_silent(w))
+        return false;
+    log_line(LOG_WARN, "run taken over", LOG_S("thread", w->run->thread), LOG_S("from", run->owner));
+    return true;
 }
 
 static struct rc take_up(struct worker *w, struct err *err)

@@ -22,11 +22,12 @@ import front   # noqa: E402
 import nodes   # noqa: E402
 import outage  # noqa: E402
 import pooler  # noqa: E402
+import runs    # noqa: E402
 import server  # noqa: E402
 import standby  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, outage, standby, pooler, front, cluster)
+MODULES = (nodes, outage, standby, pooler, front, cluster, runs)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
