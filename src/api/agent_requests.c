@@ -68,10 +68,9 @@ static void read_thread(struct exchange *x, struct str thread)
     read->session = arena_str(&read->arena, x->session);
     read->thread = arena_str(&read->arena, thread);
     read->kinds = run_event_kinds();
-    read->limit = UINT32_MAX >> 1;
     read->done = thread_read;
     read->arg = x;
-    gate_read(x->gate, read);
+    gate_read_whole(x->gate, read);
 }
 
 /* The run's thread, from the statuses of its session. */
@@ -102,10 +101,9 @@ static void session_found(struct exchange *x, const struct session *session)
     (void)session;
     read->session = arena_str(&read->arena, x->session);
     read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    read->limit = UINT32_MAX >> 1;
     read->done = statuses_read;
     read->arg = x;
-    gate_read(x->gate, read);
+    gate_read_whole(x->gate, read);
 }
 
 static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))

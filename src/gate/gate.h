@@ -131,6 +131,8 @@ void gate_report(struct gate *gate, struct report *report);
 
 /* Reads what store.h can read; `read` comes back by its own `done`. */
 void gate_read(struct gate *gate, struct read *read);
+/* A READ_EVENTS without `limit`, answered with all there is instead of a page. */
+void gate_read_whole(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
 

@@ -45,6 +45,14 @@ static void start_read(struct errand *errand)
     gate_read(batch->worker->runtime->gate, batch->read);
 }
 
+static void start_read_whole(struct errand *errand)
+{
+    struct batch *batch = errand->arg;
+    batch->read->done = read_done;
+    batch->read->arg = batch;
+    gate_read_whole(batch->worker->runtime->gate, batch->read);
+}
+
 struct rc desk_load(struct worker *w, struct err *err)
 {
     for (;;) {
@@ -77,8 +85,7 @@ struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err)
     read->session = arena_str(&read->arena, w->run->session);
     read->thread = arena_str(&read->arena, run->thread);
     read->kinds = run->kinds;
-    read->limit = UINT32_MAX >> 1;
-    run_batch(w, &batch, start_read);
+    run_batch(w, &batch, start_read_whole);
     struct rc rc = {read->err.code};
     run->state = (struct run_state){0};
     if (rc_bad(rc))

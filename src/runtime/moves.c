@@ -18,10 +18,9 @@ static void read_thread(struct runtime *runtime, struct str session, struct str 
     read->session = arena_str(&read->arena, session);
     read->thread = arena_str(&read->arena, thread);
     read->kinds = (uint64_t)1 << EVENT_RUN_STATUS;
-    read->limit = UINT32_MAX >> 1;
     read->done = done;
     read->arg = arg;
-    gate_read(runtime->gate, read);
+    gate_read_whole(runtime->gate, read);
 }
 
 struct creating {

@@ -1,0 +1,69 @@
+/* Events of a scope, all of them: a read of the store is a page, and large events fill it soon. */
+#include "gate/inner.h"
+
+#include <stdlib.h>
+
+struct whole {
+    struct gate *gate;
+    struct read *answer; /* what was asked for, and what came so far */
+    size_t room;
+};
+
+static void ask_page(struct whole *whole);
+
+static void take(struct whole *whole, const struct read *page)
+{
+    struct read *answer = whole->answer;
+    size_t count = answer->event_count + page->event_count;
+    if (count > whole->room) {
+        whole->room = count * 2;
+        struct event *larger = arena_array(&answer->arena, struct event, whole->room);
+        if (answer->event_count)
+            memcpy(larger, answer->events, answer->event_count * sizeof *larger);
+        answer->events = larger;
+    }
+    for (size_t i = 0; i < page->event_count; i++)
+        answer->events[answer->event_count++] = event_copy(&answer->arena, &page->events[i]);
+}
+
+static void page_read(struct read *page)
+{
+    struct whole *whole = page->arg;
+    struct read *answer = whole->answer;
+    size_t bytes = 0;
+    for (size_t i = 0; i < page->event_count; i++)
+        bytes += page->events[i].data.n;
+    bool full = page->err.code == ERR_OK && (page->event_count == LIMIT_PAGE_EVENTS || bytes >= LIMIT_READ_BYTES);
+    answer->err = page->err;
+    answer->covered = page->covered;
+    take(whole, page);
+    read_free(page);
+    if (full) {
+        ask_page(whole);
+        return;
+    }
+    free(whole);
+    answer->done(answer);
+}
+
+static void ask_page(struct whole *whole)
+{
+    const struct read *answer = whole->answer;
+    struct read *page = read_new(READ_EVENTS);
+    page->session = arena_str(&page->arena, answer->session);
+    page->thread = arena_str(&page->arena, answer->thread);
+    page->kinds = answer->kinds;
+    page->after = answer->event_count ? answer->events[answer->event_count - 1].seq : answer->after;
+    page->limit = LIMIT_PAGE_EVENTS;
+    page->done = page_read;
+    page->arg = whole;
+    store_read(whole->gate->store, page);
+}
+
+void gate_read_whole(struct gate *gate, struct read *read)
+{
+    struct whole *whole = heap_new(sizeof *whole);
+    CHECK(read->kind == READ_EVENTS && read->limit == 0 && read->done);
+    *whole = (struct whole){.gate = gate, .answer = read};
+    ask_page(whole);
+}
