@@ -51,9 +51,10 @@ static void try_url(struct arena *arena, struct str text)
         return;
     CHECK(rc_ok(
         rule_parse(arena, arena_printf(arena, "WebFetch(domain:%.*s)", STR_ARG(url.host)), &rule, &err)));
-    CHECK(url_matches(&rule, &url));
+    CHECK(url_matches(&rule, &url, false));
+    CHECK(url_matches(&rule, &url, true) || !str_empty(url.port));
     CHECK(rc_ok(rule_parse(arena, STR("WebFetch(domain:nod.invalid)"), &rule, &err)));
-    CHECK(!url_matches(&rule, &url) || str_is(url.host, "nod.invalid"));
+    CHECK(!url_matches(&rule, &url, false) || str_is(url.host, "nod.invalid"));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
