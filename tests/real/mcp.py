@@ -60,6 +60,29 @@ def test_abort_ends_the_turn(place):
         must(not d.has("made.txt") and len(d.model.requests) == 1, f"it went on: {d.told()}")
 
 
+def test_what_claude_code_lets_pass_is_not_seen(place, more=("--allowedTools", "Bash(touch:*)")):
+    """Its own rules come before the permission tool; the docs say so."""
+    with desk(place, [TOUCH]) as d:
+        d.claude("-p", "go", *more, *stdio()).ends()
+        must(d.has("made.txt") and not d.events(types="TOOL_CALL"), f"{more}: it is seen now, the docs are out of date")
+
+
+def test_bypass_mode_is_not_seen(place):
+    test_what_claude_code_lets_pass_is_not_seen(place, ("--dangerously-skip-permissions",))
+
+
+def test_a_plan_over_mcp(place):
+    with desk(place, [("ExitPlanMode", {}), TOUCH]) as d:
+        run = d.claude("-p", "go", "--permission-mode", "plan", "--settings", '{"useAutoModeDuringPlan":false}', *stdio())
+        first = d.waiting()[0]
+        must(first["toolCall"]["name"] == "ExitPlanMode", f"not the plan: {first}")
+        d.decide(first)
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"asked as in default mode: {d.told()}")[0]
+        d.decide(second)
+        run.ends()
+        must(d.has("made.txt"), "it did not run")
+
+
 def test_questions_are_answered_over_mcp(place):
     questions = {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False,
                                 "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]}]}

@@ -6,14 +6,20 @@ import subprocess
 
 from desk import Desk, installed
 from other_models import Generate, Responses
-from world import eventually, must
+from world import NOD, eventually, must
 
 CODEX, GEMINI = "0.166.0", "0.61.0"
 
 
-class CodexDesk(Desk):
-    command = "touch made.txt"
+def replace(path, old, new):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    must(old in text, f"{path} does not hold {old}: {text}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(old, new))
 
+
+class CodexDesk(Desk):
     def __init__(self, place, script, serve=True):
         self.program = installed(f"codex-{CODEX}", f"@openai/codex@{CODEX}",
                                  "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex")
@@ -26,8 +32,9 @@ class CodexDesk(Desk):
         with open(os.path.join(self.config, "config.toml"), "a", encoding="utf-8") as file:
             file.write(text)
 
-    def install(self, trusted=True):
+    def install(self, trusted=True, program=NOD):
         self.nod("hook", "install", "codex", "--yes").ends()
+        replace(os.path.join(self.config, "hooks.json"), NOD, program)
         if trusted:  # what a person does with /hooks in its terminal
             for hook in self.hooks():
                 self.toml(f"[hooks.state.'{hook['key']}']\ntrusted_hash = '{hook['currentHash']}'\n")
@@ -65,8 +72,9 @@ class GeminiDesk(Desk):
             json.dump({"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
                        "general": {"enableAutoUpdate": False}}, file)
 
-    def install(self):
+    def install(self, program=NOD):
         self.nod("hook", "install", "gemini", "--yes").ends()
+        replace(os.path.join(self.world.folder, ".gemini/settings.json"), NOD, program)
 
     def start(self, mode="yolo"):
         return self.run(["node", self.program, "-p", "go", "--approval-mode", mode, "-m", "gemini-2.5-pro", "--skip-trust", "-o", "stream-json"])
@@ -143,6 +151,15 @@ def test_it_dies_and_the_question_goes(place, kind):
         os.killpg(run.process.pid, 9)
         eventually(lambda: not d.admin.pending(), "the question disappears")
         must(not d.has("made.txt"), "it ran")
+
+
+@each
+def test_a_hook_that_cannot_be_started_lets_it_run(place, kind):
+    """What the words at installing, and the docs, warn of."""
+    with at(kind, place, "touch made.txt") as d:
+        d.install(program="/nonexistent/nod")
+        d.start().ends()
+        must(d.has("made.txt"), "it is blocked now: the docs are out of date")
 
 
 def test_codex_runs_what_a_person_made_of_it(place):

@@ -10,6 +10,7 @@ import concurrent.futures
 import glob
 import importlib
 import os
+import re
 import sys
 import time
 import traceback
@@ -32,6 +33,7 @@ def tests():
         for key, value in vars(importlib.import_module(name)).items():
             if key.startswith("test_") and callable(value):
                 yield f"{name}: {key[5:].replace('_', ' ')}", value
+    yield "docs: name tests that exist", test_the_docs_name_tests_that_exist
 
 
 def run(name, test):
@@ -50,6 +52,17 @@ def run(name, test):
         words = traceback.format_exc() if not isinstance(error, world.Failure) else \
             f"{error}\n{traceback.format_tb(error.__traceback__)[-2 if len(traceback.extract_tb(error.__traceback__)) > 1 else -1]}"
         return name, "FAILED", words + logs, time.monotonic() - started
+
+
+def named_in_docs():
+    """Every test that the docs name, over line ends too."""
+    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs/CLAUDE_CODE.md"), encoding="utf-8") as file:
+        return {" ".join(name.split()) for name in re.findall(rf"`((?:{'|'.join(SUITES)}): [^`]+)`", file.read())}
+
+
+def test_the_docs_name_tests_that_exist(_place):
+    named, known = named_in_docs(), {name for name, _ in tests()}
+    world.must(len(named) > 50 and named <= known, f"{len(named)} are named; there is no {sorted(named - known)}")
 
 
 def main():

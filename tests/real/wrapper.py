@@ -1,4 +1,5 @@
 """nod claude: Claude Code itself, started and answered by Nod, against a scripted model."""
+import glob
 import json
 import os
 import re
@@ -388,6 +389,27 @@ def test_what_claude_code_lets_pass_is_seen(place):
         must(calls == ["deny", "deny"], f"Nod's deny does not hold: {calls}")
 
 
+def test_bypass_mode_asks_nod_all_the_same(place):
+    with desk(place, [bash("touch a.txt"), bash("touch b.txt")]) as d:
+        run = d.nod("claude", "-p", "go", "--dangerously-skip-permissions")
+        first = d.waiting()[0]
+        d.decide(first, "deny")
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"the second: {d.told()}")[0]
+        d.decide(second)
+        run.ends()
+        must(not d.has("a.txt") and d.has("b.txt"), f"not as decided: {d.told()}")
+
+
+def test_what_claude_code_denies_by_itself_is_in_the_log(place):
+    with desk(place, [bash("touch made.txt")]) as d:
+        d.settings({"permissions": {"deny": ["Bash(touch:*)"]}})
+        d.nod("policy", "add", "allow", "Bash(touch:*)").ends()
+        d.nod("claude", "-p", "go").ends()
+        must(not d.has("made.txt"), "Nod's allow was stronger than Claude Code's deny")
+        results = [e["data"] for e in d.events(types="TOOL_RESULT")]
+        must(len(results) == 1 and results[0]["isError"] and "denied" in str(results[0]["content"]), f"the log does not say so: {results}")
+
+
 def test_the_repository_cannot_approve(place):
     with desk(place, [bash("touch made.txt")]) as d:
         d.put(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command":
@@ -442,6 +464,29 @@ def test_resume_goes_on_in_the_same_session(place):
         started = next(e for e in d.events(types="RUN_STATUS") if e["data"]["status"] == "running")
         d.nod("claude", "-p", "two", "--resume", started["data"]["session_id"]).ends()
         must(len({e["sessionId"] for e in d.events(types="USER_MESSAGE")}) == 1, "another session")
+        must("one" in d.model.said(), "the conversation is lost")
+
+
+def test_a_question_that_was_open_is_not_asked_again_on_resume(place):
+    with desk(place, [bash("touch made.txt"), "I will not try again."]) as d:
+        run = d.nod("claude", "-p", "go")
+        pending = d.waiting()[0]
+        started = next(e for e in d.events(types="RUN_STATUS") if e["data"]["status"] == "running")["data"]["session_id"]
+        eventually(lambda: any("toolu_" in open(path, encoding="utf-8").read() for path in glob.glob(os.path.join(d.config, "projects/*/*.jsonl"))),
+                   "Claude Code has written the conversation down")
+        os.kill(int(open(f"/proc/{run.process.pid}/task/{run.process.pid}/children", encoding="ascii").read().split()[0]), signal.SIGKILL)
+        run.ends(137)
+        d.nod("claude", "-p", "go on", "--resume", started).ends()
+        must(types(d).count("TOOL_APPROVAL_REQUEST") == 1 and not d.has("made.txt"), "asked again, or run")
+        must("interrupted" in d.model.said(), f"the model is not told: {d.model.said()[-600:]}")
+        must({e["sessionId"] for e in d.events(types="USER_MESSAGE")} == {pending["sessionId"]}, "another session")
+
+
+def test_continue_begins_a_session_of_its_own(place):
+    with desk(place, ["first", "second"]) as d:
+        d.nod("claude", "-p", "one").ends()
+        d.nod("claude", "-p", "two", "--continue").ends()
+        must(len({e["sessionId"] for e in d.events(types="USER_MESSAGE")}) == 2, "the same session: the docs are out of date")
         must("one" in d.model.said(), "the conversation is lost")
 
 
