@@ -343,6 +343,11 @@ static void suggest_address(struct suggesting *s)
                  arena_printf(s->arena, "WebFetch(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(url.scheme),
                               STR_ARG(url.host), url.port.n ? ":" : "", STR_ARG(url.port), STR_ARG(url.rest)),
                  "this address", NULL);
+    if (url.port.n)
+        suggest_rule(s,
+                     arena_printf(s->arena, "WebFetch(url:%.*s://%.*s:%.*s/*)", STR_ARG(url.scheme),
+                                  STR_ARG(url.host), STR_ARG(url.port)),
+                     "this host and port", NULL);
     suggest_rule(s, arena_printf(s->arena, "WebFetch(domain:%.*s)", STR_ARG(url.host)), "this host", NULL);
     (void)str_cut(url.host, '.', &domain);
     if (str_find(domain, '.') < domain.n)

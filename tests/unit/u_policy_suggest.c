@@ -112,6 +112,8 @@ static void test_addresses_and_tools(void **state)
     assert_string_equal(texts(&arena, "WebFetch", "{\"url\":\"https://a.docs.rs/x?y\"}", NULL),
                         "WebFetch(url:https://a.docs.rs/x?y)\nWebFetch(domain:a.docs.rs)\n"
                         "WebFetch(domain:*.docs.rs)\nWebFetch !\n");
+    assert_string_equal(texts(&arena, "WebFetch", "{\"url\":\"https://docs.rs:8443/x\"}", NULL),
+                        "WebFetch(url:https://docs.rs:8443/x)\nWebFetch(url:https://docs.rs:8443/*)\nWebFetch !\n");
     assert_string_equal(texts(&arena, "mcp__slack__post", "{\"t\":1}", NULL), "mcp__slack__post\nmcp__slack__"
                                                                               "* !\n");
     assert_string_equal(texts(&arena, "ExitPlanMode", "{\"plan\":\"x\"}", NULL), "");
