@@ -52,7 +52,8 @@ static const struct {
                     "Codex skips hooks that it was not told to trust, silently: trust this one in Codex "
                     "(/hooks). A hook that cannot be started at all lets the call run."},
     [HOOK_GEMINI] = {NULL, ".gemini", "settings.json",
-                     "Gemini goes on when a hook cannot be started, and runs none in --acp mode."},
+                     "Gemini goes on when a hook is killed or cut off by its time limit, and runs none in --acp "
+                     "mode. With -p its own rules deny first: use --approval-mode yolo."},
 };
 
 struct edit {

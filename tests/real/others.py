@@ -153,13 +153,22 @@ def test_it_dies_and_the_question_goes(place, kind):
         must(not d.has("made.txt"), "it ran")
 
 
-@each
-def test_a_hook_that_cannot_be_started_lets_it_run(place, kind):
+def test_codex_goes_on_without_a_hook_that_cannot_be_started(place):
     """What the words at installing, and the docs, warn of."""
-    with at(kind, place, "touch made.txt") as d:
+    with at(CodexDesk, place, "touch made.txt") as d:
         d.install(program="/nonexistent/nod")
         d.start().ends()
-        must(d.has("made.txt"), "it is blocked now: the docs are out of date")
+        must(d.has("made.txt"), "Codex blocks it now: the docs are out of date")
+
+
+def test_gemini_goes_on_when_a_hook_fails_but_not_when_there_is_none(place):
+    with at(GeminiDesk, place, "touch made.txt") as d:
+        d.install(program="/nonexistent/nod")
+        d.start().ends()
+        must(not d.has("made.txt"), "it ran: the docs are out of date")
+        replace(os.path.join(place.folder, ".gemini/settings.json"), "/nonexistent/nod", "/bin/false")
+        d.start().ends()
+        must(d.has("made.txt"), "it is blocked: the docs are out of date")
 
 
 def test_codex_runs_what_a_person_made_of_it(place):
