@@ -39,6 +39,8 @@ void api_set_ready(struct api *api, bool ready);
 /* `handle` of the HTTP server; arg is the api. */
 void api_handle(void *arg, struct http_request *request);
 
+/* `admit` of the HTTP server: token, origin and role, before the body is read. */
+struct rc api_admit(void *arg, struct http_request *request, struct err *err);
 /* How large the body of a request to this target may be, for the HTTP server. */
 size_t api_body_max(struct str target);
 

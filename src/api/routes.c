@@ -147,6 +147,8 @@ size_t api_body_max(struct str target)
     struct str path = str_cut(target, '?', &query);
     bool large = str_starts(path, STR("/api/hooks/")) || str_eq(path, STR("/api/mcp")) ||
                  (str_starts(path, STR("/api/threads/")) && str_has(query, STR("large=1")));
+    if (str_eq(path, STR("/api/login")))
+        return LIMIT_OPEN_BODY_BYTES;
     return large ? LIMIT_LARGE_BODY_BYTES : LIMIT_BODY_BYTES;
 }
 
@@ -312,6 +314,22 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
         exchange_error(x, ERR_UNAVAILABLE, "starting; try again in a moment");
     else
         x->route->handle(x);
+}
+
+/* What is not known yet, or nobody's, is for api_dispatch to answer. */
+struct rc api_admit(void *arg, struct http_request *http, struct err *err)
+{
+    struct api *api = arg;
+    struct exchange x = {.api = api, .gate = api->gate, .http = http, .arena = &http->arena};
+    bool known;
+    if (!api->ready)
+        return RC_OK;
+    TRY(auth_check_origin(api, http, err));
+    x.route = find_route(http->method, http->path, x.params, &known);
+    if (x.route && x.route->roles == ANYONE)
+        return RC_OK;
+    TRY(auth_identify(&x, err));
+    return x.route ? check_role(&x, err) : RC_OK;
 }
 
 void api_handle(void *arg, struct http_request *request) { api_dispatch(arg, request, NULL); }

@@ -4,6 +4,8 @@
 
 enum {
     LIMIT_BODY_BYTES = 1 << 20,          /* of a request */
+    LIMIT_OPEN_BODY_BYTES = 4 << 10,     /* of one that anyone may send */
+    LIMIT_BODIES_BYTES = 128 << 20,      /* of all bodies that are being read, by all connections */
     LIMIT_LARGE_BODY_BYTES = 8 << 20,    /* of one on a route for calls that agents bring as they are */
     LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */
     LIMIT_HEADERS = 64,                  /* header fields of a request */

@@ -49,6 +49,15 @@ static void drop_early(struct http_connection *connection)
     connection->early = NULL;
 }
 
+/* A body counts while it is read; when it is whole it is the handler's. */
+static void uncount_body(struct http_connection *connection)
+{
+    struct http_reader *reader = connection->reader;
+    CHECK(connection->server->body_bytes >= reader->body_counted);
+    connection->server->body_bytes -= reader->body_counted;
+    reader->body_counted = 0;
+}
+
 /* The request goes on without its client; it is the handler's to answer or drop. */
 static void leave_request(struct http_connection *connection)
 {
@@ -67,8 +76,10 @@ static void leave_phase(struct http_connection *connection)
     connection->phase = PHASE_CLOSED;
     switch (phase) {
     case PHASE_READING:
-        if (connection->reader)
+        if (connection->reader) {
+            uncount_body(connection);
             http_reader_free(connection->reader);
+        }
         connection->reader = NULL;
         break;
     case PHASE_BUSY:
@@ -169,6 +180,7 @@ static void refuse(struct http_connection *connection, const struct err *err)
     struct http_reader *reader = connection->reader;
     CHECK(connection->phase == PHASE_READING && reader);
     connection->server->figures.refused_total++;
+    uncount_body(connection);
     reader->request.connection = connection;
     reader->keep_alive = false;
     connection->phase = PHASE_BUSY;
@@ -188,6 +200,7 @@ static void hand_over(struct http_connection *connection)
     struct http_request *request = &connection->reader->request;
     CHECK(connection->phase == PHASE_READING && !connection->first);
     server->figures.requests_total++;
+    uncount_body(connection);
     request->connection = connection;
     connection->phase = PHASE_BUSY;
     http_watch(connection, connection->ended ? WATCH_HALF : WATCH_BUSY);
@@ -200,6 +213,20 @@ static void say_continue(struct http_connection *connection)
     if (connection->reader->wants_continue && !connection->reader->body_began)
         (void)http_output_write(connection, &go_on, 1);
     connection->reader->wants_continue = false;
+}
+
+/* Strangers send no bodies, and all bodies together have a limit: a connection is cheap, what it sends is not. */
+static struct rc admit_body(struct http_connection *connection, bool begins, struct err *err)
+{
+    struct http_server *server = connection->server;
+    struct http_reader *reader = connection->reader;
+    if (begins && server->options.admit)
+        TRY(server->options.admit(server->options.arg, &reader->request, err));
+    server->body_bytes += reader->body.n - reader->body_counted;
+    reader->body_counted = reader->body.n;
+    if (server->body_bytes > server->options.bodies_max)
+        return err_set(err, ERR_UNAVAILABLE, "too much is being sent at once; try again in a moment");
+    return RC_OK;
 }
 
 /* Reads one request as far as the bytes go, and has it handled when it is whole. */
@@ -224,6 +251,10 @@ static void read_request(struct http_connection *connection, struct str *bytes)
             http_watch(connection, WATCH_HEAD);
         break;
     case HTTP_IN_BODY:
+        if (rc_bad(admit_body(connection, before == HTTP_IN_HEAD, &err))) {
+            refuse(connection, &err);
+            break;
+        }
         if (before == HTTP_IN_HEAD)
             http_watch(connection, WATCH_BODY);
         say_continue(connection);

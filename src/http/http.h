@@ -56,6 +56,10 @@ struct http_options {
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
     int64_t stop_timeout_ms;   /* for answers under way when the server stops; 0: 5 s */
     size_t (*body_max)(struct str target); /* how large a body may be; NULL: LIMIT_BODY_BYTES */
+    /* Asked when the header block is there and the body is not: an error is answered at once, and the body is
+     * never read. NULL: everyone may send one. */
+    struct rc (*admit)(void *arg, struct http_request *request, struct err *err);
+    size_t bodies_max;         /* of all bodies that are being read; 0: LIMIT_BODIES_BYTES */
     unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
 };
 

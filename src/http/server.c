@@ -143,6 +143,8 @@ struct rc http_server_new(struct loop *loop, const struct http_options *options,
     server->options.stop_timeout_ms = or_else(options->stop_timeout_ms, 5000);
     if (options->connections_max == 0)
         server->options.connections_max = LIMIT_CONNECTIONS;
+    if (options->bodies_max == 0)
+        server->options.bodies_max = LIMIT_BODIES_BYTES;
     set_periods(server);
     server->sweep_ms = sweep_ms_for(&server->options);
     server->head = buf_init(ANSWER_HEAD_BYTES_MAX);

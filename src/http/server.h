@@ -61,6 +61,7 @@ struct http_server {
     struct shared *beat;      /* the heartbeats of streams and sockets */
     struct shared *ping;
     struct http_figures figures;
+    size_t body_bytes;        /* of bodies that are not whole yet */
     size_t handles;           /* listeners and connections that libuv still knows */
     void (*ended)(void *arg);
     void *ended_arg;

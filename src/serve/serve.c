@@ -224,7 +224,7 @@ static struct rc open_house(struct house *house, struct err *err)
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .hosts = join_hosts(house),
                               .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
-    struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max,
+    struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,
                                 .heartbeat_ms = settings->heartbeat_s * 1000};
     TRY(http_server_new(house->loop, &http, &house->server, err));
     api_set_server(house->api, house->server);
