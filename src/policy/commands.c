@@ -321,21 +321,16 @@ bool may_be_option(const struct word *word)
     return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB));
 }
 
-/* `*.c`: what it finds ends as the line says. */
-static bool names_ending(struct str text)
-{
-    size_t i = text.n;
-    while (i > 0 && ((text.p[i - 1] >= 'a' && text.p[i - 1] <= 'z') ||
-                     (text.p[i - 1] >= '0' && text.p[i - 1] <= '9')))
-        i--;
-    return i > 1 && i < text.n && text.p[i - 1] == '.' && text.p[i - 2] == WORD_HOLE;
-}
-
-/* Rows with a `G` or an `E` take file names for file names, also when a pattern made them. */
+/* Rows with a `G` or an `E` take file names for file names, also when a pattern, or a loop over one that names
+ * an ending, made them. */
 static bool only_glob(const struct command_row *row, const struct word *word)
 {
-    bool glob = (word->flags & WORD_OPEN) == WORD_GLOB && word->text.n && word->text.p[0] == WORD_HOLE;
-    return glob && (row_says(row, 'G') || (row_says(row, 'E') && names_ending(word->text)));
+    unsigned flags = word->flags & WORD_OPEN;
+    bool begins = word->text.n && word->text.p[0] == WORD_HOLE;
+    if (begins && flags == (WORD_VAR | WORD_GLOB))
+        return row_says(row, 'G') || row_says(row, 'E');
+    return begins && flags == WORD_GLOB &&
+           (row_says(row, 'G') || (row_says(row, 'E') && word_names_ending(word)));
 }
 
 void options_study(struct studying *s, const struct command_row *row, size_t from)

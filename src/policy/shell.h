@@ -104,6 +104,9 @@ struct shell *shell_parse(struct arena *arena, struct str text);
 /* The same for a text that lies inside another one, `depth` levels down. */
 struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned depth);
 
+/* `*.c`: what it finds ends as the line says. */
+bool word_names_ending(const struct word *word);
+
 static inline bool word_literal(const struct word *word) { return (word->flags & WORD_OPEN) == 0; }
 static inline bool word_is(const struct word *word, const char *text)
 {

@@ -62,8 +62,8 @@ static size_t put_so_far(const struct shell_parser *p, const struct reading *r)
 static void put_hole(struct shell_parser *p, struct reading *r, unsigned flags)
 {
     put(p, WORD_HOLE);
-    if ((flags & WORD_VAR) && *p->chosen_variable)
-        flags |= WORD_CHOSEN;
+    if (flags & WORD_VAR)
+        flags |= *p->loop_flags;
     r->flags |= flags;
     r->name = false;
 }

@@ -412,6 +412,17 @@ static bool tame_value(const struct word *word)
     return true;
 }
 
+bool word_names_ending(const struct word *word)
+{
+    struct str text = word->text;
+    size_t i = text.n;
+    while (i > 0 && ((text.p[i - 1] >= 'a' && text.p[i - 1] <= 'z') ||
+                     (text.p[i - 1] >= '0' && text.p[i - 1] <= '9')))
+        i--;
+    return (word->flags & WORD_OPEN) == WORD_GLOB && i == 2 && i < text.n && text.p[1] == '.' &&
+           text.p[0] == WORD_HOLE;
+}
+
 static bool parse_for(struct shell_parser *p, struct node *node)
 {
     struct words words = {0};
@@ -427,7 +438,8 @@ static bool parse_for(struct shell_parser *p, struct node *node)
         if (!shell_next(p))
             return false;
         for (; p->token.kind == TOKEN_WORD;) {
-            *p->chosen_variable |= !tame_value(&p->token.word);
+            if (!tame_value(&p->token.word))
+                *p->loop_flags |= word_names_ending(&p->token.word) ? WORD_GLOB : WORD_CHOSEN;
             add_word(p, node, &words);
             if (!shell_next(p))
                 return false;
@@ -677,7 +689,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
 {
     struct shell *shell = arena_new(arena, struct shell);
     size_t words = 0;
-    bool chosen_variable = false;
+    unsigned loop_flags = 0;
     shell->root = arena_new(arena, struct node);
     shell->root->kind = NODE_LIST;
     shell->root->raw = text;
@@ -689,7 +701,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
     if (str_find(text, '\0') < text.n)
         return shell;
     struct shell_parser p = {.arena = arena, .text = text, .depth = depth, .words = &words,
-                             .parts = &shell->part_count, .chosen_variable = &chosen_variable,
+                             .parts = &shell->part_count, .loop_flags = &loop_flags,
                              .scratch_bytes = text.n + 8};
     ARENA_SCOPE(scratch);
     p.scratch = arena_bytes(&scratch, p.scratch_bytes);
