@@ -691,6 +691,26 @@ const tests = {
     await page.keyboard.press("g");
     await page.keyboard.press("i");
     await page.locator(".inbox").waitFor();
+    // A list is narrowed and grouped, and several are picked, without a mouse.
+    await page.locator("#search").fill("");
+    await server.bash(s, "echo three", "c3");
+    await server.bash(s, "echo four", "c4");
+    await count(page, 3);
+    await page.locator("#search").focus();
+    for (const name of ["Show", "Group", "Pick echo one"]) {
+      await page.keyboard.press("Tab");
+      must(await page.evaluate((words) => document.activeElement.getAttribute("aria-label") === words, name), `Tab does not reach ${name}`);
+    }
+    await page.keyboard.press("Space");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Space");
+    await page.locator(".place", { hasText: "2 picked" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator(".count", { hasText: /of 3/ }).waitFor();
+    for (const id of ["c3", "c4"]) await server.decide(s, id, "deny");
+    await count(page, 1);
+    await page.evaluate(() => document.activeElement.blur());
     // Tab reaches every answer, in order, and the focus can be seen.
     await page.locator("#search").fill("");
     await page.locator(".request h1").waitFor();
@@ -810,7 +830,7 @@ const tests = {
       await server.call(s, "MultiEdit", { file_path: join(folder, "a.c"), edits: [{ old_string: "line 3\n", new_string: "line three\n" }, { old_string: "line 30", new_string: "line thirty" }] }, "c2");
       await page.locator(".diff").nth(1).waitFor();
       await page.locator(".tools button", { hasText: "Whole file" }).click();
-      await page.locator(".row.add", { hasText: "line thirty" }).waitFor();
+      await page.locator(".row.same", { hasText: "line 40" }).waitFor();
       same([await page.locator(".diff").count(), await page.locator(".row.add .n:nth-child(2)").allTextContents()], [1, ["3", "30"]], "one file, its numbers");
       await page.keyboard.press("n");
       await page.keyboard.press("Enter");
@@ -869,6 +889,15 @@ const tests = {
     await page.locator(".chart", { hasText: "Calls" }).locator(".big", { hasText: "12" }).waitFor();
     await page.locator(".chart", { hasText: "Passed by rule" }).locator(".big", { hasText: "50 %" }).waitFor();
     await page.locator(".card", { hasText: "To tidy" }).locator("li", { hasText: "make test was asked 6 times and always allowed" }).waitFor();
+    // Every bar says its time and its value; each theme draws it in its own colour.
+    const bar = page.locator(".chart", { hasText: "Calls" }).locator("g").last();
+    must(/\d\d:\d\d to \d\d:\d\d: 12$/.test(await bar.locator("title").textContent()), await bar.locator("title").textContent());
+    const colours = [];
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      colours.push(await bar.locator("rect:not(.hit)").evaluate((e) => getComputedStyle(e).fill));
+    }
+    must(colours[0] !== colours[1], `the same colour in both themes: ${colours}`);
   },
   async "the quiet inbox says what passed, and why"(server) {
     const s = await server.session();
@@ -1033,6 +1062,10 @@ const tests = {
       times.push(await poll(() => page.evaluate(() => window.visible ? Math.round(window.visible - performance.getEntriesByType("navigation")[0].responseEnd) : 0), (ms) => ms > 0));
     }
     times.sort((a, b) => a - b);
+    // As many bytes as came over the wire, by the browser's own account.
+    const script = await page.evaluate(() => performance.getEntriesByType("resource").filter((e) => e.initiatorType === "script" || /\.js$/.test(e.name)).reduce((sum, e) => sum + e.encodedBodySize, 0));
+    figures.push(`script at first load, gzipped: ${(script / 1024).toFixed(1)} KB`);
+    must(script > 10000 && script < 150 * 1024, `${script} bytes of script`);
     figures.push(`first request visible after the document: ${times[2]} ms (median of 5)`);
     must(times[2] < 300, `${times} ms`);
   },

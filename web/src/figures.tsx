@@ -5,6 +5,7 @@ import { useStore } from "./store";
 import { clock, Shown, took } from "./text";
 import { AlwaysAllowed } from "./tidy";
 import type { AuditRecord } from "./types";
+import { toolName } from "./words";
 
 const SPANS: [string, number, number][] = [["Last 6 hours", 6, 24], ["Last day", 24, 24], ["Last week", 168, 28], ["Last 30 days", 720, 30]];
 const RECORDS_MAX = 10000;
@@ -124,7 +125,7 @@ export function Figures() {
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {more && records && <p class="dim small">Of the last {records.length} calls of that time.</p>}
       <div class="charts">{all.map((chart) => <Spark chart={chart} span={words} hours={hours} />)}</div>
-      {records && <div class="columns"><Split title="By tool" records={records} of={(r) => r.tool} />
+      {records && <div class="columns"><Split title="By tool" records={records} of={(r) => toolName(r.tool)} />
         <Split title="By person" records={records.filter((r) => r.by === "person")} of={(r) => r.actor} />
         <Split title="By agent" records={records} of={(r) => r.agent} /><Tidy records={records} /></div>}
     </main>

@@ -97,6 +97,10 @@ function List({ groups }: { groups: Group[] }) {
 
 /* ---- nothing waits ---- */
 
+const WAYS_IN: [string, string][] = [
+  ["nod demo", "an agent to try this with"], ["nod claude", "Claude Code, asking here"], ["nod run \"…\"", "Nod's own agent"],
+];
+
 function Quiet() {
   const { connection } = useStore();
   const [records, setRecords] = useState<AuditRecord[] | null>(null);
@@ -128,7 +132,11 @@ function Quiet() {
             <td class={`nowrap ${refused ? "bad" : "good"}`}>{refused ? "✕ refused" : "✓ passed"}</td>
             <td class="dim">{record.rule ? <>by <code><Shown text={record.rule} line /></code></> : <Shown text={record.why ?? ""} line />}</td></tr>;
         })}</tbody></table>
-      </> : <p class="dim">Nothing was asked in the last hour either. Agents reach this gate at <code>{location.origin}</code>.</p>)}
+      </> : <>
+        <p class="dim">Nothing was asked in the last hour either. To let an agent ask:</p>
+        <table><tbody>{WAYS_IN.map(([command, words]) => <tr><td class="nowrap"><code>{command}</code></td><td class="dim">{words}</td></tr>)}
+          <tr><td class="nowrap"><code>POST /api/threads/…/tool-calls</code></td><td class="dim">from any program, at {location.origin}</td></tr></tbody></table>
+      </>)}
     </div>
   );
 }

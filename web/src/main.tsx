@@ -40,6 +40,7 @@ function Nav() {
           <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span class="name">{name}</span>
           {name === "Inbox" && count > 0 && <span class="number" aria-label={`${count} waiting`}>{count}</span>}</a>;
       })}
+      <button type="button" class="quiet keys" onClick={() => { state.help = true; changed(); }}><span>Keys</span><kbd>?</kbd></button>
       <Connected />
     </nav>
   );

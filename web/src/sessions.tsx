@@ -142,6 +142,14 @@ function resultText(value: Json | undefined): string {
   return print(value);
 }
 
+/* The part of an input that tells one call from another. */
+function aboutOf(input: { [key: string]: Json }): string {
+  const [first] = Array.isArray(input.questions) ? input.questions : [];
+  const asked = first !== null && typeof first === "object" && "question" in first ? first.question : undefined;
+  const known = [input.command, input.file_path, input.url, input.pattern, input.plan, asked, input.description];
+  return String(known.find((value) => typeof value === "string" && value !== "") ?? "");
+}
+
 function Call({ entry, session }: { entry: CallOf; session: Session | undefined }) {
   const called = entry.events.get("TOOL_CALL"), response = entry.events.get("TOOL_APPROVAL_RESPONSE"), result = entry.events.get("TOOL_RESULT");
   const verdict = (called?.data.verdict ?? {}) as { [key: string]: Json };
@@ -151,7 +159,7 @@ function Call({ entry, session }: { entry: CallOf; session: Session | undefined 
   const decision = response ? String(response.data.decision) : waits ? "" : verdict.effect === "deny" ? "deny" : "allow";
   const good = decision.startsWith("allow");
   const thread = session?.threads.find((one) => one.id === entry.thread);
-  const about = [input.command, input.file_path, input.url, input.pattern, input.description].find((value) => typeof value === "string" && value !== "") as string ?? "";
+  const about = aboutOf(input);
   const output = result ? resultText(result.data.content) : "";
   const edited = response?.data.updatedInput;
   const kind = `entry call ${thread?.parentId ? "sub" : ""} ${waits ? "waits" : good ? "good" : "bad"}`;
