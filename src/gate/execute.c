@@ -318,7 +318,7 @@ static void compared(struct job *job)
     if (next.n > LIMIT_ID_BYTES)
         next = arena_str(execute->arena, str_of(id_new("call").text));
     keep_result(x, (struct outcome){
-        .text = STR("The file changed after it was shown, so nothing was done; the person is asked again"),
+        .text = STR("What was shown has changed since, so nothing was done; the person is asked again"),
         .is_error = true,
         .superseded_by = next,
     });

@@ -34,7 +34,7 @@ static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, str
 {
     struct gate_news news;
     const struct ask like = {.arena = arena, .session = w->run->session, .thread = w->run->thread, .cwd = w->root,
-                             .actor = STR("nod agent")};
+                             .actor = w->actor};
     gate_tool_news(w->runtime->gate, &like, &w->run->cancelled, &news);
     *ret_more = news.pins != NULL;
     if (news.pins)

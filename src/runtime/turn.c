@@ -200,8 +200,9 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
     struct arena *arena = &append->arena;
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
+    struct str id = talk_call_id(&w->talk, use->id); /* it may stand for one that has changed since it was shown */
     json_open(&out, '{');
-    json_member(&out, "id", use->id);
+    json_member(&out, "id", id);
     json_member(&out, "name", use->name);
     json_member_raw(&out, "input", use->input ? use->input->raw : STR("{}"));
     json_key(&out, "verdict");
@@ -216,7 +217,7 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
         .at_ms = clock_wall_ms(),
         .session = arena_str(arena, w->run->session),
         .thread = arena_str(arena, w->run->thread),
-        .call = arena_str(arena, use->id),
+        .call = arena_str(arena, id),
         .actor = STR("nod"),
         .data = arena_str(arena, buf_str(&buf)),
     };

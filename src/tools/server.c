@@ -222,13 +222,15 @@ static struct rc start_now(struct server *server, const atomic_bool *cancelled, 
     if (rc_ok(rc)) {
         server->state = SERVER_READY;
         server->opened_us = clock_steady_us();
+    } else if (rc.code == ERR_CONFLICT) {
+        server->state = SERVER_DOWN; /* whoever started it has left; that is no fault of the server */
     } else {
         note_end(server, clock_steady_us());
         server->trouble = why;
         log_line(LOG_WARN, "an MCP server cannot be used", LOG_S("server", server->name), LOG_C("why", why.text));
-        if (err)
-            *err = why;
     }
+    if (rc_bad(rc) && err)
+        *err = why;
     CHECK(pthread_cond_broadcast(&server->moved) == 0);
     return rc;
 }

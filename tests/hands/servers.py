@@ -172,6 +172,26 @@ def test_no_is_no(stage):
     must("mcp__one__echo" not in names_in(model.requests[-1]), "it is offered after a no")
 
 
+def test_a_call_that_was_shown_is_not_made_when_its_tool_changed(stage):
+    folder = folder_of(stage, "one")
+    offer(folder, tool("echo"))
+    model = stage.model([{"tools": [use(1, "mcp__one__echo", text="hi")]}, {"text": "done"}])
+    client = stage.serve(model, *configure(stage, one=program(folder))).admin()
+    run = stage.begin(client)
+    asked = run.pending()[0]
+    must(asked["preview"]["description"] == "says something", asked)
+    offer(folder, tool("echo", "does something else"))
+    os.kill(pids_of(folder)[0], signal.SIGKILL)  # it comes back with another definition
+    client.decided(run.session, asked["toolCallId"], "allow_once", digest=asked["digest"])
+    must(run.over()["status"] == "completed", run.state())
+    told = results_in(model.requests[-1])[0]
+    must(told["is_error"] and "no person has agreed" in told["content"], told)
+    must(not heard(folder, "tools/call"), "it was called all the same")
+    waiting = run.pending()[0]
+    must(waiting["toolCall"]["name"] == "McpDefinition" and "mcp__one__echo" in waiting["summary"], waiting)
+    check_once(run)
+
+
 def test_a_server_that_dies_is_not_asked_twice(stage):
     folder = folder_of(stage, "one")
     offer(folder, tool("die"), tool("echo"))
