@@ -60,7 +60,8 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
 void pending_all(struct exchange *x)
 {
     if (x->token->role == ROLE_AGENT && str_empty(x->token->session))
-        exchange_error(x, ERR_FORBIDDEN, "an agent sees its own sessions only; ask for one");
+        exchange_error(x, ERR_FORBIDDEN,
+                       "an agent sees its own sessions only: ask /api/sessions/SESSION/approvals/pending");
     else
         read_pending(x, x->token->session, STR_NONE);
 }

@@ -156,7 +156,7 @@ static struct rc ask_until_answered(struct calling *calling, struct reply *ret_r
             return json_parse(&cli->arena, ret_reply->body, &ret_reply->json, err);
         }
         if (!calling->told_waiting)
-            cli_note("waiting for an answer: nod approve %.*s", STR_ARG(calling->id));
+            cli_note("waiting for an answer: nod approve %.*s", STR_ARG(text_operand(&cli->arena, calling->id)));
         calling->told_waiting = true;
         /* A server on its way out answers early: do not press it. */
         if (query.wait_seconds && clock_steady_us() - from_us < EARLY_US)
@@ -255,7 +255,7 @@ static void tell(struct cli *cli, const struct json *json)
     cli_out(buf_str(&buf));
     if (str_is(json_text(json, "status"), "awaiting"))
         cli_note("still waiting for an answer: nod approve %s",
-                 text_line(arena, json_text(json, "toolCallId")).p);
+                 text_operand(arena, text_line(arena, json_text(json, "toolCallId"))).p);
 }
 
 static struct rc prepare(struct calling *calling, const char **ret_cwd, struct err *err)

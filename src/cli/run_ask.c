@@ -249,7 +249,7 @@ struct rc run_ask(struct running *running, struct arena *arena, struct str call,
         show(running, arena, one);
         if (running->asks)
             return ask_person(running, arena, one, err);
-        cli_note("  waiting for an answer: nod approve %.*s", STR_ARG(call));
+        cli_note("  waiting for an answer: nod approve %.*s", STR_ARG(text_operand(arena, call)));
     }
     return RC_OK;
 }

@@ -222,6 +222,30 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
     return arena_printf(arena, "\033[%sm%.*s\033[0m", codes[tint], STR_ARG(s));
 }
 
+struct str text_operand(struct arena *arena, struct str id)
+{
+    static const char plain[] = "-._:@,+";
+    const char *before = id.n && id.p[0] == '-' ? "-- " : ""; /* else it would be an option */
+    bool quote = id.n == 0;
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        quote = quote || !(letter || (c && strchr(plain, c)));
+    }
+    if (!quote)
+        return arena_printf(arena, "%s%.*s", before, STR_ARG(id));
+    BUF_SCOPE(word, TEXT_BYTES_MAX);
+    buf_printf(&word, "%s'", before);
+    for (size_t i = 0; i < id.n; i++) {
+        if (id.p[i] == '\'')
+            buf_puts(&word, "'\\''");
+        else
+            buf_putc(&word, id.p[i]);
+    }
+    buf_putc(&word, '\'');
+    return arena_str(arena, buf_str(&word));
+}
+
 /* ---- calls ---- */
 
 struct str text_summary(struct arena *arena, const struct json *input)

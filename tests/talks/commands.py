@@ -1,10 +1,13 @@
 """The command line where a talk is too short for it."""
 import json
 import os
+import re
 import shutil
+import subprocess
 import threading
+import urllib.parse
 
-from world import PATIENCE, eventually, must
+from world import NOD, PATIENCE, eventually, must
 
 
 def test_following_the_log_over_three_kills_without_gap_or_repeat(world):
@@ -44,6 +47,22 @@ def test_a_session_from_the_environment(world):
     made = admin.session()
     world.nod("call", "Read", '{"file_path":"/x"}', environment={"NOD_SESSION": made["id"]})
     must(len(admin.events(session=made["id"], types="TOOL_CALL")) == 1, "in the session of NOD_SESSION")
+
+
+def test_a_hint_can_be_copied_into_a_shell(world):
+    """Agents choose the ids of their calls."""
+    admin = world.server().admin()
+    session = admin.session(toolPolicies={"Bash": "ask"})
+    place = os.path.join(world.folder, "shell")
+    os.mkdir(place)
+    for name in ("c1;id>made", "$(id>made)", "c2|tee<made>made", "-y", "--all", "*"):
+        asked = world.nod("call", "Bash", '{"command":"true"}', "--session", session["id"], "--id", name, exits=None)
+        hint = re.search(r"nod approve (.*)", asked.stderr)
+        must(hint, f"a hint: {asked.stdout!r} {asked.stderr!r}")
+        shell = subprocess.run(["sh", "-c", f"'{NOD}' approve {hint[1]}"], cwd=place, env=world.environment, capture_output=True, text=True)
+        must(shell.returncode == 0, f"{name}: {hint[1]}: {shell.stderr}")
+        must(admin.status(urllib.parse.quote(name, safe=""))["decision"] == "allow_once", name)
+    must(os.listdir(place) == [], f"the shell saw words only: {os.listdir(place)}")
 
 
 def test_over_a_url(world):

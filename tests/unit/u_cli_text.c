@@ -113,6 +113,22 @@ static void summaries(void **state)
     equal(text_summary(&arena, NULL), "");
 }
 
+/* What is printed behind `nod approve` is copied into shells. */
+static void operands_for_a_shell(void **state)
+{
+    ARENA_SCOPE(arena);
+    (void)state;
+    equal(text_operand(&arena, STR("toolu_01-a.b:c@d,e+f")), "toolu_01-a.b:c@d,e+f");
+    equal(text_operand(&arena, STR("=ls")), "'=ls'");
+    equal(text_operand(&arena, STR("a;reboot")), "'a;reboot'");
+    equal(text_operand(&arena, STR("$(reboot)")), "'$(reboot)'");
+    equal(text_operand(&arena, STR("a|b&c>d*[x]{y}~!")), "'a|b&c>d*[x]{y}~!'");
+    equal(text_operand(&arena, STR("it's")), "'it'\\''s'");
+    equal(text_operand(&arena, STR("-y")), "-- -y");
+    equal(text_operand(&arena, STR("--all;x")), "-- '--all;x'");
+    equal(text_operand(&arena, STR("")), "''");
+}
+
 static void tables(void **state)
 {
     (void)state;
@@ -195,6 +211,7 @@ int main(void)
         cmocka_unit_test(times),
         cmocka_unit_test(json_for_people),
         cmocka_unit_test(summaries),
+        cmocka_unit_test(operands_for_a_shell),
         cmocka_unit_test(tables),
         cmocka_unit_test(tints),
         cmocka_unit_test(decisions_in_words),
