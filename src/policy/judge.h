@@ -46,6 +46,8 @@ struct judging {
     /* The last folder in which git was to run, and what was found about it. */
     struct str git_folder;
     bool git_strange;
+    /* Whether the net found something forbidden anywhere in the command. */
+    enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
 };
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question);

@@ -267,6 +267,18 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
     }
 }
 
+/* A part does something that its words do not tell: it may be what another part of the line says, in a
+ * here-document, a pipe, a variable. So if the line names something forbidden anywhere, it is not understood. */
+static void doubt_stops(struct judging *j, const char *why)
+{
+    if (!j->set->stops_commands)
+        return;
+    if (j->net == NET_NOT_ASKED)
+        j->net = text_stops(j, j->q->facts->command, false) ? NET_HIT : NET_CLEAN;
+    if (j->net == NET_HIT)
+        note_unknown(j, why);
+}
+
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -306,7 +318,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: word_stops(j, &act->path, folder, TOUCH_WRITES); break;
-        case ACT_OTHER: break;
+        case ACT_OTHER: doubt_stops(j, act->why); break;
         }
     }
 }
@@ -316,6 +328,8 @@ void part_stops(struct judging *j, struct node *node, const struct folder *folde
     CHECK(node->kind == NODE_SIMPLE);
     struct argv all = node_argv(node), argv = argv_command(&all);
     redirs_stops(j, node, folder);
+    if (node->assign_count)
+        doubt_stops(j, "it sets a variable, which may name what another program runs");
     if (argv.count)
         study_stops(j, &argv, node_study(j, node), folder);
 }
