@@ -62,14 +62,7 @@ struct str output_text(struct output *output, struct arena *arena)
 
 static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT_MAX])
 {
-    static const char *const kept[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
-                                       "TMPDIR", "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"};
-    size_t n = 0;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
-        const char *value = getenv(kept[i]);
-        if (value)
-            environment[n++] = (char *)arena_printf(arena, "%s=%s", kept[i], value).p;
-    }
+    size_t n = environment_kept(arena, environment);
     environment[n++] = "TERM=dumb";
     environment[n++] = "SHELL=/bin/bash";
     environment[n++] = "PAGER=cat";

@@ -12,6 +12,7 @@ enum {
     MCP_DEFINITION_BYTES_MAX = 64 << 10,
     MCP_TOOLS_MAX = 256,          /* of one server */
     MCP_SERVERS_MAX = 32,
+    MCP_PINS_MAX = 8192,          /* of all, ever: a server cannot fill the log with tools */
     MCP_NAME_BYTES_MAX = 64,      /* mcp__SERVER__TOOL: the most that models' APIs take */
     MCP_LOOK_MS = 50,             /* how often cancelling is looked for */
 };

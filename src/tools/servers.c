@@ -97,6 +97,14 @@ static bool holds(struct servers *servers, struct arena *arena, const struct ser
     return same;
 }
 
+static bool pins_are_full(struct servers *servers)
+{
+    lock(&servers->lock);
+    bool full = servers->pins.count >= MCP_PINS_MAX;
+    unlock(&servers->lock);
+    return full;
+}
+
 static struct server_news *news_of(struct arena *arena, const struct server_tool *tool, struct str before)
 {
     struct server_news *news = arena_new(arena, struct server_news);
@@ -131,7 +139,7 @@ struct server_news *servers_news(struct servers *servers, struct arena *arena, c
         lock(&server->lock);
         for (size_t t = 0; t < server->tool_count; t++) {
             struct str before;
-            if (holds(servers, arena, &server->tools[t], &before))
+            if (holds(servers, arena, &server->tools[t], &before) || (before.n == 0 && pins_are_full(servers)))
                 continue;
             *last = news_of(arena, &server->tools[t], before);
             last = &(*last)->next;

@@ -17,11 +17,6 @@ enum {
     LIST_MAX = 200,
 };
 
-/* What a program gets of our own environment: no keys, no tokens. */
-static const char *const kept[] = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR",
-                                   "XDG_RUNTIME_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "SHELL"};
-enum { KEPT_COUNT = sizeof kept / sizeof *kept };
-
 /* ${NAME} and ${NAME:-otherwise}; a name that is not set is an error, so that no server is asked with half a key. */
 static struct rc expand(struct arena *arena, struct str text, const char **ret_value, struct err *err)
 {
@@ -81,13 +76,13 @@ static struct rc read_program(struct arena *arena, const struct json *entry, str
             return err_set(err, ERR_INVALID, "\"args\" must be strings");
         TRY(expand(arena, a->text, list++, err));
     }
-    const char **environment = arena_array(arena, const char *, KEPT_COUNT + (env ? env->count : 0) + 1);
+    const char **environment = arena_array(arena, const char *, ENVIRONMENT_KEPT_MAX + (env ? env->count : 0) + 1);
+    char *kept[ENVIRONMENT_KEPT_MAX];
+    size_t kept_count = environment_kept(arena, kept);
     server->environment = (char **)environment;
-    for (size_t i = 0; i < KEPT_COUNT; i++) {
-        const char *value = getenv(kept[i]);
-        if (value && !json_get(env, kept[i]))
-            *environment++ = arena_printf(arena, "%s=%s", kept[i], value).p;
-    }
+    for (size_t i = 0; i < kept_count; i++)
+        if (!json_get_str(env, str_cut(str_of(kept[i]), '=', &(struct str){0})))
+            *environment++ = kept[i];
     server->transport = &transport_stdio;
     return read_pairs(arena, env, "=", environment, err);
 }

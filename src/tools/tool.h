@@ -82,6 +82,11 @@ struct rc place_walk(struct place_walk *walk, struct err *err);
 /* Whether a path matches a pattern: *, ?, [a-z], ** over folders, {a,b}. */
 bool pattern_matches(struct str pattern, struct str path);
 
+/* ---- environment.c ---- */
+enum { ENVIRONMENT_KEPT_MAX = 12 };
+/* What a program that we start gets of our own environment: what it needs to run, no keys, no tokens. How many. */
+size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
+
 /* ---- schema.c ---- */
 struct rc schema_check(const char *schema, const struct json *input, struct err *err);
 

@@ -80,6 +80,7 @@ def test_in_the_background(stage):
     eventually(lambda: alive("until [ -e go ]"), "the command")
     time.sleep(0.3)  # so that what it wrote has come; if not, the next reading has it
     run.answer()
+    eventually(lambda: len(run.results()) == 2, "the first reading")
     stage.write("go", "")
     eventually(lambda: not alive("until [ -e go ]"), "its end")
     run.answer()
