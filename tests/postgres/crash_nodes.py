@@ -141,9 +141,11 @@ class Era(crash.Era):
             to.execute(f"CREATE TABLE events({COLUMNS}, hash)")
             to.execute("CREATE TABLE chains(session_id, last_seq, hash)")
             to.execute("CREATE TABLE open_approvals(session_id, call_id, deadline_ms)")
+            to.execute("CREATE TABLE gone(first_seq, last_seq)")
             self.take(to, "events", f"{COLUMNS}, encode(hash, 'hex')", "seq", {0, 3, 4}, 8)
             self.take(to, "chains", "session_id, last_seq, encode(hash, 'hex')", "first_seq", {1}, 2)
             self.take(to, "open_approvals", "session_id, call_id, deadline_ms", "request_seq", {2}, None)
+            self.take(to, "gone", "first_seq, last_seq", "first_seq", {0, 1}, None)
         return path
 
     def wait_for_quiet(self):
