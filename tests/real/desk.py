@@ -175,6 +175,14 @@ class ClaudeDesk(Desk):
             json.dump(value, file)
 
 
+def plan_file(d):
+    """Where Claude Code told the model to write its plan."""
+    plans = os.path.join(d.config, "plans")
+    text = json.dumps(d.model.requests[-1]["messages"]) + json.dumps(d.model.requests[-1].get("system", ""))
+    at = text.find(plans)
+    return text[at:at + text[at:].find(".md") + 3] if at >= 0 else os.path.join(plans, "plan.md")
+
+
 @contextlib.contextmanager
 def desk(place, script, **more):
     one = ClaudeDesk(place, script, **more)

@@ -3,7 +3,7 @@ import os
 import signal
 
 from browser import person
-from desk import desk
+from desk import desk, plan_file
 from world import eventually, must
 
 
@@ -80,6 +80,36 @@ def test_prompt_interrupt_and_mode_on_the_page(place):
         run.ends()
         must(not d.has("never.txt") and "two, from the page" in d.model.said(), "not as told")
         alice.see(".entry", "run: ended")
+
+
+def test_questions_are_answered_on_the_page(place):
+    options = [{"label": "Red", "description": "like fire"}, {"label": "Blue", "description": "like water"}]
+    questions = {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False, "options": options},
+                               {"question": "Which ones besides?", "header": "More", "multiSelect": True, "options": options}]}
+    with desk(place, [("AskUserQuestion", questions)]) as d, person(d) as alice:
+        run = d.nod("claude", "-p", "go")
+        alice.see(".question", "Which colour?")
+        alice.click(".question:has-text('Which colour?') .option", "Blue")
+        for label in ("Red", "Blue"):
+            alice.click(".question:has-text('besides') .option", label)
+        alice.shot("questions")
+        alice.act("allow")
+        run.ends()
+        for part in ('\\"Which colour?\\"=\\"Blue\\"', '\\"Which ones besides?\\"=\\"Red, Blue\\"'):
+            must(part in d.model.said(), f"not told: {d.model.said()[-700:]}")
+
+
+def test_a_plan_and_the_mode_that_follows_on_the_page(place):
+    with desk(place, []) as d, person(d) as alice:
+        d.model.script += [lambda: ("Write", {"file_path": plan_file(d), "content": "# The plan\n1. write **x.txt**\n"}), ("ExitPlanMode", {}),
+                           ("Write", {"file_path": os.path.join(d.project, "x.txt"), "content": "x"})]
+        run = d.nod("claude", "-p", "plan it", "--permission-mode", "plan")
+        alice.see(".request", "write x.txt")
+        alice.act("choose", what="select[aria-label='The mode that follows']", text="acceptEdits")
+        alice.shot("plan")
+        alice.act("allow")
+        run.ends()
+        must(d.has("x.txt") and len(d.events(types="TOOL_APPROVAL_REQUEST")) == 1, f"edits are not accepted after it: {d.told()}")
 
 
 def test_what_is_withdrawn_goes_from_every_screen(place):

@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 
-from desk import HERE, OLD, desk
+from desk import HERE, OLD, desk, plan_file
 from world import NOD, eventually, must
 
 
@@ -162,14 +162,7 @@ def test_two_background_agents_ask_at_once_between_turns(place):
 
 def test_a_plan_is_approved_with_the_mode_that_follows(place):
     with desk(place, []) as d:
-        plans = os.path.join(d.config, "plans")
-
-        def plan_file():
-            text = json.dumps(d.model.requests[-1]["messages"]) + json.dumps(d.model.requests[-1].get("system", ""))
-            at = text.find(plans)
-            return text[at:at + text[at:].find(".md") + 3] if at >= 0 else os.path.join(plans, "plan.md")
-
-        d.model.script += [lambda: ("Write", {"file_path": plan_file(), "content": "# Plan\n1. touch x\n"}), ("ExitPlanMode", {}),
+        d.model.script += [lambda: ("Write", {"file_path": plan_file(d), "content": "# Plan\n1. touch x\n"}), ("ExitPlanMode", {}),
                            ("Write", {"file_path": os.path.join(d.project, "x.txt"), "content": "x"})]
         run = d.nod("claude", "-p", "plan it", "--permission-mode", "plan")
         pending = d.waiting()[0]
