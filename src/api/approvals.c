@@ -6,17 +6,21 @@
 
 /* ---- pending ---- */
 
-static void pending_read(struct read *read)
+/* What the rules say about a call is part of the list, and takes its session: those that the gate does not know
+ * at the moment are read first. */
+struct listing {
+    uint64_t seq;
+    struct read *read;
+    size_t at;
+    bool waiting, inside; /* for a session; within gate_session */
+};
+
+static void write_pending(struct exchange *x, struct listing *listing)
 {
-    struct exchange *x = read->arg;
+    struct read *read = listing->read;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     int64_t from_us = clock_steady_us();
-    if (read->err.code != ERR_OK) {
-        exchange_fail(x, &read->err);
-        read_free(read);
-        return;
-    }
     json_open(&out, '{');
     json_key(&out, "pendingApprovals");
     json_open(&out, '[');
@@ -25,13 +29,56 @@ static void pending_read(struct read *read)
     json_close(&out, ']');
     if (read->limit && read->open_count == read->limit)
         json_member_u64(&out, "next", read->covered);
-    json_member_u64(&out, "seq", *(const uint64_t *)x->state);
+    json_member_u64(&out, "seq", listing->seq);
     json_close(&out, '}');
     int64_t took_us = read->took_us + clock_steady_us() - from_us;
     x->api->queries++;
     x->api->query_us += (uint64_t)took_us;
     exchange_answer_timed(x, &buf, took_us);
     read_free(read);
+}
+
+static void next_session(struct exchange *x);
+
+static void session_there(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct exchange *x = want->arg;
+    struct listing *listing = x->state;
+    (void)session; /* without it the call is shown all the same */
+    (void)err;
+    listing->waiting = false;
+    if (!listing->inside)
+        next_session(x);
+}
+
+static void next_session(struct exchange *x)
+{
+    struct listing *listing = x->state;
+    const struct read *read = listing->read;
+    while (listing->at < read->open_count) {
+        x->want = (struct session_want){.id = read->open[listing->at++].request.session, .done = session_there,
+                                        .arg = x};
+        listing->waiting = true;
+        listing->inside = true;
+        gate_session(x->gate, &x->want);
+        listing->inside = false;
+        if (listing->waiting)
+            return;
+    }
+    write_pending(x, listing);
+}
+
+static void pending_read(struct read *read)
+{
+    struct exchange *x = read->arg;
+    struct listing *listing = x->state;
+    if (read->err.code != ERR_OK) {
+        exchange_fail(x, &read->err);
+        read_free(read);
+        return;
+    }
+    listing->read = read;
+    next_session(x);
 }
 
 static void read_pending(struct exchange *x, struct str session, struct str thread)
@@ -44,9 +91,9 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
         return;
     }
     /* Taken before the list is read: who follows from here misses nothing that the list does not show. */
-    uint64_t *seq = arena_new(x->arena, uint64_t);
-    *seq = gate_figures(x->gate).last_seq;
-    x->state = seq;
+    struct listing *listing = arena_new(x->arena, struct listing);
+    listing->seq = gate_figures(x->gate).last_seq;
+    x->state = listing;
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, session);
     read->thread = arena_str(&read->arena, thread);
