@@ -227,6 +227,41 @@ def test_a_slow_call_is_cancelled_and_the_server_told(stage):
     web.close()
 
 
+def test_a_call_is_not_repeated_after_a_crash_of_nod(stage):
+    folder = folder_of(stage, "one")
+    offer(folder, tool("slow"))
+    model = stage.model([{"tools": [use(1, "mcp__one__slow")]}, {"text": "done"}])
+    server = stage.serve(model, *configure(stage, one=program(folder)))
+    client = server.admin()
+    client.ok("POST", "/api/policy/rules", {"rule": "mcp__one__slow", "effect": "allow"})
+    run = stage.begin(client)
+    eventually(lambda: heard(folder, "tools/call"), "the call")
+    server.kill()
+    run.with_client(stage.serve(model, *configure(stage, one=program(folder))).admin())
+    must(run.over()["status"] == "completed", run.state())
+    told = results_in(model.requests[-1])[0]
+    must(told["is_error"] and "effect is unknown" in told["content"], told)
+    must(len(heard(folder, "tools/call")) == 1, "it was called again")
+    check_once(run)
+
+
+def test_runs_share_a_server_and_do_not_wait_for_each_other(stage):
+    folder = folder_of(stage, "one")
+    offer(folder, tool("slow"), tool("echo"))
+    slow = stage.model([{"tools": [use(1, "mcp__one__slow"), use(2, "mcp__one__echo", text="later")]}, {"text": "done"}])
+    client = stage.serve(slow, *configure(stage, one=program(folder)), "--parallel-tools").admin()
+    client.ok("POST", "/api/policy/rules", {"rule": "mcp__one__*", "effect": "allow"})
+    first = stage.begin(client)
+    eventually(lambda: heard(folder, "tools/call"), "the slow call")
+    slow.script[:] = [{"tools": [use(1, "mcp__one__echo", text="at once")]}, {"text": "done"}]
+    second = stage.begin(client)
+    must(second.over()["status"] == "completed", second.state())
+    must(second.results()[0]["content"] == "echo: at once", second.results())
+    must(first.state()["status"] == "running" and len(pids_of(folder)) == 1, first.state())
+    client.ok("POST", f"/api/agent-requests/{first.id}/cancel", {}, status=(200, 202))
+    must(first.over()["status"] == "cancelled", first.state())
+
+
 def test_a_server_that_takes_too_long(stage):
     folder, far = folder_of(stage, "one"), folder_of(stage, "far")
     offer(folder, tool("slow"))

@@ -2,12 +2,16 @@
 import gzip
 import http.server
 import json
+import os
+import shutil
 import socket
+import ssl
+import subprocess
 import threading
 import time
 
 from stage import results_in, use
-from world import eventually, must
+from world import Skip, eventually, must
 
 
 class Web:
@@ -240,6 +244,22 @@ def test_a_slow_page_is_given_up_when_the_run_is(stage):
     result = eventually(run.results, "a result")[0]
     must(result["isError"] and "Cancelled" in json.dumps(result["content"]), result)
     must(time.monotonic() - started < 15, "it took as long as the page")
+    web.close()
+
+
+def test_a_certificate_that_nobody_vouches_for(stage):
+    key, certificate = (os.path.join(stage.folder, name) for name in ("key.pem", "certificate.pem"))
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-keyout", key,
+            "-out", certificate]
+    if not shutil.which("openssl") or subprocess.run(made, capture_output=True, check=False).returncode:
+        raise Skip("no openssl to make a certificate with")
+    web = Web(page=(200, {}, b"the page"))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    web.server.socket = context.wrap_socket(web.server.socket, server_side=True)
+    told, _, pending = fetched(stage, f"https://{web.host}/page", "--web-private")
+    must(told["is_error"] and "certificate" in told["content"].lower(), told)
+    must(not web.asked and not any("https" in w for w in pending["preview"]["warnings"]), (web.asked, pending["preview"]))
     web.close()
 
 
