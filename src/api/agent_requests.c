@@ -15,7 +15,8 @@ enum { PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000 };
 struct looking {
     struct run_state state;
     struct str thread;
-    struct read *events;   /* of the thread */
+    struct read *events;   /* of the thread; NULL when only statuses were read */
+    bool statuses;         /* the state as its statuses tell it will do: who, where, how far; no sums, no texts */
     void (*then)(struct exchange *x, struct looking *looking);
 };
 
@@ -86,11 +87,15 @@ static void statuses_read(struct read *read)
             str_eq(json_text(data, "runId"), x->params[0]))
             looking->thread = arena_str(x->arena, read->events[i].thread);
     }
+    if (err.code == ERR_OK && looking->statuses)
+        (void)run_state_of(x->arena, read->events, read->event_count, x->params[0], &looking->state);
     read_free(read);
     if (err.code != ERR_OK)
         exchange_fail(x, &err);
     else if (str_empty(looking->thread))
         exchange_error(x, ERR_NOT_FOUND, "there is no such request");
+    else if (looking->statuses)
+        looking->then(x, looking);
     else
         read_thread(x, looking->thread);
 }
@@ -106,12 +111,24 @@ static void session_found(struct exchange *x, const struct session *session)
     gate_read_whole(x->gate, read);
 }
 
-static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+static void look(struct exchange *x, bool statuses, void (*then)(struct exchange *x, struct looking *looking))
 {
     struct looking *looking = arena_new(x->arena, struct looking);
+    looking->statuses = statuses;
     looking->then = then;
     x->state = looking;
     exchange_with_session(x, session_of_thread(x->params[0]), session_found);
+}
+
+static void with_run(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+{
+    look(x, false, then);
+}
+
+/* Enough to move it: the cost does not grow with the conversation. */
+static void with_status(struct exchange *x, void (*then)(struct exchange *x, struct looking *looking))
+{
+    look(x, true, then);
 }
 
 void requests_show(struct exchange *x) { with_run(x, answer_request); }
@@ -362,7 +379,7 @@ static void execute_found(struct exchange *x, struct looking *looking)
 {
     struct run_go *go = arena_new(x->arena, struct run_go);
     if (run_status_over(looking->state.status)) {
-        answer_request(x, looking);
+        with_run(x, answer_request);
         return;
     }
     *go = (struct run_go){
@@ -372,7 +389,7 @@ static void execute_found(struct exchange *x, struct looking *looking)
     runtime_execute(x->api->runtime, go);
 }
 
-void requests_execute(struct exchange *x) { with_run(x, execute_found); }
+void requests_execute(struct exchange *x) { with_status(x, execute_found); }
 
 static void cancelled(struct run_cancel *cancel)
 {
@@ -393,7 +410,7 @@ static void cancel_found(struct exchange *x, struct looking *looking)
     runtime_cancel(x->api->runtime, cancel);
 }
 
-void requests_cancel(struct exchange *x) { with_run(x, cancel_found); }
+void requests_cancel(struct exchange *x) { with_status(x, cancel_found); }
 
 /* ---- yes or no ---- */
 

@@ -28,6 +28,7 @@ struct run {
     atomic_bool cancelled;      /* ends the job at its next step */
     bool working, again;        /* again: something happened meanwhile, look once more */
     enum run_end end;           /* the job's */
+    uint64_t from;              /* the seq of a COMPACTION from which the next job may read on; 0: from the start */
     struct job job;
     char bytes[];
 };
@@ -100,7 +101,6 @@ struct run_status {
     bool figures;               /* the state was read from all events, so that its sums are right */
 };
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status);
-void run_parent_write(struct json_out *out, const struct run_parent *parent);
 
 /* ---- task.c: sub-agents ---- */
 /* Whether this run may start one more; words for the model when not. */

@@ -10,7 +10,7 @@
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
  *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
- *   COMPACTION     {"runId","summary","usage"}     what came before is not sent to the model any more
+ *   COMPACTION     {"runId","summary","usage","basis"}     what came before is not sent to the model any more
  *   RUN_LEASE      {"owner"}                  of no session: a process that works on runs is alive (leases.c)
  *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
  * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.

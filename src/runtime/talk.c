@@ -1,5 +1,6 @@
 #include "runtime/talk.h"
 
+#include "base/stamp.h"
 #include "runtime/prices.h"
 
 enum { CHAIN_MAX = 100 };
@@ -99,6 +100,7 @@ static void take_status(struct talk *talk, const struct event *event, const stru
         *run = (struct run_state){.id = arena_str(&talk->arena, id), .prompt = prompt, .created_ms = event->at_ms};
         run->model = copy(talk, data, "model");
         talk->system = copy(talk, data, "system");
+        talk->tasks = 0;
         (void)json_i64(json_get(data, "maxIterations"), &run->iterations_max);
         take_parent(talk, data);
     }
@@ -109,10 +111,45 @@ static void take_status(struct talk *talk, const struct event *event, const stru
     run->status_seq = event->seq;
 }
 
+/* Where reading begins with a COMPACTION, it says what the run is. */
+static void take_basis(struct talk *talk, const struct json *data)
+{
+    struct run_state *run = &talk->run;
+    const struct json *basis = json_get(data, "basis");
+    *run = (struct run_state){.id = copy(talk, data, "runId"), .prompt = copy(talk, basis, "prompt"),
+                              .model = copy(talk, basis, "model")};
+    talk->system = copy(talk, basis, "system");
+    take_parent(talk, basis);
+    (void)json_i64(json_get(basis, "iterations"), &run->iterations);
+    (void)json_i64(json_get(basis, "maxIterations"), &run->iterations_max);
+    (void)json_i64(json_get(basis, "tasks"), &talk->tasks);
+    (void)stamp_parse(json_text(basis, "createdAt"), &run->created_ms);
+    (void)add_usage(talk, json_get(basis, "usage"));
+}
+
+void talk_write_basis(struct json_out *out, const struct talk *talk)
+{
+    const struct run_state *run = &talk->run;
+    json_open(out, '{');
+    json_member(out, "prompt", run->prompt);
+    json_member(out, "model", run->model);
+    json_member(out, "system", talk->system);
+    json_member_i64(out, "iterations", run->iterations);
+    json_member_i64(out, "maxIterations", run->iterations_max);
+    json_member_i64(out, "tasks", talk->tasks);
+    json_member_time(out, "createdAt", run->created_ms);
+    json_key(out, "usage");
+    run_usage_write(out, &run->usage);
+    run_parent_write(out, &run->parent);
+    json_close(out, '}');
+}
+
 /* What came before is replaced by its summary. */
 static void take_compaction(struct talk *talk, const struct event *event, const struct json *data)
 {
-    (void)event;
+    if (talk->run.id.n == 0 && json_get(data, "basis"))
+        take_basis(talk, data);
+    talk->compacted_seq = json_get(data, "basis") ? event->seq : 0;
     talk->first = talk->last = NULL;
     talk->context_tokens = 0;
     if (json_get(data, "usage"))
@@ -130,6 +167,7 @@ static void take_call(struct talk *talk, const struct event *event)
         (void)map_put(&talk->calls, event->call, call);
     }
     call_apply(&talk->arena, call, event);
+    talk->tasks += event->kind == EVENT_TOOL_STARTED && call->child.n;
     const struct json *usage;
     if (event->kind == EVENT_TOOL_RESULT && call->usage.n &&
         rc_ok(json_parse(&talk->arena, call->usage, &usage, NULL)))
@@ -148,8 +186,9 @@ static const struct {
 
 uint64_t run_event_kinds(void)
 {
-    static const enum event_kind of_calls[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_REQUEST,
-                                               EVENT_TOOL_APPROVAL_RESPONSE, EVENT_TOOL_STARTED, EVENT_TOOL_RESULT};
+    /* Not the requests: previews are large, and nothing of them goes to a model. */
+    static const enum event_kind of_calls[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_RESPONSE, EVENT_TOOL_STARTED,
+                                               EVENT_TOOL_RESULT};
     uint64_t kinds = 0;
     for (size_t i = 0; i < sizeof takers / sizeof *takers; i++)
         kinds |= (uint64_t)1 << takers[i].kind;

@@ -30,12 +30,18 @@ struct talk {
     struct run_state run;        /* the last one */
     struct str system;           /* added by whoever started the run */
     int64_t context_tokens;      /* that the last answer was made from */
+    int64_t tasks;               /* sub-agents that the run has started */
+    uint64_t compacted_seq;      /* of the last COMPACTION: the same talk can be read from there; 0: of none */
     uint64_t seq;                /* of the last event applied */
 };
 
 void talk_init(struct talk *talk);
 void talk_done(struct talk *talk);
 void talk_apply(struct talk *talk, const struct event *event);
+/* What of all that came before must be known to read on from here: the "basis" of a COMPACTION. */
+void talk_write_basis(struct json_out *out, const struct talk *talk);
+
+void run_parent_write(struct json_out *out, const struct run_parent *parent);
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */
 const struct use *talk_open_uses(const struct talk *talk);

@@ -18,18 +18,10 @@ enum { DEPTH_MAX = 2, TASKS_MAX = 16, NAME_BYTES_MAX = 64, WITH_EVENTS = 3 };
 
 struct rc task_check(const struct worker *w, struct err *why)
 {
-    size_t at = 0;
-    struct str id;
-    void *value;
-    unsigned count = 0;
     if (w->talk.run.parent.depth >= DEPTH_MAX)
         return err_set(why, ERR_INVALID, "sub-agents may be %d deep, and you are one at that depth; do it yourself",
                        DEPTH_MAX);
-    while (map_next(&w->talk.calls, &at, &id, &value)) {
-        const struct call *call = value;
-        count += call->child.n && call->called_ms >= w->talk.run.created_ms;
-    }
-    if (count >= TASKS_MAX)
+    if (w->talk.tasks >= TASKS_MAX)
         return err_set(why, ERR_INVALID, "a run may start %d sub-agents, and this one has; do the rest yourself",
                        TASKS_MAX);
     return RC_OK;

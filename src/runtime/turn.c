@@ -100,15 +100,15 @@ static struct str system_prompt(struct worker *w)
         w->talk.system.n ? "\n\n" : "", STR_ARG(w->talk.system));
 }
 
-/* A model's id for a use must be new in the session and fit to be shown. What other threads have is not known here,
- * so a thread beside the main one takes ids of its own. */
+/* A model's id for a use must be new in the session and fit to be shown. What other threads have is not known here, nor
+ * what came before a COMPACTION, so then it gets one of ours. */
 static void settle_ids(struct worker *w, struct answer *answer)
 {
     for (size_t i = 0; i < answer->count; i++) {
         struct block *block = &answer->blocks[i];
         bool fine = block->kind != BLOCK_TOOL_USE ||
-                    (w->main && id_acceptable(block->id) && block->id.n < LIMIT_ID_BYTES / 2 &&
-                     !map_get(&w->talk.calls, block->id));
+                    (w->main && !w->talk.compacted_seq && id_acceptable(block->id) &&
+                     block->id.n < LIMIT_ID_BYTES / 2 && !map_get(&w->talk.calls, block->id));
         for (size_t j = 0; fine && block->kind == BLOCK_TOOL_USE && j < i; j++)
             fine = !str_eq(answer->blocks[j].id, block->id);
         if (!fine)
@@ -168,6 +168,8 @@ static struct rc compact(struct worker *w, struct err *err)
         json_member_i64(&out, "tokensBefore", w->talk.context_tokens);
         json_key(&out, "usage");
         run_usage_write(&out, &answer.usage);
+        json_key(&out, "basis");
+        talk_write_basis(&out, &w->talk);
         json_close(&out, '}');
         rc = desk_keep(w, EVENT_COMPACTION, buf_str(&buf), NULL, err);
     }
@@ -471,6 +473,7 @@ void run_work(struct job *job)
     struct worker w = {.run = run, .runtime = run->runtime};
     struct err err = {.code = ERR_OK};
     talk_init(&w.talk);
+    w.talk.seq = run->from ? run->from - 1 : 0;
     struct rc rc = take_up(&w, &err);
     if (rc.code == ERR_CONFLICT) {
         run->end = RUN_LEFT; /* cancelled, or claimed by another */
@@ -478,6 +481,8 @@ void run_work(struct job *job)
         log_line(LOG_WARN, "run cannot go on", LOG_S("thread", run->thread), LOG_C("error", err.text));
         run->end = RUN_TROUBLE;
     }
+    /* One that waits has a status behind the COMPACTION: from there all is known that is needed to go on. */
+    run->from = run->end == RUN_WAITS ? w.talk.compacted_seq : 0;
     if (w.line)
         fetch_line_free(w.line);
     talk_done(&w.talk);

@@ -119,6 +119,52 @@ static void test_events_twice_and_broken(void **state)
     talk_done(&talk);
 }
 
+/* A conversation that is read from its last COMPACTION is the one that is read from its beginning. */
+static void test_from_a_compaction(void **state)
+{
+    struct talk all, late;
+    BUF_SCOPE(data, 4000);
+    struct json_out out = json_out(&data);
+    (void)state;
+    next_seq = 0;
+    talk_init(&all);
+    tell(&all, EVENT_USER_MESSAGE, NULL, "{\"runId\":\"ses_1.r\",\"text\":\"do it\"}");
+    tell(&all, EVENT_RUN_STATUS, NULL,
+         "{\"runId\":\"ses_1.r\",\"status\":\"running\",\"maxIterations\":9,\"model\":\"m\",\"system\":\"s\","
+         "\"agent\":\"a\",\"depth\":1,\"parent\":{\"threadId\":\"t\",\"callId\":\"c\",\"runId\":\"r\"}}");
+    tell(&all, EVENT_AGENT_MESSAGE, NULL, "{\"content\":[],\"usage\":{\"input\":5,\"output\":2,\"costUsd\":0.5}}");
+    ask(&all, "c0");
+    tell(&all, EVENT_TOOL_STARTED, "c0", "{\"threadId\":\"ses_1.x\"}");
+    json_open(&out, '{');
+    json_member(&out, "runId", STR("ses_1.r"));
+    json_member(&out, "summary", STR("short"));
+    json_member_raw(&out, "usage", STR("{\"input\":1,\"costUsd\":0.25}"));
+    json_key(&out, "basis");
+    talk_write_basis(&out, &all);
+    json_close(&out, '}');
+    talk_init(&late);
+    late.seq = next_seq;
+    tell(&all, EVENT_COMPACTION, NULL, buf_c(&data));
+    next_seq--;
+    tell(&late, EVENT_COMPACTION, NULL, buf_c(&data));
+    struct talk *both[] = {&all, &late};
+    for (int i = 0; i < 2; i++) {
+        struct talk *talk = both[i];
+        next_seq = 10;
+        tell(talk, EVENT_RUN_STATUS, NULL, "{\"runId\":\"ses_1.r\",\"status\":\"awaiting_approval\"}");
+        const struct run_state *run = &talk->run;
+        assert_true(str_is(run->id, "ses_1.r") && str_is(run->prompt, "do it") && str_is(run->model, "m"));
+        assert_true(str_is(talk->system, "s") && str_is(run->status, "awaiting_approval") && run->status_seq == 11);
+        assert_true(str_is(run->parent.thread, "t") && str_is(run->parent.call, "c") && str_is(run->parent.run, "r"));
+        assert_true(str_is(run->parent.agent, "a") && run->parent.depth == 1 && run->created_ms == 1700000000000);
+        assert_true(run->iterations == 1 && run->iterations_max == 9 && talk->tasks == 1);
+        assert_true(run->usage.input == 6 && run->usage.output == 2 && run->usage.cost == 750000000);
+        assert_true(!run->usage.cost_unknown && talk->context_tokens == 0 && talk->compacted_seq == 7);
+        assert_true(talk->first == talk->last && str_has(talk->first->text, STR("short")));
+        talk_done(talk);
+    }
+}
+
 static void test_statuses(void **state)
 {
     (void)state;
@@ -133,6 +179,7 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_a_call_that_took_another_s_place),
         cmocka_unit_test(test_events_twice_and_broken),
+        cmocka_unit_test(test_from_a_compaction),
         cmocka_unit_test(test_statuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
