@@ -85,6 +85,8 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 
 /* Notes what speaks against one part, whatever it is packed in. */
 void part_stops(struct judging *j, struct node *node, const struct folder *folder);
+/* The same for what the redirections of a group, a loop or a function touch. */
+void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* The last net under a text that was not understood: does it name something forbidden? */
 bool text_stops(struct judging *j, struct str text, bool note);
 

@@ -229,6 +229,7 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
         if (node->words[i].flags & WORD_UNKNOWABLE)
             note_uncovered(j, node->words[i].raw,
                            "it runs a substitution, or expands in a way that is not understood");
+    redirs_stops(j, node, folder);
     if (node->redirs && (why = redirs_uncovered(j, node, folder)))
         note_uncovered(j, node->raw, why);
 }

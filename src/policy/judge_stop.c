@@ -234,7 +234,7 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
     }
 }
 
-static void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
+void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
 {
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
         switch (redir->kind) {
@@ -341,6 +341,8 @@ static void tree_stops(struct judging *j, struct node *node, const struct folder
         .known = folder->known && !node->moves, .path = folder->path, .inside = folder->inside};
     if (node->kind == NODE_SIMPLE)
         part_stops(j, node, &lost);
+    else
+        redirs_stops(j, node, &lost);
     for (struct node *child = node->first; child; child = child->next)
         tree_stops(j, child, &lost);
     for (struct node *inner = node->inside; inner; inner = inner->next)
