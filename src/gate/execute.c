@@ -38,7 +38,7 @@ struct execution {
 void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
     struct tool_use use = {.arena = ask->arena, .name = ask->name, .input = ask->input, .root = root,
-                           .servers = gate->servers};
+                           .private_net = gate->web_private, .servers = gate->servers};
     if (!tool_has_hands(ask->name))
         return;
     struct tool_look look = tool_look(&use);
@@ -49,7 +49,8 @@ void gate_look(struct gate *gate, struct ask *ask, struct str root)
 struct rc gate_tool_check(struct gate *gate, struct str name, const struct json *input, struct err *err)
 {
     ARENA_SCOPE(arena);
-    struct tool_use use = {.arena = &arena, .name = name, .input = input, .servers = gate->servers};
+    struct tool_use use = {.arena = &arena, .name = name, .input = input, .private_net = gate->web_private,
+                           .servers = gate->servers};
     return tool_check(&use, err);
 }
 

@@ -31,10 +31,15 @@ struct visit {
 
 static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
 
+/* What is sure to be refused is not asked about. A name is looked at when it is connected to. */
 static struct rc check(const struct tool_use *use, struct err *err)
 {
     struct web_url url;
-    return web_url_read(use->arena, json_text(use->input, "url"), &url, err);
+    TRY(web_url_read(use->arena, json_text(use->input, "url"), &url, err));
+    const char *kind = use->private_net ? NULL : fetch_host_kind(url.host);
+    if (kind)
+        return err_set(err, ERR_FORBIDDEN, "not fetched: %.*s is %s", STR_ARG(url.host), kind);
+    return RC_OK;
 }
 
 static void show(struct json_out *out, const struct tool_use *use)

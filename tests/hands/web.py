@@ -1,6 +1,7 @@
 """WebFetch from outside: a scripted web server on loopback, the real binary, a scripted model."""
 import gzip
 import http.server
+import ipaddress
 import json
 import os
 import shutil
@@ -70,7 +71,7 @@ def html(text, charset="utf-8"):
 
 
 def fetched(stage, url, *arguments, policies=None, answer="allow_once"):
-    """What the model is told of one WebFetch; (block, run, pending)."""
+    """What the model is told of one WebFetch: (block, run, what was asked)."""
     model = stage.model([{"tools": [use(1, "WebFetch", url=url, prompt="what is new")]}, {"text": "done"}])
     client = stage.serve(model, *arguments).admin()
     run = stage.begin(client, execute=False)
@@ -118,6 +119,21 @@ def test_private_addresses_are_refused(stage):
         must(told["is_error"] and "secret" not in told["content"].replace("/secret", ""), (one, told))
         must("address" in told["content"], (one, told))
     must(not web.asked, web.asked)
+    web.close()
+
+
+def test_a_name_that_leads_to_this_machine(stage):
+    """Only known when it is connected to: the person is asked, the connection is refused."""
+    web = Web(secret=(200, {}, b"the secret"))
+    name = socket.gethostname()
+    try:
+        found = {one[4][0] for one in socket.getaddrinfo(name, None)}
+    except OSError:
+        found = set()
+    if not found or not all(ipaddress.ip_address(a.split("%")[0]).is_private for a in found):
+        raise Skip("this machine's name leads to no private address")
+    told, _, _ = fetched(stage, f"http://{name}:{web.host.split(':')[1]}/secret")
+    must(told["is_error"] and "leads to" in told["content"] and not web.asked, told)
     web.close()
 
 
