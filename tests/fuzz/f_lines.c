@@ -4,12 +4,27 @@
 #include "agents/claude.h"
 #include "agents/lines.h"
 #include "agents/mcp.h"
+#include "agents/questions.h"
 
 #include <stdlib.h>
 
 enum { CEILING_LOW = 4096 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What is made of an agent's questions is JSON, whatever they are. */
+static void answer_questions(struct arena *arena, struct str tool, const struct json *input)
+{
+    BUF_SCOPE(out, 1 << 20);
+    static const struct str answers[] = {{"1, 2", 4}, {"yes", 3}, {"7", 1}};
+    struct questions questions;
+    const struct json *json;
+    if (!questions_read(arena, tool, input, &questions))
+        return;
+    size_t count = questions.count < 3 ? questions.count : 3;
+    if (rc_ok(questions_answer(&out, &questions, answers, count, NULL)) && !out.over)
+        CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&out)), &json, NULL)));
+}
 
 /* Every reader that takes a line from outside; none may do more than fail. */
 static void read_line(struct str line)
@@ -24,6 +39,7 @@ static void read_line(struct str line)
         struct call call = {.status = CALL_ALLOWED, .decision = DECISION_ALLOW_ALWAYS, .feedback = STR("a\nb")};
         claude_answer(&out, &claude, &call, true);
         CHECK(out.over || str_find(buf_str(&out), '\n') == out.n - 1);
+        answer_questions(&arena, claude.tool, claude.input);
     }
     (void)claude_request_in(line);
     buf_clear(&out);
