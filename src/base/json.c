@@ -145,14 +145,15 @@ static struct rc read_escape(struct reader *r, char **to)
 /* Bytes that stand for themselves, up to a quote or backslash. */
 static struct rc skip_plain(struct reader *r)
 {
+    r->at += utf8_plain((struct str){r->at, (size_t)(r->end - r->at)});
     while (r->at < r->end) {
         unsigned char c = (unsigned char)*r->at;
         if (c == '"' || c == '\\')
             return RC_OK;
         if (c < 0x20)
             return bad(r, "a control character in a string");
-        if (c < 0x80) {
-            r->at++;
+        if (c < 0x7f) {
+            r->at += utf8_plain((struct str){r->at, (size_t)(r->end - r->at)});
             continue;
         }
         size_t n = utf8_valid_one((struct str){r->at, (size_t)(r->end - r->at)});
@@ -161,6 +162,19 @@ static struct rc skip_plain(struct reader *r)
         r->at += n;
     }
     return bad(r, "a string is not closed");
+}
+
+/* The quote that closes a string, from its first backslash on; NULL when there is none. */
+static const char *find_close(const char *from, const char *end)
+{
+    for (const char *quote = from; (quote = memchr(quote, '"', (size_t)(end - quote))); quote++) {
+        const char *slashes = quote;
+        while (slashes > from && slashes[-1] == '\\')
+            slashes--;
+        if ((quote - slashes) % 2 == 0)
+            return quote;
+    }
+    return NULL;
 }
 
 /* r->at is at the opening quote. A decoded string is never longer than its escaped form. */
@@ -173,12 +187,10 @@ static struct rc read_string(struct reader *r, struct str *ret_text)
         r->at++;
         return RC_OK;
     }
-    size_t n = (size_t)(r->at - start), left = (size_t)(r->end - start);
-    while (n < left && start[n] != '"')
-        n += start[n] == '\\' ? 2 : 1;
-    if (n >= left)
+    const char *close = find_close(r->at, r->end);
+    if (!close)
         return bad(r, "a string is not closed");
-    char *text = arena_bytes(r->arena, n);
+    char *text = arena_bytes(r->arena, (size_t)(close - start));
     char *to = text;
     const char *from = start;
     while (*r->at != '"') {

@@ -41,14 +41,12 @@ static void escape_byte(struct buf *buf, unsigned char c)
 /* How many bytes from `at` can be copied as they are. */
 static size_t plain_run(struct str s, size_t at)
 {
-    size_t i = at;
+    size_t i = at + utf8_plain(str_sub(s, at, s.n));
     while (i < s.n) {
-        unsigned char c = (unsigned char)s.p[i];
         uint32_t code = 0;
-        if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
-            break;
-        size_t n = c < 0x80 ? 1 : utf8_decode(str_sub(s, i, s.n), &code);
-        if (n == 0 || (n > 1 && utf8_hidden(code)))
+        size_t n = (unsigned char)s.p[i] < 0x80 ? utf8_plain(str_sub(s, i, s.n))
+                                                : utf8_decode(str_sub(s, i, s.n), &code);
+        if (n == 0 || ((unsigned char)s.p[i] >= 0x80 && utf8_hidden(code)))
             break;
         i += n;
     }
@@ -71,6 +69,15 @@ static size_t escape_sequence(struct buf *buf, struct str s)
 
 static void put_quoted(struct buf *buf, struct str s)
 {
+    char *to;
+    if (utf8_plain(s) == s.n && (to = buf_room(buf, s.n + 2))) {
+        *to++ = '"';
+        if (s.n)
+            memcpy(to, s.p, s.n);
+        to[s.n] = '"';
+        buf->n += s.n + 2;
+        return;
+    }
     buf_putc(buf, '"');
     for (size_t i = 0; i < s.n;) {
         size_t n = plain_run(s, i);

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <endian.h>
+
 static bool tail(unsigned char c) { return (c & 0xc0) == 0x80; }
 
 size_t utf8_decode(struct str s, uint32_t *ret_code)
@@ -33,6 +35,34 @@ size_t utf8_valid_one(struct str s)
 {
     uint32_t code;
     return utf8_decode(s, &code);
+}
+
+/* The top bit of each byte that is `byte`, or below it. Bytes behind the first one may be marked wrongly. */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
+static uint64_t mark_below(uint64_t eight, unsigned byte) { return (eight - EIGHT(byte)) & ~eight & EIGHT(0x80); }
+static uint64_t mark(uint64_t eight, unsigned byte) { return mark_below(eight ^ EIGHT(byte), 1); }
+
+static uint64_t mark_special(uint64_t eight)
+{
+    return (eight & EIGHT(0x80)) | mark_below(eight, 0x20) | mark(eight, '"') | mark(eight, '\\') |
+           mark(eight, 0x7f);
+}
+
+size_t utf8_plain(struct str s)
+{
+    static const bool plain[256] = {
+        [' ' ... '"' - 1] = true, ['"' + 1 ... '\\' - 1] = true, ['\\' + 1 ... '~'] = true};
+    size_t i = 0;
+    uint64_t eight;
+    for (; s.n - i >= sizeof eight; i += sizeof eight) {
+        memcpy(&eight, s.p + i, sizeof eight);
+        uint64_t special = mark_special(htole64(eight));
+        if (special)
+            return i + (size_t)__builtin_ctzll(special) / 8;
+    }
+    while (i < s.n && plain[(unsigned char)s.p[i]])
+        i++;
+    return i;
 }
 
 bool utf8_valid(struct str s)

@@ -117,6 +117,24 @@ static void showing(void **state)
     }
 }
 
+/* Every byte at every place of texts of every length, against the plain definition. */
+static void plain_runs(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n <= 40; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (unsigned c = 0; c < 256; c++) {
+                char text[40];
+                memset(text, 'x', sizeof text);
+                text[at] = (char)c;
+                bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+                assert_int_equal(utf8_plain((struct str){text, n}), plain ? n : at);
+            }
+        }
+    }
+    assert_int_equal(utf8_plain(STR_NONE), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +143,7 @@ int main(void)
         cmocka_unit_test(whole_texts),
         cmocka_unit_test(hidden_characters),
         cmocka_unit_test(showing),
+        cmocka_unit_test(plain_runs),
     };
     return cmocka_run_group_tests_name("base/utf8", tests, NULL, NULL);
 }
