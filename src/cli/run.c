@@ -42,11 +42,24 @@ static void put_text(struct running *running, struct str text)
     running->fresh = buf.p[buf.n - 1] == '\n';
 }
 
+/* A line of what a tool brought, set in; a tab is a blank or two, not a character to be shown by its number. */
+static void put_brought(struct running *running, enum tint tint, struct str line)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    buf_puts(&buf, "  ");
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] == '\t')
+            buf_puts(&buf, "  ");
+        else
+            buf_putc(&buf, line.p[i]);
+    }
+    put_line(running, tint, buf_str(&buf));
+}
+
 /* What a command writes, while it runs; its result then says only how it ended. */
 static void on_output(struct running *running, const struct json *live)
 {
     struct str left = json_text(live, "text"), call = json_text(live, "toolCallId");
-    ARENA_SCOPE(arena);
     if (!str_eq(call, buf_str(&running->told))) {
         buf_clear(&running->told);
         buf_put(&running->told, call);
@@ -54,7 +67,7 @@ static void on_output(struct running *running, const struct json *live)
     }
     while (left.n && running->told_lines < OUTPUT_LINES_SHOWN) {
         struct str line = str_cut(left, '\n', &left);
-        put_line(running, TINT_DIM, arena_printf(&arena, "  %.*s", STR_ARG(line)));
+        put_brought(running, TINT_DIM, line);
         if (++running->told_lines == OUTPUT_LINES_SHOWN)
             put_line(running, TINT_DIM, STR("  …"));
     }
@@ -130,7 +143,6 @@ static struct str last_line(struct str text)
 
 static void on_result(struct running *running, const struct json *event, const struct json *data)
 {
-    ARENA_SCOPE(arena);
     struct str left = json_text(data, "content");
     bool bad = json_bool(data, "isError", false);
     (void)event;
@@ -138,7 +150,7 @@ static void on_result(struct running *running, const struct json *event, const s
         left = bad ? last_line(left) : STR_NONE;
     for (int i = 0; left.n && i < RESULT_LINES_SHOWN; i++) {
         struct str line = str_cut(left, '\n', &left);
-        put_line(running, bad ? TINT_RED : TINT_DIM, arena_printf(&arena, "  %.*s", STR_ARG(line)));
+        put_brought(running, bad ? TINT_RED : TINT_DIM, line);
     }
     if (left.n)
         put_line(running, TINT_DIM, STR("  …"));

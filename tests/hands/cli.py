@@ -7,6 +7,7 @@ import select
 import time
 
 from stage import use
+from tasks import by_prompt
 from world import NOD, PATIENCE, Failure, eventually, must
 
 PROJECT = [
@@ -17,8 +18,19 @@ PROJECT = [
     {"tools": [use(3, "Bash", command="python3 test_hello.py", description="Run the test")]},
     {"text": "A comma is missing.", "tools": [use(4, "Edit", file_path="hello.py", old_string="'Hello '", new_string="'Hello, '")]},
     {"tools": [use(5, "Bash", command="python3 test_hello.py", description="Run the test")]},
-    {"text": "The program works and its test passes."},
+    {"text": "Somebody else should look at it.", "tools": [use(6, "Task", description="Review the program", subagent_type="reviewer",
+                                                              prompt="Review hello.py and its test; write what you think to REVIEW.")]},
+    {"text": "The program works, its test passes, and it was reviewed."},
 ]
+REVIEW = [
+    {"tools": [use(1, "Read", file_path="hello.py")]},
+    {"tools": [use(2, "Write", file_path="REVIEW", content="Short and right.\n")]},
+    {"text": "It is short and right; I wrote so to REVIEW."},
+]
+
+
+def project_model(stage):
+    return stage.model(by_prompt(write=PROJECT, Review=REVIEW))
 
 
 class Screen:
@@ -63,7 +75,7 @@ class Screen:
 
 
 def test_a_small_project_with_approvals(stage):
-    stage.serve(stage.model(PROJECT))
+    stage.serve(project_model(stage))
     screen = Screen(stage, "run", "--color", "never", "write", "a", "program")
     screen.until(r"I'll write a small program\.")
     screen.until(r"\+def greet")
@@ -80,7 +92,12 @@ def test_a_small_project_with_approvals(stage):
     screen.until(r"Allow\?")
     screen.type("y\n")
     screen.until(r"ok")
-    screen.until(r"The program works and its test passes\.")
+    screen.until(r"Somebody else should look at it\.")
+    screen.until(r"• reviewer: Read hello\.py")
+    screen.until(r"reviewer: Write REVIEW")
+    screen.until(r"Allow\?")
+    screen.type("y\n")
+    screen.until(r"The program works, its test passes, and it was reviewed\.")
     must(screen.wait() == 0, screen.text)
     must("'Hello, '" in stage.read("hello.py"), stage.read("hello.py"))
 

@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in (HERE, os.path.join(HERE, "..", "talks"), os.path.join(HERE, "..", "model")):
     sys.path.insert(0, os.path.abspath(folder))
 
-from cli import PROJECT  # noqa: E402
+from cli import project_model  # noqa: E402
 from stage import Stage  # noqa: E402
 from world import NOD  # noqa: E402
 
@@ -32,13 +32,13 @@ def until(mark, count):
 
 def main():
     stage = Stage()
-    stage.serve(stage.model(PROJECT))
+    stage.serve(project_model(stage))
     environment = {**stage.environment, "PS1": "$ ", "PATH": os.path.dirname(NOD) + ":" + os.environ["PATH"]}
     subprocess.run(["tmux", "-L", "nod-record", "-f", "/dev/null", "new-session", "-d", "-s", "nod", "-x", "100", "-y", "100",
                     "bash --norc --noprofile"], env=environment, cwd=stage.project, check=True)
     try:
         tmux("send-keys", "-t", "nod", "nod run --color never write a program that greets, and test it", "Enter")
-        for number, key in enumerate(("y", "y", "s", "y"), 1):
+        for number, key in enumerate(("y", "y", "s", "y", "y"), 1):
             until("Allow?", number)
             tmux("send-keys", "-t", "nod", key, "Enter")
         until("tokens:", 1)
