@@ -111,9 +111,10 @@ static void study_config(struct studying *s, size_t at)
                                         "get",      "list",      "--show-origin", "--show-scope", "--local",
                                         "--global", "--system",  "--name-only"};
     size_t operands = 0;
-    bool asks = false;
+    bool asks = false, everywhere = false;
     for (size_t i = at + 1; i < s->count; i++) {
         bool known = false;
+        everywhere = everywhere || str_starts(s->words[i].text, STR("--glob"));
         for (size_t k = 0; k < sizeof looks / sizeof *looks; k++) {
             bool hit = word_is(&s->words[i], looks[k]);
             known = known || hit;
@@ -124,8 +125,10 @@ static void study_config(struct studying *s, size_t at)
         operands += !known;
     }
     bool looking = asks ? operands <= 2 : operands == 1;
-    if (!looking)
-        act_other(s, ALL_WORDS, "it changes git's configuration");
+    if (looking)
+        return;
+    act_other(s, ALL_WORDS, "it changes git's configuration");
+    act_writes(s, ALL_WORDS, everywhere ? STR("~/.gitconfig") : STR(".git/config"));
 }
 
 /* Operands that are commands of the sub-command, like `bisect run`, stand as bare words in its options. */

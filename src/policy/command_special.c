@@ -90,16 +90,18 @@ void study_xargs(struct studying *s)
     for (size_t i = 1; i < at && i < s->count; i++)
         if (str_starts(s->words[i].text, STR("--process-slot-var")))
             act_other(s, ALL_WORDS, "it sets a variable for the command it runs");
-    act_runs(s, at, &from_input);
-    s->study->packs = true;
-    /* With -I the text comes in anywhere: also as the program. */
+    /* With -I the text comes in anywhere, also as the program; else behind the words. */
+    bool anywhere = false;
     for (size_t i = 1; i < at && i < s->count; i++) {
         struct str text = s->words[i].text;
         bool cluster = is_option(text) && !is_long_option(text);
-        if (str_starts(text, STR("--r")) ||
-            (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n)))
-            act_other(s, ALL_WORDS, "it puts what it reads into the command");
+        anywhere = anywhere || str_starts(text, STR("--r")) ||
+                   (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n));
     }
+    act_runs(s, at, anywhere ? NULL : &from_input);
+    s->study->packs = true;
+    if (anywhere)
+        act_other(s, ALL_WORDS, "it puts what it reads into the command");
 }
 
 /* ---- env ---- */

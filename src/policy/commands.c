@@ -692,8 +692,10 @@ static void study_config(struct studying *s, size_t from)
 {
     bool looks = from < s->count && (word_is(&s->words[from], "get") || word_is(&s->words[from], "list") ||
                                      word_is(&s->words[from], "ls"));
-    if (!looks)
-        act_other(s, from < s->count ? from : from - 1, "it changes what later commands do");
+    if (looks)
+        return;
+    act_other(s, from < s->count ? from : from - 1, "it changes what later commands do");
+    act_writes(s, ALL_WORDS, STR("~/.npmrc"));
 }
 
 static void study_way(struct studying *s, const struct command_row *row, size_t from)

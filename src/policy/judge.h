@@ -10,6 +10,7 @@ struct folder {
     struct str path;
     bool known;  /* `path` is where it runs */
     bool inside; /* it runs inside the session's folder, wherever that is exactly */
+    bool vague;  /* not even `path` is one of two */
 };
 
 /* The strictest rule found so far against the call. */
@@ -65,6 +66,8 @@ void place_stops(struct judging *j, const struct place *place, struct str family
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
 /* Targets that always ask: for edits, or even for looking at them. */
 bool place_protected(const struct judging *j, const struct place *place, bool looking);
+/* A word with holes in it: whether one of its components could become the name of such a target. */
+bool word_could_be_protected(const struct word *word, bool looking);
 /* Folders of the system, which commands that write are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);

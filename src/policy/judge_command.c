@@ -80,11 +80,14 @@ static void follow_cd(struct judging *j, const struct node *node, struct folder 
     bool absolute = target.p[0] == '/' || target.p[0] == '~';
     if (!absolute && !folder->known) {
         folder->inside = folder->inside && !climbs(target);
-        folder->path = STR_NONE;
+        folder->vague = true;
+        if (!path_normal(j->arena, folder->path, j->places.home.named, target, &folder->path))
+            folder->path = STR_NONE;
         return;
     }
     folder->known = path_normal(j->arena, folder->path, j->places.home.named, target, &path);
     folder->path = folder->known ? path : STR_NONE;
+    folder->vague = false;
     folder->inside = folder->known && folder_inside(j, path);
 }
 

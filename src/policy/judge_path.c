@@ -122,7 +122,7 @@ bool folder_strange_to_git(struct judging *j, const struct folder *folder)
     /* Without them nobody has looked at the disk: there is nothing to be found. */
     if (str_empty(j->places.project.named) || (!j->listing && j->q->resolved_count == 0))
         return false;
-    if (str_empty(folder->path))
+    if (str_empty(folder->path) || folder->vague)
         return true;
     if (str_empty(j->git_folder) || !str_eq(j->git_folder, folder->path)) {
         j->git_strange = finds_strange(j, folder->path);
@@ -342,6 +342,30 @@ static bool protected_name(struct str path, bool looking)
     for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++)
         if ((protected_roots[i].secret || !looking) && has_part(path, 0, protected_roots[i].path))
             return true;
+    return false;
+}
+
+bool word_could_be_protected(const struct word *word, bool looking)
+{
+    char glob[64];
+    struct str text = word->text;
+    while (!str_empty(text)) {
+        struct str part = str_cut(text, '/', &text);
+        /* A pattern finds a name that begins with a dot only by one; a whole name is found otherwise. */
+        if (part.n < 2 || part.n > sizeof glob || part.p[0] != '.' || str_find(part, WORD_HOLE) == part.n)
+            continue;
+        /* Of a brace only the beginning is a hole; its letters are alternatives. */
+        if (word->flags & WORD_BRACE)
+            part.n = str_find(part, WORD_HOLE) + 1;
+        for (size_t i = 0; i < part.n; i++)
+            glob[i] = part.p[i] == WORD_HOLE ? '*' : part.p[i];
+        for (size_t i = 0; i < sizeof protected_parts / sizeof *protected_parts; i++) {
+            struct str rest, name = str_sub(protected_parts[i].part, 1, protected_parts[i].part.n);
+            if ((protected_parts[i].secret || !looking) &&
+                glob_match((struct str){glob, part.n}, str_cut(name, '/', &rest)))
+                return true;
+        }
+    }
     return false;
 }
 

@@ -182,11 +182,14 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
     struct str text = word->text, value;
     if (!could_be_path(j, text, folder))
         return;
+    struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {
-        if (smells(word->raw, touch != TOUCH_LOOKS))
+        bool writes = touch != TOUCH_LOOKS;
+        if (smells(word->raw, writes) || word_could_be_protected(word, !writes))
             note_protected(j, word->raw);
         if (!word_is_path(word))
             return;
+        path_stops(j, text, &guess, touch);
     }
     path_stops(j, text, folder, touch);
     (void)str_cut(text, '=', &value);
@@ -279,11 +282,24 @@ static void doubt_stops(struct judging *j, const char *why)
         note_unknown(j, why);
 }
 
+/* A program of sed or awk that is not harmless may write what it names. */
+static void program_stops(struct judging *j, const struct argv *argv, const struct study *study)
+{
+    if (!study->row || (study->row->way != WAY_SED && study->row->way != WAY_AWK))
+        return;
+    for (size_t i = 1; i < argv->count; i++)
+        if (smells(argv->words[i].text, true))
+            note_protected(j, argv->words[i].text);
+}
+
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
     /* Nobody answers for himself: our own command is as protected as our own data. */
     if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
+        note_protected(j, argv->words[0].text);
+    if (argv->count > 1 && str_is(program_name(argv->words[0].text), "crontab") &&
+        !word_is(&argv->words[argv->count - 1], "-l"))
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
     paths_stops(j, argv, study, folder);
@@ -310,6 +326,8 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             }
             break;
         case ACT_CODE:
+            if (smells(act->code, true))
+                note_protected(j, act->code);
             if (str_empty(act->code) || text_stops(j, act->code, false))
                 note_unknown(j, act->why);
             break;
@@ -318,7 +336,10 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: word_stops(j, &act->path, folder, TOUCH_WRITES); break;
-        case ACT_OTHER: doubt_stops(j, act->why); break;
+        case ACT_OTHER:
+            doubt_stops(j, act->why);
+            program_stops(j, argv, study);
+            break;
         }
     }
 }
