@@ -71,7 +71,7 @@ static void found(struct session_want *want, const struct session *session, cons
         give(s, NULL, err);
     } else if (session && auth_may_see(s->x->token, session)) {
         give(s, session, err);
-    } else if (session || bound || s->created) {
+    } else if (session || bound || s->created || s->agent.must_exist) {
         (void)err_set(&missing, ERR_NOT_FOUND, "there is no session for this agent");
         give(s, NULL, &missing);
     } else {

@@ -105,6 +105,7 @@ struct agent_session {
     struct str name; /* of the agent: "claude" */
     struct str id;   /* of its session */
     struct str cwd;
+    bool must_exist; /* it is not made */
 };
 /* Finds or makes the session; `then` gets NULL and why when it cannot. */
 void exchange_with_agent(struct exchange *x, const struct agent_session *agent,

@@ -232,7 +232,7 @@ void hooks_ask(struct exchange *x)
         x->http->arg = h;
         x->http->gone = client_gone;
     }
-    struct agent_session agent = {
-        .name = str_of(hook_agent_name(h->hook.agent)), .id = h->hook.session, .cwd = h->hook.cwd};
+    struct agent_session agent = {.name = str_of(hook_agent_name(h->hook.agent)), .id = h->hook.session,
+                                  .cwd = h->hook.cwd, .must_exist = tells};
     exchange_with_agent(x, &agent, session_found, h);
 }

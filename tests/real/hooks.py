@@ -215,3 +215,10 @@ def test_a_sub_agent_asks_over_the_hook(place):
         d.decide(d.waiting()[0])
         run.ends()
         must(d.has("made.txt"), f"it did not run: {d.told()}")
+
+
+def test_a_talk_without_calls_leaves_no_session(place):
+    with desk(place, ["just words"]) as d:
+        install(d)
+        must("just words" in d.claude("-p", "go").ends().out, "no answer")
+        must(not d.admin.ok("GET", "/api/sessions")["sessions"], "an empty session was made")
