@@ -1,6 +1,6 @@
 /* How often a rule decided, and when last. Counted from the calls in the log, which keep the rules of their
- * verdict: those of the last LIMIT_HITS_EVENTS events are read behind the start, every later one is counted as
- * it is followed, whichever node kept it. */
+ * verdict: those of the last LIMIT_HITS_EVENTS events are read behind the start, every later one is counted
+ * as it is followed, whichever node kept it. */
 #include "gate/inner.h"
 
 #include "base/limits.h"

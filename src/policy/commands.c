@@ -321,8 +321,8 @@ bool may_be_option(const struct word *word)
     return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB));
 }
 
-/* Rows with a `G` or an `E` take file names for file names, also when a pattern, or a loop over one that names
- * an ending, made them. */
+/* Rows with a `G` or an `E` take file names for file names, also when a pattern, or a loop over one that
+ * names an ending, made them. */
 static bool only_glob(const struct command_row *row, const struct word *word)
 {
     unsigned flags = word->flags & WORD_OPEN;

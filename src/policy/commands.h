@@ -4,8 +4,8 @@
  *
  * The table is command_table.c: a row per command, with its options in all their spellings. To teach it a
  * command, add a row; one that can do anything is a name in command_doors.c. What has a grammar of its own
- * (find, git, sed, awk, make, …) has a function in command_special.c, command_git.c or command_text.c, and its
- * row says so.
+ * (find, git, sed, awk, make, …) has a function in command_special.c, command_git.c or command_text.c, and
+ * its row says so.
  */
 #ifndef POLICY_COMMANDS_H
 #define POLICY_COMMANDS_H

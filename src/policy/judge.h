@@ -71,8 +71,8 @@ bool word_could_be_protected(const struct word *word, bool looking);
 /* Folders of the system, which commands that write are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);
-/* Whether git, run in the folder, would take a folder that is not called .git for its repository: everybody who
- * can write files can make one, and its configuration runs commands. */
+/* Whether git, run in the folder, would take a folder that is not called .git for its repository: everybody
+ * who can write files can make one, and its configuration runs commands. */
 bool folder_strange_to_git(struct judging *j, const struct folder *folder);
 
 /* ---- commands: judge_command.c, judge_stop.c, judge_cover.c ---- */

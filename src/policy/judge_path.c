@@ -89,7 +89,8 @@ static bool exists_below(struct judging *j, struct str folder, const char *name)
     struct place place;
     if (!place_of(j, &here, str_of(name), &place))
         return false;
-    const struct resolved_path *found = find_resolved(j, path_joined(j->arena, folder, STR_NONE, str_of(name)));
+    struct str asked = path_joined(j->arena, folder, STR_NONE, str_of(name));
+    const struct resolved_path *found = find_resolved(j, asked);
     return found && found->exists;
 }
 

@@ -271,7 +271,8 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
 }
 
 /* A part does something that its words do not tell: it may be what another part of the line says, in a
- * here-document, a pipe, a variable. So if the line names something forbidden anywhere, it is not understood. */
+ * here-document, a pipe, a variable. So if the line names something forbidden anywhere, it is not
+ * understood. */
 static void doubt_stops(struct judging *j, const char *why)
 {
     if (!j->set->stops_commands)

@@ -71,7 +71,7 @@ struct shell_parser {
     char *scratch;      /* a stack: the letters of the words being read */
     size_t scratch_at, scratch_bytes;
     size_t *words, *parts; /* counted over all nested parsers */
-    unsigned *loop_flags; /* of variables, since a loop gave one of them a value that may look like an option */
+    unsigned *loop_flags; /* of variables, since a loop gave one a value that may look like an option */
     unsigned moves;     /* changes of folder so far */
 };
 
