@@ -51,7 +51,8 @@ def measure_judge(world, report):
     report.row("  under 10,000 rules; to 10 rules", typical[10000], "us", typical[10], typical[10000] / typical[10],
                at_most=10)
     worst = max(hostile, key=lambda row: float(row[5]))
-    report.row(f"1 MiB of hostile text refused ({worst[0].strip()})", float(worst[5]) / 1000, "ms", at_most=10, limit=" ms")
+    report.row(f"1 MiB of hostile text refused ({worst[0].strip()})", float(worst[5]) / 1000, "ms", at_most=10,
+               limit=" ms")
     steep = max(hostile, key=lambda row: float(row[6]))
     report.row(f"64 KB of it; to 16 KB ({steep[0].strip()})", float(steep[4]), "us", float(steep[3]), float(steep[6]),
                at_most=6)

@@ -78,7 +78,8 @@ class Relay:
             return
         head += await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(int(re.search(rb"(?i)content-length: (\d+)", head)[1]))
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(BEGIN))
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+                     + chunk(BEGIN))
         self.waiting += 1
         if self.waiting == self.streams:
             self.all_here.set()

@@ -26,8 +26,8 @@ def serve(world, name, url, *settings):
 
 
 def make(server, number, connection=None):
-    folder = os.path.join(server.data, "..")
-    return server.talk("POST", "/api/agent-requests", {"prompt": f"run {number}", "cwd": os.path.abspath(folder)}, connection)
+    asked = {"prompt": f"run {number}", "cwd": os.path.dirname(server.data)}
+    return server.talk("POST", "/api/agent-requests", asked, connection)
 
 
 def begin(server, number):
@@ -86,10 +86,11 @@ def relaying(world, report):
     if len(direct) != wanted or len(relayed) != wanted:
         raise Broken(f"{wanted} pieces were sent, {len(direct)} came directly and {len(relayed)} through Nod")
     p50, p99 = statistics.median(relayed), statistics.quantiles(relayed, n=100)[98]
-    report.machine("relay", f"{wanted:,} pieces of text: directly p50 {statistics.median(direct):.2f} ms, p99 "
-                            f"{statistics.quantiles(direct, n=100)[98]:.2f} ms; through Nod {p50:.2f} and {p99:.2f} ms")
-    report.row(f"a model's text relayed, {STREAMS} at once, p50 more than directly", p50 - statistics.median(direct), "ms",
-               at_most=2, limit=" ms")
+    plain50, plain99 = statistics.median(direct), statistics.quantiles(direct, n=100)[98]
+    report.machine("relay", f"{wanted:,} pieces of text: directly p50 {plain50:.2f} ms, p99 {plain99:.2f} ms; "
+                            f"through Nod {p50:.2f} and {p99:.2f} ms")
+    report.row(f"a model's text relayed, {STREAMS} at once, p50 more than directly", p50 - plain50, "ms", at_most=2,
+               limit=" ms")
 
 
 # ---- long conversations ----
@@ -128,9 +129,8 @@ def turns(world, report):
         sent[length] = statistics.median(marks[i + 1][1] for i in near) / 1024
     report.machine("turns", "processor time of one turn: " + ", ".join(
         f"{took[n]:,.0f} us at {n:,} events ({sent[n]:.0f} KB sent)" for n in LENGTHS))
-    first, last = LENGTHS[0], LENGTHS[-1]
-    report.row("a turn at 1,000 events, for each KB sent; to one at 10", took[last] / sent[last], "us", took[first] / sent[first],
-               took[last] / sent[last] / (took[first] / sent[first]), at_most=1)
+    first, last = (took[n] / sent[n] for n in (LENGTHS[0], LENGTHS[-1]))
+    report.row("a turn at 1,000 events, for each KB sent; to one at 10", last, "us", first, last / first, at_most=1)
 
 
 # ---- what a cache can keep ----
@@ -142,11 +142,15 @@ def blocks(body):
         yield json.dumps(plain), "cache_control" in block
 
 
+def marked(request):
+    """How many blocks lie before its last breakpoint."""
+    return max((i + 1 for i, (_, mark) in enumerate(request) if mark), default=0)
+
+
 def known(before, now):
     """Bytes of `now` that lay before a breakpoint in `before`: what a cache has of it."""
-    marked = max((i + 1 for i, (_, mark) in enumerate(before) if mark), default=0)
     same = 0
-    while same < min(marked, len(now)) and before[same][0] == now[same][0]:
+    while same < min(marked(before), len(now)) and before[same][0] == now[same][0]:
         same += 1
     return sum(len(text) for text, _ in now[:same])
 
@@ -157,14 +161,15 @@ def cache(world, report):
     model = Model([*script, {"text": "Done."}])
     with serve(world, "cache", model.url, ("NOD_MAX_ITERATIONS", "50")) as server:
         run = begin(server, 0)
-        until(lambda: server.talk("GET", f"/api/agent-requests/{run['id']}")["status"] == "completed", "the run is over", 60)
+        until(lambda: server.talk("GET", f"/api/agent-requests/{run['id']}")["status"] == "completed", "it is over", 60)
     model.close()
     if len(model.requests) != TURNS:
         raise Broken(f"{len(model.requests)} requests, not {TURNS}")
     asked = [list(blocks(request["body"])) for request in model.requests]
     whole = sum(len(text) for request in asked for text, _ in request)
     kept = sum(known(before, now) for before, now in zip(asked, asked[1:]))
-    marked = sum(sum(len(text) for text, _ in r[:max((i + 1 for i, (_, m) in enumerate(r) if m), default=0)]) for r in asked)
-    report.machine("cache", f"{TURNS} turns, {whole:,} bytes of input: {marked / whole:.1%} have a breakpoint behind them, "
+    ahead = sum(len(text) for request in asked for text, _ in request[:marked(request)])
+    report.machine("cache", f"{TURNS} turns, {whole:,} bytes of input: {ahead / whole:.1%} have a breakpoint behind, "
                             f"{kept / whole:.1%} had one in the request before")
-    report.row(f"input of {TURNS} turns that was before a breakpoint already", kept / whole * 100, "%", at_least=80, limit=" %")
+    report.row(f"input of {TURNS} turns that was before a breakpoint already", kept / whole * 100, "%", at_least=80,
+               limit=" %")
