@@ -47,6 +47,7 @@ struct judging {
     /* The last folder in which git was to run, and what was found about it. */
     struct str git_folder;
     bool git_strange;
+    size_t hole_looks; /* rules held against words with holes so far */
     /* Whether the net found something forbidden anywhere in the command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
 };

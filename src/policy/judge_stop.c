@@ -176,6 +176,46 @@ static bool could_be_path(const struct judging *j, struct str text, const struct
     return str_has(folder->path, STR("/.")) || str_is(text, "opencode");
 }
 
+/* Whether one of the components of a word with holes could be `name`, going by the letters it has. */
+static bool could_name(const struct word *word, struct str name)
+{
+    char glob[128];
+    struct str text = word->text;
+    while (!str_empty(text)) {
+        struct str part = str_cut(text, '/', &text);
+        size_t hole = str_find(part, WORD_HOLE);
+        if (hole < part.n && (word->flags & WORD_BRACE))
+            part.n = hole + 1;
+        if (part.n < 2 || part.n > sizeof glob)
+            continue;
+        for (size_t i = 0; i < part.n; i++)
+            glob[i] = part.p[i] == WORD_HOLE ? '*' : part.p[i];
+        if (glob_match((struct str){glob, part.n}, name))
+            return true;
+    }
+    return false;
+}
+
+enum { HOLE_LOOKS_MAX = 100000 };
+
+/* A pattern, a brace or a variable in a word: a rule against a file may be meant, which only bash knows. */
+static void holes_stop(struct judging *j, const struct word *word)
+{
+    if (!j->set->stops_paths || j->unknown)
+        return;
+    j->hole_looks += j->set->stop_name_count;
+    if (j->hole_looks > HOLE_LOOKS_MAX) {
+        note_unknown(j, "too many of its words are patterns");
+        return;
+    }
+    for (size_t i = 0; i < j->set->stop_name_count; i++) {
+        if (could_name(word, j->set->stop_names[i])) {
+            note_unknown(j, "only bash knows whether a rule speaks against one of its files");
+            return;
+        }
+    }
+}
+
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
                        enum touch touch)
 {
@@ -187,8 +227,10 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         bool writes = touch != TOUCH_LOOKS;
         if (smells(word->raw, writes) || word_could_be_protected(word, !writes))
             note_protected(j, word->raw);
-        if (!word_is_path(word))
+        if (!word_is_path(word)) {
+            holes_stop(j, word);
             return;
+        }
         path_stops(j, text, &guess, touch);
     }
     path_stops(j, text, folder, touch);

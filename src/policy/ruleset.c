@@ -243,6 +243,18 @@ static void mark_word(uint64_t marks[64], struct str word)
     marks[mark >> 6 & 63] |= (uint64_t)1 << (mark & 63);
 }
 
+/* The last component of a rule's pattern that is a name. */
+static struct str last_name(struct str pattern)
+{
+    struct str found = STR_NONE;
+    while (!str_empty(pattern)) {
+        struct str part = str_cut(pattern, '/', &pattern);
+        if (str_find(part, '*') == part.n && str_find(part, '?') == part.n)
+            found = part;
+    }
+    return found;
+}
+
 static void take_in(struct rule_set *set, size_t at)
 {
     const struct rule *rule = &set->rules[at].rule;
@@ -252,6 +264,9 @@ static void take_in(struct rule_set *set, size_t at)
     if (set->rules[at].effect == EFFECT_ALLOW)
         return;
     set->stops_paths |= rule->kind == RULE_PATH;
+    struct str name = rule->kind == RULE_PATH ? last_name(rule->pattern) : STR_NONE;
+    if (!str_empty(name))
+        set->stop_names[set->stop_name_count++] = name;
     set->stops_hosts |= rule->kind == RULE_HOST || rule->kind == RULE_URL;
     set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
     if (rule->word_count)
@@ -268,6 +283,7 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
     set->count = taken + too_many;
     set->rules = arena_array(&set->arena, struct compiled, set->count);
     set->problems = arena_array(&set->arena, struct rule_problem, set->count);
+    set->stop_names = arena_array(&set->arena, struct str, set->count);
     for (int side = 0; side < SIDE_COUNT; side++)
         index_init(set, &set->sides[side]);
     for (size_t i = 0; i < taken; i++) {

@@ -31,6 +31,9 @@ struct rule_set {
     bool stops_commands; /* some deny or ask rule speaks of commands */
     bool stops_paths;    /* … of paths */
     bool stops_hosts;    /* … of addresses */
+    /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
+    struct str *stop_names;
+    size_t stop_name_count;
     /* For the net: marks of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];
     struct rule_problem *problems;
