@@ -133,7 +133,7 @@ function Quiet() {
             <td class="dim">{record.rule ? <>by <code><Shown text={record.rule} line /></code></> : <Shown text={record.why ?? ""} line />}</td></tr>;
         })}</tbody></table>
       </> : <>
-        <p class="dim">Nothing was asked in the last hour either. To let an agent ask:</p>
+        <p class="dim">In the last hour nothing passed without asking. To let an agent ask:</p>
         <table><tbody>{WAYS_IN.map(([command, words]) => <tr><td class="nowrap"><code>{command}</code></td><td class="dim">{words}</td></tr>)}
           <tr><td class="nowrap"><code>POST /api/threads/…/tool-calls</code></td><td class="dim">from any program, at {location.origin}</td></tr></tbody></table>
       </>)}

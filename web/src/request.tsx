@@ -6,6 +6,7 @@ import { answer, isArmed, show, useArmed, type Extra } from "./answers";
 import { Always } from "./always";
 import { agentOf, neighbour, shownOrder, titleOf } from "./order";
 import { agentWords, Preview, shownWhole } from "./preview/preview";
+import { readStamp } from "./preview/whole";
 import { isAnswered, sendAnswers } from "./question";
 import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
@@ -110,7 +111,7 @@ function ClosedBanner({ item }: { item: Item }) {
 function DenyPanel({ item, close, decision }: { item: Item; close: () => void; decision: "deny" | "abort" }) {
   const [words, setWords] = useState("");
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []); // before the next key can come
   return (
     <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: words.trim() || undefined }).then(close); }}>
       <label for="deny-words">{decision === "deny" ? "Deny, and tell the agent" : "Abort the run; tell the agent why"}</label>
@@ -129,7 +130,7 @@ function EditPanel({ item, close, armed }: { item: Item; close: () => void; arme
   const [asJson, setAsJson] = useState(!command);
   const [text, setText] = useState(command ? String(item.p.toolCall.input.command) : print(item.p.toolCall.input));
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), [asJson]);
+  useLayoutEffect(() => field.current?.focus(), [asJson]);
   let wrong = "";
   if (asJson) try {
     const value = JSON.parse(text);
@@ -158,7 +159,7 @@ interface BarOf { item: Item; panel: Panel; setPanel: (panel: Panel) => void; se
 /* What is asked decides what can be answered: a question wants its answers, a plan the mode that follows it. */
 export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const { connection, search } = useStore();
-  const armed = useArmed([item], search);
+  const armed = useArmed([item], search + readStamp(item));
   const [mode, setMode] = useState("default");
   const live = connection === "live" && !item.closed && !item.busy;
   const ready = live && armed;

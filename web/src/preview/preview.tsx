@@ -1,14 +1,14 @@
 /* The thing itself: what would happen. */
-import { useEffect, useState } from "preact/hooks";
-import { get } from "../api";
+import { useEffect } from "preact/hooks";
 import { Plan, Questions } from "../question";
-import { canAnswer, offers, toast, useStore, type Item } from "../store";
+import { useStore, type Item } from "../store";
 import { Shown } from "../text";
 import type { Json, Pending, Preview as PreviewOf } from "../types";
 import { isPlan, isQuestion } from "../words";
 import { Command } from "./command";
-import { Diff, DiffTools, fileOf, fileOfInput, wholeFile, type FileDiff } from "./diff";
+import { Diff, DiffTools, fileOf, fileOfInput, type FileDiff } from "./diff";
 import { Tree } from "./tree";
+import { isReadable, readFiles, readPlace, readWhole } from "./whole";
 
 const known = new WeakMap<Pending, FileDiff[] | null>();
 /* Made once for each request: comparing long texts takes its time. */
@@ -45,37 +45,30 @@ export function agentWords(p: Pending): string {
   return "";
 }
 
-/* The difference within the whole file, once it was asked for; `ask` is null where there is none to be had. */
-function useWhole(item: Item, files: FileDiff[] | null): { whole: FileDiff | null; ask: (() => void) | null } {
-  const { p } = item, stamp = `${item.key}\n${p.digest}`;
-  const [got, setGot] = useState<{ stamp: string; file: FileDiff } | null>(null);
-  const whole = got?.stamp === stamp ? got.file : null;
-  const there = files !== null && new Set(files.map((file) => file.path)).size === 1 && files[0].state === "" && !item.closed && canAnswer()
-    && offers("/api/sessions/{session}/approvals/{call}/file");
-  const ask = () => void get(`/api/sessions/${encodeURIComponent(p.sessionId)}/approvals/${encodeURIComponent(p.toolCallId)}/file`).then((said) => {
-    const file = wholeFile(files!, p.toolCall.name, p.toolCall.input, said.content);
-    if (file) setGot({ stamp, file });
-    else toast("The file is no longer what this difference was made from", "bad");
-  }, (error: Error) => toast(error.message, "bad"));
+/* The differences that are shown, and how to get the whole file around them; null where there is none to be had. */
+function useFiles(item: Item): { files: FileDiff[] | null; more: (() => void) | null } {
+  const made = filesOf(item.p), files = readFiles(item) ?? made;
+  const readable = isReadable(item, made), whole = files?.some((file) => file.whole) ?? false;
+  useEffect(() => { if (isReadable(item, made)) void readPlace(item, made); }, [item.p.digest, readable]);
   useEffect(() => {
-    const asked = () => { if (there && !whole) ask(); };
+    const asked = () => { if (isReadable(item, made) && !whole) void readWhole(item, made); };
     addEventListener("nod-whole", asked);
     return () => removeEventListener("nod-whole", asked);
   });
-  return { whole, ask: there && !whole ? ask : null };
+  return { files, more: readable && !whole ? () => dispatchEvent(new Event("nod-whole")) : null };
 }
 
 export function Preview({ item, wide }: { item: Item; wide: boolean }) {
   const { prefs } = useStore();
   const { p } = item;
-  const made = filesOf(p), { whole, ask } = useWhole(item, made), files = whole ? [whole] : made;
+  const { files, more } = useFiles(item);
   if (isQuestion(p)) return <Questions item={item} />;
   if (isPlan(p)) return <Plan p={p} />;
   const command = p.preview.command ?? (typeof p.toolCall.input.command === "string" && p.preview.type === "command" ? p.toolCall.input.command : "");
   const split = prefs.split === "auto" ? wide : prefs.split === "split";
   if (files)
     return <>
-      <DiffTools split={split} more={ask && <button type="button" onClick={ask} title="f">Whole file</button>} />
+      <DiffTools split={split} more={more && <button type="button" onClick={more} title="f">Whole file</button>} />
       {files.map((file, i) => <Diff key={`${i} ${file.path}`} file={file} split={split} />)}
       {files.every((file) => !file.lines.length && !file.note) && <Tree value={p.toolCall.input} />}
     </>;
