@@ -4,9 +4,10 @@ import json
 import os
 import statistics
 import sys
+import threading
 import time
 
-from frame import ROOT, Broken, resident_mb, section, until
+from frame import PATIENCE, ROOT, Broken, resident_mb, section, until
 import relay
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "model"))
@@ -102,18 +103,21 @@ def processor_us(pid):
 
 @section("turns")
 def turns(world, report):
-    """Every turn is one request: what the server used in between, and what it sent."""
-    marks, of = [], {}
+    """Every turn is one request: what the server used in between, and what it sent. Nobody asks for anything else
+    meanwhile: it would be counted."""
+    marks, of, asked_all = [], {}, threading.Event()
 
     def script(body):
         marks.append((processor_us(of["pid"]), len(json.dumps(body))))
         if len(marks) > LENGTHS[-1] // EVENTS_PER_TURN + 12:
+            asked_all.set()
             return {"text": "Done."}
         return {"text": "Looking.", "tools": [use(len(marks), "Glob", pattern="*.none")]}
     model = Model(script)
     with serve(world, "turns", model.url, ("NOD_MAX_ITERATIONS", "1000")) as server:
         of["pid"] = server.child.pid
         run = begin(server, 0)
+        asked_all.wait(PATIENCE)
         state = until(lambda: (lambda s: s if s["status"] not in ("pending", "running") else None)(
             server.talk("GET", f"/api/agent-requests/{run['id']}")), "the conversation is over", 120)
         page = server.talk("GET", f"/api/events?session={run['sessionId']}&after=0&limit=1000")["events"]
