@@ -104,10 +104,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "runs may fetch pages of this machine and of the private networks around it")                        \
     X(mcp_servers, PATH, "mcp-servers", "NOD_MCP_SERVERS", IN_FLAGS | IN_FILE, SERVES, "DATA/mcp.json",    \
       "FILE", "MCP servers whose tools runs may use: {\"mcpServers\":{…}}")                              \
-    X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL,                                              \
-      "play a small scripted agent through the gate")                                                      \
-    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL,                                      \
-      "print JSON, for programs")                                                                          \
+    X(mcp_projects, FLAG, "mcp-projects", "NOD_MCP_PROJECTS", IN_FLAGS | IN_FILE, SERVES, "no", NULL,      \
+      "ask whether the MCP servers of a repository's own .mcp.json may be used")                           \
+    X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL, "play a small scripted agent through the gate") \
+    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL, "print JSON, for programs")          \
     X(color, CHOICE, "color", "NOD_COLOR", IN_FLAGS | IN_FILE, TALKS | PRINTS, "auto", "WHEN",             \
       "colours; auto: on a terminal, unless NO_COLOR is set", .choices = "auto|always|never")
 

@@ -1,28 +1,35 @@
-/* Definitions of tools of MCP servers: which of them hold is the sum of events, like trust in a project's rules.
+/* Definitions of tools of MCP servers, and repositories' files that name servers: which of them hold is the sum of
+ * events, like trust in a project's rules.
  *
- *   RULE_CHANGED {"change":"pinned","tool","digest","definition":{"description","inputSchema"},"toolCallId"}
+ *   RULE_CHANGED {"change":"pinned","root","tool","digest","definition":{"description","inputSchema"},"toolCallId"}
+ *                {"change":"trusted","path","hash","toolCallId"}
  *
- * One that is seen for the first time is pinned as it is. One that differs is asked about in a call of its own,
- * McpDefinition, with the difference as its preview; no rule and no mode answers that, only a person. When the
- * answer is yes the pin is kept in the same append. Such a call is only made here: one that an agent makes under
- * this name has no digest of a definition, and an answer to it pins nothing.
+ * A definition that is seen for the first time is pinned as it is. One that differs, and a file that is not trusted
+ * as it is, are asked about in calls of their own, McpDefinition and McpServers, with what is new as the preview; no
+ * rule and no mode answers those, only a person. When the answer is yes the event is kept in the same append. Such
+ * calls are only made here: one that an agent makes under these names has no digest of what was shown, and nothing
+ * follows from an answer to it.
  */
 #include "gate/inner.h"
 
 #include "io/clock.h"
 #include "tools/tools.h"
 
-static const struct str asked_as = {"McpDefinition", 13};
+static const struct str definition_name = {"McpDefinition", 13}, file_name = {"McpServers", 10};
 
-static struct str pin_data(struct arena *arena, const struct server_news *news, struct str call)
+static struct str news_data(struct arena *arena, const struct server_news *news, struct str call)
 {
+    bool file = !str_empty(news->file);
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
-    json_member(&out, "change", STR("pinned"));
+    json_member(&out, "change", file ? STR("trusted") : STR("pinned"));
+    json_member(&out, "path", news->file);
+    json_member(&out, "root", news->root);
     json_member(&out, "tool", news->tool);
-    json_member(&out, "digest", news->digest);
-    json_member_raw(&out, "definition", news->definition);
+    json_member(&out, file ? "hash" : "digest", news->digest);
+    if (!file)
+        json_member_raw(&out, "definition", news->definition);
     json_member(&out, "toolCallId", call);
     json_close(&out, '}');
     CHECK(!buf.over);
@@ -40,21 +47,24 @@ static void add_first(struct gate_news *news, const struct server_news *one)
     (void)append_event(news->pins, (struct event){.kind = EVENT_RULE_CHANGED,
                                                   .at_ms = clock_wall_ms(),
                                                   .actor = STR("nod"),
-                                                  .data = pin_data(&news->pins->arena, one, STR_NONE)});
+                                                  .data = news_data(&news->pins->arena, one, STR_NONE)});
 }
 
 static void add_changed(struct gate_news *news, const struct ask *like, const struct server_news *one)
 {
     struct ask *ask = &news->asks[news->ask_count++];
+    bool file = !str_empty(one->file);
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
+    json_member(&out, "file", one->file);
+    json_member(&out, "root", one->root);
     json_member(&out, "tool", one->tool);
-    json_member_raw(&out, "definition", one->definition);
+    json_member_raw(&out, file ? "content" : "definition", one->definition);
     json_close(&out, '}');
     *ask = *like;
-    ask->name = asked_as;
-    ask->id = arena_printf(like->arena, "definition_%.*s", 24, one->digest.p);
+    ask->name = file ? file_name : definition_name;
+    ask->id = arena_printf(like->arena, "%s_%.*s", file ? "servers" : "definition", 24, one->digest.p);
     CHECK(rc_ok(json_parse(like->arena, arena_str(like->arena, buf_str(&buf)), &ask->input, NULL)));
     ask->preview = one->preview;
     ask->files = one->digest;
@@ -66,7 +76,7 @@ bool gate_has_servers(const struct gate *gate) { return gate->servers != NULL; }
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news)
 {
-    struct server_news *all = servers_news(gate->servers, like->arena, cancelled);
+    struct server_news *all = servers_news(gate->servers, like->arena, like->cwd, cancelled);
     size_t count = 0;
     for (const struct server_news *one = all; one; one = one->next)
         count++;
@@ -85,27 +95,34 @@ bool definitions_asked(const struct decide *d, const struct open *open)
 {
     bool allows = d->decision == DECISION_ALLOW_ONCE || d->decision == DECISION_ALLOW_SESSION ||
                   d->decision == DECISION_ALLOW_ALWAYS;
-    return allows && str_eq(open->name, asked_as);
+    return allows && (str_eq(open->name, definition_name) || str_eq(open->name, file_name));
 }
 
 void definitions_agreed(struct append *append, const struct call *call, const struct event *response)
 {
     const struct json *input = NULL;
-    if (!str_eq(call->name, asked_as) || str_empty(call->files) ||
+    if (str_empty(call->files) ||
         rc_bad(json_parse(&append->arena, arena_str(&append->arena, call->input), &input, NULL)))
         return;
     const struct json *definition = json_get(input, "definition");
-    CHECK(definition);
-    struct server_news news = {.tool = json_text(input, "tool"), .digest = call->files, .definition = definition->raw};
+    struct server_news news = {.root = json_text(input, "root"), .tool = json_text(input, "tool"),
+                               .file = json_text(input, "file"), .digest = call->files};
+    CHECK(definition || news.file.n);
+    if (definition)
+        news.definition = definition->raw;
     (void)append_event(append, (struct event){.kind = EVENT_RULE_CHANGED,
                                               .at_ms = response->at_ms,
                                               .actor = response->actor,
-                                              .data = pin_data(&append->arena, &news, response->call)});
+                                              .data = news_data(&append->arena, &news, response->call)});
 }
 
 void definitions_follow(struct gate *gate, const struct json *data)
 {
     const struct json *definition = json_get(data, "definition");
-    if (gate->servers && definition)
-        servers_pin(gate->servers, json_text(data, "tool"), definition);
+    if (!gate->servers)
+        return;
+    if (definition)
+        servers_pin(gate->servers, json_text(data, "root"), json_text(data, "tool"), definition);
+    else
+        servers_trust(gate->servers, json_text(data, "path"), json_text(data, "hash"));
 }

@@ -46,17 +46,20 @@ void gate_look(struct gate *gate, struct ask *ask, struct str root)
     ask->files = look.files;
 }
 
-struct rc gate_tool_check(struct gate *gate, struct str name, const struct json *input, struct err *err)
+struct rc gate_tool_check(struct gate *gate, const struct ask *ask, struct err *err)
 {
     ARENA_SCOPE(arena);
-    struct tool_use use = {.arena = &arena, .name = name, .input = input, .private_net = gate->web_private,
-                           .servers = gate->servers};
+    struct tool_use use = {.arena = &arena, .name = ask->name, .input = ask->input, .root = ask->cwd,
+                           .private_net = gate->web_private, .servers = gate->servers};
     return tool_check(&use, err);
 }
 
 bool gate_tool_only_looks(struct str name) { return tool_only_looks(name); }
 bool gate_tool_done_elsewhere(struct str name) { return tool_done_elsewhere(name); }
-void gate_tool_definitions(struct gate *gate, struct json_out *out) { tool_definitions(out, gate->servers); }
+void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *out)
+{
+    tool_definitions(out, gate->servers, root);
+}
 
 void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
 

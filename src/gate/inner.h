@@ -112,7 +112,7 @@ struct hops {
 struct tool_use;
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
 
-/* Definitions of MCP servers' tools (definitions.c). */
+/* Definitions of MCP servers' tools, and trust in files that name servers (definitions.c). */
 void definitions_follow(struct gate *gate, const struct json *data);
 /* Whether a decision agrees to one: then the call must be read before the response is kept. */
 bool definitions_asked(const struct decide *d, const struct open *open);

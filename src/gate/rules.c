@@ -375,7 +375,7 @@ void rules_follow(struct gate *gate, const struct event *event)
         follow_trust(gate, json_text(data, "path"), json_text(data, "hash"));
     else if (str_is(change, "distrusted"))
         follow_trust(gate, json_text(data, "path"), STR_NONE);
-    else if (str_is(change, "pinned"))
+    if (str_is(change, "pinned") || str_ends(change, STR("trusted")))
         definitions_follow(gate, data);
     gate->rules.version++;
 }

@@ -56,7 +56,7 @@ struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err)
     }
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    gate_tool_definitions(w->runtime->gate, &out);
+    gate_tool_definitions(w->runtime->gate, w->root, &out);
     *ret_tools = arena_str(&w->arena, buf_str(&buf));
     return RC_OK;
 }

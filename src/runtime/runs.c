@@ -251,7 +251,7 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     runtime->loop = loop;
     runtime->gate = options->gate;
     copy_options(runtime, options);
-    gate_tool_definitions(runtime->gate, &out);
+    gate_tool_definitions(runtime->gate, STR_NONE, &out);
     runtime->tools = arena_str(&runtime->arena, buf_str(&tools));
     runtime->owner = arena_str(&runtime->arena, str_of(id_new("own").text));
     runtime->pool = work_pool_new(loop, RUN_THREADS_MAX);

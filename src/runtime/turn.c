@@ -241,19 +241,20 @@ static struct rc ask_all(struct worker *w, struct err *err)
         struct err why;
         if (talk_call(&w->talk, use->id))
             continue;
-        struct rc rc = gate_tool_check(w->runtime->gate, use->name, use->input, &why);
+        struct ask *ask = &asks[count];
+        *ask = (struct ask){
+            .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
+            .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
+        };
+        struct rc rc = gate_tool_check(w->runtime->gate, ask, &why);
         if (rc_ok(rc) && gate_tool_done_elsewhere(use->name))
             rc = task_check(w, &why);
         if (rc_bad(rc)) {
             TRY(keep_invalid(w, use, &why, err));
             continue;
         }
-        struct ask *ask = &asks[count++];
-        *ask = (struct ask){
-            .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
-            .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
-        };
         gate_look(w->runtime->gate, ask, w->root);
+        count++;
     }
     desk_ask(w, asks, count);
     for (size_t i = 0; i < count; i++) {

@@ -29,6 +29,7 @@
     X("TaskGet",            TOOL_TASK,     NULL,            "Read a task")          \
     X("WebFetch",           TOOL_FETCH,    "url",           "Fetch")      \
     X("WebSearch",          TOOL_FETCH,    "query",         "Search the web for")   \
+    X("McpServers",         TOOL_OTHER,    "file",          "Trust the servers of") \
     X("McpDefinition",      TOOL_OTHER,    "tool",          "Agree to what a server changed in") \
     X("Task",               TOOL_AGENT,    "description",   "Start a sub-agent:")   \
     X("Agent",              TOOL_AGENT,    "description",   "Start a sub-agent:")   \

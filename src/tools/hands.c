@@ -40,7 +40,7 @@ struct rc tool_check(const struct tool_use *use, struct err *err)
     return hands->check ? hands->check(use, err) : RC_OK;
 }
 
-void tool_definitions(struct json_out *out, struct servers *servers)
+void tool_definitions(struct json_out *out, struct servers *servers, struct str root)
 {
     json_open(out, '[');
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -51,7 +51,7 @@ void tool_definitions(struct json_out *out, struct servers *servers)
         json_close(out, '}');
     }
     if (servers)
-        servers_definitions(servers, out);
+        servers_definitions(servers, root, out);
     json_close(out, ']');
 }
 

@@ -2,6 +2,7 @@
 #ifndef TOOLS_MCP_H
 #define TOOLS_MCP_H
 
+#include "base/map.h"
 #include "tools/tool.h"
 #include "tools/tool_servers.h"
 
@@ -41,6 +42,7 @@ struct str mcp_result_text(struct arena *arena, const struct json *result);
 struct str definition_text(struct arena *arena, struct str tool, const struct json *definition);
 struct str definition_digest(struct arena *arena, struct str text);
 struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
+struct str definition_file_preview(struct arena *arena, struct str path, struct str text);
 
 /* ---- servers ---- */
 
@@ -65,6 +67,7 @@ struct server {
     const char **headers;
     size_t header_count;
     int64_t timeout_ms;
+    const char *folder;         /* where a program is started; NULL: where we are */
 
     atomic_bool stale;          /* the server said that its tools have changed */
     atomic_uint_fast64_t next_id;
@@ -80,6 +83,30 @@ struct server {
     struct server_tool *tools;
     size_t tool_count;
 };
+
+/* The servers of one file. */
+struct server_set {
+    struct str root, digest;    /* of the repository whose file it is, and of the file; empty: the person's own */
+    struct arena arena;
+    struct server servers[MCP_SERVERS_MAX];
+    size_t count;
+    struct server_set *next;
+};
+
+struct servers {
+    bool projects;              /* repositories may bring some */
+    struct server_set own;
+    pthread_mutex_t lock;       /* for everything below */
+    struct server_set *sets;    /* of repositories; they stay until the end */
+    struct map pins;            /* root, line feed, tool → struct pin */
+    struct map trusted;         /* path → digest, a C string */
+};
+
+/* servers_sets.c: those that are there for a folder, at most two; how many. A file that is not trusted as it is
+ * becomes news (ret_news may be NULL). */
+size_t servers_sets(struct servers *servers, struct arena *arena, struct str root, struct server_set *ret_sets[2],
+                    struct server_news **ret_news);
+void servers_free_pins(struct servers *servers);
 
 /* A question to a server and its answer. */
 struct exchange {
@@ -104,7 +131,8 @@ struct transport {
 };
 extern const struct transport transport_stdio, transport_http;
 
-/* servers_file.c */
+/* servers_file.c: one entry. With server->folder it is one of a repository's file, which gets nothing of our
+ * environment but what every program gets. */
 struct rc server_read(struct arena *arena, const struct json *entry, struct server *server, struct err *err);
 
 /* server.c: one of them */
@@ -115,6 +143,8 @@ void server_leave(struct server *server);
 struct rc server_ask(struct server *server, struct exchange *exchange, const char *method, struct str params,
                      struct err *err);
 struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err);
+/* Ends it if nobody uses it; it is started again when someone does. */
+void server_rest(struct server *server);
 void server_init(struct server *server);
 void server_done(struct server *server);
 

@@ -71,20 +71,41 @@ struct str definition_digest(struct arena *arena, struct str text)
     return arena_str(arena, str_of(hex));
 }
 
-struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
+struct shown {
+    struct str path, before, after, warning;
+    bool is_new;
+};
+
+static struct str preview_of(struct arena *arena, const struct shown *shown)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
     json_member(&out, "type", STR("diff"));
-    json_member(&out, "file_path", tool);
-    json_member_bool(&out, "is_new_file", false);
-    diff_write(&out, tool, before, after);
+    json_member(&out, "file_path", shown->path);
+    json_member_bool(&out, "is_new_file", shown->is_new);
+    diff_write(&out, shown->path, shown->before, shown->after);
     json_key(&out, "warnings");
     json_open(&out, '[');
-    json_put_str(&out, STR("the server changed what this tool says of itself; the model will believe the new text"));
+    json_put_str(&out, shown->warning);
     json_close(&out, ']');
     json_close(&out, '}');
     return buf.over ? STR("{\"type\":\"generic\",\"problem\":\"too large to be shown\"}")
                     : arena_str(arena, buf_str(&buf));
+}
+
+struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
+{
+    const struct shown shown = {
+        .path = tool, .before = before, .after = after,
+        .warning = STR("the server changed what this tool says of itself; the model will believe the new text")};
+    return preview_of(arena, &shown);
+}
+
+struct str definition_file_preview(struct arena *arena, struct str path, struct str text)
+{
+    const struct shown shown = {
+        .path = path, .after = text, .is_new = true,
+        .warning = STR("the programs that this file names will be started; who wrote the repository chose them")};
+    return preview_of(arena, &shown);
 }

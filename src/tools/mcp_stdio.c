@@ -191,6 +191,8 @@ static int spawn(const struct server *server, const int ends[3], pid_t *ret_pid)
     CHECK(posix_spawnattr_init(&attributes) == 0);
     for (int i = 0; i < 3 && !failed; i++)
         failed = posix_spawn_file_actions_adddup2(&actions, ends[i], i);
+    if (server->folder && !failed)
+        failed = posix_spawn_file_actions_addchdir_np(&actions, server->folder);
     CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                                     POSIX_SPAWN_SETSIGDEF) == 0);
     CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0);

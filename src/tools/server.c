@@ -260,6 +260,20 @@ static void look_at_link(struct server *server, int64_t now_us)
     }
 }
 
+void server_rest(struct server *server)
+{
+    struct link *link = NULL;
+    lock(server);
+    if (server->users == 0 && server->state == SERVER_READY) {
+        link = server->link;
+        server->link = NULL;
+        server->state = SERVER_DOWN;
+    }
+    unlock(server);
+    if (link)
+        server->transport->close(link);
+}
+
 /* With the lock held; true when it is ours to use, or the wait is over with an error. */
 static bool step_in(struct server *server, const atomic_bool *cancelled, struct rc *ret_rc, struct err *err)
 {

@@ -5,7 +5,6 @@
  */
 #include "tools/mcp.h"
 
-#include "base/map.h"
 #include "io/clock.h"
 
 #include <stdlib.h>
@@ -18,38 +17,8 @@ struct pin {
     struct str text, digest;
 };
 
-struct servers {
-    struct server servers[MCP_SERVERS_MAX];
-    size_t count;
-    pthread_mutex_t lock; /* for the pins */
-    struct map pins;      /* tool → struct pin */
-};
-
 static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
 static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) == 0); }
-
-struct rc servers_new(struct str json, struct servers **ret_servers, struct err *err)
-{
-    ARENA_SCOPE(arena);
-    const struct json *top, *list;
-    TRY(json_parse(&arena, json, &top, err));
-    list = json_get(top, "mcpServers");
-    if (!list || list->type != JSON_OBJECT || list->count > MCP_SERVERS_MAX)
-        return err_set(err, ERR_INVALID, "it must be {\"mcpServers\":{…}} with at most %d servers", MCP_SERVERS_MAX);
-    struct servers *servers = heap_new(sizeof *servers);
-    CHECK(pthread_mutex_init(&servers->lock, NULL) == 0);
-    for (const struct json *entry = list->first; entry; entry = entry->next) {
-        struct server *server = &servers->servers[servers->count++];
-        server_init(server);
-        struct rc rc = server_read(&server->arena, entry, server, err);
-        if (rc_bad(rc)) {
-            servers_free(servers);
-            return rc;
-        }
-    }
-    *ret_servers = servers;
-    return RC_OK;
-}
 
 static void pin_free(struct pin *pin)
 {
@@ -59,37 +28,42 @@ static void pin_free(struct pin *pin)
     free(pin);
 }
 
-void servers_free(struct servers *servers)
+void servers_free_pins(struct servers *servers)
 {
     size_t at = 0;
     struct str key;
     void *pin;
-    for (size_t i = 0; i < servers->count; i++)
-        server_done(&servers->servers[i]);
     while (map_next(&servers->pins, &at, &key, &pin))
         pin_free(pin);
     map_done(&servers->pins);
-    CHECK(pthread_mutex_destroy(&servers->lock) == 0);
-    free(servers);
 }
 
 /* ---- definitions ---- */
 
-void servers_pin(struct servers *servers, struct str tool, const struct json *definition)
+/* A tool of this name in another repository is another tool. */
+static struct str pin_key(struct arena *arena, struct str root, struct str tool)
 {
+    return arena_printf(arena, "%.*s\n%.*s", STR_ARG(root), STR_ARG(tool));
+}
+
+void servers_pin(struct servers *servers, struct str root, struct str tool, const struct json *definition)
+{
+    ARENA_SCOPE(arena);
     struct pin *pin = heap_new(sizeof *pin);
     pin->text = definition_text(&pin->arena, tool, definition);
     pin->digest = definition_digest(&pin->arena, pin->text);
     lock(&servers->lock);
-    pin_free(map_put(&servers->pins, tool, pin));
+    pin_free(map_put(&servers->pins, pin_key(&arena, root, tool), pin));
     unlock(&servers->lock);
 }
 
 /* Whether this definition is the one that holds; the text of the one that does, empty when there is none. */
-static bool holds(struct servers *servers, struct arena *arena, const struct server_tool *tool, struct str *ret_before)
+static bool holds(struct servers *servers, struct str root, const struct server_tool *tool, struct arena *arena,
+                  struct str *ret_before)
 {
+    ARENA_SCOPE(scratch);
     lock(&servers->lock);
-    const struct pin *pin = map_get(&servers->pins, tool->name);
+    const struct pin *pin = map_get(&servers->pins, pin_key(&scratch, root, tool->name));
     bool same = pin && str_eq(pin->digest, tool->digest);
     if (ret_before)
         *ret_before = pin && !same ? arena_str(arena, pin->text) : STR_NONE;
@@ -129,43 +103,66 @@ static bool refresh(struct server *server, const atomic_bool *cancelled)
     return fine;
 }
 
-struct server_news *servers_news(struct servers *servers, struct arena *arena, const atomic_bool *cancelled)
+/* What is new in one set is added behind `last`; returns the new last. */
+static struct server_news **add_news(struct servers *servers, struct server_set *set, struct arena *arena,
+                                     const atomic_bool *cancelled, struct server_news **last)
 {
-    struct server_news *first = NULL, **last = &first;
-    for (size_t i = 0; i < servers->count; i++) {
-        struct server *server = &servers->servers[i];
+    for (size_t i = 0; i < set->count; i++) {
+        struct server *server = &set->servers[i];
         if (!refresh(server, cancelled))
             continue;
         lock(&server->lock);
         for (size_t t = 0; t < server->tool_count; t++) {
             struct str before;
-            if (holds(servers, arena, &server->tools[t], &before) || (before.n == 0 && pins_are_full(servers)))
+            if (holds(servers, set->root, &server->tools[t], arena, &before) ||
+                (before.n == 0 && pins_are_full(servers)))
                 continue;
             *last = news_of(arena, &server->tools[t], before);
+            (*last)->root = arena_str(arena, set->root);
             last = &(*last)->next;
         }
         unlock(&server->lock);
     }
+    return last;
+}
+
+struct server_news *servers_news(struct servers *servers, struct arena *arena, struct str root,
+                                 const atomic_bool *cancelled)
+{
+    struct server_set *sets[2];
+    struct server_news *first = NULL, **last = &first;
+    size_t count = servers_sets(servers, arena, root, sets, &first);
+    if (first)
+        last = &first->next;
+    for (size_t i = 0; i < count; i++)
+        last = add_news(servers, sets[i], arena, cancelled, last);
     return first;
 }
 
-void servers_definitions(struct servers *servers, struct json_out *out)
+static void put_definitions(struct servers *servers, struct str root, struct server *server, struct json_out *out)
 {
-    for (size_t i = 0; i < servers->count; i++) {
-        struct server *server = &servers->servers[i];
-        lock(&server->lock);
-        for (size_t t = 0; t < server->tool_count && server->state == SERVER_READY; t++) {
-            const struct server_tool *tool = &server->tools[t];
-            if (!holds(servers, NULL, tool, NULL))
-                continue;
-            json_open(out, '{');
-            json_member(out, "name", tool->name);
-            json_member(out, "description", tool->description);
-            json_member_raw(out, "input_schema", tool->schema);
-            json_close(out, '}');
-        }
-        unlock(&server->lock);
+    lock(&server->lock);
+    for (size_t t = 0; t < server->tool_count && server->state == SERVER_READY; t++) {
+        const struct server_tool *tool = &server->tools[t];
+        if (!holds(servers, root, tool, NULL, NULL))
+            continue;
+        json_open(out, '{');
+        json_member(out, "name", tool->name);
+        json_member(out, "description", tool->description);
+        json_member_raw(out, "input_schema", tool->schema);
+        json_close(out, '}');
     }
+    unlock(&server->lock);
+}
+
+void servers_definitions(struct servers *servers, struct str root, struct json_out *out)
+{
+    ARENA_SCOPE(arena);
+    struct server_set *sets[2];
+    size_t count = servers_sets(servers, &arena, root, sets, NULL);
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < sets[s]->count; i++)
+            put_definitions(servers, sets[s]->root, &sets[s]->servers[i], out);
 }
 
 /* ---- a tool of a server ---- */
@@ -175,13 +172,20 @@ struct found {
     struct str own, description, digest;
 };
 
-static struct server *server_of(struct servers *servers, struct str name)
+/* The server that the tool's name names, the person's own first, and the root its definitions are pinned for. */
+static struct server *server_of(const struct tool_use *use, struct str *ret_root)
 {
-    for (size_t i = 0; servers && i < servers->count; i++) {
-        struct str server = servers->servers[i].name;
-        struct str rest = name.n > 5 ? str_sub(name, 5, name.n) : STR_NONE;
-        if (str_starts(rest, server) && str_starts(str_sub(rest, server.n, rest.n), STR("__")))
-            return &servers->servers[i];
+    struct server_set *sets[2];
+    struct str rest = use->name.n > 5 ? str_sub(use->name, 5, use->name.n) : STR_NONE;
+    size_t count = use->servers ? servers_sets(use->servers, use->arena, use->root, sets, NULL) : 0;
+    for (size_t s = 0; s < count; s++) {
+        for (size_t i = 0; i < sets[s]->count; i++) {
+            struct str server = sets[s]->servers[i].name;
+            if (!str_starts(rest, server) || !str_starts(str_sub(rest, server.n, rest.n), STR("__")))
+                continue;
+            *ret_root = sets[s]->root;
+            return &sets[s]->servers[i];
+        }
     }
     return NULL;
 }
@@ -189,7 +193,8 @@ static struct server *server_of(struct servers *servers, struct str name)
 /* The tool as its server offers it now, if that is what holds. May start the server. */
 static struct rc find(const struct tool_use *use, struct found *ret_found, struct err *err)
 {
-    struct server *server = server_of(use->servers, use->name);
+    struct str root = STR_NONE;
+    struct server *server = server_of(use, &root);
     bool there = false, same = false;
     if (!server)
         return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(use->name));
@@ -200,7 +205,7 @@ static struct rc find(const struct tool_use *use, struct found *ret_found, struc
         if (!str_eq(tool->name, use->name))
             continue;
         there = true;
-        same = holds(use->servers, NULL, tool, NULL);
+        same = holds(use->servers, root, tool, NULL, NULL);
         *ret_found = (struct found){server, arena_str(use->arena, tool->own),
                                     arena_str(use->arena, tool->description), arena_str(use->arena, tool->digest)};
     }

@@ -17,8 +17,27 @@ enum {
     LIST_MAX = 200,
 };
 
+/* An entry that is being read. */
+struct reading {
+    struct arena *arena;
+    bool foreign;  /* of a repository: it gets no keys of ours */
+};
+
+static const char *value_of(const struct reading *r, struct str name)
+{
+    char *kept[ENVIRONMENT_KEPT_MAX];
+    if (!r->foreign)
+        return getenv(arena_c(r->arena, name));
+    for (size_t i = environment_kept(r->arena, kept); i-- > 0;) {
+        struct str value;
+        if (str_eq(str_cut(str_of(kept[i]), '=', &value), name))
+            return value.p;
+    }
+    return NULL;
+}
+
 /* ${NAME} and ${NAME:-otherwise}; a name that is not set is an error, so that no server is asked with half a key. */
-static struct rc expand(struct arena *arena, struct str text, const char **ret_value, struct err *err)
+static struct rc expand(const struct reading *r, struct str text, const char **ret_value, struct err *err)
 {
     BUF_SCOPE(buf, VALUE_BYTES_MAX);
     while (text.n) {
@@ -36,45 +55,47 @@ static struct rc expand(struct arena *arena, struct str text, const char **ret_v
             otherwise = str_sub(inside, (size_t)(border - inside.p) + 2, inside.n);
             inside = str_sub(inside, 0, (size_t)(border - inside.p));
         }
-        const char *value = getenv(arena_c(arena, inside));
+        const char *value = value_of(r, inside);
         if (!value && !border)
-            return err_set(err, ERR_INVALID, "%.*s is not set in the environment", STR_ARG(inside));
+            return err_set(err, ERR_INVALID, "%.*s is not set in the environment%s", STR_ARG(inside),
+                           r->foreign ? ", or not for repositories" : "");
         buf_put(&buf, value ? str_of(value) : otherwise);
         text = str_sub(text, end + 1, text.n);
     }
     if (buf.over || (buf.n && memchr(buf.p, '\0', buf.n)))
         return err_set(err, ERR_INVALID, "a value is too long");
-    *ret_value = arena_c(arena, buf_str(&buf));
+    *ret_value = arena_c(r->arena, buf_str(&buf));
     return RC_OK;
 }
 
 /* The members of an object of strings, each as "key<between>value" behind the first `from` of the list. */
-static struct rc read_pairs(struct arena *arena, const struct json *object, const char *between, const char **list,
+static struct rc read_pairs(const struct reading *r, const struct json *object, const char *between, const char **list,
                             struct err *err)
 {
     for (const struct json *m = object ? object->first : NULL; m; m = m->next) {
         const char *value;
         if (m->type != JSON_STRING || m->key.n == 0 || str_has(m->text, STR("\n")) || str_has(m->text, STR("\r")))
             return err_set(err, ERR_INVALID, "\"%.*s\" must be a string on one line", STR_ARG(m->key));
-        TRY(expand(arena, m->text, &value, err));
-        *list++ = arena_printf(arena, "%.*s%s%s", STR_ARG(m->key), between, value).p;
+        TRY(expand(r, m->text, &value, err));
+        *list++ = arena_printf(r->arena, "%.*s%s%s", STR_ARG(m->key), between, value).p;
     }
     return RC_OK;
 }
 
-static struct rc read_program(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
+static struct rc read_program(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
 {
+    struct arena *arena = r->arena;
     const struct json *args = json_get(entry, "args"), *env = NULL;
     TRY(json_want_object(entry, "env", &env, err));
     if ((args && args->type != JSON_ARRAY) || (args && args->count > LIST_MAX) || (env && env->count > LIST_MAX))
         return err_set(err, ERR_INVALID, "\"args\" must be an array, \"env\" an object, of no more than %d", LIST_MAX);
     const char **list = arena_array(arena, const char *, (args ? args->count : 0) + 2);
     server->args = (char **)list;
-    TRY(expand(arena, json_text(entry, "command"), list++, err));
+    TRY(expand(r, json_text(entry, "command"), list++, err));
     for (const struct json *a = args ? args->first : NULL; a; a = a->next) {
         if (a->type != JSON_STRING)
             return err_set(err, ERR_INVALID, "\"args\" must be strings");
-        TRY(expand(arena, a->text, list++, err));
+        TRY(expand(r, a->text, list++, err));
     }
     const char **environment = arena_array(arena, const char *, ENVIRONMENT_KEPT_MAX + (env ? env->count : 0) + 1);
     char *kept[ENVIRONMENT_KEPT_MAX];
@@ -84,22 +105,22 @@ static struct rc read_program(struct arena *arena, const struct json *entry, str
         if (!json_get_str(env, str_cut(str_of(kept[i]), '=', &(struct str){0})))
             *environment++ = kept[i];
     server->transport = &transport_stdio;
-    return read_pairs(arena, env, "=", environment, err);
+    return read_pairs(r, env, "=", environment, err);
 }
 
-static struct rc read_web(struct arena *arena, const struct json *entry, struct server *server, struct err *err)
+static struct rc read_web(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
 {
     const struct json *headers = NULL;
     TRY(json_want_object(entry, "headers", &headers, err));
-    TRY(expand(arena, json_text(entry, "url"), &server->url, err));
+    TRY(expand(r, json_text(entry, "url"), &server->url, err));
     if (!str_starts(str_of(server->url), STR("https://")) && !str_starts(str_of(server->url), STR("http://")))
         return err_set(err, ERR_INVALID, "\"url\" must begin with https:// or http://");
     server->header_count = headers ? headers->count : 0;
     if (server->header_count > LIST_MAX)
         return err_set(err, ERR_INVALID, "too many headers");
-    server->headers = arena_array(arena, const char *, server->header_count + 1);
+    server->headers = arena_array(r->arena, const char *, server->header_count + 1);
     server->transport = &transport_http;
-    return read_pairs(arena, headers, ": ", server->headers, err);
+    return read_pairs(r, headers, ": ", server->headers, err);
 }
 
 /* Two underscores would make it unclear which server a tool belongs to, and rules go by that. */
@@ -119,6 +140,7 @@ struct rc server_read(struct arena *arena, const struct json *entry, struct serv
 {
     struct str type = json_text(entry, "type");
     struct str name = entry->key;
+    const struct reading reading = {arena, server->folder != NULL};
     bool program = json_get(entry, "command") != NULL;
     server->timeout_ms = TIMEOUT_MS;
     if (!good_name(name))
@@ -127,9 +149,9 @@ struct rc server_read(struct arena *arena, const struct json *entry, struct serv
     server->name = arena_str(arena, name);
     struct rc rc = json_want_i64(entry, "timeout", 1, TIMEOUT_MS_MAX, &server->timeout_ms, err);
     if (rc_ok(rc) && program && (type.n == 0 || str_is(type, "stdio")))
-        rc = read_program(arena, entry, server, err);
+        rc = read_program(&reading, entry, server, err);
     else if (rc_ok(rc) && !program && (type.n == 0 || str_is(type, "http") || str_is(type, "streamable-http")))
-        rc = read_web(arena, entry, server, err);
+        rc = read_web(&reading, entry, server, err);
     else if (rc_ok(rc))
         rc = err_set(err, ERR_INVALID, "it has neither a \"command\" nor the \"type\" http and a \"url\"");
     return rc_ok(rc) ? rc : err_wrap(err, rc, "the server \"%.*s\"", STR_ARG(name));

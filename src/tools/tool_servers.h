@@ -3,7 +3,9 @@
  * A server is set up in a file, started when it is first needed, and shared by all runs. Its tool T is known as
  * mcp__SERVER__T. What a server says of its tools is not trusted: the description and the schema of each are pinned
  * when they are first seen, and one that differs later is not offered, not asked about and not run until a person
- * has agreed to it. Which definitions hold is told from events (servers_pin) and never decided here.
+ * has agreed to it. A repository may bring servers of its own, in its .mcp.json; they are used only while a person
+ * trusts that file as it is. Which definitions hold and which files are trusted is told from events (servers_pin,
+ * servers_trust) and never decided here.
  *
  * Any thread may call these, at the same time. What may block is for worker threads.
  */
@@ -17,25 +19,33 @@
 struct servers;
 
 /* {"mcpServers":{NAME:{"command","args","env"} | {"type":"http","url","headers"}}}, with "timeout" (milliseconds)
- * in each if wanted. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started. */
-struct rc servers_new(struct str json, struct servers **ret_servers, struct err *err);
+ * in each if wanted; empty: none. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started.
+ * `projects`: files of repositories are looked at, too. */
+struct rc servers_new(struct str json, bool projects, struct servers **ret_servers, struct err *err);
 /* Ends what was started; nobody may be in any of the others. */
 void servers_free(struct servers *servers);
 
-/* The definition of a tool that holds from now on: {"description","inputSchema"}. */
-void servers_pin(struct servers *servers, struct str tool, const struct json *definition);
+/* The definition of a tool that holds from now on: {"description","inputSchema"}. `root`: of the repository whose
+ * server it is; empty: it is one of the person's own. */
+void servers_pin(struct servers *servers, struct str root, struct str tool, const struct json *definition);
+/* The repository's file that is trusted from now on, by its digest; empty: it is not any more. */
+void servers_trust(struct servers *servers, struct str path, struct str digest);
 
-/* A definition that is not the one that holds. */
+/* A definition that is not the one that holds, or a repository's file that is not trusted as it is. */
 struct server_news {
-    struct str tool;       /* mcp__SERVER__TOOL */
-    struct str definition; /* JSON, for servers_pin */
+    struct str root;       /* for servers_pin */
+    struct str tool;       /* mcp__SERVER__TOOL; empty: it is about a file */
+    struct str file;       /* its path, for servers_trust */
+    struct str definition; /* JSON: of the tool, for servers_pin; or what is in the file */
     struct str digest;     /* hex, of what a person is shown of it */
-    struct str preview;    /* JSON: the difference; empty: there was none before */
+    struct str preview;    /* JSON: the difference; empty: there was no definition before */
     struct server_news *next;
 };
-/* Asks the servers what they offer, where that is not known or may have changed. May block. */
-struct server_news *servers_news(struct servers *servers, struct arena *arena, const atomic_bool *cancelled);
+/* Asks the servers that are there for this folder what they offer, where that is not known or may have changed. May
+ * block. */
+struct server_news *servers_news(struct servers *servers, struct arena *arena, struct str root,
+                                 const atomic_bool *cancelled);
 /* Elements {"name","description","input_schema"} of those that hold and are offered now. */
-void servers_definitions(struct servers *servers, struct json_out *out);
+void servers_definitions(struct servers *servers, struct str root, struct json_out *out);
 
 #endif

@@ -77,6 +77,6 @@ struct tool_result tool_do(const struct tool_use *use, struct str files);
 /* The one file that a use would change, as text; ERR_INVALID when it changes none, or no text. */
 struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err);
 /* The definitions as a model wants them: [{"name","description","input_schema"}]. `servers` may be NULL. */
-void tool_definitions(struct json_out *out, struct servers *servers);
+void tool_definitions(struct json_out *out, struct servers *servers, struct str root);
 
 #endif

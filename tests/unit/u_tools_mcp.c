@@ -147,12 +147,12 @@ static void files(void **state)
         {"{\"mcpServers\":{\"a\":7}}", false},
         {"{\"mcpServers\":[]}", false},
         {"{}", false},
-        {"", false},
+        {"x", false},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct servers *servers = NULL;
-        struct rc rc = servers_new(str_of(cases[i].file), &servers, NULL);
+        struct rc rc = servers_new(str_of(cases[i].file), false, &servers, NULL);
         if (rc_ok(rc) != cases[i].fine)
             fail_msg("%s is %s", cases[i].file, rc_ok(rc) ? "taken" : "refused");
         if (servers)
