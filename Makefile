@@ -49,9 +49,8 @@ screenshots: build  ## pictures of every screen, both themes, into docs/screens
 
 page-figures: build ## script size and how quick the page is, in Chromium
 	@dev/setup test
-	@grep -c . web/dist/page_files.h >/dev/null && gzip -l web/dist/packed/*.gz | tail -1
 	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
-	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs quick; NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs first
+	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs "first request" "quick with" "two browsers and"
 
 tidy:                ## who may include whom, sizes, banned words
 	@python3 dev/tidy

@@ -1,5 +1,5 @@
 // The page in real Chromium, on the real server with the real store. Ends with `N passed, N failed`.
-// NOD=path/to/nod node run.mjs [words in a test's name]
+// NOD=path/to/nod node run.mjs [words in a test's name]...
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -1132,7 +1132,7 @@ const late = (ms) => new Promise((_, fail) => setTimeout(() => fail(new Error(`n
 
 let passed = 0, failed = 0;
 for (const [name, test] of Object.entries(tests)) {
-  if (process.argv[2] && !name.includes(process.argv[2])) continue;
+  if (process.argv.length > 2 && !process.argv.slice(2).some((words) => name.includes(words))) continue;
   const server = await new Server().start();
   const from = Date.now();
   try {
