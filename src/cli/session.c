@@ -151,6 +151,8 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
     TRY(remote_post(cli, arena_printf(&cli->arena, "%.*s/%s", STR_ARG(target), what), body, &reply, err));
     if (cli->json)
         remote_print(&reply);
+    else
+        cli_note("told: whoever runs this session hears it");
     return RC_OK;
 }
 

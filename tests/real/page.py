@@ -1,9 +1,11 @@
 """nod claude as people see it: the page in Chromium, answers on it, and the conversation in its timeline."""
+import json
 import os
 import signal
+import sys
 
 from browser import person
-from desk import desk, plan_file
+from desk import HERE, desk, plan_file
 from world import eventually, must
 
 
@@ -97,6 +99,22 @@ def test_questions_are_answered_on_the_page(place):
         run.ends()
         for part in ('\\"Which colour?\\"=\\"Blue\\"', '\\"Which ones besides?\\"=\\"Red, Blue\\"'):
             must(part in d.model.said(), f"not told: {d.model.said()[-700:]}")
+
+
+def test_a_form_of_an_mcp_server_on_the_page(place):
+    server = {"mcpServers": {"forms": {"command": sys.executable, "args": [os.path.join(HERE, "form_server.py")]}}}
+    with desk(place, [("mcp__forms__fill", {})]) as d, person(d) as alice:
+        run = d.nod("claude", "-p", "go", "--strict-mcp-config", "--mcp-config", json.dumps(server))
+        alice.see(".request", "mcp__forms__fill")
+        alice.act("allow")
+        alice.see(".question", "What is your name?")
+        alice.act("fill", what="#own-0", text="Ada")
+        alice.act("fill", what="#own-1", text="36")
+        alice.click(".question:has-text('colour') .option", "blue")
+        alice.shot("form")
+        alice.act("allow")
+        run.ends()
+        must(json.dumps('{"name": "Ada", "age": 36, "colour": "blue"}')[1:-1] in d.model.said(), f"not told: {d.model.said()[-700:]}")
 
 
 def test_a_plan_and_the_mode_that_follows_on_the_page(place):
