@@ -33,7 +33,10 @@
 #define CC_OPTIONS \
     "E R @ -wrapper --config T --specs B -fplugin -specs -B -fpass-plugin -Xclang -load"
 #define TEX_OPTIONS \
-    "X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"
+    "R \\ X -shell-escape --shell-escape -enable-write18 W -output-directory --output-directory"
+#define MYSQL_OPTIONS \
+    "Y R -e --execute --pager --init-command W --tee T --defaults-file --defaults-extra-file " \
+    "--plugin-dir --default-auth"
 #define RPM_OPTIONS \
     "R -E --eval --pipe -D --define --predefine T --root --dbpath --macros --rcfile --load"
 #define UGREP_OPTIONS \

@@ -12,6 +12,7 @@
  *   E  (the same) if the pattern that finds it names an ending: `*.c`
  *   H  (the same) its sub-commands may be shortened
  *   U  (the same) `-` in place of a file to write is standard output
+ *   Y  (the same) it takes orders from standard input
  *   N1 (the same) an operand stands before the command;  =  so may assignments
  *
  * Long names may be shortened by the caller, short ones clustered, values may follow behind `=`, in the same
@@ -88,6 +89,8 @@ static const struct command_row rows[] = {
     {"cd", WAY_READS, "", ""},
     {"chattr", WAY_WRITES, "", ""},
     {"chcon", WAY_WRITES, "", ""},
+    {"check_log", WAY_READS, "Fq", "W -O"},
+    {"check_ssl_cert", WAY_PLAIN, "", "R --grep-bin --openssl --curl-bin --file-bin --nmap-bin"},
     {"chgrp", WAY_WRITES, "", ""},
     {"chmod", WAY_WRITES, "", ""},
     {"chown", WAY_WRITES, "", ""},
@@ -148,6 +151,7 @@ static const struct command_row rows[] = {
     {"dirs", WAY_PLAIN, "", ""},
     {"disown", WAY_PLAIN, "", ""},
     {"dmesg", WAY_READS, "", "X -c -C -D -E --clear --read-clear"},
+    {"dmidecode", WAY_READS, "st", "W --dump-bin T -d --dev-mem"},
     {"dnf", WAY_PLAIN, "", "T -c --config --setopt --installroot --repofrompath"},
     {"doas", WAY_RUNS, "aCu", "F -n -L X -s"},
     {"docker", WAY_SUBS, "cHl", "T --config -c --context -H --host"},
@@ -161,6 +165,7 @@ static const struct command_row rows[] = {
     {"docker save", WAY_PLAIN, "", "W -o --output"},
     {"docker-compose", WAY_SUBS, "fp", "T -f --file --project-directory --env-file -H --host"},
     {"docker-compose exec", WAY_REMOTE, "euw", "F -T -d V --env --user --workdir --index X --privileged"},
+    {"dos2unix", WAY_WRITES, "", "X -n --newfile"},
     {"dot", WAY_WRITES, "", ""},
     {"dotnet", WAY_SUBS, "", "T -s --settings --test-adapter-path --property B -p:"},
     {"dotnet run", WAY_PLAIN, "", "T --project -p"},
@@ -184,6 +189,7 @@ static const struct command_row rows[] = {
     {"export", WAY_STATE, "", ""},
     {"fakeroot", WAY_RUNS, "lsibf", "F -u -v -h V --lib --faked"},
     {"false", WAY_READS, "", ""},
+    {"fastfetch", WAY_READS, "l", "T -c --config --load-config"},
     {"fd", WAY_READS, "dEetScjo",
      "R -x -X --exec --exec-batch T --base-directory --ignore-file -C S --exclude --exact-depth "
      "--extension"},
@@ -201,12 +207,13 @@ static const struct command_row rows[] = {
     {"fmt", WAY_READS, "", ""},
     {"fnm", WAY_SUBS, "", ""},
     {"fold", WAY_READS, "", ""},
+    {"forge", WAY_PLAIN, "", "R --use T --root --config-path"},
     {"g++", WAY_WRITES, "*", CC_OPTIONS},
     {"gawk", WAY_AWK, "", ""},
     {"gcc", WAY_WRITES, "*", CC_OPTIONS},
     {"gcloud", WAY_SUBS, "", "T --flags-file"},
     {"gcloud compute", WAY_PLAIN, "", "R --command --ssh-flag"},
-    {"gem", WAY_PLAIN, "", "T --config-file -s --source -e --install-dir -i"},
+    {"gem", WAY_SUBS, "", "T --config-file -s --source -e --install-dir -i"},
     {"getopts", WAY_STATE, "", ""},
     {"gfind", WAY_FIND, "", ""},
     {"gh", WAY_SUBS, "", "A R --upload-pack --editor --pager -u -c T --config --template"},
@@ -236,6 +243,7 @@ static const struct command_row rows[] = {
     {"gxargs", WAY_XARGS, "", ""},
     {"gzip", WAY_WRITES, "", ""},
     {"hash", WAY_STATE, "", ""},
+    {"hashcat", WAY_PLAIN, "ma", "W -o --outfile --potfile-path --session"},
     {"hatch", WAY_SUBS, "", ""},
     {"head", WAY_READS, "nc", ""},
     {"helm", WAY_SUBS, "n",
@@ -260,6 +268,7 @@ static const struct command_row rows[] = {
     {"ip n", WAY_PLAIN, "", ""},
     {"ip6tables", WAY_PLAIN, "", "R --modprobe -M"},
     {"iptables", WAY_PLAIN, "", "R --modprobe -M"},
+    {"iptables-save", WAY_READS, "t", "W -f --file R -M --modprobe"},
     {"isort", WAY_WRITES, "", "G T --settings-path --settings-file --sp"},
     {"java", WAY_PLAIN, "*",
      "R @ -XX:OnError -XX:OnOutOfMemoryError -javaagent -agentlib -agentpath -Xrun T -XX:Flags "
@@ -303,10 +312,12 @@ static const struct command_row rows[] = {
     {"lsof", WAY_READS, "", "X -D"},
     {"ltrace", WAY_RUNS, "aADeFlnopsuwX", "F -c -C -f -i -L -r -S -t -T W -o --output"},
     {"lua", WAY_CODE, "", "R -e -l"},
+    {"lwp-download", WAY_SECOND, "s", ""},
     {"make", WAY_MAKE, "", ""},
     {"man", WAY_READS, "eLmsS",
      "R -P -H -p -X -T -t -Z --pager --html --preprocessor --gxditview --troff-device --ditroff --troff "
      "T -C -M --config-file --manpath"},
+    {"mariadb", WAY_PLAIN, "uhPDp", MYSQL_OPTIONS},
     {"mawk", WAY_AWK, "", ""},
     {"md5sum", WAY_READS, "", ""},
     {"mise", WAY_SUBS, "", ""},
@@ -332,9 +343,7 @@ static const struct command_row rows[] = {
      "--any-exprs-report --cobertura-xml-report --html-report --junit-xml --linecount-report "
      "--lineprecision-report --txt-report --xml-report --xslt-html-report --cache-dir X --install-types "
      "--pdb S --output --shadow-file"},
-    {"mysql", WAY_PLAIN, "uhPDp",
-     "R -e --execute --pager --init-command W --tee T --defaults-file --defaults-extra-file "
-     "--plugin-dir --default-auth"},
+    {"mysql", WAY_PLAIN, "uhPDp", MYSQL_OPTIONS},
     {"mysqldump", WAY_PLAIN, "uhPp",
      "W -r -T --result-file --tab T --defaults-file --defaults-extra-file --plugin-dir --default-auth"},
     {"nawk", WAY_AWK, "", ""},
@@ -376,6 +385,7 @@ static const struct command_row rows[] = {
     {"paste", WAY_READS, "", ""},
     {"patch", WAY_WRITES, "pFBYzV", "X -e --ed T -d --directory --set-utc W -o -r --output --reject-file"},
     {"pdflatex", WAY_WRITES, "*", TEX_OPTIONS},
+    {"pdftex", WAY_WRITES, "*", TEX_OPTIONS},
     {"pdm", WAY_SUBS, "", "T -p --project -c --config"},
     {"perl", WAY_CODE, "", "R -e -E -n -p -M -m -d -I -i -x -F -0 -D -C -S -T -U"},
     {"pg_dump", WAY_PLAIN, "dhpUntNTjF", "W -f --file"},
@@ -422,7 +432,7 @@ static const struct command_row rows[] = {
     {"proxychains4", WAY_RUNS, "", "F -q T -f"},
     {"ps", WAY_READS, "", ""},
     {"psql", WAY_PLAIN, "dhpUPTRF",
-     "R -c -v --command --set --variable T -f --file W -o -L --output --log-file"},
+     "Y R -c -v --command --set --variable T -f --file W -o -L --output --log-file"},
     {"ptx", WAY_READS, "ASWbgwioFM", "X -G --traditional"},
     {"pushd", WAY_PLAIN, "", ""},
     {"pv", WAY_READS, "", ""},
@@ -465,12 +475,14 @@ static const struct command_row rows[] = {
     {"ruby", WAY_CODE, "", "R -e -n -p -r -I -x -i -C -S -s -F -0 -X"},
     {"ruff", WAY_WRITES, "", "G T --config W -o --output-file --cache-dir"},
     {"rustc", WAY_WRITES, "", "R @ T -C -Z --codegen --sysroot W --out-dir"},
+    {"rustdoc", WAY_WRITES, "", "T -C -Z --test-runtool --html-in-header W -o --out-dir --output"},
     {"rustup", WAY_SUBS, "", ""},
     {"rustup run", WAY_RUNS, "", "N1 F --install"},
     {"rye", WAY_SUBS, "", ""},
     {"scons", WAY_PLAIN, "j",
      "T -f -C --file --makefile --sconstruct --directory -I --include-dir --site-dir"},
     {"scp", WAY_WRITES, "cJlPX", "R -S T -F -o -i -D"},
+    {"scrot", WAY_WRITES, "dtq", "R -e --exec"},
     {"sdiff", WAY_READS, "wI", "W -o --output R --diff-program"},
     {"sed", WAY_SED, "", ""},
     {"seq", WAY_READS, "fs", ""},
@@ -521,7 +533,7 @@ static const struct command_row rows[] = {
     {"tac", WAY_READS, "s", ""},
     {"tail", WAY_READS, "cns", ""},
     {"tar", WAY_TAR, "", ""},
-    {"task", WAY_PLAIN, "", "T -t -d --taskfile --dir -g --global"},
+    {"task", WAY_SUBS, "", "T -t -d --taskfile --dir -g --global"},
     {"taskset", WAY_RUNS, "", "N1 F -a -c -p --all-tasks --cpu-list"},
     {"tcpdump", WAY_PLAIN, "BcCiIjMsTyDEV", "U R -z W -w T -F -r"},
     {"tcsh", WAY_SHELL, "", ""},
@@ -548,7 +560,7 @@ static const struct command_row rows[] = {
     {"tsc", WAY_PLAIN, "*",
      "G W --outDir --outFile --out --declarationDir --tsBuildInfoFile --generateTrace "
      "--generateCpuProfile --mapRoot -outDir -outFile -out T --plugins S --declaration"},
-    {"tshark", WAY_PLAIN, "*", "R -X -z W -w -F T -C -r --extcap-interface"},
+    {"tshark", WAY_PLAIN, "*", "B -X R -z W -w -F T -C -r --extcap-interface"},
     {"tsx", WAY_CODE, "", "R -e -p -r --eval --print --require --import T --tsconfig"},
     {"type", WAY_READS, "", ""},
     {"typeset", WAY_STATE, "", ""},

@@ -68,7 +68,7 @@ bool option_next(const char **at, char *act, struct option_name *ret_name)
         while (**at && **at != ' ')
             ++*at;
         struct str token = {from, (size_t)(*at - from)};
-        if (token.p[0] == '-' || token.p[0] == '+' || token.p[0] == '@') {
+        if (strchr("-+@\\", token.p[0])) {
             *ret_name = (struct option_name){token, *act};
             return true;
         }
@@ -348,8 +348,7 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
             long_option(s, row, i);
         else if (is_option(text))
             short_options(s, row, i);
-        else if (text.n && ((text.p[0] == '+' && strstr(row->options, " +")) ||
-                            (text.p[0] == '@' && strstr(row->options, " @"))))
+        else if (text.n && strchr("+@\\", text.p[0]) && option_kind(row, str_sub(text, 0, 1)))
             act_other(s, i, changes_why);
     }
 }
@@ -698,10 +697,24 @@ static void study_config(struct studying *s, size_t from)
     act_writes(s, ALL_WORDS, STR("~/.npmrc"));
 }
 
+/* Its version, its options, what there is. */
+static bool only_tells(const struct studying *s, size_t from)
+{
+    static const char *const tells[] = {"--version", "-V", "--help", "-?", "-l", "--list"};
+    for (size_t i = 0; i < sizeof tells / sizeof *tells; i++)
+        if (s->count == from + 1 && word_is(&s->words[from], tells[i]))
+            return true;
+    return false;
+}
+
 static void study_way(struct studying *s, const struct command_row *row, size_t from)
 {
     switch (row->way) {
-    case WAY_PLAIN: case WAY_READS: case WAY_WRITES: options_study(s, row, from); break;
+    case WAY_PLAIN: case WAY_READS: case WAY_WRITES:
+        options_study(s, row, from);
+        if (row_says(row, 'Y') && !only_tells(s, from))
+            act_other(s, ALL_WORDS, "it takes orders from standard input");
+        break;
     case WAY_SECOND: case WAY_TEE: study_operands(s, row); break;
     case WAY_STATE: study_state(s); break;
     case WAY_RUNS: study_runs(s, row, from); break;
