@@ -5,6 +5,7 @@
  */
 #include "gate/inner.h"
 
+#include "base/log.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -23,7 +24,8 @@ struct archivist {
     size_t at;              /* the next session to move */
     unsigned moving;
     pthread_t thread;
-    bool planning;          /* the thread is to be joined */
+    bool working;           /* the thread is to be joined */
+    bool shedding;          /* its last work: the room that was left is given back */
     _Atomic bool stop;
     struct bell *bell;
 };
@@ -67,12 +69,23 @@ static void *make_plan(void *arg)
     return NULL;
 }
 
-static void begin_plan(struct archivist *archivist)
+/* What cannot be given back now is given back after the next archive: no reason to fail. */
+static void *shed(void *arg)
+{
+    struct archivist *archivist = arg;
+    struct err err = {0};
+    if (rc_bad(store_shed(archivist->gate->store_url, &err)))
+        log_line(LOG_WARN, "room that archived sessions left was not given back", LOG_C("why", err.text));
+    bell_ring(archivist->bell);
+    return NULL;
+}
+
+static void begin(struct archivist *archivist, void *(*work)(void *arg))
 {
     archivist->plan = NULL;
     archivist->at = 0;
-    archivist->planning = true;
-    CHECK(pthread_create(&archivist->thread, NULL, make_plan, archivist) == 0);
+    archivist->working = true;
+    CHECK(pthread_create(&archivist->thread, NULL, work, archivist) == 0);
 }
 
 /* ---- the moves, on the loop ---- */
@@ -110,30 +123,35 @@ static void go_on(struct archivist *archivist)
     }
     if (archivist->moving)
         return;
-    bool more = plan && plan->resumed && archivist->err.code == ERR_OK;
+    bool well = plan && archivist->err.code == ERR_OK;
     if (plan)
         archive_result_add(&archivist->archiving->result, plan);
-    if (!more) {
+    if (!well) {
         finish(archivist);
         return;
     }
+    bool more = plan->resumed;
     archive_plan_free(plan, true);
-    begin_plan(archivist);
+    archivist->shedding = !more;
+    begin(archivist, more ? make_plan : shed);
 }
 
 static void join(struct archivist *archivist)
 {
     CHECK(pthread_join(archivist->thread, NULL) == 0);
-    archivist->planning = false;
+    archivist->working = false;
 }
 
 static void planned(void *arg)
 {
     struct archivist *archivist = arg;
-    if (!archivist->planning)
+    if (!archivist->working)
         return;
     join(archivist);
-    go_on(archivist);
+    if (archivist->shedding)
+        finish(archivist);
+    else
+        go_on(archivist);
 }
 
 void gate_archive(struct gate *gate, struct gate_archiving *archiving)
@@ -151,17 +169,21 @@ void gate_archive(struct gate *gate, struct gate_archiving *archiving)
     memcpy(archivist->actor, archiving->actor.p, archiving->actor.n);
     archivist->bell = bell_new(gate->loop, planned, archivist);
     gate->archivist = archivist;
-    begin_plan(archivist);
+    begin(archivist, make_plan);
 }
 
 /* Before the store closes: what is being planned is given up; what is being moved ends with the store. */
 void archive_stop(struct gate *gate)
 {
     struct archivist *archivist = gate->archivist;
-    if (!archivist || !archivist->planning)
+    if (!archivist || !archivist->working)
         return;
     atomic_store(&archivist->stop, true);
     join(archivist);
+    if (archivist->shedding) {
+        finish(archivist);
+        return;
+    }
     if (archivist->err.code == ERR_OK)
         (void)err_set(&archivist->err, ERR_UNAVAILABLE, "the server is stopping");
     go_on(archivist);

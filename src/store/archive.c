@@ -395,5 +395,5 @@ struct rc store_archive(const struct archiving *archiving, int64_t now_ms, struc
         archive_plan_free(alone.plan, true);
         alone.plan = NULL;
     }
-    return RC_OK;
+    return ret_result->sessions ? store_shed(archiving->url, err) : RC_OK;
 }

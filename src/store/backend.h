@@ -63,6 +63,9 @@ struct backend {
                       int timeout_ms, struct err *err);
     uint64_t (*seen_seq)(const struct backend_handle *writer);
 
+    /* Optional: gives room back to the disk that sessions have left. On a connection of its own, beside all others. */
+    struct rc (*shed)(const char *place, struct err *err);
+
     struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);
 };
 

@@ -51,6 +51,7 @@ void postgres_clear(PGresult **result)
 
 void postgres_disconnect(struct backend_handle *handle)
 {
+    handle->part_end = 0; /* what was made may have been rolled back */
     if (handle->conn)
         pq.PQfinish(handle->conn);
     handle->conn = NULL;
@@ -503,5 +504,6 @@ const struct backend backend_postgres = {
     .read = postgres_read,
     .wait = postgres_wait,
     .seen_seq = postgres_seen_seq,
+    .shed = postgres_shed,
     .verify = postgres_verify,
 };

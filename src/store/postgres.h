@@ -56,6 +56,7 @@ struct backend_handle {
     struct id id;           /* of this handle, in `writers` */
     uint64_t group_no;      /* of the group that was last sent */
     uint64_t seen_seq;      /* the last seq that was kept before our last group */
+    uint64_t part_end;      /* up to this seq (exclusive) there are parts; 0: not known */
 };
 
 /* ---- postgres.c: connections, and talking over them ---- */
@@ -109,6 +110,11 @@ struct rc postgres_migrate(struct backend_handle *handle, struct err *err);
 /* Which version is there, 0: none; refuses one that is newer than this program. */
 struct rc postgres_version(struct backend_handle *handle, int *ret_version, struct err *err);
 bool postgres_version_is_current(int version);
+
+/* ---- postgres_parts.c ---- */
+/* In the writer's transaction: the parts for events up to this one. */
+struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, struct err *err);
+struct rc postgres_shed(const char *place, struct err *err);
 
 /* ---- postgres_write.c, postgres_read.c, postgres_verify.c ---- */
 struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err);

@@ -6,7 +6,7 @@
  * Of a session that was archived, `calls` keeps the TOOL_CALLs: their ids stay taken.
  *
  * What makes an event of a call unique stands in `calls`, not in an index of `events`: so events can be
- * divided by seq (that is: by time) one day without a unique index over all parts.
+ * divided by seq, that is by time (postgres_parts.c), without a unique index over all parts.
  */
 #include "store/postgres.h"
 
@@ -72,7 +72,34 @@ static const char *const step_2[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2};
+/* Parts by seq: the table as it was becomes the first of them. */
+static const char *const step_3[] = {
+    "ALTER TABLE events RENAME TO events_1",
+    "ALTER INDEX events_pkey RENAME TO events_1_pkey",
+    "ALTER INDEX events_by_chain RENAME TO events_1_by_chain",
+    "ALTER INDEX session_changes RENAME TO events_1_session_changes",
+    "ALTER INDEX token_changes RENAME TO events_1_token_changes",
+    "ALTER INDEX rule_changes RENAME TO events_1_rule_changes",
+    "ALTER INDEX runs RENAME TO events_1_runs",
+    "CREATE TABLE events(LIKE events_1 INCLUDING DEFAULTS) PARTITION BY RANGE (seq)",
+    "ALTER TABLE events ADD CONSTRAINT events_pkey PRIMARY KEY (seq)",
+    "CREATE INDEX events_by_chain ON events(chain, seq)",
+    "CREATE INDEX session_changes ON events(chain, seq) WHERE kind = 13",
+    "CREATE INDEX token_changes ON events(seq) WHERE kind = 14",
+    "CREATE INDEX rule_changes ON events(seq) WHERE kind = 15",
+    "CREATE INDEX runs ON events(chain, thread_id, seq) WHERE kind = 12",
+    "CREATE TABLE parts("
+    "  name text COLLATE \"C\" PRIMARY KEY,"
+    "  first_seq bigint NOT NULL,"
+    "  end_seq bigint NOT NULL)",
+    "INSERT INTO meta VALUES('part_seqs', 1048576)",
+    "INSERT INTO parts SELECT 'events_1', 1, (coalesce(max(seq), 0) / 1048576 + 1) * 1048576 FROM events_1",
+    "DO $$ BEGIN EXECUTE (SELECT format('ALTER TABLE events ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)',"
+    " name, first_seq, end_seq) FROM parts); END $$",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

@@ -544,6 +544,8 @@ static struct rc commit_once(struct backend_handle *handle, struct append *first
         judge_append(&group, append, &events);
     if (!group.any_kept)
         return give_back(handle, err);
+    if (group.next_seq > handle->part_end)
+        TRY(postgres_make_parts(handle, group.next_seq - 1, err));
     struct rc rc = write_group(handle, &group, first, &events, err);
     *ret_in_doubt = rc_bad(rc) && group.commit_sent;
     return rc;

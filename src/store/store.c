@@ -766,6 +766,13 @@ struct store_figures store_figures(const struct store *store)
     return figures;
 }
 
+struct rc store_shed(const char *url, struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    return backend && backend->shed ? backend->shed(place, err) : RC_OK;
+}
+
 struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err)
 {
     const char *place;

@@ -17,6 +17,9 @@ struct store_check {
 /* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */
 struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err);
 
+/* Gives room back to the disk that archived sessions have left, where the store can do that beside its users. */
+struct rc store_shed(const char *url, struct err *err);
+
 struct store_copying {
     const char *from, *to; /* urls */
     void (*progress)(void *arg, uint64_t done, uint64_t all);

@@ -2,7 +2,9 @@
 and a World (tests/talks/world.py) to start nodes in."""
 import json
 import os
+import random
 import signal
+import subprocess
 import threading
 import time
 
@@ -259,3 +261,71 @@ def test_a_copy_there_and_back_is_the_same(pg, world):
     must(hashes[0] == hashes[1], f"{hashes}")
     world.nod("verify", "--store", there)
     world.nod("verify", "--store", back)
+
+
+def sql(url, *statements):
+    """The rows, as text."""
+    done = subprocess.run(["psql", "-X", "-q", "-At", "-v", "ON_ERROR_STOP=1", url.replace("postgres:", "postgresql:", 1)], input=";\n".join(statements) + ";",
+                          capture_output=True, text=True, check=False)
+    must(done.returncode == 0, done.stderr)
+    return done.stdout.split()
+
+
+def finished(admin, title, content="done"):
+    session = admin.session(title=title, **ASK)
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c1")
+    admin.decided(session["id"], "c1", "allow_once")
+    admin.ok("POST", f"/api/tool-calls/c1/result?session={session['id']}", {"content": content})
+    return session
+
+
+def parts_of(url):
+    """What the list says, and what PostgreSQL says."""
+    listed = sql(url, "SELECT name FROM parts ORDER BY first_seq")
+    real = sql(url, "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'events'::regclass")
+    must(sorted(listed) == sorted(real), f"listed {listed}, there {real}")
+    return listed
+
+
+def test_events_lie_in_parts_and_archives_empty_them(pg, world):
+    (first,), url = nodes(pg, world, 1)
+    first.stop()
+    sql(url, "ALTER TABLE events DETACH PARTITION events_1", "ALTER TABLE events ATTACH PARTITION events_1 FOR VALUES FROM (1) TO (40)",
+        "UPDATE parts SET end_seq = 40", "UPDATE meta SET value = 40 WHERE name = 'part_seqs'")
+    (a, b), _ = nodes(pg, world, 2, url)
+    admin = a.admin()
+    large = random.Random(1).randbytes(400_000).hex()
+    for n in range(30):
+        finished(at((a, b)[n % 2], admin), f"number {n}", large if n < 3 else "done")
+    before, events = parts_of(url), at(b, admin).events()
+    must(len(before) >= 4, f"both nodes made parts: {before}")
+    size = int(sql(url, "SELECT pg_total_relation_size('events_1')")[0])
+    made = json.loads(world.nod("archive", "--older-than", "0s", "--json", "--data", a.data, "--store", url).stdout)
+    must(made["sessions"] == 30, f"{made}")
+    after = parts_of(url)
+    must(before[0] in after and not set(before[1:3]) & set(after), f"what is empty is dropped: {before} {after}")
+    must(int(sql(url, "SELECT pg_total_relation_size('events_1')")[0]) < size / 4, "where little is left, the room is given back")
+    left = at(b, admin).events()
+    must([e for e in left if not e["sessionId"]] == [e for e in events if not e["sessionId"]], "what did not leave is there as it was")
+    young = finished(at(b, admin), "young")
+    must(at(a, admin).get(f"/api/sessions/{young['id']}").status == 200, "both nodes go on")
+    said = json.loads(world.nod("verify", "--json", "--data", a.data, "--store", url).stdout)
+    must(said["ok"] and said["archived"] == 30 and [x["state"] for x in said["archives"]] == ["ok"], f"{said}")
+
+
+def test_a_store_without_parts_is_brought_up_to_date(pg, world):
+    (node,), url = nodes(pg, world, 1)
+    session = finished(node.admin(), "old")
+    events = node.admin().events()
+    node.stop()
+    sql(url, "ALTER TABLE events DETACH PARTITION events_1", "DROP TABLE events", "ALTER TABLE events_1 RENAME TO events",
+        *(f"ALTER INDEX events_1_{name} RENAME TO {new}" for name, new in (
+            ("pkey", "events_pkey"), ("by_chain", "events_by_chain"), ("session_changes", "session_changes"), ("token_changes", "token_changes"),
+            ("rule_changes", "rule_changes"), ("runs", "runs"))),
+        "DROP TABLE parts", "DELETE FROM meta WHERE name = 'part_seqs'", "UPDATE meta SET value = 2 WHERE name = 'schema_version'")
+    must("version 2" in world.nod("verify", "--store", url, exits=5).stderr, "as it was")
+    node.start()
+    admin = node.admin()
+    must(admin.events() == events and parts_of(url) == ["events_1"], "the same events, in the first part")
+    admin.call(session["threadId"], "Bash", {"command": "make"}, id="c2")
+    must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"], "sound")
