@@ -1,8 +1,8 @@
 /* Events lie in parts by seq, that is: by time.
  *
- * `parts` lists them. A part is made by the first writer that needs it, in its group's transaction and under the lock
- * that gives out numbers, so that nobody can be about to make the same. seq is unique over all of them because parts are
- * made by it; what else must be unique (one event of a kind for a call) stands in `calls`.
+ * `parts` lists them. A part is made by the first writer that needs it, in its group's transaction and under the
+ * lock that gives out numbers, so that nobody can be about to make the same. seq is unique over all of them because
+ * parts are made by it; what else must be unique (one event of a kind for a call) stands in `calls`.
  *
  * When sessions have left for an archive, a part that has become empty is dropped, and one in which little is left
  * (events of the installation, SESSION_ARCHIVED) is exchanged for a new one that holds only that: the room goes back
