@@ -272,14 +272,16 @@ static void call_kept(struct append *append)
     waiter_settle(ask);
 }
 
-/* The call as it will be when it is kept. An answer that is told before we are comes on top of it. */
+/* The call as it will be when it is kept. An answer that is told before we are comes on top of it. Words of the
+ * verdict are the session's or a rule's, which may be gone before the call is answered. */
 static void expect_call(struct ask *ask, const struct verdict *verdict, int64_t now_ms, int64_t deadline_ms)
 {
     bool asked = verdict->effect == EFFECT_ASK;
     ask->call = (struct call){
         .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
         .input = ask->input->raw, .agent_actor = ask->actor,
-        .rule = verdict->rule, .source = verdict->source, .why = verdict->why,
+        .rule = arena_str(ask->arena, verdict->rule), .source = arena_str(ask->arena, verdict->source),
+        .why = arena_str(ask->arena, verdict->why),
         .called_ms = now_ms, .deadline_ms = deadline_ms, .requested_ms = asked ? now_ms : 0,
         .status = CALL_AWAITING,
     };
@@ -378,8 +380,9 @@ static void ask_with_session(struct session_want *want, const struct session *se
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
     if (verdict.effect == EFFECT_ASK && ask->only_rules) {
         ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session,
-                                  .thread = ask->thread, .input = ask->input->raw, .why = verdict.why,
-                                  .rule = verdict.rule};
+                                  .thread = ask->thread, .input = ask->input->raw,
+                                  .why = arena_str(ask->arena, verdict.why),
+                                  .rule = arena_str(ask->arena, verdict.rule)};
         waiter_settle(ask);
         return;
     }
