@@ -1,0 +1,54 @@
+// The list: groups, kinds, search, and nothing that moves under the pointer.
+import { count, face, same } from "./check.mjs";
+import { person } from "./rig.mjs";
+
+export default {
+  async "groups by session and by agent, a sub-agent says whose it is; kinds; search"(server) {
+    const one = await server.session({ title: "first" }), two = await server.session({ title: "second", cwd: "/home/alice/site" });
+    const sub = await server.api("POST", `/api/sessions/${one.id}/threads`, { title: "reviewer", parentId: one.threadId });
+    await server.bash(one, "echo a", "c1");
+    await server.bash(two, "rm -rf b", "c2");
+    await server.call(one, "Write", { file_path: "/tmp/x", content: "needle" }, "c3", { thread: sub.id });
+    await server.call(two, "mcp__x__y", { a: 1 }, "c4");
+    const page = await person(server);
+    await count(page, 4);
+    const rows = () => page.locator(".rows > [role=listitem]").evaluateAll((all) => all.map((row) => row.matches(".group") ? `# ${row.querySelector("b").textContent}` : row.querySelector(".who").textContent.replace(/\d+ s$/, "")));
+    await page.locator(".group", { hasText: "second" }).waitFor();
+    same(await rows(), ["# first", "Bashclaude-code", "Write↳ reviewer, of claude-code", "# second", "Bashclaude-code⚠ risky", "x: yclaude-code"], "by session");
+    // The keys go the way of the list.
+    await page.keyboard.press("j");
+    await page.locator(".crumbs", { hasText: "first›claude-code›reviewer (sub-agent)" }).waitFor();
+    await page.locator(".count", { hasText: "2 of 4" }).waitFor();
+    await page.locator("select[aria-label=Group]").selectOption("agent");
+    same((await rows()).filter((row) => row.startsWith("#")), ["# claude-code", "# claude-code", "# reviewer"], "by agent");
+    await page.locator(".group", { hasText: "sub-agent of claude-code, first" }).waitFor();
+    await page.locator("select[aria-label=Group]").selectOption("none");
+    same((await rows()).length, 4, "not grouped");
+    for (const [kind, found] of [["risky", 1], ["command", 2], ["file", 1], ["other", 1], ["question", 0]]) {
+      await page.locator("select[aria-label=Show]").selectOption(kind);
+      await page.locator(".list-head p", { hasText: `${found} waiting of 4` }).waitFor();
+    }
+    await page.locator("select[aria-label=Show]").selectOption("");
+    await page.locator("#search").fill("NEEDLE");
+    await page.locator(".list-head p", { hasText: "1 waiting of 4" }).waitFor();
+    await page.locator("#search").fill("second");
+    await page.locator(".list-head p", { hasText: "2 waiting of 4" }).waitFor();
+  },
+  async "nothing moves in the list while the pointer is over it"(server) {
+    const one = await server.session({ title: "first" }), two = await server.session({ title: "second" });
+    await server.bash(one, "echo a", "c1");
+    await server.bash(two, "echo b", "c2");
+    const page = await person(server);
+    await count(page, 2);
+    await page.locator(".group", { hasText: "second" }).waitFor();
+    await face(page, "echo b").hover();
+    const before = await face(page, "echo b").boundingBox();
+    await server.bash(one, "echo c", "c3");
+    await count(page, 3);
+    await page.locator(".group", { hasText: "Just arrived" }).waitFor();
+    same(await face(page, "echo b").boundingBox(), before, "where it is");
+    await page.mouse.move(1000, 400);
+    await page.locator(".group", { hasText: "Just arrived" }).waitFor({ state: "detached" });
+    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["echo a", "echo c", "echo b"], "in its group afterwards");
+  },
+};
