@@ -3,7 +3,7 @@
  * Whatever fails closes the connection. The server rolls back what was under way and releases the lock; the
  * next use connects again, to whichever host of the url takes writes by then.
  */
-#include "store/postgres.h"
+#include "store/postgres_group.h"
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -452,6 +452,7 @@ struct backend_handle *postgres_handle(const char *place, enum backend_role role
     /* LISTEN does not go through a pooler that lends connections by transaction. */
     const char *direct = getenv("NOD_STORE_LISTEN");
     struct backend_handle *handle = handle_new(arena_printf(&scratch, "postgres:%s", place), role, direct);
+    handle->memory = memory_open(place);
     if (direct && role == BACKEND_FOLLOWER)
         handle->ear = handle_new(str_of(direct), role, false);
     return handle;
@@ -461,6 +462,8 @@ void postgres_close(struct backend_handle *handle)
 {
     if (handle->ear)
         postgres_close(handle->ear);
+    if (handle->memory)
+        memory_close(handle->memory);
     postgres_disconnect(handle);
     free(handle->url);
     free(handle);

@@ -38,7 +38,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 27, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 30, CHANNEL_BYTES = 40 };
 
 struct backend_handle {
     enum backend_role role;
@@ -46,6 +46,7 @@ struct backend_handle {
     PGconn *conn;           /* NULL: there is none at the moment */
     bool migrated;          /* by this handle, or not its business */
     bool lent;              /* by a pooler, for one transaction at a time */
+    struct memory *memory;  /* of the store (postgres_group.h) */
     char channel[CHANNEL_BYTES];
 
     /* The follower's, behind a pooler: where notifications come; NULL: by its one connection. */
@@ -57,6 +58,8 @@ struct backend_handle {
     uint64_t group_no;      /* of the group that was last sent */
     uint64_t seen_seq;      /* the last seq that was kept before our last group */
     uint64_t part_end;      /* up to this seq (exclusive) there are parts; 0: not known */
+    unsigned misses;        /* in a row, of groups from memory */
+    unsigned groups_to_learn; /* before memory is asked again */
 };
 
 /* ---- postgres.c: connections, and talking over them ---- */

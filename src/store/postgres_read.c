@@ -1,5 +1,5 @@
 /* Answers. Each is read in one transaction with one snapshot, in one round trip. */
-#include "store/postgres.h"
+#include "store/postgres_group.h"
 
 #include "base/limits.h"
 #include "io/clock.h"
@@ -235,6 +235,13 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
+/* Events of all sessions, none left out: whoever read them, the writer may know. */
+static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
+                          const PGresult *rows, struct err *err)
+{
+    return question->sql == SQL_EVENTS && read->kinds == 0 ? memory_follow(handle->memory, rows, err) : RC_OK;
+}
+
 static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
                            struct err *err)
 {
@@ -253,6 +260,7 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     read->seen = (uint64_t)row_int(last, 0, 0);
+    TRY(remember(handle, read, question, rows, err));
     TRY(fill(read, rows, question->limit, read->seen, err));
     return fill_gone(handle, read, err);
 }
@@ -267,6 +275,7 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
     TRY(postgres_flush(handle, err));
     TRY(postgres_take(handle, &rows, err));
     TRY(postgres_end(handle, err));
+    TRY(remember(handle, read, question, rows, err));
     TRY(fill_events(read, rows, pq.PQntuples(rows), err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     return fill_gone(handle, read, err);

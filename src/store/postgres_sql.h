@@ -9,8 +9,9 @@
 enum { EVENT_COLUMN_COUNT = 8 };
 
 /* As many rows as a page may have, and of those as many as it takes to have a page's bytes. */
-#define PAGE(rows, bytes)                                                                               \
-    "SELECT " EVENT_COLUMNS " FROM (SELECT *, sum(octet_length(data)) OVER (ORDER BY seq ROWS BETWEEN"  \
+#define PAGE(rows, bytes) PAGE_OF(EVENT_COLUMNS, rows, bytes)
+#define PAGE_OF(columns, rows, bytes)                                                                   \
+    "SELECT " columns " FROM (SELECT *, sum(octet_length(data)) OVER (ORDER BY seq ROWS BETWEEN"  \
     " UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before FROM (" rows ") r) p"         \
     " WHERE before < " bytes " ORDER BY seq"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
@@ -48,23 +49,29 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL, 0"    \
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)")                                                             \
-    X(WRITE, FOR_WRITER, "WITH e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
+    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $28::bigint AND NOT EXISTS"  \
+      "  (SELECT 1 FROM unnest($29::text[], $30::text[]) k(call_id, session_id)"                        \
+      "   JOIN calls USING (call_id, session_id)) AS holds FROM events),"                               \
+      " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
       " $4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])" \
-      " e(" EVENT_COLUMNS ", hash, chain, call_seq)),"                                                  \
+      " e(" EVENT_COLUMNS ", hash, chain, call_seq) WHERE (SELECT holds FROM g)),"                      \
       " adds AS (INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) SELECT * FROM e),"        \
       " marks AS (INSERT INTO calls(call_id, session_id, kind, seq)"                                    \
       "  SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),"                      \
       " heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"               \
       "  SELECT * FROM unnest($12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[])"  \
+      "  WHERE (SELECT holds FROM g)"                                                                   \
       "  ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                          \
       "  changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash),"                                    \
       " opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)" \
-      "  SELECT * FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[]))," \
-      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($23::bigint[])),"                 \
-      " mark AS (INSERT INTO writers(id, group_no, last_seq, at) VALUES($24, $25, $26, now())"          \
+      "  SELECT * FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[])" \
+      "  WHERE (SELECT holds FROM g)),"                                                                 \
+      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($23::bigint[]) AND (SELECT holds FROM g))," \
+      " mark AS (INSERT INTO writers(id, group_no, last_seq, at)"                                       \
+      "  SELECT $24::text, $25::bigint, $26::bigint, now() FROM g WHERE holds"                          \
       "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
       "  at = EXCLUDED.at)"                                                                             \
-      " SELECT pg_notify($27, $24)")                                                                    \
+      " SELECT pg_notify($27, $24::text) FROM g WHERE holds")                                           \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \
       " marks AS (DELETE FROM calls c USING away a WHERE c.call_id = a.call_id AND c.session_id = $3"   \
@@ -89,8 +96,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
       " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
     X(MARKED, FOR_WRITER, "SELECT group_no FROM writers WHERE id = $1")                                 \
-    X(EVENTS, FOR_ALL, PAGE("SELECT " EVENT_COLUMNS " FROM events WHERE seq > $1"                       \
-      " AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                 \
+    X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
+      " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
       " WHERE chain = " CHAIN_OF("$5") " AND seq > $1 AND ($2::bigint >> kind) & 1 = 1"                 \
       " ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                                                  \

@@ -1,10 +1,13 @@
-/* A group: one transaction in two round trips.
+/* A group: one transaction, in two round trips, or in one when all that it is about is remembered.
  *
  *   1  BEGIN; the lock; LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: needs, numbers, links
  *   2  WRITE: events, calls, heads, open approvals, our mark, NOTIFY; COMMIT
  *
  * Each of the two is one statement: a statement costs the server more than a row does, and all others wait.
+ * From memory (postgres_memory.c) it is BEGIN; the lock; WRITE; COMMIT: WRITE does nothing unless the last seq is
+ * the one remembered, and then the group is learnt. Two busy nodes spoil it for each other, so after a miss some
+ * groups are learnt at once.
  *
  * Invariants
  *  1. From the lock to the end of the COMMIT nobody else keeps anything, so what was read stays true.
@@ -13,8 +16,8 @@
  *     the lost transaction holds until it has ended one way or the other.
  */
 #include "store/postgres_column.h"
+#include "store/postgres_group.h"
 
-#include "base/map.h"
 #include "event/archived.h"
 #include "io/clock.h"
 
@@ -23,37 +26,7 @@
 enum {
     COMMIT_MS = 10000,   /* a group waits so long for the database to be there */
     RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
-};
-
-struct group_head {
-    struct str session;
-    uint64_t first_seq, last_seq, changed_seq, archived_seq;
-    struct digest hash;
-    bool dirty;
-    struct group_head *next;
-};
-
-struct group_call {
-    struct str session, call;
-    uint64_t seqs[EVENT_KIND_END]; /* by kind, 0: there is none */
-    struct group_call *next;
-};
-
-struct group_run {
-    struct str session, thread;
-    uint64_t seq;
-    struct group_run *next;
-};
-
-struct group {
-    struct arena arena;
-    struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread" */
-    struct group_head *first_head, **end_head;
-    struct group_call *first_call, **end_call;
-    struct group_run *first_run, **end_run;
-    uint64_t first_seq, next_seq;
-    bool any_kept;
-    bool commit_sent;
+    MISSES_MOST = 6,     /* after so many misses in a row one of 63 groups is tried from memory */
 };
 
 static void group_done(struct group *group)
@@ -142,6 +115,7 @@ static void name_all(struct group *group, const struct append *first)
         for (unsigned i = 0; i < append->event_count; i++) {
             const struct event *event = &append->events[i];
             (void)head_of(group, event->session);
+            group->any_leaves = group->any_leaves || event->kind == EVENT_SESSION_ARCHIVED;
             if (event_kind_of_call(event->kind))
                 (void)call_of(group, event->session, event->call);
             if (event->kind == EVENT_RUN_STATUS)
@@ -373,6 +347,7 @@ static void put_event(struct group *group, struct columns *events, const struct 
 static void judge_append(struct group *group, struct append *append, struct columns *events)
 {
     append->refused_need = 0;
+    append->err = (struct err){0};
     if (rc_bad(check_sessions(group, append, &append->err))) {
         append->outcome = APPEND_FAILED;
         return;
@@ -449,9 +424,16 @@ static void send_write(struct backend_handle *handle, struct group *group, const
     COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES);
     COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
     COLUMNS_SCOPE(closed, COLUMN_BIGINT);
+    COLUMNS_SCOPE(assumed, COLUMN_TEXT, COLUMN_TEXT);
     struct params params = {0};
     put_heads(group, &heads);
     put_opened_and_closed(group, first, &opened, &closed);
+    for (const struct group_call *call = group->first_call; call; call = call->next) {
+        if (!call->assumed)
+            continue;
+        column_str(&assumed.columns[0], call->call);
+        column_str(&assumed.columns[1], call->session);
+    }
     columns_params(events, &params);
     columns_params(&heads, &params);
     columns_params(&opened, &params);
@@ -460,6 +442,8 @@ static void send_write(struct backend_handle *handle, struct group *group, const
     params_int(&params, &group->arena, (int64_t)++handle->group_no);
     params_int(&params, &group->arena, (int64_t)group->next_seq - 1);
     params_str(&params, str_of(handle->channel));
+    params_int(&params, &group->arena, (int64_t)group->first_seq - 1);
+    columns_params(&assumed, &params);
     postgres_send(handle, SQL_WRITE, &params);
 }
 
@@ -498,20 +482,26 @@ static struct rc take_commit(struct backend_handle *handle, struct err *err)
     return postgres_end(handle, err);
 }
 
+/* `begun`: statements that were sent before it. `*ret_held`: what WRITE depends on; else nothing was written. */
 static struct rc write_group(struct backend_handle *handle, struct group *group, const struct append *first,
-                             struct columns *events, struct err *err)
+                             int begun, bool *ret_held, struct err *err)
 {
-    send_write(handle, group, first, events);
-    int sent = 1 + send_leaves(handle, group, first);
+    RESULT_SCOPE(written);
+    int leaves = send_leaves(handle, group, first);
     postgres_send(handle, SQL_COMMIT, NULL);
     group->commit_sent = true;
     TRY(postgres_flush(handle, err));
-    struct rc rc = postgres_skip(handle, sent, err);
+    struct rc rc = postgres_skip(handle, begun, err);
+    if (rc_ok(rc))
+        rc = postgres_take(handle, &written, err);
+    if (rc_ok(rc))
+        rc = postgres_skip(handle, leaves, err);
     if (rc_bad(rc)) {
         /* The server said no before the COMMIT, or said nothing: only the latter leaves a doubt. */
         group->commit_sent = rc.code == ERR_UNAVAILABLE;
         return rc;
     }
+    *ret_held = pq.PQntuples(written) == 1;
     return take_commit(handle, err);
 }
 
@@ -525,30 +515,90 @@ static struct rc give_back(struct backend_handle *handle, struct err *err)
 
 /* ---- groups ---- */
 
-static struct rc commit_once(struct backend_handle *handle, struct append *first, bool *ret_in_doubt,
-                             struct err *err)
+#define EVENTS_SCOPE(name)                                                                                        \
+    COLUMNS_SCOPE(name, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, \
+                  COLUMN_TEXT, COLUMN_BYTES, COLUMN_BIGINT, COLUMN_BIGINT)
+
+static void group_begin(struct group *group, struct append *first)
 {
-    __attribute__((cleanup(group_done))) struct group group = {0};
-    group.end_head = &group.first_head;
-    group.end_call = &group.first_call;
-    group.end_run = &group.first_run;
-    *ret_in_doubt = false;
+    group->end_head = &group->first_head;
+    group->end_call = &group->first_call;
+    group->end_run = &group->first_run;
     for (struct append *append = first; append; append = append->next)
         for (unsigned i = 0; i < append->event_count; i++)
             append->events[i].seq = 0;
-    name_all(&group, first);
+    name_all(group, first);
+}
+
+/* From memory. Only what would be kept whole is tried: a refusal must be true now, not when it was remembered. */
+static struct rc commit_remembered(struct backend_handle *handle, struct append *first, bool *ret_kept,
+                                   bool *ret_in_doubt, struct err *err)
+{
+    __attribute__((cleanup(group_done))) struct group group = {0};
+    EVENTS_SCOPE(events);
+    group_begin(&group, first);
+    if (!memory_recall(handle->memory, &group))
+        return RC_OK;
+    for (struct append *append = first; append; append = append->next) {
+        judge_append(&group, append, &events);
+        if (append->outcome != APPEND_KEPT)
+            return RC_OK;
+    }
+    if (group.next_seq > handle->part_end)
+        return RC_OK; /* a part is made under the lock, before anything is written to it */
+    int begun = send_lock(handle);
+    send_write(handle, &group, first, &events);
+    struct rc rc = write_group(handle, &group, first, begun, ret_kept, err);
+    *ret_in_doubt = rc_bad(rc) && group.commit_sent;
+    if (rc_bad(rc))
+        return rc;
+    handle->misses = *ret_kept ? 0 : handle->misses < MISSES_MOST ? handle->misses + 1 : MISSES_MOST;
+    handle->groups_to_learn = *ret_kept ? 0 : (1u << handle->misses) - 2;
+    if (*ret_kept) {
+        handle->seen_seq = group.first_seq - 1;
+        memory_keep(handle->memory, &group);
+    }
+    return RC_OK;
+}
+
+static struct rc commit_learnt(struct backend_handle *handle, struct append *first, bool *ret_in_doubt,
+                               struct err *err)
+{
+    __attribute__((cleanup(group_done))) struct group group = {0};
+    EVENTS_SCOPE(events);
+    bool held = true;
+    group_begin(&group, first);
     TRY(learn(handle, &group, err));
-    COLUMNS_SCOPE(events, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT, COLUMN_TEXT,
-                  COLUMN_TEXT, COLUMN_TEXT, COLUMN_BYTES, COLUMN_BIGINT, COLUMN_BIGINT);
     for (struct append *append = first; append; append = append->next)
         judge_append(&group, append, &events);
-    if (!group.any_kept)
-        return give_back(handle, err);
-    if (group.next_seq > handle->part_end)
-        TRY(postgres_make_parts(handle, group.next_seq - 1, err));
-    struct rc rc = write_group(handle, &group, first, &events, err);
+    struct rc rc;
+    if (group.any_kept) {
+        if (group.next_seq > handle->part_end)
+            TRY(postgres_make_parts(handle, group.next_seq - 1, err));
+        send_write(handle, &group, first, &events);
+        rc = write_group(handle, &group, first, 0, &held, err);
+    } else {
+        rc = give_back(handle, err);
+    }
     *ret_in_doubt = rc_bad(rc) && group.commit_sent;
-    return rc;
+    if (rc_bad(rc))
+        return rc;
+    if (!held)
+        return err_set(err, ERR_CORRUPT, "somebody wrote to the store without its lock");
+    memory_keep(handle->memory, &group);
+    return RC_OK;
+}
+
+static struct rc commit_once(struct backend_handle *handle, struct append *first, bool *ret_in_doubt,
+                             struct err *err)
+{
+    bool kept = false;
+    *ret_in_doubt = false;
+    if (handle->groups_to_learn)
+        handle->groups_to_learn--;
+    else
+        TRY(commit_remembered(handle, first, &kept, ret_in_doubt, err));
+    return kept ? RC_OK : commit_learnt(handle, first, ret_in_doubt, err);
 }
 
 /* Whether our last group was kept. The lock is had only when that transaction has ended. */
@@ -594,8 +644,10 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
         struct rc rc = postgres_connect(handle, deadline_us, err);
         if (rc_ok(rc))
             rc = commit_once(handle, first, &in_doubt, err);
-        if (rc_bad(rc))
+        if (rc_bad(rc)) {
             postgres_disconnect(handle);
+            memory_clear(handle->memory);
+        }
         if (in_doubt) {
             TRY(resolve(handle, &kept, err));
             if (kept)

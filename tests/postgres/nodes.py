@@ -170,6 +170,35 @@ def test_out_of_order_commits_are_not_possible(pg, world):
     world.nod("verify", "--store", url)
 
 
+def test_what_is_remembered_is_not_asked_for(pg, world):
+    """Calls at A, decisions at B: most groups go out in one round trip, from what each remembers of both."""
+    name = f"n{os.path.basename(world.folder)}"
+    url = pg.create(name)
+    pg.sql(f'ALTER DATABASE "{name}" SET log_statement = \'all\'', name)
+    (a, b), _ = nodes(pg, world, 2, url)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    person = at(b, admin)
+    eventually(lambda: person.get("/api/sessions").status == 200, "the token is known")
+    path = os.path.join(pg.folder, "log")
+    begun = os.path.getsize(path)
+    for n in range(20):
+        admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+        eventually(lambda n=n: [p for p in person.pending() if p["toolCallId"] == f"c{n}"], "it is pending at the other node")
+        person.decided(session["id"], f"c{n}", "allow_once")
+    with open(path, encoding="utf-8", errors="replace") as file:
+        file.seek(begun)
+        said = file.read()
+    learnt, written = said.count("execute LEARN:"), said.count("execute WRITE:")
+    must(written >= 40, f"{written} groups were written")
+    must(learnt < written / 2, f"{learnt} of {written} groups had to ask first")
+    for n in range(20):  # what does not hold is found out by asking
+        must(person.decide(session["id"], f"c{n}", "deny").status == 409, "decided once")
+        again = admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"c{n}")
+        must(again["status"] == "allowed", f"the same call again: {again}")
+    world.nod("verify", "--store", url)
+
+
 def test_the_database_goes_and_comes(pg, world):
     (a, b), url = nodes(pg, world, 2)
     admin = a.admin()
