@@ -31,6 +31,7 @@ import crash   # noqa: E402
 import proxy   # noqa: E402
 import server  # noqa: E402
 
+UNAVAILABLE = 6  # the exit status of a node that could not start
 COLUMNS = "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
 
 
@@ -48,9 +49,10 @@ class Nodes:
     process = property(lambda self: self.all[0].process)
 
     def look(self):
-        """A node that ended by itself is a failure of its own."""
+        """A node that ended by itself is a failure of its own; unless it found no database for ten seconds when it
+        started, and says so: then it is started again, as a supervisor does."""
         for node in self.all:
-            if node.process and node.process.poll() not in (None, -signal.SIGKILL):
+            if node.process and node.process.poll() not in (None, -signal.SIGKILL, UNAVAILABLE):
                 raise SystemExit(f"a node ended by itself with {node.process.returncode}:\n{node.tail()}")
 
     def start(self):
