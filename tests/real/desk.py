@@ -4,7 +4,6 @@ The program comes from npm, in an exact version, into a cache outside the tree; 
 once it is there. No account, no telemetry: requests go to the model on loopback with a dummy key.
 """
 import contextlib
-import fcntl
 import functools
 import json
 import os
@@ -29,21 +28,28 @@ INSTALLING = threading.Lock()
 
 @functools.cache
 def installed(folder, package, program):
-    """A program of an npm package, in an exact version; installs it at the first use."""
-    folder = os.path.join(CACHE, folder)
-    path = os.path.join(folder, "node_modules", program)
-    if os.path.exists(path):
-        return path
+    """A program of an npm package; installed at the first use, whole or not at all: tests run side by side."""
+    path = os.path.join(CACHE, folder, "node_modules", program)
+    with INSTALLING:
+        if not os.path.exists(path):
+            install(os.path.join(CACHE, folder), package, program)
+    return path
+
+
+def install(folder, package, program):
     if not shutil.which("npm"):
         raise world.Skip("npm is not installed")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run beside each other
-        run = subprocess.run(["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--force", "--ignore-scripts", package],
+    os.makedirs(CACHE, exist_ok=True)
+    fresh = tempfile.mkdtemp(dir=CACHE)
+    try:
+        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts", package],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if run.returncode or not os.path.exists(path):
-        raise world.Skip(f"npm could not install {package}: {run.stdout[-300:]}")
-    return path
+        if run.returncode or not os.path.exists(os.path.join(fresh, "node_modules", program)):
+            raise world.Skip(f"npm could not install {package}: {run.stdout[-300:]}")
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
 
 
 def claude(version=NEW):
