@@ -86,3 +86,19 @@ def test_waiting_ends_when_its_time_is_over(world):
     answer = admin.call(made["threadId"], "Bash", {"command": "x"}, wait=2, id="c")
     took = time.monotonic() - begun
     must(answer["status"] == "awaiting" and 1.9 < took < 2 + PATIENCE, f"{answer['status']} after {took:.1f} s")
+
+
+def test_the_rule_is_gone_when_the_answer_comes(world):
+    """Words of the verdict are shown with the answer: they outlive the rule they came from."""
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+    rule = admin.ok("POST", "/api/policy/rules", {"effect": "ask", "rule": "Bash(make:*)"})
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        agent = pool.submit(server.admin().call, made["threadId"], "Bash", {"command": "make test"}, wait=60, id="w1")
+        eventually(lambda: len(admin.pending()) == 1, "it waits")
+        admin.ok("DELETE", f"/api/policy/rules/{rule['id']}")
+        admin.call(made["threadId"], "Bash", {"command": "make it"}, id="w2")  # rules are read anew
+        admin.decided(made["id"], "w1", "allow_once")
+        answer = agent.result(PATIENCE)
+    must(answer["status"] == "allowed" and answer["rule"] == "Bash(make:*)", answer)
