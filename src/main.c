@@ -1,6 +1,7 @@
 /* Finds the command, runs it, turns its error into words and an exit status. */
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "serve/serve.h"
 
 #include <stdio.h>
 
@@ -16,6 +17,8 @@ int main(int argc, char **argv)
 {
     __attribute__((cleanup(cli_done))) struct cli cli = {0};
     struct err err = {0};
+    if (serve_keeper(argc, argv))
+        return 0;
     struct rc rc = cli_read(&cli, argc, argv, &err);
     if (rc_ok(rc))
         rc = cli_run(&cli, &err);

@@ -6,8 +6,11 @@
 #include "io/file.h"
 #include "runtime/runtime.h"
 #include "serve/serve.h"
+#include "tools/tools.h"
 
 #include <stdlib.h>
+
+bool serve_keeper(int argc, char **argv) { return tool_keeper(argc, argv); }
 
 enum { KEY_BYTES_MAX = 4096 };
 

@@ -21,6 +21,9 @@ struct loop;
 struct runtime;
 struct servers;
 
+/* First thing in main: see tool_keeper. */
+bool serve_keeper(int argc, char **argv);
+
 /* Where archives are: in the data folder. */
 const char *archive_folder(struct cli *cli);
 

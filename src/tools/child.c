@@ -101,11 +101,24 @@ static const char *bubblewrap(struct arena *arena)
     return "bwrap";
 }
 
+/* The keeper gets its ends under low numbers: they must come from above those. */
+static void raise_descriptor(int *fd)
+{
+    int above = fcntl(*fd, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    close_descriptor(fd);
+    *fd = above;
+}
+
 static struct rc open_pipes(int pipes[3][2], struct err *err)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         if (pipe2(pipes[i], O_CLOEXEC) != 0)
             return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
+        raise_descriptor(&pipes[i][0]);
+        raise_descriptor(&pipes[i][1]);
+        if (pipes[i][0] < 0 || pipes[i][1] < 0)
+            return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
+    }
     return RC_OK;
 }
 
@@ -127,9 +140,10 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
         .report = pipes[REPORT][1],
         .life = pipes[LIFE][0],
     };
-    *child = (struct child){.keeper = rc_ok(rc) ? keeper_fork(&start) : -1};
-    if (rc_ok(rc) && child->keeper < 0)
-        rc = err_set(err, ERR_IO, "it cannot be started: %s", strerror(errno));
+    *child = (struct child){.keeper = -1};
+    int failed = rc_ok(rc) ? keeper_spawn(&start, &child->keeper) : 0;
+    if (failed)
+        rc = err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
     close_descriptor(&pipes[OUT][1]);
     close_descriptor(&pipes[REPORT][1]);
     close_descriptor(&pipes[LIFE][0]);

@@ -5,17 +5,23 @@
  *     way, everything is killed.
  *  2. Orphans of the command become its children (subreaper), also those that left the process group or the session:
  *     when the shell has ended they are killed, too.
- *  3. It is forked from a process with many threads and never calls exec, so after the fork it does nothing but make
- *     system calls: no memory is allocated, no lock is taken, nothing of libc with a state is touched.
+ *  3. It is this program, started anew under another name (tool_keeper): small, with one thread, and with nothing of
+ *     the server in its memory or among its descriptors.
+ *
+ *     nod-keeper FOLDER PROGRAM ARGUMENT...      descriptors: 3 output, 4 report, 5 life
  */
 #include "tools/keeper.h"
+
+#include "base/err.h"
+#include "tools/tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
+#include <spawn.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -26,12 +32,14 @@ enum {
     FD_OUT = 3,
     FD_REPORT,
     FD_LIFE,
-    FD_FREE,
     REAP_MS = 1000,      /* how often orphans that ended are looked for */
     KILL_ROUNDS = 200,   /* then what is left is left to the kernel: it has its SIGKILL */
     KILL_NAP_MS = 10,
-    SIGNALS = 65,
+    ARGS_FIRST = 3,      /* name, folder, program; then the program's own */
+    ARGS_MAX = 64,
 };
+
+#define KEEPER_NAME "nod-keeper"
 
 struct shell {
     pid_t pid;
@@ -46,30 +54,11 @@ static void report(enum keeper_word word, int value)
     (void)put; /* nobody listens: then nobody needs it */
 }
 
-/* Everything but the three pipes is closed: sockets, locks and logs are the server's alone. */
-static void settle_descriptors(const struct keeper_start *start)
-{
-    int out = fcntl(start->out, F_DUPFD, FD_FREE);
-    int told = fcntl(start->report, F_DUPFD, FD_FREE);
-    int life = fcntl(start->life, F_DUPFD, FD_FREE);
-    int none = open("/dev/null", O_RDWR);
-    if (out < 0 || told < 0 || life < 0 || none < 0)
-        _exit(1);
-    for (int fd = 0; fd < FD_OUT; fd++)
-        (void)dup2(none, fd);
-    (void)dup2(out, FD_OUT);
-    (void)dup2(told, FD_REPORT);
-    (void)dup2(life, FD_LIFE);
-    (void)syscall(SYS_close_range, (unsigned)FD_FREE, ~0U, 0U);
-    (void)fcntl(FD_REPORT, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(FD_LIFE, F_SETFD, FD_CLOEXEC);
-}
-
 /* ---- the shell ---- */
 
-static _Noreturn void become_shell(const struct keeper_start *start, pid_t keeper)
+static _Noreturn void become_shell(char **argv, pid_t keeper)
 {
-    sigset_t none;
+    extern char **environ;
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
@@ -78,10 +67,8 @@ static _Noreturn void become_shell(const struct keeper_start *start, pid_t keepe
     (void)dup2(FD_OUT, STDERR_FILENO);
     (void)close(FD_OUT);
     (void)umask(S_IWGRP | S_IWOTH); /* the server's own is for its own files */
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (chdir(start->folder) == 0)
-        (void)execve(start->path, start->args, start->environment);
+    if (chdir(argv[1]) == 0)
+        (void)execve(argv[2], argv + ARGS_FIRST, environ);
     report(KEEPER_FAILED, errno);
     _exit(127);
 }
@@ -138,13 +125,13 @@ static void kill_all(struct shell *shell)
     }
 }
 
-static _Noreturn void keep(const struct keeper_start *start)
+static _Noreturn void keep(char **argv)
 {
     struct shell shell = {0};
     pid_t self = getpid();
     shell.pid = fork();
     if (shell.pid == 0)
-        become_shell(start, self);
+        become_shell(argv, self);
     if (shell.pid < 0) {
         report(KEEPER_FAILED, errno);
         _exit(1);
@@ -164,23 +151,53 @@ static _Noreturn void keep(const struct keeper_start *start)
     _exit(0);
 }
 
-pid_t keeper_fork(const struct keeper_start *start)
+bool tool_keeper(int argc, char **argv)
 {
-    sigset_t all, before;
+    if (argc <= ARGS_FIRST || strcmp(argv[0], KEEPER_NAME) != 0)
+        return false;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)fcntl(FD_REPORT, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(FD_LIFE, F_SETFD, FD_CLOEXEC);
+    keep(argv);
+}
+
+/* ---- from the server ---- */
+
+static int prepare(const struct keeper_start *start, posix_spawn_file_actions_t *actions)
+{
+    const int from[] = {start->out, start->report, start->life};
+    int failed = 0;
+    for (int fd = 0; fd < FD_OUT && !failed; fd++)
+        failed = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+    for (int i = 0; i < 3 && !failed; i++)
+        failed = posix_spawn_file_actions_adddup2(actions, from[i], FD_OUT + i);
+    return failed;
+}
+
+int keeper_spawn(const struct keeper_start *start, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    char *args[ARGS_MAX] = {KEEPER_NAME, (char *)start->folder, (char *)start->path};
+    size_t count = 0;
+    while (start->args[count])
+        count++;
+    CHECK(count + ARGS_FIRST < ARGS_MAX);
+    memcpy(args + ARGS_FIRST, start->args, count * sizeof *args);
+    (void)sigemptyset(&none);
     (void)sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* no handler of the server may run in the keeper */
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (int number = 1; number < SIGNALS; number++)
-            (void)signal(number, SIG_DFL);
-        (void)sigprocmask(SIG_SETMASK, &before, NULL);
-        (void)setpgid(0, 0);
-        (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-        settle_descriptors(start);
-        keep(start);
-    }
-    int failed = errno;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = failed;
-    return pid;
+    CHECK(posix_spawn_file_actions_init(&actions) == 0);
+    CHECK(posix_spawnattr_init(&attributes) == 0);
+    CHECK(posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                    POSIX_SPAWN_SETSIGDEF) == 0);
+    CHECK(posix_spawnattr_setpgroup(&attributes, 0) == 0);
+    CHECK(posix_spawnattr_setsigmask(&attributes, &none) == 0);
+    CHECK(posix_spawnattr_setsigdefault(&attributes, &all) == 0);
+    int failed = prepare(start, &actions);
+    if (!failed)
+        failed = posix_spawn(ret_pid, "/proc/self/exe", &actions, &attributes, args, start->environment);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    return failed;
 }

@@ -4,6 +4,8 @@
 
 #include <sys/types.h>
 
+enum { KEEPER_DESCRIPTORS = 6 }; /* the numbers below are taken */
+
 /* What it says on its report pipe, once. */
 enum keeper_word {
     KEEPER_FAILED, /* the command could not be started: errno */
@@ -24,7 +26,7 @@ struct keeper_start {
     int life;                  /* a pipe's end that ends everything when its other end is closed */
 };
 
-/* Forks it; -1 and errno when it cannot be. The descriptors stay the caller's. */
-pid_t keeper_fork(const struct keeper_start *start);
+/* Starts one; an errno when it cannot be. The descriptors stay the caller's, and are at least KEEPER_DESCRIPTORS. */
+int keeper_spawn(const struct keeper_start *start, pid_t *ret_pid);
 
 #endif

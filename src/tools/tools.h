@@ -46,6 +46,10 @@ struct tool_use {
     struct servers *servers;  /* whose tools may be used, too; NULL: none */
 };
 
+/* First thing in main: a program that can run commands is started by itself, under another name, to keep one
+ * (keeper.c). Then this does not return; else it is false. */
+bool tool_keeper(int argc, char **argv);
+
 /* Commands in the background. Freeing ends them all and waits for that. */
 struct shells *shells_new(void);
 void shells_free(struct shells *shells);

@@ -297,8 +297,10 @@ static void test_full_disk_leaves_the_old_file(void **state)
     expect(run(rig, "Bash", "{\"command\":\"ls -A | wc -l\"}"), false, "1\n");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (tool_keeper(argc, argv))
+        return 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write_and_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_mode_is_kept, set_up, tear_down),
