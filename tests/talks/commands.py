@@ -143,6 +143,18 @@ def test_doctor_finds_what_is_wrong(world):
     must(world.data in command.stdout + command.stderr, f"{command.stdout}")
 
 
+def test_doctor_suggests_an_archive(world):
+    os.makedirs(world.data, mode=0o700)
+    path = os.path.join(world.data, "nod.db")
+    for size, suggests in ((1 << 20, False), (2 << 30, True)):
+        with open(path, "wb") as file:
+            file.truncate(size)  # holes take no room
+        os.chmod(path, 0o600)
+        said = json.loads(world.nod("doctor", "--json", "--store", "sqlite:" + path, exits=1).stdout)
+        store = next(check for check in said["checks"] if check["check"] == "store")
+        must(("nod archive" in store.get("advice", "")) == suggests, f"{store}")
+
+
 def test_settings_from_a_file(world):
     path = os.path.join(world.folder, "config")
     with open(path, "w", encoding="utf-8") as file:

@@ -75,6 +75,35 @@ static void several_threads(void **state)
     }
 }
 
+static void hexadecimal_there_and_back(void **state)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(STR("abc")), back;
+    (void)state;
+    digest_hex(&digest, hex);
+    assert_true(digest_parse(str_of(hex), &back) && digest_eq(&digest, &back));
+    assert_false(digest_parse(STR("abc"), &back));
+    hex[5] = 'G';
+    assert_false(digest_parse(str_of(hex), &back));
+}
+
+/* In pieces of any size it is the sum of the whole, whatever else is hashed meanwhile. */
+static void a_sum_in_pieces(void **state)
+{
+    struct str whole = STR("a sum over bytes that come piece by piece");
+    struct digest expected = digest_of(whole);
+    (void)state;
+    for (size_t size = 1; size <= whole.n; size++) {
+        struct digest_sum *sum = digest_sum_new();
+        for (size_t at = 0; at < whole.n; at += size) {
+            digest_sum_add(sum, str_sub(whole, at, at + size < whole.n ? at + size : whole.n));
+            (void)digest_of(STR("something else"));
+        }
+        struct digest digest = digest_sum_end(sum);
+        assert_true(digest_eq(&digest, &expected));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +111,8 @@ int main(void)
         cmocka_unit_test(pieces_carry_their_length),
         cmocka_unit_test(handshake),
         cmocka_unit_test(several_threads),
+        cmocka_unit_test(hexadecimal_there_and_back),
+        cmocka_unit_test(a_sum_in_pieces),
     };
     return cmocka_run_group_tests_name("base/digest", tests, NULL, NULL);
 }
