@@ -27,6 +27,7 @@
 #include "base/json.h"
 #include "base/str.h"
 #include "event/event.h"
+#include "event/run.h"
 
 struct gate;
 struct loop;
@@ -137,7 +138,6 @@ struct run_state {
 /* The state of run `id` (empty: the last one) in these events of one thread; false when there is none. */
 bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
                   struct run_state *ret_state);
-bool run_status_over(struct str status);
 /* {"conversationHistory","lastToolCall","iterationCount","status","usage"} */
 void run_write_checkpoint(struct json_out *out, struct arena *arena, const struct event *events, size_t count,
                           const struct run_state *state);

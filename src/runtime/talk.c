@@ -300,15 +300,6 @@ struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_
 
 /* ---- what others see of a run ---- */
 
-bool run_status_over(struct str status)
-{
-    static const char *const over[] = {"completed", "rejected", "failed", "cancelled"};
-    for (size_t i = 0; i < sizeof over / sizeof *over; i++)
-        if (str_is(status, over[i]))
-            return true;
-    return false;
-}
-
 bool run_state_of(struct arena *arena, const struct event *events, size_t count, struct str id,
                   struct run_state *ret_state)
 {
