@@ -14,7 +14,7 @@ def test_following_the_log_over_three_kills_without_gap_or_repeat(world):
     server = world.server()
     admin = server.admin()
     made = admin.session()
-    follower = world.start("log", "-f", "--json", "--session", made["id"])
+    follower = world.start("log", "-f", "--json", "--after", "0", "--session", made["id"])
     number = 0
     for _ in range(3):
         for _ in range(30):
