@@ -141,7 +141,9 @@ def main():
     for number in range(options.rounds):
         one = Round(base, os.path.join(folder, f"round{number}"))
         for _ in range(chance.randint(1, KILLS_MAX)):
-            (one.kill_with_server if number % 2 else one.kill_without_server)(chance.uniform(0, takes * 1.2))
+            # Anywhere, or near the end, where sessions leave one after the other.
+            after = takes * chance.uniform(*chance.choice(((0, 1.2), (0.5, 1.1))))
+            (one.kill_with_server if number % 2 else one.kill_without_server)(after)
             halves += 0 < left(one.check()) < expected
             kills += 1
         one.finish()
