@@ -38,7 +38,7 @@ static struct str text_block(struct arena *arena, struct str text)
 static struct str result_block(struct arena *arena, const struct talk *talk, const struct use *use)
 {
     bool is_error;
-    struct str text = talk_outcome(arena, talk_call(talk, use->id), &is_error);
+    struct str text = talk_outcome(arena, talk, talk_call(talk, use->id), &is_error);
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');

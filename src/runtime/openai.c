@@ -52,7 +52,7 @@ static void put_results(struct json_out *out, struct arena *arena, const struct 
 {
     for (const struct use *use = turn->uses; use; use = use->next) {
         bool is_error;
-        struct str text = talk_outcome(arena, talk_call(talk, use->id), &is_error);
+        struct str text = talk_outcome(arena, talk, talk_call(talk, use->id), &is_error);
         json_open(out, '{');
         json_member(out, "role", STR("tool"));
         json_member(out, "tool_call_id", use->id);

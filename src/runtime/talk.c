@@ -1,15 +1,27 @@
 #include "runtime/talk.h"
 
 #include "base/stamp.h"
+#include "gate/gate.h"
 #include "runtime/prices.h"
 
-enum { CHAIN_MAX = 100 };
+enum {
+    CHAIN_MAX = 100,
+    REPEAT_BYTES_MIN = 256, /* a result shorter than this is told again */
+};
+
+/* What a use saw that only looked, and in which turn that was told in full. */
+struct look {
+    const struct turn *turn;
+    struct str result;
+};
 
 void talk_init(struct talk *talk) { *talk = (struct talk){0}; }
 
 void talk_done(struct talk *talk)
 {
     map_done(&talk->calls);
+    map_done(&talk->looks);
+    map_done(&talk->repeats);
     arena_done(&talk->arena);
 }
 
@@ -151,12 +163,33 @@ static void take_compaction(struct talk *talk, const struct event *event, const 
         take_basis(talk, data);
     talk->compacted_seq = json_get(data, "basis") ? event->seq : 0;
     talk->first = talk->last = NULL;
+    map_done(&talk->looks); /* what they saw is not before the model any more */
+    map_done(&talk->repeats);
     talk->context_tokens = 0;
     if (json_get(data, "usage"))
         (void)add_usage(talk, json_get(data, "usage"));
     add_turn(talk, TURN_USER)->text =
         arena_printf(&talk->arena, "This is what happened so far, summed up:\n\n%.*s\n\nThe task at hand:\n\n%.*s",
                      STR_ARG(json_text(data, "summary")), STR_ARG(talk->run.prompt));
+}
+
+/* The tool has been done all the same, so nothing that is told is old; it is the telling that is spared. */
+static void note_look(struct talk *talk, const struct call *call)
+{
+    if (!gate_tool_only_looks(call->name) || call->result_is_error || call->result.n < REPEAT_BYTES_MIN ||
+        call->updated_input.n || call->feedback.n)
+        return;
+    struct str key = arena_printf(&talk->arena, "%.*s\n%.*s", STR_ARG(call->name), STR_ARG(call->input));
+    struct look *look = map_get(&talk->looks, key);
+    if (look && look->turn != talk->last && str_eq(look->result, call->result)) {
+        (void)map_put(&talk->repeats, call->id, look);
+        return;
+    }
+    if (!look) {
+        look = arena_new(&talk->arena, struct look);
+        (void)map_put(&talk->looks, key, look);
+    }
+    *look = (struct look){.turn = talk->last, .result = call->result};
 }
 
 static void take_call(struct talk *talk, const struct event *event)
@@ -168,6 +201,8 @@ static void take_call(struct talk *talk, const struct event *event)
     }
     call_apply(&talk->arena, call, event);
     talk->tasks += event->kind == EVENT_TOOL_STARTED && call->child.n;
+    if (event->kind == EVENT_TOOL_RESULT)
+        note_look(talk, call);
     const struct json *usage;
     if (event->kind == EVENT_TOOL_RESULT && call->usage.n &&
         rc_ok(json_parse(&talk->arena, call->usage, &usage, NULL)))
@@ -257,11 +292,15 @@ static struct str result_text(struct arena *arena, const struct call *call)
     return call->result;
 }
 
-struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_is_error)
+struct str talk_outcome(struct arena *arena, const struct talk *talk, const struct call *call, bool *ret_is_error)
 {
     *ret_is_error = true;
     if (!call || call->decision == DECISION_NONE)
         return STR("Cancelled before anyone answered; it was not run");
+    if (map_get(&talk->repeats, call->id)) {
+        *ret_is_error = false;
+        return STR("The same as when you asked before: nothing has changed since.");
+    }
     if (call->result_seq) {
         *ret_is_error = call->result_is_error;
         struct str text = result_text(arena, call);
@@ -345,7 +384,7 @@ static void write_results(struct json_out *out, struct arena *arena, const struc
         json_member(out, "type", STR("tool_result"));
         json_member(out, "tool_use_id", use->id);
         json_key(out, "content");
-        json_put_str(out, talk_outcome(arena, call, &is_error));
+        json_put_str(out, talk_outcome(arena, talk, call, &is_error));
         json_member_bool(out, "is_error", is_error);
         json_close(out, '}');
     }

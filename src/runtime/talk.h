@@ -27,6 +27,8 @@ struct talk {
     struct arena arena;
     struct turn *first, *last;
     struct map calls;            /* id → struct call */
+    struct map looks;            /* tool and input → struct look, of those that only look */
+    struct map repeats;          /* id of a call that saw what its look had seen → that look */
     struct run_state run;        /* the last one */
     struct str system;           /* added by whoever started the run */
     int64_t context_tokens;      /* that the last answer was made from */
@@ -51,7 +53,8 @@ const struct call *talk_call(const struct talk *talk, struct str id);
 struct str talk_call_id(const struct talk *talk, struct str id);
 /* Whether it has an outcome that the model can be told. */
 bool talk_settled(const struct call *call);
-/* What the model is told of it. */
-struct str talk_outcome(struct arena *arena, const struct call *call, bool *ret_is_error);
+/* What the model is told of it. When it only looked, and saw what the same use had seen in an earlier turn that the
+ * model still has before it, it is told just that. */
+struct str talk_outcome(struct arena *arena, const struct talk *talk, const struct call *call, bool *ret_is_error);
 
 #endif

@@ -42,7 +42,7 @@ static void expect_outcome(const struct talk *talk, const char *id, bool is_erro
 {
     ARENA_SCOPE(arena);
     bool bad;
-    struct str text = talk_outcome(&arena, talk_call(talk, str_of(id)), &bad);
+    struct str text = talk_outcome(&arena, talk, talk_call(talk, str_of(id)), &bad);
     assert_int_equal(bad, is_error);
     assert_string_equal(arena_c(&arena, text), want);
 }
@@ -99,6 +99,45 @@ static void test_a_call_that_took_another_s_place(void **state)
     assert_true(str_is(talk_call_id(&talk, STR("c1")), "c1.again"));
     ask(&talk, "c1.again");
     assert_true(str_is(talk_call(&talk, STR("c1"))->id, "c1.again"));
+    talk_done(&talk);
+}
+
+static void look(struct talk *talk, const char *id, const char *input, const char *saw)
+{
+    char text[1000];
+    (void)snprintf(text, sizeof text, "{\"content\":[{\"type\":\"tool_use\",\"id\":\"%s\",\"name\":\"Read\"}]}", id);
+    tell(talk, EVENT_AGENT_MESSAGE, NULL, text);
+    (void)snprintf(text, sizeof text, "{\"id\":\"%s\",\"name\":\"Read\",\"input\":%s,"
+                   "\"verdict\":{\"effect\":\"allow\"}}", id, input);
+    tell(talk, EVENT_TOOL_CALL, id, text);
+    (void)snprintf(text, sizeof text, "{\"content\":\"%s%300s\",\"isError\":false}", saw, ".");
+    tell(talk, EVENT_TOOL_RESULT, id, text);
+}
+
+static bool told_in_full(const struct talk *talk, const char *id)
+{
+    ARENA_SCOPE(arena);
+    bool bad;
+    struct str text = talk_outcome(&arena, talk, talk_call(talk, str_of(id)), &bad);
+    assert_false(bad);
+    return text.n > 300;
+}
+
+static void test_a_result_is_told_once(void **state)
+{
+    struct talk talk;
+    (void)state;
+    begin(&talk);
+    look(&talk, "r1", "{\"file_path\":\"a\"}", "old");
+    look(&talk, "r2", "{\"file_path\":\"a\"}", "old");
+    look(&talk, "r3", "{\"file_path\":\"b\"}", "old");
+    look(&talk, "r4", "{\"file_path\":\"a\"}", "new");
+    look(&talk, "r5", "{\"file_path\":\"a\"}", "old");
+    assert_true(told_in_full(&talk, "r1") && !told_in_full(&talk, "r2") && told_in_full(&talk, "r3"));
+    assert_true(told_in_full(&talk, "r4") && told_in_full(&talk, "r5"));
+    tell(&talk, EVENT_COMPACTION, NULL, "{\"summary\":\"short\"}");
+    look(&talk, "r6", "{\"file_path\":\"a\"}", "old");
+    assert_true(told_in_full(&talk, "r6"));
     talk_done(&talk);
 }
 
@@ -178,6 +217,7 @@ int main(void)
         cmocka_unit_test(test_state),
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_a_call_that_took_another_s_place),
+        cmocka_unit_test(test_a_result_is_told_once),
         cmocka_unit_test(test_events_twice_and_broken),
         cmocka_unit_test(test_from_a_compaction),
         cmocka_unit_test(test_statuses),
