@@ -10,7 +10,7 @@
 
 enum { DATE_DIGITS = 8, DECIMALS = 9, PRICE_DECIMALS = 6 };
 
-/* As published by the providers; in millionths of a dollar per million tokens.
+/* As the providers published them in 2025; in millionths of a dollar per million tokens.
  *    name, input, output, read from the cache, put into it, most tokens of input (0: any) */
 #define DOLLARS(d) ((int64_t)((d) * 1000000.0 + 0.5))
 #define PRICES(X)                                            \
