@@ -80,7 +80,23 @@ async function everyScreen(server, options, scheme) {
   }
 }
 
+/* What stands wholly or partly outside of the window and cannot be scrolled to. */
+const cutOff = (page) => page.evaluate(() => [...document.querySelectorAll("button, select, input, a")].filter((e) => e.checkVisibility({ opacityProperty: true }) && !e.matches(".sr"))
+  .map((e) => [e.outerHTML.slice(0, 60), e.getBoundingClientRect()]).filter(([, r]) => r.width > 1 && (r.right > innerWidth + 0.5 || r.left < -0.5)).map(([html]) => html));
+
 export default {
+  async "every width: nothing is cut off"(server) {
+    const s = await server.session();
+    await server.call(s, "Bash", { command: "cd src && make -j4 test 2>&1 | tee test.log | tail -20" }, "c1");
+    const page = await person(server, "alice", DESKTOP);
+    await page.locator(".item .face").first().click();
+    for (const width of [1920, 1366, 1280, 1200, 1181, 1180, 1100, 1024, 960, 959, 900, 820, 768, 720, 600, 430, 390, 360, 320]) {
+      await page.setViewportSize({ width, height: 700 });
+      await page.locator(".allow").waitFor();
+      same(await cutOff(page), [], `a request, ${width} wide`);
+      must(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${width}: it scrolls sideways`);
+    }
+  },
   async "axe, wide and light: every screen, panel and dialog"(server) { await everyScreen(server, DESKTOP, "light"); },
   async "axe, wide and dark"(server) { await everyScreen(server, DESKTOP, "dark"); },
   async "axe, phone and light; everything is large enough for a finger"(server) { await everyScreen(server, PHONE, "light"); },

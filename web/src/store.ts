@@ -40,7 +40,7 @@ export const state = {
   version: 0,
 };
 
-export function isPhone(): boolean { return matchMedia("(max-width: 719px)").matches; }
+export function isPhone(): boolean { return matchMedia("(max-width: 959px)").matches; }
 
 function readPrefs(): Prefs {
   const otherwise: Prefs = {
