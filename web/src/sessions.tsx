@@ -53,7 +53,7 @@ export function Sessions() {
     setNext(page.next ? Number(page.next) : null);
   }, (error: Error) => setWrong(error.message));
   useEffect(() => { if (connection === "live") void load(); }, [connection]);
-  useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED") void load(); }), []);
+  useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED" || event.type === "SESSION_ARCHIVED") void load(); }), []);
   const shown = (list ?? []).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
   const may = offers("/api/agent-requests") && canAnswer();
   return (

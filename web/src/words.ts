@@ -85,6 +85,8 @@ function makeSentence(p: Pending): Sentence {
   if (/^(Task|Agent)$/.test(name)) return say("Start a sub-agent", "Start a sub-agent:", text(input.description));
   if (isPlan(p)) return say("Carry out a plan", "Carry out this plan?");
   if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
+  if (name === "McpDefinition") return say("Agree to a change", "Agree to what a server changed in", text(input.tool));
+  if (name === "McpServers") return say("Trust servers", "Trust the servers of", text(input.file));
   const mcp = /^mcp__(.+?)__(.+)$/.exec(name);
   if (mcp) return say("Use a tool", "Use", mcp[2], `of the server ${mcp[1]}`);
   return say("Use a tool", "Use", name);

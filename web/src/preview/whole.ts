@@ -17,6 +17,7 @@ export const readStamp = (item: Item): string => `${found.get(stampOf(item))?.re
 
 export function isReadable(item: Item, files: FileDiff[] | null): files is FileDiff[] {
   return files !== null && new Set(files.map((file) => file.path)).size === 1 && files[0].state === "" && !item.closed && canAnswer()
+    && !/^Mcp(Definition|Servers)$/.test(item.p.toolCall.name) /* what a server says of itself is no file of the project */
     && offers("/api/sessions/{session}/approvals/{call}/file");
 }
 
