@@ -82,7 +82,6 @@ static void *shed(void *arg)
 
 static void begin(struct archivist *archivist, void *(*work)(void *arg))
 {
-    archivist->plan = NULL;
     archivist->at = 0;
     archivist->working = true;
     CHECK(pthread_create(&archivist->thread, NULL, work, archivist) == 0);
@@ -132,6 +131,13 @@ static void go_on(struct archivist *archivist)
     }
     bool more = plan->resumed;
     archive_plan_free(plan, true);
+    archivist->plan = NULL;
+    if (atomic_load(&archivist->stop)) { /* nobody would wait for the thread */
+        if (more)
+            (void)err_set(&archivist->err, ERR_UNAVAILABLE, "the server is stopping");
+        finish(archivist);
+        return;
+    }
     archivist->shedding = !more;
     begin(archivist, more ? make_plan : shed);
 }
@@ -176,9 +182,11 @@ void gate_archive(struct gate *gate, struct gate_archiving *archiving)
 void archive_stop(struct gate *gate)
 {
     struct archivist *archivist = gate->archivist;
-    if (!archivist || !archivist->working)
+    if (!archivist)
         return;
     atomic_store(&archivist->stop, true);
+    if (!archivist->working)
+        return;
     join(archivist);
     if (archivist->shedding) {
         finish(archivist);
