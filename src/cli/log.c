@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 8, TYPE_COLUMNS = 22, WORDS_COLUMNS_MIN = 10, KEYS_MAX = 4 };
+enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 8, TYPE_COLUMNS = 22, WORDS_COLUMNS_MIN = 10, KEYS_MAX = 7 };
 
 /* ---- one event ---- */
 
@@ -17,6 +17,10 @@ static const struct {
     enum event_kind kind;
     const char *keys[KEYS_MAX];
 } telling[] = {
+    {EVENT_USER_MESSAGE, {"text", "content"}},
+    {EVENT_AGENT_MESSAGE, {"text", "content"}},
+    {EVENT_LOCAL_SYSTEM_MESSAGE, {"text", "content"}},
+    {EVENT_COMPACTION, {"summary"}},
     {EVENT_TOOL_CALL, {"id", "verdict.effect", "name", "input"}},
     {EVENT_TOOL_APPROVAL_REQUEST, {"toolCallId", "reason.why"}},
     {EVENT_TOOL_APPROVAL_ALERT, {"toolCallId", "tool"}},
@@ -25,8 +29,22 @@ static const struct {
     {EVENT_TOOL_RESULT, {"toolCallId", "isError", "content"}},
     {EVENT_SESSION_CHANGED, {"change", "title", "permissionMode", "thread.title"}},
     {EVENT_TOKEN_CHANGED, {"change", "id", "role", "name"}},
-    {EVENT_RUN_STATUS, {"status"}},
+    {EVENT_RULE_CHANGED, {"change", "rule.effect", "rule.rule", "rule.id", "id", "path", "tool"}},
+    {EVENT_RUN_STATUS, {"status", "reason"}},
+    {EVENT_RUN_LEASE, {"owner"}},
+    {EVENT_SESSION_ARCHIVED, {"archive"}},
 };
+
+/* What is said in a list of parts, as messages and results have it; their other parts are events of their own. */
+static void put_parts(struct buf *buf, struct arena *arena, const struct json *parts)
+{
+    CHECK(parts->type == JSON_ARRAY);
+    for (const struct json *part = parts->first; part; part = part->next) {
+        struct str text = part->type == JSON_STRING ? part->text : json_text(part, "text");
+        if (!str_empty(text))
+            buf_printf(buf, " %.*s", STR_ARG(text_line(arena, text)));
+    }
+}
 
 static void put_value(struct buf *buf, struct arena *arena, const struct json *data, const char *path)
 {
@@ -38,6 +56,10 @@ static void put_value(struct buf *buf, struct arena *arena, const struct json *d
         value = json_get_str(value, inner);
     if (!value || value->type == JSON_NULL || value->type == JSON_FALSE)
         return;
+    if (value->type == JSON_ARRAY) {
+        put_parts(buf, arena, value);
+        return;
+    }
     struct str text = value->raw;
     if (value->type == JSON_STRING)
         text = value->text;
