@@ -6,6 +6,20 @@
 
 /* ---- list ---- */
 
+/* How long it is good, and why it is there. */
+static struct str rule_remark(struct arena *arena, const struct json *rule)
+{
+    const struct json *left = json_get(rule, "usesLeft");
+    struct str until = json_text(rule, "expiresAt");
+    struct str remark = text_line(arena, json_text(rule, "reason"));
+    if (left)
+        remark = arena_printf(arena, "%.*s%s%.*s left", STR_ARG(remark), remark.n ? "; " : "", STR_ARG(left->raw));
+    if (!str_empty(until))
+        remark = arena_printf(arena, "%.*s%suntil %.*s", STR_ARG(remark), remark.n ? "; " : "",
+                              STR_ARG(text_time(arena, until, clock_wall_ms())));
+    return remark;
+}
+
 static void rule_row(struct table *table, struct arena *arena, const struct json *rule)
 {
     table_row(table, (struct str[]){text_line(arena, json_text(rule, "layer")),
@@ -13,7 +27,7 @@ static void rule_row(struct table *table, struct arena *arena, const struct json
                                     text_line(arena, json_text(rule, "rule")),
                                     text_fit(arena, text_line(arena, json_text(rule, "author")), 24),
                                     text_line(arena, json_text(rule, "id")),
-                                    text_line(arena, json_text(rule, "reason"))});
+                                    rule_remark(arena, rule)});
 }
 
 static void rule_rows(struct table *table, struct arena *arena, const struct json *rules)
@@ -59,7 +73,7 @@ struct rc policy_list_command(struct cli *cli, struct err *err)
         return RC_OK;
     }
     table_row(&table, (struct str[]){STR("LAYER"), STR("EFFECT"), STR("RULE"), STR("AUTHOR"), STR("ID"),
-                                     STR("REASON")});
+                                     STR("REMARK")});
     rule_rows(&table, arena, json_get(json_get(reply.json, "managed"), "rules"));
     rule_rows(&table, arena, json_get(reply.json, "user"));
     rule_rows(&table, arena, json_get(json_get(reply.json, "project"), "rules"));
