@@ -17,7 +17,7 @@
     X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
       OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
       OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
       OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
       OPTION(0, "policy", "TOOL=EFFECT", "allow, deny or ask for a whole tool; may be repeated"))          \
     X(session_list, "session list", TALKS, "", "list sessions, the latest first", "", )                    \
@@ -26,21 +26,21 @@
       "A change holds from the next call on.",                                                             \
       OPTION(0, "title", "WORDS", "what people see")                                                       \
       OPTION(0, "cwd", "DIR", "where its calls would run")                                                 \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
       OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
       OPTION(0, "policy", "TOOL=EFFECT", "allow, deny, ask, or none to forget it; may be repeated"))       \
     X(session_prompt, "session prompt", TALKS, "SESSION WORDS", "tell a wrapped agent what to do next",    \
       "For a session that nod claude runs.", )                                                             \
     X(session_interrupt, "session interrupt", TALKS, "SESSION", "stop a wrapped agent's turn",             \
       "For a session that nod claude runs: it stops what it is doing, and what waits is taken back.", )    \
-    X(call, "call", TALKS, "TOOL INPUT", "ask whether a tool may be used",                                 \
+    X(call, "call", TALKS | SITS, "TOOL INPUT", "ask whether a tool may be used",                          \
       "INPUT is the tool's input, a JSON object; - reads it from standard input. Without --session, "      \
       "--thread and NOD_SESSION a new session is made for the call. With --wait the command outlives "     \
       "restarts of the server; Ctrl-C takes the question back.",                                           \
       OPTION('w', "wait", "[SECONDS]", "wait for a person's answer, for ever or at most so long")          \
       OPTION('s', "session", "ID", "ask in this session")                                                  \
       OPTION('t', "thread", "ID", "ask in this thread")                                                    \
-      OPTION(0, "id", "ID", "the call's id: asking again with it asks about the same call")                \
+      OPTION(0, "id", "ID", "the call's id: asking again with it, in the same session, asks about the same call") \
       OPTION(0, "cwd", "DIR", "where the tool would run; else this folder"))                               \
     X(pending, "pending", TALKS, "", "list calls that wait for a person",                                  \
       "A single one is shown in full.",                                                                    \
@@ -76,13 +76,13 @@
       "words of an option, or words of your own.",                                                         \
       OPTION('a', "answer", "ANSWER", "answer without asking; repeat it, in the order of the questions")   \
       OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
-    X(claude, "claude", TALKS, "[ARGUMENT...]", "run Claude Code; what it wants to do is asked here",      \
+    X(claude, "claude", TALKS | SITS | WRAPS, "[ARGUMENT...]", "run Claude Code; it asks here before it acts", \
       "Every ARGUMENT is Claude Code's own; Nod's settings stand before the word claude. -p \"...\" runs one " \
       "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
-    X(mcp, "mcp", TALKS, "", "be an MCP server on standard input and output",                              \
+    X(mcp, "mcp", TALKS | SITS, "", "be an MCP server on standard input and output",                       \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
       "pending_calls. The server itself speaks the same over HTTP at /api/mcp.", )                         \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
@@ -101,7 +101,7 @@
       "status 0 when it completed, 1 when not.",                                                           \
       OPTION(0, "cwd", "DIR", "the folder to work in; else this one")                                      \
       OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
-      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, bypassPermissions")          \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
       OPTION('s', "session", "ID", "go on in this session")                                                \
       OPTION(0, "iterations", "N", "answers of the model, at most (50)")                               \
       OPTION('d', "detach", NULL, "print the request's id and leave the asking to others")                 \
@@ -167,7 +167,7 @@
       OPTION(0, "older-than", "TIME", "how long nothing has happened, for example 30d"))                   \
     X(verify, "verify", KEEPS | PRINTS, "[FILE...]", "check that no kept event was changed",               \
       "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
-    X(doctor, "doctor", TALKS | SERVES | KEEPS, "", "say what is wrong with this installation",            \
+    X(doctor, "doctor", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "say what is wrong with this installation", \
       "Exit status 1 when something is bad.", )                                                            \
     X(bench, "bench", TALKS | KEEPS, "[PART...]", "measure a running server beside the disk it writes to", \
       "Every figure is a ratio to what this machine does in the same seconds: append 1 KB and fdatasync in " \
@@ -189,7 +189,7 @@
       OPTION(0, "open", "N", "fill: calls that wait in it (100)"))                                         \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
-    X(config, "config", TALKS | SERVES | KEEPS, "", "print each setting and where it comes from", "",      \
+    X(config, "config", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "print each setting and where it comes from", "", \
       OPTION(0, "example", NULL, "print an example of the configuration file"))                            \
     X(completion, "completion", PRINTS, "SHELL", "print completions for bash, zsh or fish",                \
       "For bash: source <(nod completion bash)", )                                                         \

@@ -13,16 +13,16 @@
     X(5, "something else was decided or sent before")                           \
     X(6, "the server cannot be reached or is busy")
 
-/*    status of the call, exit status of nod call */
+/*    status of the call, exit status of nod call, words; none: those of the line before */
 #define CALL_EXITS(X)                                                           \
     X(ALLOWED, 0, "allowed: go ahead")                                          \
     X(DENIED, 10, "denied, by a rule or a person")                              \
     X(TIMED_OUT, 11, "nobody answered in time")                                 \
     X(ABORTED, 12, "denied, and the whole run is to end")                       \
     X(CANCELLED, 13, "taken back (Ctrl-C)")                                     \
-    X(STARTED, 14, "was allowed and started before: do not run it again")       \
-    X(FINISHED, 14, "was allowed and run before: do not run it again")          \
-    X(INTERRUPTED, 14, "was started before, its effect is unknown")             \
+    X(STARTED, 14, "started before, or its effect unknown: do not run it again")  \
+    X(FINISHED, 14, "")                                                         \
+    X(INTERRUPTED, 14, "")                                                      \
     X(AWAITING, 20, "still waiting for a person")
 
 #endif

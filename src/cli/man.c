@@ -106,7 +106,9 @@ static void put_exits(struct buf *buf)
     EXITS(X)
 #undef X
     buf_puts(buf, ".PP\nOf \\fBnod call\\fR also:\n");
-#define X(status, exit, words) buf_printf(buf, ".TP\n%d\n%s\n", exit, words);
+#define X(status, exit, words) \
+    if (words[0]) \
+        buf_printf(buf, ".TP\n%d\n%s\n", exit, words);
     CALL_EXITS(X)
 #undef X
 }

@@ -24,6 +24,7 @@ enum audience {
     SERVES = 2, /* is one */
     KEEPS = 4,  /* opens the store itself */
     PRINTS = 8, /* something to read */
+    SITS = 16, WRAPS = 32, /* in a session that the environment may name; Claude Code */
 };
 
 /* Where else than in the environment a setting may stand. */
@@ -49,11 +50,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "the token itself; comes before token-file, unless that is a flag")                                  \
     X(token_file, PATH, "token-file", "NOD_TOKEN_FILE", IN_FLAGS | IN_FILE, TALKS, "DATA/admin.token",     \
       "FILE", "the file that holds the token")                                                             \
-    X(session, TEXT, "session", "NOD_SESSION", 0, TALKS, "", "ID",                                         \
-      "the session in which `nod call` asks when it is given none")                                        \
-    X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, TALKS, "claude", "PROGRAM",                \
+    X(session, TEXT, "session", "NOD_SESSION", 0, SITS, "", "ID", "the session to ask in when none is given") \
+    X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, WRAPS, "claude", "PROGRAM",                \
       "the Claude Code that `nod claude` starts")                                                          \
-    X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, TALKS, "no", NULL,                     \
+    X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, WRAPS, "no", NULL,                     \
       "`nod claude`: what is always allowed also becomes a rule in the project's Claude Code settings")    \
     X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \
       SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \

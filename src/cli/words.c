@@ -91,7 +91,9 @@ static void setting_entry(struct buf *buf, const struct setting *setting, unsign
 static void exit_entries(struct buf *buf, const struct command *command)
 {
     buf_puts(buf, "\nExit status:\n");
-#define X(status, exit, words) buf_printf(buf, "  %2d  %s\n", exit, words);
+#define X(status, exit, words) \
+    if (words[0]) \
+        buf_printf(buf, "  %2d  %s\n", exit, words);
     if (command->run == call_command) {
         CALL_EXITS(X)
     }
