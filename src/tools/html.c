@@ -57,7 +57,7 @@ struct page {
     size_t at;
     struct buf *out;
     const struct web_url *base;
-    struct arena arena;
+    struct arena arena; /* of the open link, and of nothing else: a page may have millions */
     unsigned breaks;    /* that are due before the next letter */
     bool space;         /* likewise a blank */
     bool started;       /* there is something before it */
@@ -259,6 +259,7 @@ static void end_link(struct page *page)
 static void begin_link(struct page *page, const struct tag *tag)
 {
     end_link(page);
+    arena_done(&page->arena);
     page->link = web_url_join(&page->arena, page->base, attribute(&page->arena, tag->inside, "href"));
     if (page->link.n == 0)
         return;
@@ -269,7 +270,8 @@ static void begin_link(struct page *page, const struct tag *tag)
 
 static void put_image(struct page *page, const struct tag *tag)
 {
-    struct str words = str_trim(attribute(&page->arena, tag->inside, "alt"));
+    ARENA_SCOPE(arena);
+    struct str words = str_trim(attribute(&arena, tag->inside, "alt"));
     if (words.n == 0)
         return;
     settle(page);

@@ -52,13 +52,14 @@ static void put_sorted(struct buf *buf, struct arena *arena, const struct json *
 
 struct str definition_text(struct arena *arena, struct str tool, const struct json *definition)
 {
+    ARENA_SCOPE(scratch);
     const struct json *schema = json_get(definition, "inputSchema");
     BUF_SCOPE(buf, (size_t)MCP_DEFINITION_BYTES_MAX * 4);
     buf_printf(&buf, "%.*s\n\n", STR_ARG(tool));
     buf_put(&buf, json_text(definition, "description"));
     buf_puts(&buf, "\n\ninput: ");
     if (schema)
-        put_sorted(&buf, arena, schema, 0);
+        put_sorted(&buf, &scratch, schema, 0);
     buf_putc(&buf, '\n');
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }

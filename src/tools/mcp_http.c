@@ -27,7 +27,7 @@ struct posting {
     const char *headers[HEADERS_MAX + 8];
     struct fetch fetch;
     struct fetch_header session;
-    bool answered;
+    bool answered, too_large;
 };
 
 static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
@@ -90,11 +90,14 @@ static bool on_event(void *arg, struct str type, struct str data)
 {
     struct posting *p = arg;
     struct mcp_message message;
+    ARENA_SCOPE(scratch); /* what is no answer may come without end, and is not kept */
     (void)type;
-    struct str text = arena_str(p->arena, data);
-    if (text.n == 0 || rc_bad(mcp_message_read(p->arena, text, &message, NULL)) || message.id != p->x->id)
+    p->too_large = data.n > MCP_MESSAGE_BYTES_MAX;
+    if (p->too_large)
+        return false;
+    if (data.n == 0 || rc_bad(mcp_message_read(&scratch, data, &message, NULL)) || message.id != p->x->id)
         return true; /* progress, logs, and requests, which a server may only make of clients that offer it */
-    p->x->answer = message;
+    CHECK(rc_ok(mcp_message_read(p->arena, arena_str(p->arena, data), &p->x->answer, NULL)));
     p->answered = true;
     return false;
 }
@@ -161,6 +164,8 @@ static struct rc take_answer(struct server *server, struct posting *p, struct er
         return err_set(err, ERR_NOT_FOUND, "the server %.*s has forgotten the session", STR_ARG(server->name));
     if (p->answered)
         return RC_OK;
+    if (p->too_large)
+        return err_set(err, ERR_UNAVAILABLE, "the server %.*s says more than can be taken", STR_ARG(server->name));
     if (status < 200 || status >= 300)
         return err_set(err, ERR_UNAVAILABLE, "the server %.*s answers with status %ld", STR_ARG(server->name), status);
     TRY(mcp_message_read(p->arena, p->fetch.answer, &p->x->answer, err));

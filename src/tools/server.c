@@ -19,6 +19,7 @@ enum {
     BACKOFF_DOUBLINGS = 6,
     PATIENCE_US = 3 * 1000000, /* a wait that is worth it */
     PAGES_MAX = 20,
+    LOOKED_AT_MAX = 2 * MCP_TOOLS_MAX, /* of a list, with those that are left out */
 };
 
 static void lock(struct server *server) { CHECK(pthread_mutex_lock(&server->lock) == 0); }
@@ -96,11 +97,12 @@ static void left_out(const struct server *server, struct str tool, const char *w
 struct listing {
     struct arena arena;
     struct server_tool *tools;
-    size_t count;
+    size_t count, looked_at;
 };
 
 static void take_tool(struct server *server, struct listing *list, const struct json *tool)
 {
+    ARENA_SCOPE(scratch);
     struct arena *arena = &list->arena;
     const struct json *schema = json_get(tool, "inputSchema"), *definition = NULL;
     struct str own = json_text(tool, "name"), description = json_text(tool, "description");
@@ -119,36 +121,52 @@ static void take_tool(struct server *server, struct listing *list, const struct 
     bool fits = schema && schema->type == JSON_OBJECT && str_is(json_text(schema, "type"), "object") &&
                 schema->raw.n + description.n <= MCP_DEFINITION_BYTES_MAX;
     t.definition = fits ? definition_json(arena, description, schema->raw) : STR_NONE;
-    if (t.definition.n && rc_ok(json_parse(arena, t.definition, &definition, NULL)))
+    if (t.definition.n && rc_ok(json_parse(&scratch, t.definition, &definition, NULL)))
         t.text = definition_text(arena, t.name, definition);
     if (t.text.n == 0 || list->count == MCP_TOOLS_MAX) {
         left_out(server, own, "its definition is too large or no object, or there are too many");
         return;
     }
-    t.description = json_text(definition, "description");
-    t.schema = json_get(definition, "inputSchema")->raw;
+    t.description = arena_str(arena, json_text(definition, "description"));
+    t.schema = json_get(definition, "inputSchema")->raw; /* a part of t.definition */
     t.digest = definition_digest(arena, t.text);
     list->tools[list->count++] = t;
 }
 
+/* False: the list is longer than anyone needs. */
+static bool take_page(struct server *server, struct listing *list, const struct json *tools)
+{
+    for (const struct json *t = tools && tools->type == JSON_ARRAY ? tools->first : NULL; t; t = t->next) {
+        if (list->looked_at++ == LOOKED_AT_MAX) {
+            left_out(server, json_text(t, "name"), "there are too many; nor is what follows it looked at");
+            return false;
+        }
+        take_tool(server, list, t);
+    }
+    return true;
+}
+
+static void put_cursor(struct buf *params, struct str cursor)
+{
+    struct json_out out = json_out(params);
+    buf_clear(params);
+    json_open(&out, '{');
+    json_member(&out, "cursor", cursor);
+    json_close(&out, '}');
+}
+
 static struct rc read_pages(struct server *server, struct listing *list, const atomic_bool *cancelled, struct err *err)
 {
-    struct str cursor = STR_NONE;
-    ARENA_SCOPE(arena);
+    BUF_SCOPE(params, MCP_MESSAGE_BYTES_MAX);
+    put_cursor(&params, STR_NONE);
     for (int page = 0; page < PAGES_MAX; page++) {
+        ARENA_SCOPE(arena);
         struct exchange x = {.arena = &arena, .timeout_ms = HANDSHAKE_MS, .cancelled = cancelled};
-        BUF_SCOPE(params, MCP_MESSAGE_BYTES_MAX);
-        struct json_out out = json_out(&params);
-        json_open(&out, '{');
-        json_member(&out, "cursor", cursor);
-        json_close(&out, '}');
         TRY(server_ask(server, &x, "tools/list", buf_str(&params), err));
-        const struct json *tools = json_get(x.answer.result, "tools");
-        for (const struct json *t = tools && tools->type == JSON_ARRAY ? tools->first : NULL; t; t = t->next)
-            take_tool(server, list, t);
-        cursor = json_text(x.answer.result, "nextCursor");
-        if (cursor.n == 0)
+        struct str cursor = json_text(x.answer.result, "nextCursor");
+        if (!take_page(server, list, json_get(x.answer.result, "tools")) || cursor.n == 0)
             return RC_OK;
+        put_cursor(&params, cursor);
     }
     return RC_OK;
 }

@@ -359,6 +359,43 @@ def test_tools_over_http(stage):
         web.close()
 
 
+def test_a_server_that_never_stops_talking_takes_no_memory(stage):
+    """Lists without end, of tools that cannot be offered; news before an answer, and none of it is kept."""
+    folder = folder_of(stage, "one")
+    offer(folder, tool("echo"))
+    web = Web(folder)
+    usual = web.take
+    progress = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"numbers": [1] * 100000}}
+    endless = [tool("echo")] + [{"name": "no name"}] * 100000
+
+    def take(handler, message):
+        if message.get("method") == "tools/list":
+            handler.plain(200, {"jsonrpc": "2.0", "id": message["id"], "result": {"tools": endless, "nextCursor": "on"}})
+            return
+        if message.get("method") == "tools/call":
+            handler.send_response(200)
+            handler.send_header("Content-Type", "text/event-stream")
+            handler.end_headers()
+            for _ in range(120):
+                handler.wfile.write(b"data: " + json.dumps(progress).encode() + b"\n\n")
+            answer = {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [{"type": "text", "text": "at last"}]}}
+            handler.wfile.write(b"data: " + json.dumps(answer).encode() + b"\n\n")
+            handler.close_connection = True
+            return
+        usual(handler, message)
+
+    web.take = take
+    model = stage.model([{"tools": [use(1, "mcp__one__echo", text="hi")]}, {"text": "done"}])
+    client = stage.serve(model, *configure(stage, one={"type": "http", "url": web.url})).admin()
+    run = stage.begin(client)
+    run.answer()
+    must(run.over()["status"] == "completed", run.state())
+    must(results_in(model.requests[-1])[0]["content"] == "at last", results_in(model.requests[-1]))
+    must(len(stage.servers[-1].log()) < 1 << 20, "the log is filled by a server's list")
+    must(stage.servers[-1].memory_kb("VmHWM") < 600 << 10, "what a server says is kept without end")
+    web.close()
+
+
 def test_files_that_cannot_be_used(stage):
     model = stage.model([{"text": "x"}])
     bad = [({"one": {"command": "x", "env": {"A": "${SURELY_NOT_SET_7}"}}}, "SURELY_NOT_SET_7"),

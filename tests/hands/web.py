@@ -229,6 +229,18 @@ def test_sizes_kinds_and_charsets(stage):
     web.close()
 
 
+def test_a_page_of_nothing_but_links_takes_no_memory(stage):
+    """Each link is short and its address, whole, is not; what is not shown is not kept."""
+    folder = "/" + "a" * 3900
+    web = Web(links=away(folder + "/links"))
+    web.pages[folder + "/links"] = (200, {"Content-Type": "text/html", "Content-Encoding": "gzip"},
+                                    gzip.compress(b"<a href=x>" * 200000))
+    told, _, _ = fetched(stage, web.url + "/links", "--web-private")
+    must(told["content"] == "(the page is empty)", told)
+    must(stage.servers[-1].memory_kb("VmHWM") < 600 << 10, "a page of 2 MB took too much memory")
+    web.close()
+
+
 def test_a_slow_page_is_given_up_when_the_run_is(stage):
     begun, left = threading.Event(), threading.Event()
 

@@ -518,9 +518,10 @@ class Server:
         sock.connect(self.socket)
         return sock
 
-    def memory_kb(self):
+    def memory_kb(self, which="VmRSS"):
+        """What it uses now; VmHWM: the most that it ever used."""
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1])
+            return int(re.search(which + r":\s+(\d+)", status.read())[1])
 
 
 class World:
