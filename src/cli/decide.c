@@ -3,12 +3,14 @@
  * A decision is sent for exactly the call that was shown: its id, its session and the digest of what was
  * asked. A call that is not waiting any more is sent all the same, so that the server names the winner.
  */
+#include "agents/questions.h"
 #include "base/limits.h"
 #include "cli/local.h"
 #include "cli/view.h"
 
 struct deciding {
     const char *decision;
+    bool allows;
     const char *feedback, *mode;
     const struct json *input; /* NULL: as asked */
 };
@@ -16,14 +18,19 @@ struct deciding {
 /* Where a call is, and what is known of it. */
 struct target {
     struct str call, session, digest, line;
+    bool asks; /* questions, which an allow alone does not answer */
 };
 
 static struct target target_of(struct arena *arena, const struct json *call)
 {
+    const struct json *tool = json_get(call, "toolCall");
+    struct questions questions;
     return (struct target){.call = json_text(call, "toolCallId"),
                            .session = json_text(call, "sessionId"),
                            .digest = json_text(call, "digest"),
-                           .line = view_line(arena, call)};
+                           .line = view_line(arena, call),
+                           .asks = questions_read(arena, json_text(tool, "name"), json_get(tool, "input"),
+                                                  &questions)};
 }
 
 static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply,
@@ -60,6 +67,9 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     if (rc.code == ERR_ALREADY_DECIDED)
         return lost(cli, target, &reply, err);
     TRY(rc);
+    if (target->asks && deciding->allows && !deciding->input && !deciding->feedback)
+        cli_note("%.*s asked questions and went ahead without answers; `nod answer` gives them",
+                 STR_ARG(text_line(arena, target->call)));
     if (cli->json)
         remote_print(&reply);
     else
@@ -160,7 +170,7 @@ static struct rc decide(struct cli *cli, const struct deciding *deciding, struct
 
 struct rc approve_command(struct cli *cli, struct err *err)
 {
-    struct deciding deciding = {.decision = "allow_once"};
+    struct deciding deciding = {.decision = "allow_once", .allows = true};
     const char *input = option_text(cli, "input");
     if (option_flag(cli, "session-wide") && option_flag(cli, "always"))
         return err_set(err, ERR_INVALID, "say --session-wide or --always, not both");

@@ -1,4 +1,5 @@
 /* nod pending, nod show. */
+#include "agents/questions.h"
 #include "base/stamp.h"
 #include "cli/follow.h"
 #include "cli/view.h"
@@ -41,6 +42,15 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
     table_write(buf, &table);
 }
 
+static const char *what_to_do(struct arena *arena, const struct json *call)
+{
+    const struct json *tool = json_get(call, "toolCall");
+    struct questions questions;
+    if (questions_read(arena, json_text(tool, "name"), json_get(tool, "input"), &questions))
+        return "nod answer, or nod deny -m WORDS";
+    return "nod approve, or nod deny -m WORDS";
+}
+
 /* The list, or the only call in full, or the word that there is none. */
 static struct rc pending_print(struct cli *cli, struct err *err)
 {
@@ -59,7 +69,7 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     } else if (calls->count == 1) {
         struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
         view_call(&buf, cli, calls->first, title);
-        buf_puts(&buf, "\nnod approve, or nod deny -m WORDS\n");
+        buf_printf(&buf, "\n%s\n", what_to_do(&arena, calls->first));
     } else {
         list(&buf, cli, &arena, calls, sessions);
     }

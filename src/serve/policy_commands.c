@@ -88,8 +88,12 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
     bool covers = policy_covers(&cli->arena, &question);
     rule_set_free(set);
     cli->status = covers ? 0 : 1;
+    if (cli->json) {
+        (void)printf("{\"covers\":%s}\n", covers ? "true" : "false");
+        return RC_OK;
+    }
     (void)printf("%.*s %s this call\n", STR_ARG(text_line(&cli->arena, canonical)),
-                 covers ? "lets pass" : "does not let pass");
+                 covers ? "covers" : "does not cover");
     return RC_OK;
 }
 
