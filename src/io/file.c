@@ -56,7 +56,7 @@ struct rc file_own_folder(const char *path, struct err *err)
 struct rc file_read(struct arena *arena, const char *path, size_t bytes_max, struct str *ret_text,
                     struct err *err)
 {
-    FD_SCOPE(fd) = open(path, O_RDONLY | O_CLOEXEC);
+    FD_SCOPE(fd) = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC); /* a pipe must not make us wait */
     struct stat st;
     if (fd < 0)
         return err_set(err, errno == ENOENT ? ERR_NOT_FOUND : ERR_IO, "cannot open %s: %s", path,

@@ -8,7 +8,6 @@
 #include "tools/mcp.h"
 
 #include "base/log.h"
-#include "io/file.h"
 
 #include <stdlib.h>
 
@@ -153,8 +152,9 @@ static struct server_set *project_set(struct servers *servers, struct arena *are
 {
     struct str path = arena_printf(arena, "%.*s/.mcp.json", STR_ARG(root)), text, digest;
     struct server_set *set = NULL;
-    if (rc_bad(file_read(arena, path.p, FILE_BYTES, &text, NULL)))
-        text = STR_NONE;
+    const struct tool_use use = {.arena = arena, .root = root};
+    if (rc_bad(place_read(&use, STR(".mcp.json"), &text, NULL)) || text.n > FILE_BYTES)
+        text = STR_NONE; /* also one that leads out of the repository: what is elsewhere is not for the log */
     digest = definition_digest(arena, text);
     lock(servers);
     const char *trusted = text.n ? map_get(&servers->trusted, path) : NULL;

@@ -308,6 +308,22 @@ def test_a_repository_s_own_servers_need_trust(stage):
     must("not for repositories" in stage.servers[-1].log(), "the log does not say why")
 
 
+def test_a_repository_s_file_that_is_none(stage):
+    """A pipe makes nobody wait, and a link out of the repository does not bring what it leads to into the log."""
+    secret = os.path.join(stage.folder, "elsewhere")
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("the words of another file")
+    model = stage.model([{"text": "done"}])
+    client = stage.serve(model, *configure(stage), "--mcp-projects").admin()
+    for make in (os.mkfifo, lambda path: os.symlink(secret, path)):
+        make(stage.path(".mcp.json"))
+        run = stage.begin(client)
+        must(run.over()["status"] == "completed", run.state())
+        must(not run.client.pending(f"/sessions/{run.session}"), "it was asked about")
+        must("the words of another" not in json.dumps(client.events()), "another file is in the log")
+        os.unlink(stage.path(".mcp.json"))
+
+
 def test_a_server_that_takes_too_long(stage):
     folder, far = folder_of(stage, "one"), folder_of(stage, "far")
     offer(folder, tool("slow"))

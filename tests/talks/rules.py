@@ -194,6 +194,14 @@ def test_a_project_file_is_obeyed_only_when_trusted(world):
     must(status(admin, thread, "curl y") == "denied", "and it still tightens")
 
 
+def test_a_project_file_that_is_a_pipe_makes_nobody_wait(world):
+    _, admin, session, thread, folder = scene(world)
+    os.mkdir(os.path.join(folder, ".nod"))
+    os.mkfifo(os.path.join(folder, ".nod", "policy.json"))
+    must(status(admin, thread, "make") == "awaiting", "the server stands still")
+    must("not a file" in admin.ok("GET", f"/api/policy?session={session}")["project"]["problem"], "it does not say why")
+
+
 def test_the_managed_file_is_above_all(world):
     if os.geteuid() != 0:
         return
