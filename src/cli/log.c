@@ -165,9 +165,26 @@ static struct str scope_of(struct cli *cli)
     return scope;
 }
 
+/* A server says only that one of them is wrong. */
+static struct rc check_types(struct cli *cli, struct err *err)
+{
+    struct str types = str_of(option_text(cli, "type"));
+    while (!str_empty(types)) {
+        struct str name = str_cut(types, ',', &types);
+        if (event_kind_parse(name) != EVENT_NONE)
+            continue;
+        cli_note("types of events:");
+        for (int kind = EVENT_NONE + 1; kind < EVENT_KIND_END; kind++)
+            cli_note("  %s", event_kind_name(kind));
+        return err_set(err, ERR_INVALID, "--type: there is no type '%.*s'", STR_ARG(text_line(&cli->arena, name)));
+    }
+    return RC_OK;
+}
+
 struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct err *err)
 {
     *printer = (struct log_printer){.cli = cli, .left = UINT64_MAX, .text = str_of(option_text(cli, "text"))};
+    TRY(check_types(cli, err));
     return option_number(cli, "limit", INT64_MAX, &printer->left, err);
 }
 

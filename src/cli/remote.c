@@ -98,7 +98,9 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
         return err_set(err, reply->status == 503 ? ERR_UNAVAILABLE : ERR_INTERNAL,
                        "the server at %s answered with status %d and no reason", remote_where(cli),
                        reply->status);
-    if (code == ERR_UNAUTHENTICATED && !cli->settings.token[0])
+    if (code == ERR_UNAUTHENTICATED && cli->settings.token[0])
+        return err_set(err, code, "%.*s; see NOD_TOKEN and --token-file", STR_ARG(message));
+    if (code == ERR_UNAUTHENTICATED)
         return err_set(err, code, "%.*s; the token comes from NOD_TOKEN, --token-file or %s",
                        STR_ARG(message), cli->settings.token_file);
     return err_set(err, code, "%.*s", STR_ARG(message));

@@ -264,7 +264,8 @@ struct rc serve_command(struct cli *cli, struct err *err)
     TRY(loop_new(&house.loop, err));
     loop_before_sleep(house.loop, log_flush);
     struct rc rc = open_house(&house, err);
-    if (rc_ok(rc)) {
+    bool opened = rc_ok(rc);
+    if (opened) {
         log_hold(true);
         gate_recover(house.gate, recovered, &house);
         loop_run(house.loop);
@@ -275,6 +276,7 @@ struct rc serve_command(struct cli *cli, struct err *err)
         *err = house.err;
         rc = (struct rc){house.err.code};
     }
-    log_line(LOG_INFO, "stopped");
+    if (opened)
+        log_line(LOG_INFO, "stopped");
     return rc;
 }
