@@ -30,6 +30,17 @@ __attribute__((format(printf, 3, 4))) static struct rc run(struct backend_handle
     return postgres_ask(handle, text, &result, err);
 }
 
+/* Made aside and attached: that takes no lock on `events` for which whoever looks at them for long (a backup,
+ * `nod verify`) would have to be waited for, and all others behind. */
+static struct rc make_part(struct backend_handle *handle, int64_t first, int64_t end, struct err *err)
+{
+    long long from = first, to = end;
+    TRY(run(handle, err, "CREATE TABLE events_%lld (LIKE events INCLUDING DEFAULTS)", from));
+    TRY(run(handle, err, "ALTER TABLE events ATTACH PARTITION events_%lld FOR VALUES FROM (%lld) TO (%lld)", from, from,
+            to));
+    return run(handle, err, "INSERT INTO parts VALUES('events_%lld', %lld, %lld)", from, from, to);
+}
+
 struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, struct err *err)
 {
     RESULT_SCOPE(row);
@@ -41,10 +52,7 @@ struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, 
     while ((int64_t)last_seq >= end) {
         int64_t first = end;
         end = (first / size + 1) * size;
-        TRY(run(handle, err, "CREATE TABLE events_%lld PARTITION OF events FOR VALUES FROM (%lld) TO (%lld)",
-                (long long)first, (long long)first, (long long)end));
-        TRY(run(handle, err, "INSERT INTO parts VALUES('events_%lld', %lld, %lld)", (long long)first,
-                (long long)first, (long long)end));
+        TRY(make_part(handle, first, end, err));
     }
     handle->part_end = (uint64_t)end;
     return RC_OK;
@@ -77,12 +85,15 @@ static struct rc drop(struct backend_handle *handle, const struct part *part, st
     return run(handle, err, "DELETE FROM parts WHERE name = '%.*s'", STR_ARG(part->name));
 }
 
-/* Nobody writes meanwhile, and whoever reads waits for the moment of the exchange. */
+/* Nobody writes meanwhile, and whoever reads waits for the moment of the exchange. `events` is locked before its part,
+ * as readers do it; and not waited for as long as a backup may take, for all others wait behind. */
 static struct rc shed_part(struct backend_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "BEGIN"));
     TRY(run(handle, err, "SELECT set_config('lock_timeout', '10s', true),"
             " pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)"));
+    TRY(run(handle, err, "SET LOCAL lock_timeout = '3s'"));
+    TRY(run(handle, err, "LOCK TABLE events IN ACCESS EXCLUSIVE MODE"));
     TRY(part->events ? exchange(handle, part, err) : drop(handle, part, err));
     return run(handle, err, "COMMIT");
 }

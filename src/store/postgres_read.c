@@ -248,13 +248,14 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     RESULT_SCOPE(rows);
     RESULT_SCOPE(last);
     postgres_send(handle, SQL_BEGIN_READ, NULL);
+    postgres_send(handle, SQL_STAND_STILL, NULL);
     if (handle->lent)
         postgres_send(handle, SQL_SETTINGS, NULL);
     postgres_send(handle, question->sql, &question->params);
     postgres_send(handle, SQL_LAST_SEQ, NULL);
     postgres_send(handle, SQL_COMMIT, NULL);
     TRY(postgres_flush(handle, err));
-    TRY(postgres_skip(handle, handle->lent ? 2 : 1, err));
+    TRY(postgres_skip(handle, handle->lent ? 3 : 2, err));
     TRY(postgres_take(handle, &rows, err));
     TRY(postgres_take(handle, &last, err));
     TRY(postgres_skip(handle, 1, err));

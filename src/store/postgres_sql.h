@@ -27,6 +27,9 @@ enum { EVENT_COLUMN_COUNT = 8 };
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"  \
     " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
 
+/* Before the snapshot of a transaction that looks: a part exchanged for a new table after it would seem empty. */
+#define STAND_STILL "LOCK TABLE ONLY events IN ACCESS SHARE MODE"
+
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL = 7 };
 
 /* Kinds as numbers: 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED: a partial index
@@ -34,6 +37,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
 #define POSTGRES_STATEMENTS(X)                                                                          \
     X(BEGIN_WRITE, FOR_WRITER, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")                       \
     X(BEGIN_READ, FOR_ALL, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")                           \
+    X(STAND_STILL, FOR_ALL, STAND_STILL)                                                                \
     X(COMMIT, FOR_ALL, "COMMIT")                                                                        \
     X(ROLLBACK, FOR_ALL, "ROLLBACK")                                                                    \
     X(SETTINGS, FOR_ALL, "SELECT " SETTINGS("true"))                                                    \

@@ -199,6 +199,7 @@ struct rc postgres_verify(const char *place, struct store_check *ret_check, stru
 {
     __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_KEEPER)};
     RESULT_SCOPE(begun);
+    RESULT_SCOPE(still);
     int version;
     verifier_init(&walk.verifier, ret_check);
     TRY(postgres_connect(walk.handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
@@ -209,5 +210,6 @@ struct rc postgres_verify(const char *place, struct store_check *ret_check, stru
         return err_set(err, ERR_CONFLICT, "the database has version %d: start nod serve once to bring it up to date",
                        version);
     TRY(postgres_ask(walk.handle, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", &begun, err));
+    TRY(postgres_ask(walk.handle, STAND_STILL, &still, err));
     return check_all(&walk, err);
 }

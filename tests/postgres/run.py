@@ -21,13 +21,14 @@ import cluster  # noqa: E402
 import front   # noqa: E402
 import nodes   # noqa: E402
 import outage  # noqa: E402
+import parts   # noqa: E402
 import pooler  # noqa: E402
 import runs    # noqa: E402
 import server  # noqa: E402
 import standby  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, outage, standby, pooler, front, cluster, runs)
+MODULES = (nodes, parts, outage, standby, pooler, front, cluster, runs)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
