@@ -110,7 +110,10 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
         return err_set(err, ERR_INVALID, "--listen takes HOST:PORT, not \"%s\"", settings->listen);
     struct str host = str_sub(address, 0, colon - 1);
     TRY(http_listen_unix(house->server, settings->socket, err));
-    TRY(http_listen_tcp(house->server, settings->listen, ret_port, err));
+    struct err why = {0};
+    struct rc rc = http_listen_tcp(house->server, settings->listen, ret_port, &why);
+    if (rc_bad(rc))
+        return err_set(err, rc.code, "%s; --listen HOST:PORT chooses another place, port 0 any", why.text);
     api_add_address(house->api, arena_c(&house->cli->arena, host), *ret_port);
     if (!loopback(host))
         log_line(LOG_WARN, "listening beyond this machine without TLS: put a TLS proxy in front",
@@ -264,8 +267,7 @@ struct rc serve_command(struct cli *cli, struct err *err)
     TRY(loop_new(&house.loop, err));
     loop_before_sleep(house.loop, log_flush);
     struct rc rc = open_house(&house, err);
-    bool opened = rc_ok(rc);
-    if (opened) {
+    if (rc_ok(rc)) {
         log_hold(true);
         gate_recover(house.gate, recovered, &house);
         loop_run(house.loop);
@@ -276,7 +278,7 @@ struct rc serve_command(struct cli *cli, struct err *err)
         *err = house.err;
         rc = (struct rc){house.err.code};
     }
-    if (opened)
+    if (rc_ok(rc))
         log_line(LOG_INFO, "stopped");
     return rc;
 }
