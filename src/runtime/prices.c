@@ -8,7 +8,7 @@
 
 #include <ctype.h>
 
-enum { DATE_DIGITS = 8, DECIMALS = 9, PRICE_DECIMALS = 6 };
+enum { DATE_DIGITS = 8, DECIMALS = 9, PRICE_DECIMALS = 6, TOKENS_MAX = 1000000000 };
 
 /* As the providers published them in 2025; in millionths of a dollar per million tokens.
  *    name, input, output, read from the cache, put into it, most tokens of input (0: any) */
@@ -125,17 +125,34 @@ static const struct price *find(const struct price *prices, size_t count, struct
     return NULL;
 }
 
+/* What a provider says of itself is not believed when it cannot be. */
+static void settle_tokens(struct run_usage *usage)
+{
+    int64_t *tokens[] = {&usage->input, &usage->output, &usage->cache_read, &usage->cache_write};
+    for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+        *tokens[i] = *tokens[i] < 0 ? 0 : *tokens[i] > TOKENS_MAX ? TOKENS_MAX : *tokens[i];
+}
+
+/* False: the sum cannot be counted. */
+static bool add_cost(int64_t *sum, int64_t tokens, int64_t price)
+{
+    int64_t cost;
+    return !__builtin_mul_overflow(tokens, price, &cost) && !__builtin_add_overflow(*sum, cost, sum);
+}
+
 void price_usage(const struct runtime_options *options, struct str model, struct run_usage *usage)
 {
     const struct price *price = find(options->prices, options->price_count, model);
+    int64_t millionths = 500; /* to round */
     if (!price)
         price = find(published, sizeof published / sizeof *published, model);
+    settle_tokens(usage);
     int64_t input = usage->input + usage->cache_read + usage->cache_write;
-    usage->cost = 0;
-    usage->cost_unknown = !price || (price->input_max && input > price->input_max);
-    if (usage->cost_unknown)
-        return;
-    int64_t millionths = usage->input * price->input + usage->output * price->output +
-                         usage->cache_read * price->cache_read + usage->cache_write * price->cache_write;
-    usage->cost = (millionths + 500) / 1000; /* of a millionth of a dollar, for each token */
+    bool known = price && (!price->input_max || input <= price->input_max) &&
+                 add_cost(&millionths, usage->input, price->input) &&
+                 add_cost(&millionths, usage->output, price->output) &&
+                 add_cost(&millionths, usage->cache_read, price->cache_read) &&
+                 add_cost(&millionths, usage->cache_write, price->cache_write);
+    usage->cost_unknown = !known;
+    usage->cost = known ? millionths / 1000 : 0; /* of a millionth of a dollar, for each token */
 }

@@ -40,3 +40,16 @@ def test_own_prices_and_none(stage):
 def test_a_price_that_is_none_is_refused(stage):
     ended = stage.nod("serve", "--prices", "mine=cheap", exits=2)
     must("prices: 'cheap' is no price" in ended.stderr, ended)
+
+
+def test_figures_that_cannot_be_are_not_believed(stage):
+    """Neither less than nothing nor more than can be counted: what is kept must stay readable."""
+    few, many = {"input_tokens": -7, "output_tokens": -1000001}, {"input_tokens": 9 * 10**18, "output_tokens": 9 * 10**18}
+    model = stage.model([{"tools": [use(1, "Glob", pattern="*")], "usage": few}, {"text": "Done.", "usage": many}])
+    admin = stage.serve(model, "--prices", "mine=1/10/0.1/2").admin()
+    run = stage.begin(admin, model="mine")
+    state = run.over()
+    must(state["status"] == "completed", state)
+    for event in run.events("AGENT_MESSAGE"):
+        must(all(n >= 0 for n in event["data"]["usage"].values()), event["data"]["usage"])
+    must(all(n >= 0 for n in state["usage"].values()), state["usage"])
