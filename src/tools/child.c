@@ -49,13 +49,27 @@ void output_add(struct output *output, struct str text)
     drop_to(output, (size_t)KEPT_BYTES * 2);
 }
 
+/* A byte of zeros would end the text for whoever reads it. */
+static void put_visible(struct buf *buf, struct str text)
+{
+    for (size_t from = 0; from < text.n;) {
+        size_t end = from + str_find(str_sub(text, from, text.n), '\0');
+        buf_put(buf, str_sub(text, from, end));
+        if (end < text.n)
+            buf_puts(buf, "\xef\xbf\xbd");
+        from = end + 1;
+    }
+}
+
 struct str output_text(struct output *output, struct arena *arena)
 {
+    BUF_SCOPE(buf, (size_t)RESULT_BYTES_MAX * 4);
     drop_to(output, KEPT_BYTES);
-    struct str head = buf_str(&output->head), tail = buf_str(&output->tail);
-    if (output->dropped == 0)
-        return arena_printf(arena, "%.*s%.*s", STR_ARG(head), STR_ARG(tail));
-    return arena_printf(arena, "%.*s\n… (%zu bytes left out) …\n%.*s", STR_ARG(head), output->dropped, STR_ARG(tail));
+    put_visible(&buf, buf_str(&output->head));
+    if (output->dropped)
+        buf_printf(&buf, "\n… (%zu bytes left out) …\n", output->dropped);
+    put_visible(&buf, buf_str(&output->tail));
+    return arena_str(arena, buf_str(&buf));
 }
 
 /* ---- starting ---- */

@@ -56,11 +56,22 @@ static bool alive(struct link *link)
     return !lost;
 }
 
+/* It becomes a header: a word, not whatever a server says. */
+static bool is_word(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.'))
+            return false;
+    }
+    return true;
+}
+
 static void agreed(struct server *server, struct str version)
 {
     struct link *link = server->link;
     CHECK(pthread_mutex_lock(&link->lock) == 0);
-    if (!str_c(version, link->version, sizeof link->version))
+    if (!is_word(version) || !str_c(version, link->version, sizeof link->version))
         link->version[0] = '\0';
     CHECK(pthread_mutex_unlock(&link->lock) == 0);
 }

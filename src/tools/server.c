@@ -209,14 +209,22 @@ static struct rc shake_hands(struct server *server, const atomic_bool *cancelled
     return server_list(server, cancelled, err);
 }
 
-/* Nobody else touches the link: the state is SERVER_STARTING. */
-static struct rc start(struct server *server, const atomic_bool *cancelled, struct err *err)
+static void close_link(struct server *server)
 {
     if (server->link)
         server->transport->close(server->link);
     server->link = NULL;
+}
+
+/* Nobody else touches the link: the state is SERVER_STARTING. A program that is of no use does not stay. */
+static struct rc start(struct server *server, const atomic_bool *cancelled, struct err *err)
+{
+    close_link(server);
     TRY(server->transport->open(server, &server->link, err));
-    return shake_hands(server, cancelled, err);
+    struct rc rc = shake_hands(server, cancelled, err);
+    if (rc_bad(rc))
+        close_link(server);
+    return rc;
 }
 
 /* Tried again at once after a long life, later and later after short ones. The lock is held. */

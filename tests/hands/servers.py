@@ -6,6 +6,7 @@ import sys
 
 import mcp_server
 from mcp_server import Web, heard, offer, tool
+from shells import alive
 from stage import check_once, results_in, use
 from world import eventually, must
 
@@ -373,6 +374,38 @@ def test_tools_over_http(stage):
         must("word" not in everything.replace("keyword", ""), "a secret is in the events")
         server.stop()
         web.close()
+
+
+def test_a_program_that_is_of_no_use_does_not_stay(stage):
+    code = ("import sys, time\nsys.stdin.readline()\n"
+            "print('{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"message\":\"not today\"}}', flush=True)\ntime.sleep(600)")
+    mark = f"nod-useless-{os.getpid()}"
+    model = stage.model([{"text": "done"}])
+    useless = {"command": sys.executable, "args": ["-c", code, mark]}
+    client = stage.serve(model, *configure(stage, one=useless)).admin()
+    must(stage.begin(client).over()["status"] == "completed", "it did not end")
+    must("not today" in stage.servers[-1].log(), stage.servers[-1].log())
+    must(not alive(mark), "it is still there")
+
+
+def test_a_version_of_a_server_is_no_header_of_its_own(stage):
+    folder = folder_of(stage, "one")
+    offer(folder, tool("echo"))
+    web = Web(folder, sse=False)
+    usual = web.take
+
+    def take(handler, message):
+        if message.get("method") == "initialize":
+            result = {"protocolVersion": "1\r\nX-Other: yes", "capabilities": {}}
+            return handler.plain(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+        return usual(handler, message)
+
+    web.take = take
+    model = stage.model([{"text": "done"}])
+    client = stage.serve(model, *configure(stage, one={"type": "http", "url": web.url})).admin()
+    must(stage.begin(client).over()["status"] == "completed", "it did not end")
+    must(len(web.requests) > 1 and not any("X-Other" in headers for _, headers in web.requests), web.requests)
+    web.close()
 
 
 def test_a_server_that_never_stops_talking_takes_no_memory(stage):

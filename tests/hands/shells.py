@@ -67,6 +67,16 @@ def test_output_is_told_while_it_runs(stage):
     follower.close()
 
 
+def test_bytes_of_zeros_do_not_end_the_output(stage):
+    command = "printf 'one\\0two\\0'; echo; echo three"
+    model = stage.model([{"tools": [use(1, "Bash", command=command)]}, {"tools": [use(2, "Bash", command=command + "; exit 3")]},
+                         {"text": "Done."}])
+    stage.begin(stage.serve(model).admin(), permissionMode=BYPASS).over()
+    good, bad = results_in(model.requests[-1])
+    must(good["content"] == "one\ufffdtwo\ufffd\nthree\n", good)
+    must(bad["content"] == "one\ufffdtwo\ufffd\nthree\nExit code 3", bad)
+
+
 def test_in_the_background(stage):
     command = "echo begun; until [ -e go ]; do sleep 0.05; done; echo ended; exit 3"
     model = stage.model([
