@@ -9,6 +9,7 @@
 #include "event/run.h"
 
 #include <stdatomic.h>
+#include <unistd.h>
 
 struct rc archive_stopped(const struct archive_source *source, struct err *err)
 {
@@ -118,8 +119,23 @@ static struct rc write_page(struct writing *writing, const struct read *page, st
     return RC_OK;
 }
 
+/* What could not be read as it ends has left for an archive of another node meanwhile, or it is corrupt. */
+static struct rc has_left(const struct archive_source *source, const struct chain_end *chain, struct err *err)
+{
+    struct read *read = read_new(READ_CHAINS);
+    read->session = arena_str(&read->arena, chain->session);
+    read->until_ms = INT64_MAX;
+    struct rc rc = source->backend->read(source->reader, read, err);
+    if (rc_ok(rc) && read->chain_count)
+        rc = err_set(err, ERR_CORRUPT, "session %.*s is not what was written: see `nod verify`",
+                     STR_ARG(chain->session));
+    read_free(read);
+    return rc;
+}
+
+/* `*ret_written`: it is in the file; else it has left for another one. */
 static struct rc write_session(const struct archive_source *source, struct archive_file *file,
-                               const struct chain_end *chain, struct err *err)
+                               const struct chain_end *chain, bool *ret_written, struct err *err)
 {
     __attribute__((cleanup(writing_done))) struct writing writing = {.file = file, .chain = chain};
     for (uint64_t after = 0; after < chain->last_seq;) {
@@ -130,9 +146,11 @@ static struct rc write_session(const struct archive_source *source, struct archi
         read_free(page);
         TRY(rc);
     }
-    if (!digest_eq(&writing.hash, &chain->hash))
-        return err_set(err, ERR_CORRUPT, "session %.*s is not what was written: see `nod verify`",
-                       STR_ARG(chain->session));
+    *ret_written = digest_eq(&writing.hash, &chain->hash);
+    if (!*ret_written) {
+        TRY(has_left(source, chain, err));
+        return archive_file_drop(file, chain->first_seq, err);
+    }
     writing.head.session = chain->session;
     writing.head.first_seq = chain->first_seq;
     writing.head.last_seq = chain->last_seq;
@@ -154,15 +172,15 @@ static void export_done(struct export *export) { archive_file_free(export->file)
 static struct rc export_page(struct export *export, const struct read *page, struct err *err)
 {
     for (size_t i = 0; i < page->chain_count; i++) {
-        bool finished = false;
+        bool finished = false, written = false;
         TRY(archive_stopped(export->source, err));
         TRY(is_finished(export->source, &page->chains[i], &finished, err));
         if (!finished)
             continue;
         if (!export->file)
             TRY(archive_file_new(export->path, &export->file, err));
-        TRY(write_session(export->source, export->file, &page->chains[i], err));
-        export->count++;
+        TRY(write_session(export->source, export->file, &page->chains[i], &written, err));
+        export->count += written;
     }
     return RC_OK;
 }
@@ -187,5 +205,9 @@ struct rc archive_export(const struct archive_source *source, int64_t until_ms, 
             break;
     }
     *ret_count = export.count;
-    return export.file ? archive_file_end(export.file, err) : RC_OK;
+    if (export.count)
+        return archive_file_end(export.file, err);
+    if (export.file)
+        (void)unlink(path); /* all that was put into it has left */
+    return RC_OK;
 }

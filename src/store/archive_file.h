@@ -11,6 +11,8 @@ struct rc archive_file_new(const char *path, struct archive_file **ret_file, str
 struct rc archive_file_event(struct archive_file *file, const struct filed_event *filed, struct err *err);
 /* Of a session whose events are all there. */
 struct rc archive_file_head(struct archive_file *file, const struct filed_head *head, struct err *err);
+/* Takes out the events of a session that has no head yet, by the seq of its first. */
+struct rc archive_file_drop(struct archive_file *file, uint64_t chain, struct err *err);
 /* Whole and on the disk when this returns; nothing can be added. */
 struct rc archive_file_end(struct archive_file *file, struct err *err);
 void archive_file_free(struct archive_file *file);

@@ -119,6 +119,15 @@ struct rc archive_file_head(struct archive_file *file, const struct filed_head *
     return RC_OK;
 }
 
+struct rc archive_file_drop(struct archive_file *file, uint64_t chain, struct err *err)
+{
+    char text[80];
+    (void)snprintf(text, sizeof text, "DELETE FROM events WHERE chain = %llu", (unsigned long long)chain);
+    TRY(sqlite_exec(file->db, text, err));
+    file->events -= (uint64_t)sqlite3_changes64(file->db);
+    return RC_OK;
+}
+
 static void close_all(struct archive_file *file)
 {
     sqlite_finalize(&file->event);

@@ -1,6 +1,9 @@
 /* Archives, for every backend: what leaves is whole in its file before, and the store still says where it went. */
 #include "store_suite.h"
 
+#include "base/limits.h"
+#include "store/archive_file.h"
+
 #include <dirent.h>
 
 enum { OLD_MS = 1000, YOUNG_MS = 5000, UNTIL_MS = 2000 };
@@ -345,6 +348,50 @@ static void a_move_takes_only_what_it_describes(void **state)
     rig_verify_well(rig, FINISHED_EVENTS);
 }
 
+/* ---- another node archives at the same time ---- */
+
+static const struct backend *undisturbed;
+static struct rig *elsewhere; /* where everything leaves when the first page of events was read; NULL: it has */
+
+static struct rc read_disturbed(struct backend_handle *reader, struct read *read, struct err *err)
+{
+    char path[300];
+    struct rc rc = undisturbed->read(reader, read, err);
+    if (elsewhere && read->kind == READ_EVENTS && read->kinds == 0) {
+        assert_int_equal(archive_all(elsewhere, path), 2);
+        elsewhere = NULL;
+    }
+    return rc;
+}
+
+static void what_leaves_meanwhile_is_not_in_the_file(void **state)
+{
+    struct rig *rig = *state;
+    const char *place;
+    char path[300];
+    uint64_t count;
+    struct err err = {0};
+    char *large = calloc(1, LIMIT_READ_BYTES + 16);
+    (void)snprintf(large, LIMIT_READ_BYTES + 16, "\"%0*d\"", LIMIT_READ_BYTES, 0);
+    (void)put(rig, EVENT_USER_MESSAGE, "s1", "", OLD_MS, large); /* a page by itself: s1 is read by halves */
+    put_finished(rig, "s1", OLD_MS);
+    put_finished(rig, "s2", OLD_MS);
+    put_finished(rig, "s3", YOUNG_MS);
+    free(large);
+    undisturbed = backend_find(rig->url, &place);
+    elsewhere = rig;
+    struct backend disturbed = *undisturbed;
+    disturbed.read = read_disturbed;
+    struct archive_source source = {.backend = &disturbed};
+    assert_int_equal(undisturbed->open(place, BACKEND_READER, &source.reader, &err).code, ERR_OK);
+    (void)snprintf(path, sizeof path, "%s/mine.db", rig->folder);
+    if (rc_bad(archive_export(&source, YOUNG_MS, path, &count, &err)))
+        fail_msg("export: %s", err.text);
+    assert_int_equal(count, 1);
+    check_archive(path, FINISHED_EVENTS, 1);
+    undisturbed->close(source.reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +406,7 @@ int main(void)
         TEST(half_a_file_is_thrown_away),
         TEST(one_at_a_time),
         TEST(a_move_takes_only_what_it_describes),
+        TEST(what_leaves_meanwhile_is_not_in_the_file),
     };
     return RUN_SUITE(tests);
 }
