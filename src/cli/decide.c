@@ -185,6 +185,8 @@ struct rc approve_command(struct cli *cli, struct err *err)
         return err_set(err, ERR_INVALID, "--input is for one call");
     if (input)
         TRY(local_input(cli, input, &deciding.input, err));
+    if (input && option_flag(cli, "always"))
+        cli_note("an input that was changed adds no rule: it is allowed this once");
     deciding.feedback = option_text(cli, "message");
     deciding.mode = option_text(cli, "mode");
     return decide(cli, &deciding, err);
