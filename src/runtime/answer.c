@@ -30,21 +30,32 @@ void answer_say(struct answer *answer, struct block *block, struct str text)
         answer->say(answer->say_arg, text);
 }
 
+/* What of it is kept as an event: all of it counts, whatever the provider called it. */
+static bool too_large(const struct answer *answer)
+{
+    size_t bytes = answer->model.n + answer->stop_reason.n;
+    bool over = false;
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct block *block = &answer->blocks[i];
+        bytes += block->text.n + block->signature.n + block->raw.n + block->id.n + block->name.n;
+        over = over || block->text.over || block->signature.over;
+    }
+    return over || bytes > BLOCK_BYTES_MAX;
+}
+
 struct rc answer_check(struct answer *answer, struct err *err)
 {
-    size_t bytes = 0;
     if (answer->err.code != ERR_OK) {
         *err = answer->err;
         return (struct rc){err->code};
     }
     if (!answer->ended)
         return err_set(err, ERR_UNAVAILABLE, "the model's answer ended in the middle");
+    if (too_large(answer))
+        return err_set(err, ERR_TOO_LARGE, "the model's answer is larger than %d bytes", BLOCK_BYTES_MAX);
     for (size_t i = 0; i < answer->count; i++) {
         struct block *block = &answer->blocks[i];
         const struct json *input;
-        bytes += block->text.n + block->signature.n + block->raw.n;
-        if (block->text.over || block->signature.over || bytes > BLOCK_BYTES_MAX)
-            return err_set(err, ERR_TOO_LARGE, "the model's answer is larger than %d bytes", BLOCK_BYTES_MAX);
         if (block->kind != BLOCK_TOOL_USE)
             continue;
         if (block->text.n == 0)

@@ -16,6 +16,7 @@ enum {
     RETRY_AFTER_MS_MAX = 120000,
     SILENCE_SECONDS_MAX = 300,
     ERROR_BYTES_MAX = 1 << 20,
+    STREAM_BYTES_MAX = 256 << 20, /* of all events of an answer: each letter may come in one of its own */
     NAP_US = 20000,
 };
 
@@ -80,14 +81,18 @@ struct attempt {
     const struct provider *provider;
     const struct provider_options *options;
     struct answer *answer;
+    size_t bytes; /* that came */
     int64_t retry_after_ms;
     bool passing; /* trying again may help */
 };
 
 static bool on_event(void *arg, struct str type, struct str data)
 {
-    const struct attempt *attempt = arg;
-    return attempt->provider->take(attempt->answer, type, data);
+    struct attempt *attempt = arg;
+    attempt->bytes += data.n;
+    if (attempt->bytes > STREAM_BYTES_MAX)
+        (void)err_set(&attempt->answer->err, ERR_TOO_LARGE, "the model's answer does not end");
+    return attempt->bytes <= STREAM_BYTES_MAX && attempt->provider->take(attempt->answer, type, data);
 }
 
 /* The provider's own words, when it has some. */
@@ -126,6 +131,7 @@ static struct rc attempt_once(struct worker *w, struct attempt *attempt, const s
     };
     if (!w->line)
         w->line = fetch_line_new();
+    attempt->bytes = 0;
     struct rc rc = fetch_run(w->line, &fetch, err);
     attempt->retry_after_ms = fetch.retry_after_ms;
     attempt->passing = rc.code == ERR_UNAVAILABLE || fetch.status == 408 || fetch.status == 429 || fetch.status >= 500;

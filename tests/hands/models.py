@@ -61,6 +61,16 @@ def test_errors_that_do_not_pass(stage):
     must(len(model.requests) == 1, "it was asked again")
 
 
+def test_an_answer_that_is_too_large_in_an_odd_place(stage):
+    """Not only texts can be long; it is the run that fails, not the server."""
+    for odd in ({"tools": [use(1, "x" * (17 << 20))]}, {"text": "hm", "stop": "y" * (17 << 20)}):
+        model = stage.model([odd])
+        admin = stage.serve(model).admin()
+        state = stage.begin(admin).over()
+        must(state["status"] == "failed" and "larger than" in state["reason"], str(state)[:300])
+        stage.servers[-1].stop()
+
+
 def test_no_model_at_all(stage):
     admin = stage.server().admin()
     state = stage.begin(admin).over()
