@@ -164,7 +164,7 @@ static void follow_events(struct store *store, const struct event *events, size_
         if (store->closed && store->follower && events[i].seq > store->last_seq + 1)
             continue; /* it was kept, but what came before it could not be read any more */
         CHECK(events[i].seq == store->last_seq + 1 ||
-              (others && events[i].seq == read_skip_gone(others, store->last_seq + 1)));
+              (others && read_in_a_row(others, store->last_seq, events[i].seq)));
         store->last_seq = events[i].seq;
         store->feed[(*count)++] = events[i];
         if (*count == FEED_EVENTS) {
@@ -231,7 +231,7 @@ static bool is_in_a_row(const struct read *read, bool *ret_full)
     for (size_t i = 0; i < read->event_count; i++) {
         uint64_t seq = read->events[i].seq;
         bytes += read->events[i].data.n;
-        if (seq != before + 1 && seq != read_skip_gone(read, before + 1))
+        if (!read_in_a_row(read, before, seq))
             return false;
         before = seq;
     }

@@ -38,12 +38,13 @@ struct read *read_new(enum read_kind kind)
     return read;
 }
 
-uint64_t read_skip_gone(const struct read *read, uint64_t seq)
+bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq)
 {
-    for (size_t i = 0; i < read->gone_count && read->gone[i].first <= seq; i++)
-        if (read->gone[i].last >= seq)
-            seq = read->gone[i].last + 1;
-    return seq;
+    uint64_t next = before + 1;
+    for (size_t i = 0; i < read->gone_count && read->gone[i].first <= next; i++)
+        if (read->gone[i].last >= next)
+            next = read->gone[i].last + 1;
+    return seq > before && seq <= next;
 }
 
 void read_free(struct read *read)
