@@ -11,6 +11,7 @@
 enum {
     MCP_MESSAGE_BYTES_MAX = 8 << 20,
     MCP_DEFINITION_BYTES_MAX = 64 << 10,
+    MCP_OFFERED_BYTES_MAX = 4 << 20, /* of all definitions that a model is given at once */
     MCP_TOOLS_MAX = 256,          /* of one server */
     MCP_SERVERS_MAX = 32,
     MCP_PINS_MAX = 8192,          /* of all, ever: a server cannot fill the log with tools */

@@ -5,6 +5,7 @@
  */
 #include "tools/mcp.h"
 
+#include "base/log.h"
 #include "io/clock.h"
 
 #include <stdlib.h>
@@ -139,13 +140,19 @@ struct server_news *servers_news(struct servers *servers, struct arena *arena, s
     return first;
 }
 
+/* No more than a request can hold: what does not fit is not offered. */
 static void put_definitions(struct servers *servers, struct str root, struct server *server, struct json_out *out)
 {
+    unsigned left_out = 0;
     lock(&server->lock);
     for (size_t t = 0; t < server->tool_count && server->state == SERVER_READY; t++) {
         const struct server_tool *tool = &server->tools[t];
         if (!holds(servers, root, tool, NULL, NULL))
             continue;
+        if (out->buf->n + tool->definition.n > MCP_OFFERED_BYTES_MAX) {
+            left_out++;
+            continue;
+        }
         json_open(out, '{');
         json_member(out, "name", tool->name);
         json_member(out, "description", tool->description);
@@ -153,6 +160,9 @@ static void put_definitions(struct servers *servers, struct str root, struct ser
         json_close(out, '}');
     }
     unlock(&server->lock);
+    if (left_out)
+        log_line(LOG_WARN, "tools of an MCP server are not offered: all definitions together are too large",
+                 LOG_S("server", server->name), LOG_I("tools", left_out));
 }
 
 void servers_definitions(struct servers *servers, struct str root, struct json_out *out)

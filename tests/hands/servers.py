@@ -376,6 +376,17 @@ def test_tools_over_http(stage):
         web.close()
 
 
+def test_definitions_that_are_too_large_together(stage):
+    """Letters that take six bytes each; what does not fit into a request is left out, and the log says so."""
+    folder = folder_of(stage, "one")
+    offer(folder, *[tool(f"t{i}", "\u0001" * 60000) for i in range(16)])
+    model = stage.model([{"text": "done"}])
+    client = stage.serve(model, *configure(stage, one=program(folder))).admin()
+    must(stage.begin(client).over()["status"] == "completed", "it did not end")
+    offered = [n for n in names_in(model.requests[-1]) if n.startswith("mcp__")]
+    must(0 < len(offered) < 16 and "too large" in stage.servers[-1].log(), offered)
+
+
 def test_a_program_that_is_of_no_use_does_not_stay(stage):
     code = ("import sys, time\nsys.stdin.readline()\n"
             "print('{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"message\":\"not today\"}}', flush=True)\ntime.sleep(600)")
