@@ -133,6 +133,18 @@ static struct str message_data(struct worker *w, const struct answer *answer)
     return arena_str(&w->arena, buf_str(&buf));
 }
 
+/* An answer that could not be read again would be asked for again, without end: what is in it may be nested as deep as
+ * can be read by itself, and not within a message. */
+static struct rc keep_answer(struct worker *w, const struct answer *answer, struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *again;
+    struct str data = message_data(w, answer);
+    if (rc_bad(json_parse(&scratch, data, &again, NULL)))
+        return err_set(err, ERR_INVALID, "the model's answer is nested too deeply to be kept");
+    return desk_keep(w, EVENT_AGENT_MESSAGE, data, NULL, err);
+}
+
 static struct request request_of(struct worker *w)
 {
     const struct runtime_options *options = &w->runtime->options;
@@ -187,7 +199,7 @@ static struct rc ask_model(struct worker *w, struct err *err)
     struct rc rc = model_ask(w, &request, &answer, err);
     if (rc_ok(rc)) {
         settle_ids(w, &answer);
-        rc = desk_keep(w, EVENT_AGENT_MESSAGE, message_data(w, &answer), NULL, err);
+        rc = keep_answer(w, &answer, err);
     }
     answer_done(&answer);
     return rc;

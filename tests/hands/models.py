@@ -71,6 +71,17 @@ def test_an_answer_that_is_too_large_in_an_odd_place(stage):
         stage.servers[-1].stop()
 
 
+def test_an_answer_that_is_nested_too_deeply(stage):
+    """As deep as an input may be by itself, but not within a message: not kept, and not asked for again and again."""
+    deep = 0
+    for _ in range(126):
+        deep = [deep]
+    model = stage.model([{"tools": [use(1, "Bash", command="true", more=deep)]}, {"text": "Done."}])
+    state = stage.begin(stage.serve(model).admin(), permissionMode="bypassPermissions").over()
+    must(state["status"] == "failed" and "nested" in state["reason"], str(state)[:300])
+    must(len(model.requests) == 1, len(model.requests))
+
+
 def test_no_model_at_all(stage):
     admin = stage.server().admin()
     state = stage.begin(admin).over()
