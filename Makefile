@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test test-asan test-tsan bench bench-nodes cluster crash fuzz screenshots page-figures tidy install clean
+.PHONY: help run build test bench bench-nodes cluster crash fuzz screenshots page-figures tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
