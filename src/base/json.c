@@ -41,6 +41,8 @@ static struct rc read_digits(struct reader *r)
 static struct rc read_number(struct reader *r, struct json *value)
 {
     value->type = JSON_NUMBER;
+    if (*r->at != '-' && !digit(r))
+        return bad(r, "no value begins like this");
     if (*r->at == '-')
         r->at++;
     if (r->at < r->end && *r->at == '0')
@@ -468,6 +470,19 @@ struct rc json_want_object(const struct json *object, const char *key, const str
         return err_set(err, ERR_INVALID, "\"%s\" must be an object", key);
     *ret_value = member;
     return RC_OK;
+}
+
+/* The reader has bounded the depth. */
+bool json_deeper(const struct json *value, unsigned levels)
+{
+    if (value->type != JSON_OBJECT && value->type != JSON_ARRAY)
+        return false;
+    if (levels == 0)
+        return true;
+    for (const struct json *child = value->first; child; child = child->next)
+        if (json_deeper(child, levels - 1))
+            return true;
+    return false;
 }
 
 /* The next byte that counts: blanks between tokens are passed over, those in strings are not. */
