@@ -264,6 +264,8 @@ static struct rc read_body(struct exchange *x, struct err *err)
     TRY(json_parse(x->arena, text, &x->body, err));
     if (x->body->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "the body must be a JSON object");
+    if (json_deeper(x->body, LIMIT_GIVEN_DEPTH))
+        return err_set(err, ERR_INVALID, "the body is nested more than %d deep", LIMIT_GIVEN_DEPTH);
     return RC_OK;
 }
 

@@ -47,6 +47,8 @@ struct rc json_want_bool(const struct json *object, const char *key, bool *ret_v
 struct rc json_want_object(const struct json *object, const char *key, const struct json **ret_value,
                            struct err *err);
 
+/* Whether objects and arrays are nested in it more than `levels` deep. */
+bool json_deeper(const struct json *value, unsigned levels);
 /* Whether two values are written alike but for blanks between tokens. */
 bool json_same_tokens(struct str a, struct str b);
 

@@ -134,13 +134,13 @@ static struct str message_data(struct worker *w, const struct answer *answer)
 }
 
 /* An answer that could not be read again would be asked for again, without end: what is in it may be nested as deep as
- * can be read by itself, and not within a message. */
+ * can be read by itself, and not within a message, or within what people are shown. */
 static struct rc keep_answer(struct worker *w, const struct answer *answer, struct err *err)
 {
     ARENA_SCOPE(scratch);
     const struct json *again;
     struct str data = message_data(w, answer);
-    if (rc_bad(json_parse(&scratch, data, &again, NULL)))
+    if (rc_bad(json_parse(&scratch, data, &again, NULL)) || json_deeper(again, LIMIT_GIVEN_DEPTH))
         return err_set(err, ERR_INVALID, "the model's answer is nested too deeply to be kept");
     return desk_keep(w, EVENT_AGENT_MESSAGE, data, NULL, err);
 }

@@ -65,6 +65,20 @@ def test_a_hint_can_be_copied_into_a_shell(world):
     must(os.listdir(place) == [], f"the shell saw words only: {os.listdir(place)}")
 
 
+def test_what_an_agent_brings_can_be_listed(world):
+    """As deep as it may be: within the list of what waits it is deeper, and one call must not hide the others."""
+    admin = world.server().admin()
+    thread, taken = admin.session()["threadId"], 0
+    for depth in range(105, 128):
+        reply = admin.post(f"/api/threads/{thread}/tool-calls",
+                           {"name": "Other", "input": json.loads('{"x":' + "[" * depth + "]" * depth + "}")})
+        must(reply.status in (200, 201, 202, 400), reply)
+        taken += reply.status != 400
+    must(0 < taken < 20, taken)
+    listed = json.loads(world.nod("pending", "--json").stdout)["pendingApprovals"]
+    must(len(listed) == taken and "Other" in world.nod("pending").stdout, "they are not listed")
+
+
 def test_over_a_url(world):
     server = world.server()
     made = server.admin().session()
