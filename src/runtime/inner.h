@@ -103,8 +103,8 @@ struct run_status {
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status);
 
 /* ---- task.c: sub-agents ---- */
-/* Whether this run may start one more; words for the model when not. */
-struct rc task_check(const struct worker *w, struct err *why);
+/* Whether this run may start one more, besides those that wait to be; words for the model when not. */
+struct rc task_check(const struct worker *w, int64_t waiting, struct err *why);
 /* Fills in how the sub-agent begins: its thread, its prompt, its status; all in the execute's arena. */
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err);
 /* Whether a sub-agent of an open call has come to its end. */

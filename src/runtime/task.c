@@ -16,12 +16,12 @@
 
 enum { DEPTH_MAX = 2, TASKS_MAX = 16, NAME_BYTES_MAX = 64, WITH_EVENTS = 3 };
 
-struct rc task_check(const struct worker *w, struct err *why)
+struct rc task_check(const struct worker *w, int64_t waiting, struct err *why)
 {
     if (w->talk.run.parent.depth >= DEPTH_MAX)
         return err_set(why, ERR_INVALID, "sub-agents may be %d deep, and you are one at that depth; do it yourself",
                        DEPTH_MAX);
-    if (w->talk.tasks >= TASKS_MAX)
+    if (w->talk.tasks + waiting >= TASKS_MAX)
         return err_set(why, ERR_INVALID, "a run may start %d sub-agents, and this one has; do the rest yourself",
                        TASKS_MAX);
     return RC_OK;

@@ -249,23 +249,29 @@ static struct rc ask_all(struct worker *w, struct err *err)
     ARENA_SCOPE(arena);
     struct ask *asks = arena_array(&arena, struct ask, USES_MAX);
     size_t count = 0;
+    int64_t tasks = 0; /* asked for, and not begun */
     for (const struct use *use = talk_open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
         struct err why;
-        if (talk_call(&w->talk, use->id))
+        const struct call *call = talk_call(&w->talk, use->id);
+        bool elsewhere = gate_tool_done_elsewhere(use->name);
+        if (call) {
+            tasks += elsewhere && !talk_settled(call) && str_empty(call->child);
             continue;
+        }
         struct ask *ask = &asks[count];
         *ask = (struct ask){
             .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
             .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
         };
         struct rc rc = gate_tool_check(w->runtime->gate, ask, &why);
-        if (rc_ok(rc) && gate_tool_done_elsewhere(use->name))
-            rc = task_check(w, &why);
+        if (rc_ok(rc) && elsewhere)
+            rc = task_check(w, tasks, &why);
         if (rc_bad(rc)) {
             TRY(keep_invalid(w, use, &why, err));
             continue;
         }
         gate_look(w->runtime->gate, ask, w->root);
+        tasks += elsewhere;
         count++;
     }
     desk_ask(w, asks, count);

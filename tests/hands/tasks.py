@@ -116,6 +116,16 @@ def test_depth_and_number(stage):
     must(not told[15].get("is_error") and told[16]["is_error"] and "may start 16" in told[16]["content"], told[15:])
 
 
+def test_the_number_holds_for_those_asked_for_together(stage):
+    model = stage.model(by_prompt(main=[{"tools": [task(i, "part") for i in range(20)]}, {"text": "Done."}],
+                                  part=[{"text": "Part."}]))
+    admin = stage.serve(model, "--parallel-tools").admin()
+    run = stage.begin(admin, "main", permissionMode="bypassPermissions")
+    must(run.over()["status"] == "completed", run.state())
+    begun = [e for e in admin.events() if e["type"] == "TOOL_STARTED" and e["data"].get("threadId")]
+    must(len(begun) == 16, len(begun))
+
+
 def test_cancel_reaches_them_all(stage):
     model = stage.model(by_prompt(
         main=[{"tools": [task(1, "deep")]}], deep=[{"tools": [task(1, "deeper")]}],
