@@ -128,12 +128,24 @@ static struct rc take_entry(struct policy_file *file, const struct json *entry, 
     return RC_OK;
 }
 
+/* A list under a name that is no effect would be rules that nobody obeys. */
+static struct rc check_members(const struct json *top, struct err *err)
+{
+    for (const struct json *member = top->first; member; member = member->next)
+        if (!str_is(member->key, "deny") && !str_is(member->key, "ask") && !str_is(member->key, "allow"))
+            return err_set(err, ERR_INVALID, "\"%.*s\" is none of \"deny\", \"ask\" and \"allow\"",
+                           STR_ARG(member->key));
+    return RC_OK;
+}
+
 static struct rc parse_file(struct policy_file *file, struct str text, enum rule_layer layer, struct err *err)
 {
     static const enum effect effects[] = {EFFECT_DENY, EFFECT_ASK, EFFECT_ALLOW};
     const struct json *top = NULL;
     size_t total = 0;
     TRY(json_parse(&file->arena, text, &top, err));
+    if (top->type == JSON_OBJECT)
+        TRY(check_members(top, err));
     for (size_t i = 0; i < 3; i++) {
         const struct json *list = json_get(top, effect_name(effects[i]));
         if (list && list->type != JSON_ARRAY)

@@ -202,6 +202,15 @@ def test_a_project_file_that_is_a_pipe_makes_nobody_wait(world):
     must("not a file" in admin.ok("GET", f"/api/policy?session={session}")["project"]["problem"], "it does not say why")
 
 
+def test_a_policy_file_with_a_list_that_is_no_effect(world):
+    _, admin, session, _, folder = scene(world)
+    os.mkdir(os.path.join(folder, ".nod"))
+    with open(os.path.join(folder, ".nod", "policy.json"), "w", encoding="utf-8") as file:
+        json.dump({"denny": ["Bash(ssh:*)"]}, file)
+    problem = admin.ok("GET", f"/api/policy?session={session}")["project"]["problem"]
+    must('"denny" is none of' in problem, problem)
+
+
 def test_the_managed_file_is_above_all(world):
     if os.geteuid() != 0:
         return
