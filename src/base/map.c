@@ -156,3 +156,13 @@ bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret
     }
     return false;
 }
+
+void map_free_values(struct map *map)
+{
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(map, &at, &key, &value))
+        free(value);
+    map_done(map);
+}

@@ -21,6 +21,8 @@ void *map_put(struct map *map, struct str key, void *value);
 /* Takes out and returns it, or NULL. */
 void *map_take(struct map *map, struct str key);
 void map_done(struct map *map);
+/* For values that are on the heap. */
+void map_free_values(struct map *map);
 /* Walks in no order: start with *at = 0; false at the end. The map must not change meanwhile. */
 bool map_next(const struct map *map, size_t *at, struct str *ret_key, void **ret_value);
 

@@ -399,20 +399,10 @@ void rules_init(struct gate *gate, const char *managed_path, const char *protect
     gate->rules.version = 1;
 }
 
-static void free_values(struct map *map)
-{
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(map, &at, &key, &value))
-        free(value);
-    map_done(map);
-}
-
 void rules_done(struct gate *gate)
 {
-    free_values(&gate->rules.trusted);
-    free_values(&gate->rules.hits);
+    map_free_values(&gate->rules.trusted);
+    map_free_values(&gate->rules.hits);
     file_done(&gate->rules.managed);
     arena_done(&gate->rules.arena);
 }

@@ -161,20 +161,10 @@ void leases_start(struct runtime *runtime)
     timer_start(runtime->leases.timer, runtime->options.lease_seconds * 1000 / TICKS);
 }
 
-static void free_values(struct map *map)
-{
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(map, &at, &key, &value))
-        free(value);
-    map_done(map);
-}
-
 void leases_done(struct runtime *runtime)
 {
     if (runtime->leases.timer)
         timer_free(runtime->leases.timer);
-    free_values(&runtime->leases.elsewhere);
-    free_values(&runtime->leases.owners);
+    map_free_values(&runtime->leases.elsewhere);
+    map_free_values(&runtime->leases.owners);
 }

@@ -58,21 +58,10 @@ struct memory *memory_open(const char *place)
     return memory;
 }
 
-static void free_values(struct map *map)
-{
-    size_t at = 0;
-    struct str key;
-    void *value;
-    while (map_next(map, &at, &key, &value))
-        free(value);
-    map_done(map);
-    *map = (struct map){0};
-}
-
 static void forget(struct memory *memory)
 {
-    free_values(&memory->heads);
-    free_values(&memory->calls);
+    map_free_values(&memory->heads);
+    map_free_values(&memory->calls);
     memory->seq = 0;
 }
 
