@@ -115,16 +115,6 @@ static struct json_out open_message(struct buf *buf)
     return out;
 }
 
-/* One message is one line, whatever line breaks were in bytes of others. */
-static void end_message(struct json_out *out)
-{
-    json_close(out, '}');
-    for (size_t i = 0; i < out->buf->n; i++)
-        if (out->buf->p[i] == '\n' || out->buf->p[i] == '\r')
-            out->buf->p[i] = ' ';
-    buf_putc(out->buf, '\n');
-}
-
 static struct json_out open_result(struct buf *buf, const struct mcp_message *message)
 {
     struct json_out out = open_message(buf);
@@ -138,7 +128,8 @@ static struct json_out open_result(struct buf *buf, const struct mcp_message *me
 static void close_result(struct json_out *out)
 {
     json_close(out, '}');
-    end_message(out);
+    json_close(out, '}');
+    json_end_line(out);
 }
 
 void mcp_answer_error(struct buf *buf, struct str id, int code, struct str words)
@@ -150,7 +141,8 @@ void mcp_answer_error(struct buf *buf, struct str id, int code, struct str words
     json_member_i64(&out, "code", code);
     json_member(&out, "message", words);
     json_close(&out, '}');
-    end_message(&out);
+    json_close(&out, '}');
+    json_end_line(&out);
 }
 
 static void put_text(struct buf *buf, const struct mcp_message *message, struct str text, bool is_error)
@@ -244,7 +236,8 @@ void mcp_progress(struct buf *buf, const struct mcp_message *message, unsigned t
     json_put_u64(&out, times);
     json_member(&out, "message", STR("waiting for a person"));
     json_close(&out, '}');
-    end_message(&out);
+    json_close(&out, '}');
+    json_end_line(&out);
 }
 
 /* ---- what needs nobody ---- */

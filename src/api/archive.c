@@ -4,22 +4,13 @@
 static void archived(struct gate_archiving *archiving)
 {
     struct exchange *x = archiving->arg;
-    const struct archive_result *result = &archiving->result;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     if (archiving->err.code != ERR_OK) {
         exchange_fail(x, &archiving->err);
         return;
     }
-    json_open(&out, '{');
-    if (result->file[0])
-        json_member(&out, "path", str_of(result->file));
-    else
-        json_member_null(&out, "path");
-    json_member_u64(&out, "sessions", result->sessions);
-    json_member_u64(&out, "events", result->events);
-    json_member_u64(&out, "stayed", result->stayed);
-    json_close(&out, '}');
+    gate_archive_write(&out, &archiving->result);
     exchange_answer(x, 200, &buf);
 }
 

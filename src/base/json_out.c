@@ -206,3 +206,11 @@ void json_member_time(struct json_out *out, const char *key, int64_t at_ms)
     json_key(out, key);
     json_put_time(out, at_ms);
 }
+
+void json_end_line(struct json_out *out)
+{
+    for (size_t i = 0; i < out->buf->n; i++)
+        if (out->buf->p[i] == '\n' || out->buf->p[i] == '\r')
+            out->buf->p[i] = ' ';
+    buf_putc(out->buf, '\n');
+}

@@ -196,3 +196,16 @@ void archive_stop(struct gate *gate)
         (void)err_set(&archivist->err, ERR_UNAVAILABLE, "the server is stopping");
     go_on(archivist);
 }
+
+void gate_archive_write(struct json_out *out, const struct archive_result *result)
+{
+    json_open(out, '{');
+    if (result->file[0])
+        json_member(out, "path", str_of(result->file));
+    else
+        json_member_null(out, "path");
+    json_member_u64(out, "sessions", result->sessions);
+    json_member_u64(out, "events", result->events);
+    json_member_u64(out, "stayed", result->stayed);
+    json_close(out, '}');
+}

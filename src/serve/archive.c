@@ -2,6 +2,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "cli/remote.h"
+#include "gate/gate.h"
 #include "io/clock.h"
 #include "io/file.h"
 #include "serve/serve.h"
@@ -34,15 +35,7 @@ static void print_json(const struct archive_result *result)
 {
     BUF_SCOPE(buf, LIMIT_PATH_BYTES * 2);
     struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    if (result->file[0])
-        json_member(&out, "path", str_of(result->file));
-    else
-        json_member_null(&out, "path");
-    json_member_u64(&out, "sessions", result->sessions);
-    json_member_u64(&out, "events", result->events);
-    json_member_u64(&out, "stayed", result->stayed);
-    json_close(&out, '}');
+    gate_archive_write(&out, result);
     buf_putc(&buf, '\n');
     cli_out(buf_str(&buf));
 }

@@ -12,16 +12,6 @@ static struct json_out open_message(struct buf *buf)
     return out;
 }
 
-/* One message is one line, whatever line breaks were in bytes of others. */
-static void end_message(struct json_out *out)
-{
-    json_close(out, '}');
-    for (size_t i = 0; i < out->buf->n; i++)
-        if (out->buf->p[i] == '\n' || out->buf->p[i] == '\r')
-            out->buf->p[i] = ' ';
-    buf_putc(out->buf, '\n');
-}
-
 void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct str params)
 {
     struct json_out out = open_message(buf);
@@ -29,7 +19,8 @@ void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct st
     json_member_u64(&out, "id", id);
     json_member(&out, "method", str_of(method));
     json_member_raw(&out, "params", params);
-    end_message(&out);
+    json_close(&out, '}');
+    json_end_line(&out);
 }
 
 void mcp_put_notification(struct buf *buf, const char *method, struct str params)
@@ -37,7 +28,8 @@ void mcp_put_notification(struct buf *buf, const char *method, struct str params
     struct json_out out = open_message(buf);
     json_member(&out, "method", str_of(method));
     json_member_raw(&out, "params", params);
-    end_message(&out);
+    json_close(&out, '}');
+    json_end_line(&out);
 }
 
 void mcp_put_reply(struct buf *buf, struct str id, struct str method)
@@ -53,7 +45,8 @@ void mcp_put_reply(struct buf *buf, struct str id, struct str method)
         json_member(&out, "message", STR("this client does not do that"));
         json_close(&out, '}');
     }
-    end_message(&out);
+    json_close(&out, '}');
+    json_end_line(&out);
 }
 
 /* ---- theirs ---- */
