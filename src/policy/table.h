@@ -1,0 +1,200 @@
+/* The table of programs as static data: what marks.tab and facts.tab say, one row per program or sub-command.
+ *
+ * table_make (a host tool) writes the arrays below from the two files. effects.c reads them. All names are
+ * offsets into `table_text`, so that nothing is relocated or built when Nod starts.
+ *
+ * facts.tab says which options exist and whether they take a value; it is generated. marks.tab says what they
+ * do; people write it. Its grammar, line by line; `#` begins a comment, empty lines part nothing:
+ *
+ *   row     = NAME { "," NAME } ":" { OPERAND } [ ";" { STYLE } ]
+ *   mark    = blank MARK { OPTION }              belongs to the row above it
+ *   NAME    = program { " " sub-command }        "git worktree add", "python -m pytest", "./gradlew"
+ *   OPERAND = ROLE [ ":" ARG ] [ "*" | "+" ]     in order; behind a repeated one the others count from the end
+ *   MARK    = ROLE [ ":" ARG ]
+ *   OPTION  = "-x" | "--long" | "-long" | "+" | "@"
+ *             with "=" it takes a value, with "?" it may (attached only); without either facts.tab decides,
+ *             and an option that facts.tab does not know takes none
+ *   STYLE   = a word of TABLE_STYLES | WORD ":" ARG | WORD "=" VALUE { "," VALUE }
+ *
+ * Options that facts.tab knows and no mark names are harmless. A row that says neither `reads` nor anything
+ * that acts (a role beyond text and read, `changes`, `code`, `talks`, `state`) is refused: someone forgot to
+ * decide. An option of a row without facts must stand in marks.tab; those without effect under the mark `text`.
+ */
+#ifndef POLICY_TABLE_H
+#define POLICY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+/* Of operands and of the values of options. */
+#define TABLE_ROLES(X)                                                                                    \
+    X(TEXT, "text")       /* data: means nothing to anybody */                                            \
+    X(READ, "read")       /* a file or folder it reads */                                                 \
+    X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
+    X(REMOVE, "remove")                                                                                   \
+    X(MOVE, "move")       /* read and removed */                                                          \
+    X(INTO, "into")       /* receives what the row reads or moves: itself, or by the sources' names */    \
+    X(PERHAPS, "perhaps") /* a path or something else: protected like a write, covered like a text */     \
+    X(SCRIPT, "script")   /* a file it runs; missing or "-": code from standard input. The rest is text */\
+    X(CODE, "code")       /* code:LANG, in the word itself */                                             \
+    X(RUN, "run")         /* operand: the rest is a command. Option: the value is a program */            \
+    X(SH, "sh")           /* the value is shell text; operands: all of them joined */                     \
+    X(REMOTE, "remote")   /* operand: the rest is a command for another machine or container */           \
+    X(CMD, "cmd")         /* option: a command up to `;` or `+` */                                        \
+    X(MODULE, "module")   /* the row "NAME -m VALUE" says what it does; the rest is its */                \
+    X(ASSIGN, "assign")   /* operands NAME=value, as many as there are */                                 \
+    X(URL, "url")         /* an address it talks to */                                                    \
+    X(HOST, "host")                                                                                       \
+    X(DATA, "data")       /* data that leaves; a file if it begins with `@` */                            \
+    X(SEND, "send")       /* a file whose contents leave */                                               \
+    X(OBEY, "obey")       /* configuration, plugin or other orders from a path */                         \
+    X(CHDIR, "chdir")     /* works in that folder */                                                      \
+    X(SUB, "sub")         /* operand: a sub-command, by the row "NAME SUB" */                             \
+    X(BAD, "bad")         /* does something that its words do not tell */                                 \
+    X(TREE, "tree")       /* option: operands count with everything below them */                         \
+    X(WRITES, "writes")   /* option: operands of the role read are written (sed -i, gofmt -w) */          \
+    X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
+    X(CHANGES, "changes") /* option: changes state that no path names */                                  \
+    X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
+    X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */
+
+/* What may stand behind the semicolon. */
+#define TABLE_STYLES(X)                                                                                   \
+    X(READS, "reads")         /* does nothing but read what its words name: passes without a rule */      \
+    X(CHANGES, "changes")     /* changes state that no path names: a repository, a service, a database */ \
+    X(CODE, "code")           /* runs code of the project or of a package: tests, builds, scripts */      \
+    X(TALKS, "talks")         /* reaches the network, whatever its words say */                           \
+    X(STATE, "state")         /* changes what later commands of the line mean */                          \
+    X(BAD, "bad")             /* its words do not tell what it does; only a rule that names all */        \
+    X(POSIX, "posix")         /* options end at the first operand */                                      \
+    X(SINGLE, "single")       /* long names behind one dash, no clusters */                               \
+    X(TWODASH, "twodash")     /* Go: --x is -x */                                                         \
+    X(NOABBREV, "noabbrev")   /* long names must be whole */                                              \
+    X(SHORTSUBS, "shortsubs") /* sub-commands may be shortened */                                         \
+    X(GLOBALS, "globals")     /* its options are also those of its sub-commands */                        \
+    X(PLUS, "plus")           /* a first word `+x` chooses a toolchain */                                 \
+    X(AT, "at")               /* an operand `@file` is orders from that file */                           \
+    X(OPEN, "open")           /* hands its arguments on: unknown options are judged by their names */     \
+    X(PIPE, "pipe")           /* a path that begins with `|` is a command */                              \
+    X(TREE, "tree")           /* operands always count with everything below them (rm -r, grep -r) */     \
+    X(DISCARDS, "discards")   /* throws away what is not kept elsewhere */                                \
+    X(ANYWHERE, "anywhere")   /* covered outside the session's folder, too: cd, echo, pwd */              \
+    X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
+    X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
+    X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */
+
+/* Risk classes, as the verdict names them. */
+#define TABLE_RISKS(X)                                                                                    \
+    X(DELETES, "deletes") X(OVERWRITES, "overwrites") X(NETWORK, "network") X(SENDS, "sends")             \
+    X(PUBLISHES, "publishes") X(INFRASTRUCTURE, "infrastructure") X(DATABASE, "database")                 \
+    X(PRIVILEGES, "privileges") X(INTERPRETER, "interpreter") X(GENERATED, "generated code")              \
+    X(SETTINGS, "settings") X(UNKNOWN, "unknown")
+
+/* Languages of code on the line or from standard input. */
+#define TABLE_LANGS(X)                                                                                    \
+    X(NONE, "") X(SH, "sh") X(PYTHON, "python") X(PERL, "perl") X(RUBY, "ruby") X(NODE, "node")           \
+    X(LUA, "lua") X(PHP, "php") X(SED, "sed") X(AWK, "awk") X(SQL, "sql") X(JQ, "jq") X(TCL, "tcl")       \
+    X(R, "r") X(OTHER, "other")
+
+/* Little languages: a function of effect_words.c, effect_git.c or effect_text.c reads the words (`reader=`). */
+#define TABLE_READERS(X)                                                                                  \
+    X(NONE, "") X(FIND, "find") X(XARGS, "xargs") X(ENV, "env") X(SED, "sed") X(AWK, "awk") X(GIT, "git") \
+    X(MAKE, "make") X(TAR, "tar") X(DD, "dd") X(SET, "set") X(TEST, "test") X(SQL, "sql") X(CC, "cc")     \
+    X(CMAKE, "cmake") X(SHELL, "shell") X(PRINTF, "printf") X(CD, "cd") X(GITCONFIG, "gitconfig")         \
+    X(DEFINES, "defines") X(CURL, "curl") X(AR, "ar") X(PS, "ps") X(COMMAND, "command") X(UNZIP, "unzip") \
+    X(RSYNC, "rsync") X(FFMPEG, "ffmpeg") X(OPENSSL, "openssl")
+
+enum table_role {
+#define X(name, word) ROLE_##name,
+    TABLE_ROLES(X)
+#undef X
+    ROLE_COUNT
+};
+enum table_style_bit {
+#define X(name, word) STYLE_BIT_##name,
+    TABLE_STYLES(X)
+#undef X
+};
+enum table_style {
+#define X(name, word) STYLE_##name = 1 << STYLE_BIT_##name,
+    TABLE_STYLES(X)
+#undef X
+};
+
+enum table_risk_bit {
+#define X(name, word) RISK_BIT_##name,
+    TABLE_RISKS(X)
+#undef X
+    RISK_COUNT
+};
+enum table_risk {
+#define X(name, word) RISK_##name = 1 << RISK_BIT_##name,
+    TABLE_RISKS(X)
+#undef X
+};
+
+enum table_lang {
+#define X(name, word) LANG_##name,
+    TABLE_LANGS(X)
+#undef X
+    LANG_COUNT
+};
+enum table_reader {
+#define X(name, word) READER_##name,
+    TABLE_READERS(X)
+#undef X
+    READER_COUNT
+};
+
+enum table_arity { ARITY_NONE, ARITY_VALUE, ARITY_MAYBE };
+enum table_repeat { REPEAT_ONCE, REPEAT_ANY };
+
+struct table_option {
+    uint32_t name;  /* with its dashes */
+    uint8_t arity;
+    uint8_t mark;   /* enum table_role; ROLE_TEXT: harmless */
+    uint8_t arg;    /* ROLE_CODE: language; ROLE_RISK: number of the class; ROLE_INSTEAD: role */
+    uint8_t lang;   /* ROLE_INSTEAD: language of that role */
+};
+
+struct table_operand {
+    uint8_t role;
+    uint8_t arg;    /* ROLE_CODE, ROLE_SCRIPT: language */
+    uint8_t repeat; /* at most one operand of a row repeats */
+};
+
+/* Values in marks.tab: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
+ * risk=CLASS,…  group=NAME,…  Lists are one string, parted by commas, in the order of the file. */
+struct table_row {
+    uint32_t name;          /* the first of its names */
+    uint32_t options;       /* first of `option_count` in table_options, sorted by name as bytes */
+    uint16_t option_count;
+    uint16_t operands;      /* first of `operand_count` in table_operands */
+    uint8_t operand_count;
+    uint8_t reader;
+    uint8_t stdin_lang;     /* reads code of that language from standard input */
+    bool known;             /* facts.tab has its options: what it does not know does not exist */
+    uint32_t styles;
+    uint16_t risk;          /* set of classes */
+    uint32_t behind;        /* row that gets the words behind `--`; 0: none */
+    uint32_t touches;       /* paths it writes whatever its words say */
+    uint32_t prefixes;      /* beginnings that an option may have in front of its name */
+    uint32_t paths;         /* beginnings of a path to take off */
+    uint32_t groups;
+};
+
+/* All names of all rows, sorted as bytes. */
+struct table_name {
+    uint32_t name;
+    uint16_t row;
+};
+
+/* In the generated file. Offset 0 of table_text is the empty string. */
+extern const char table_text[];
+extern const struct table_name table_names[];
+extern const size_t table_name_count;
+extern const struct table_row table_rows[];
+extern const size_t table_row_count;
+extern const struct table_option table_options[];
+extern const struct table_operand table_operands[];
+#endif
