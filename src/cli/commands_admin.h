@@ -1,0 +1,86 @@
+/* Commands of whoever looks after an installation: a part of the table in commands.h, which names the
+ * columns. */
+#ifndef CLI_COMMANDS_ADMIN_H
+#define CLI_COMMANDS_ADMIN_H
+
+#define ADMIN_COMMANDS(X)                                                                                  \
+    X(policy_list, "policy list", TALKS, "", "list rules by layer", "",                                    \
+      OPTION('s', "session", "ID", "with the project's and the session's own"))                            \
+    X(policy_add, "policy add", TALKS, "EFFECT RULE", "add a rule: allow, ask or deny",                    \
+      "For example: nod policy add allow 'Bash(npm test:*)'. Prints the rule's id.",                        \
+      OPTION('s', "session", "ID", "for this session only")                                                \
+      OPTION(0, "reason", "WORDS", "why")                                                                   \
+      OPTION(0, "uses", "N", "good for so many calls")                                                      \
+      OPTION(0, "for", "TIME", "good for so long")                                                          \
+      OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
+      OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
+    X(policy_remove, "policy remove", TALKS, "ID", "revoke a rule, at once", "",                           \
+      OPTION('s', "session", "ID", "a rule of this session"))                                              \
+    X(policy_explain, "policy explain", TALKS, "TOOL INPUT", "say which rule decides a call, and why",     \
+      "INPUT is the tool's input, a JSON object; - reads it from standard input.",                         \
+      OPTION('s', "session", "ID", "as a call of this session")                                            \
+      OPTION(0, "cwd", "DIR", "where it would run; else this folder")                                      \
+      OPTION(0, "mode", "MODE", "under this permission mode"))                                             \
+    X(policy_try, "policy try", TALKS, "RULE", "say what a rule would have done to the last calls", "",    \
+      OPTION(0, "on-history", NULL, "the calls that were asked for so far; the only kind there is"))        \
+    X(policy_trust, "policy trust", TALKS, "SESSION", "trust the policy file of a session's folder",       \
+      "Its rules are shown. It is trusted as it is now: one byte changed, and it only tightens again.",    \
+      OPTION(0, "forget", NULL, "trust it no longer"))                                                     \
+    X(policy_test, "policy test", PRINTS, "RULE TOOL INPUT", "say whether a rule names a call",            \
+      "Needs no server. Exit status 0: yes, 1: no.",                                                       \
+      OPTION(0, "cwd", "DIR", "where the call would run; else this folder"))                                \
+    X(policy_import, "policy import", TALKS, "KIND FILE", "take over rules of another program",            \
+      "KIND is claude-code (settings.json), codex (.rules) or opencode (its configuration). Says line by " \
+      "line what could not be taken over.",                                                                \
+      OPTION('n', "dry-run", NULL, "only show what would be added"))                                       \
+    X(policy_check, "policy check", PRINTS, "FILE", "judge a table of calls, each by its one rule",        \
+      "FILE has the columns id, rule, tool, input, expected, why, with tabs between them. Exit status 1 "  \
+      "when a call passes that should not.",                                                               \
+      OPTION(0, "cwd", "DIR", "the project's folder")                                                      \
+      OPTION(0, "home", "DIR", "the home folder"))                                                         \
+    X(token_create, "token create", TALKS, "", "make a token", "Prints the token, which is shown only now.", \
+      OPTION(0, "role", "ROLE", "admin, approver, agent or viewer")                                        \
+      OPTION(0, "name", "NAME", "who it is for; decisions are recorded under it")                          \
+      OPTION('s', "session", "ID", "good for this session only"))                                          \
+    X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
+    X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \
+    X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
+      "FROM and TO are urls: sqlite:PATH or postgres://USER@HOST/DATABASE. No server may run on either. "  \
+      "Interrupted, it goes on where it was when it is started again.", )                                  \
+    X(archive, "archive", TALKS | KEEPS, "", "move finished sessions into a file of their own",            \
+      "The file, in the folder archive of the data folder, is verified before anything leaves the store. " \
+      "Interrupted, it goes on where it was. To look into it: nod log --archive, nod verify.",             \
+      OPTION(0, "older-than", "TIME", "how long nothing has happened, for example 30d"))                   \
+    X(verify, "verify", KEEPS | PRINTS, "[FILE...]", "check that no kept event was changed",               \
+      "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
+    X(doctor, "doctor", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "say what is wrong with this installation", \
+      "Exit status 1 when something is bad.", )                                                            \
+    X(bench, "bench", TALKS | KEEPS, "[PART...]", "measure a running server beside the disk it writes to", \
+      "Every figure is a ratio to what this machine does in the same seconds: append 1 KB and fdatasync in " \
+      "the data folder. Parts: disk; gate (many agents ask, each call durable); one (one agent asks); "    \
+      "answer (from a person's decision to the agent that waits); streams (very many readers of one "      \
+      "event); fill (makes a new store, without a server). Without PART: disk, gate, one and answer, some " \
+      "seconds in all. The calls are taken back at the end, but their events stay in the log: for more "   \
+      "than a glance use a data folder of its own, as make bench does.",                                   \
+      OPTION(0, "time", "TIME", "how long one turn of disk and gate may take (1s)")                        \
+      OPTION(0, "calls", "N", "at most so many calls in one turn of gate (4000)")                          \
+      OPTION(0, "connections", "N", "agents at once in gate (64)")                                         \
+      OPTION(0, "sessions", "N", "sessions they share; else each has its own")                             \
+      OPTION(0, "repeat", "N", "turns of gate, rounds of streams (3)")                                     \
+      OPTION(0, "rounds", "N", "calls of one, decisions of answer (200)")                                  \
+      OPTION(0, "streams", "N", "readers (1000)")                                                          \
+      OPTION(0, "against", "URL", "streams: an nchan server at GET /sub and POST /pub, to compare with")   \
+      OPTION(0, "keep", NULL, "leave the calls waiting")                                                   \
+      OPTION(0, "events", "N", "fill: events in the new store (10000)")                                    \
+      OPTION(0, "open", "N", "fill: calls that wait in it (100)"))                                         \
+    X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
+      "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
+    X(config, "config", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "print each setting and where it comes from", "", \
+      OPTION(0, "example", NULL, "print an example of the configuration file"))                            \
+    X(completion, "completion", PRINTS, "SHELL", "print completions for bash, zsh or fish",                \
+      "For bash: source <(nod completion bash)", )                                                         \
+    X(man, "man", PRINTS, "", "print the manual page", "To read it: nod man | man -l -", )                 \
+    X(help, "help", PRINTS, "[COMMAND...]", "explain a command", "", )                                     \
+    X(version, "version", PRINTS, "", "print the version", "", )
+
+#endif

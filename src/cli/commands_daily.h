@@ -1,0 +1,115 @@
+/* Commands of agents and of people who answer them: a part of the table in commands.h, which names the columns. */
+#ifndef CLI_COMMANDS_DAILY_H
+#define CLI_COMMANDS_DAILY_H
+
+#define DAILY_COMMANDS(X)                                                                                  \
+    X(serve, "serve", SERVES | KEEPS, "", "run the server",                                                \
+      "The first start makes the data folder and in it an admin token, which every other command finds "   \
+      "by itself. Ctrl-C or SIGTERM stops the server when all that was accepted is kept.",                 \
+      OPTION(0, "routes", NULL, "print method and path of every route, and end"))                          \
+    X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
+      OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
+      OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
+      OPTION(0, "policy", "TOOL=EFFECT", "allow, deny or ask for a whole tool; may be repeated"))          \
+    X(session_list, "session list", TALKS, "", "list sessions, the latest first", "", )                    \
+    X(session_show, "session show", TALKS, "SESSION", "show a session and its threads", "", )              \
+    X(session_set, "session set", TALKS, "SESSION", "change a session",                                    \
+      "A change holds from the next call on.",                                                             \
+      OPTION(0, "title", "WORDS", "what people see")                                                       \
+      OPTION(0, "cwd", "DIR", "where its calls would run")                                                 \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION(0, "timeout", "TIME", "how long a call waits for a person; 0: for ever")                      \
+      OPTION(0, "policy", "TOOL=EFFECT", "allow, deny, ask, or none to forget it; may be repeated"))       \
+    X(session_prompt, "session prompt", TALKS, "SESSION WORDS", "tell a wrapped agent what to do next",    \
+      "For a session that nod claude runs.", )                                                             \
+    X(session_interrupt, "session interrupt", TALKS, "SESSION", "stop a wrapped agent's turn",             \
+      "For a session that nod claude runs: it stops what it is doing, and what waits is taken back.", )    \
+    X(call, "call", TALKS | SITS, "TOOL INPUT", "ask whether a tool may be used",                          \
+      "INPUT is the tool's input, a JSON object; - reads it from standard input. Without --session, "      \
+      "--thread and NOD_SESSION a new session is made for the call. With --wait the command outlives "     \
+      "restarts of the server; Ctrl-C takes the question back.",                                           \
+      OPTION('w', "wait", "[SECONDS]", "wait for a person's answer, for ever or at most so long")          \
+      OPTION('s', "session", "ID", "ask in this session")                                                  \
+      OPTION('t', "thread", "ID", "ask in this thread")                                                    \
+      OPTION(0, "id", "ID", "the call's id: asking again with it, in the same session, asks about the same call") \
+      OPTION(0, "cwd", "DIR", "where the tool would run; else this folder"))                               \
+    X(pending, "pending", TALKS, "", "list calls that wait for a person",                                  \
+      "A single one is shown in full.",                                                                    \
+      OPTION('s', "session", "ID", "only of this session")                                                 \
+      OPTION(0, "watch", NULL, "go on and show every change"))                                             \
+    X(watch, "watch", TALKS, "", "answer calls in the terminal",                                           \
+      "The inbox with keys: j and k move, y allows once, n denies with words, ? shows the others.", )      \
+    X(login, "login", TALKS, "", "make a link that logs a browser in",                                     \
+      "The link is good once, for ten minutes. Whoever opens it may do what its role may.",                \
+      OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
+      OPTION(0, "role", "ROLE", "admin, approver or viewer; else admin"))                                  \
+    X(show, "show", TALKS, "CALL", "show everything about one call",                                       \
+      "CALL is an id, or the beginning or end of the id of a waiting call.", )                             \
+    X(approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                                \
+      "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
+      OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
+      OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
+      OPTION('m', "message", "WORDS", "tell the agent something")                                          \
+      OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
+      OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \
+      OPTION('s', "session", "ID", "only look at calls of this session")                                   \
+      OPTION(0, "all", NULL, "every waiting call; needs --yes")                                            \
+      OPTION('y', "yes", NULL, "really all"))                                                              \
+    X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
+      "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
+      OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
+      OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
+      OPTION('s', "session", "ID", "only look at calls of this session")                                   \
+      OPTION(0, "all", NULL, "every waiting call"))                                                        \
+    X(answer, "answer", TALKS, "[CALL]", "answer an agent's questions",                                    \
+      "Shows what an agent asks (AskUserQuestion, forms of MCP servers) and asks it here. CALL is an id, its "\
+      "beginning or its end; without one, the only call that asks is meant. An answer is the number or the "\
+      "words of an option, or words of your own.",                                                         \
+      OPTION('a', "answer", "ANSWER", "answer without asking; repeat it, in the order of the questions")   \
+      OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
+    X(claude, "claude", TALKS | SITS | WRAPS, "[ARGUMENT...]", "run Claude Code; it asks here before it acts", \
+      "Every ARGUMENT is Claude Code's own; Nod's settings stand before the word claude. -p \"...\" runs one " \
+      "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \
+      "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
+      "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
+      "turn, a second one ends it all.", )                                                                 \
+    X(mcp, "mcp", TALKS | SITS, "", "be an MCP server on standard input and output",                       \
+      "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
+      "pending_calls. The server itself speaks the same over HTTP at /api/mcp.", )                         \
+    X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
+      "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
+      "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \
+      "install and remove show the change and write it when you agree.",                                   \
+      OPTION(0, "wait", "TIME", "how long a person may take (590s)")                                       \
+      OPTION(0, "strict", NULL, "ask a person also what Claude Code's own rules allow")                    \
+      OPTION(0, "settings", "FILE", "install, remove: the agent's settings; else the person's own")        \
+      OPTION(0, "http", NULL, "install: let the agent call the server itself, with NOD_TOKEN")             \
+      OPTION('y', "yes", NULL, "install, remove: write without asking"))                                   \
+    X(run, "run", TALKS, "[WORDS...]", "let Nod's own agent do something",                                 \
+      "Shows what the agent says and does, and asks here before it changes anything: y yes, n no with "    \
+      "words for the agent, s for the session, a always, e edit first, q end the run. Others may answer "  \
+      "too. The run lives in the server: it goes on when this command ends. Ctrl-C cancels it. Exit "      \
+      "status 0 when it completed, 1 when not.",                                                           \
+      OPTION(0, "cwd", "DIR", "the folder to work in; else this one")                                      \
+      OPTION(0, "model", "MODEL", "which model; else the server's")                                        \
+      OPTION(0, "mode", "MODE", "permission mode: default, acceptEdits, plan, read-only, bypassPermissions") \
+      OPTION('s', "session", "ID", "go on in this session")                                                \
+      OPTION(0, "iterations", "N", "answers of the model, at most (50)")                               \
+      OPTION('d', "detach", NULL, "print the request's id and leave the asking to others")                 \
+      OPTION(0, "resume", "ID", "show a request again, and ask what waits"))                               \
+    X(log, "log", TALKS, "", "print events, oldest first",                                                 \
+      "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
+      "of the server, without gap or repeat. With --json each event is one line.",                         \
+      OPTION('f', "follow", NULL, "go on with what happens")                                               \
+      OPTION('s', "session", "ID", "only of this session")                                                 \
+      OPTION('t', "thread", "ID", "only of this thread")                                                   \
+      OPTION(0, "type", "TYPE,...", "only events of these types")                                          \
+      OPTION(0, "text", "WORDS", "only events that hold these words")                                      \
+      OPTION(0, "archive", "FILE", "from an archive; needs no server")                                     \
+      OPTION(0, "after", "SEQ", "only after this event")                                                   \
+      OPTION(0, "last", "N", "only of the last so many events")                                            \
+      OPTION('n', "limit", "N", "end after so many"))
+
+#endif

@@ -1,0 +1,100 @@
+/* The rows of the settings' table: a new setting is one row. Included by settings.h, which has the rest. */
+#ifndef CLI_SETTINGS_TABLE_H
+#define CLI_SETTINGS_TABLE_H
+
+#include "base/limits.h"
+
+/* Which commands a setting means something to. */
+enum audience {
+    TALKS = 1,  /* to a server */
+    SERVES = 2, /* is one */
+    KEEPS = 4,  /* opens the store itself */
+    PRINTS = 8, /* something to read */
+    SITS = 16, WRAPS = 32, /* in a session that the environment may name; Claude Code */
+};
+
+/* Where else than in the environment a setting may stand. */
+enum { IN_FLAGS = 1, IN_FILE = 2 };
+
+/* In a default, DATA and SOCKET stand for the values of those settings.
+ *
+ *    field, kind, name, environment, where, for whom, default, value, words, … */
+#define SETTINGS(X)                                                                                        \
+    X(config, PATH, "config", "NOD_CONFIG", IN_FLAGS, TALKS | SERVES | KEEPS, "", "FILE",                  \
+      "the configuration file; else $XDG_CONFIG_HOME/nod/config or ~/.config/nod/config")                  \
+    X(data, PATH, "data", "NOD_DATA", IN_FLAGS | IN_FILE, TALKS | SERVES | KEEPS, "", "DIR",               \
+      "the data folder; else $XDG_DATA_HOME/nod or ~/.local/share/nod")                                    \
+    X(listen, TEXT, "listen", "NOD_LISTEN", IN_FLAGS | IN_FILE, SERVES, "127.0.0.1:7717", "HOST:PORT",     \
+      "where the server listens; port 0 lets the system choose one")                                       \
+    X(socket, PATH, "socket", "NOD_SOCKET", IN_FLAGS | IN_FILE, TALKS | SERVES, "DATA/nod.sock", "PATH",   \
+      "the server's Unix socket")                                                                          \
+    X(store, TEXT, "store", "NOD_STORE", IN_FLAGS | IN_FILE, SERVES | KEEPS, "sqlite:DATA/nod.db", "URL",  \
+      "where events are kept")                                                                             \
+    X(url, TEXT, "url", "NOD_URL", IN_FLAGS | IN_FILE, TALKS, "unix:SOCKET", "URL",                        \
+      "the server to talk to: http://HOST:PORT or unix:PATH")                                              \
+    X(token, SECRET, "token", "NOD_TOKEN", 0, TALKS, "", "TOKEN",                                          \
+      "the token itself; comes before token-file, unless that is a flag")                                  \
+    X(token_file, PATH, "token-file", "NOD_TOKEN_FILE", IN_FLAGS | IN_FILE, TALKS, "DATA/admin.token",     \
+      "FILE", "the file that holds the token")                                                             \
+    X(session, TEXT, "session", "NOD_SESSION", 0, SITS, "", "ID", "the session to ask in when none is given") \
+    X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, WRAPS, "claude", "PROGRAM",                \
+      "the Claude Code that `nod claude` starts")                                                          \
+    X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, WRAPS, "no", NULL,                     \
+      "`nod claude`: what is always allowed also becomes a rule in the project's Claude Code settings")    \
+    X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \
+      SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
+      .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
+    X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
+      "a call that nobody has answered for so long is told of once more; 0: never", .max = 366 * 86400)    \
+    X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
+      "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
+    X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
+      "HOST,…", "further names under which the server may be reached, behind a proxy say")               \
+    X(log_level, CHOICE, "log-level", "NOD_LOG_LEVEL", IN_FLAGS | IN_FILE, SERVES, "info", "LEVEL",        \
+      "how much the server says on standard error", .choices = "error|warn|info|debug|trace")              \
+    X(log_format, CHOICE, "log-format", "NOD_LOG_FORMAT", IN_FLAGS | IN_FILE, SERVES, "text", "FORMAT",    \
+      "how it says it", .choices = "text|json")                                                            \
+    X(managed_policy, PATH, "managed-policy", "NOD_MANAGED_POLICY", IN_FLAGS | IN_FILE, SERVES,            \
+      "/etc/nod/policy.json", "FILE", "rules that nothing below can loosen; it must belong to root")        \
+    X(providers, LIST, "providers", "NOD_PROVIDERS", IN_FLAGS | IN_FILE, SERVES, "anthropic,openai", "NAME,…", \
+      "models for runs, in the order in which they are tried: anthropic, openai; those not set up are left out") \
+    X(anthropic_url, TEXT, "anthropic-url", "ANTHROPIC_BASE_URL", IN_FLAGS | IN_FILE, SERVES,              \
+      "https://api.anthropic.com", "URL", "where the Messages API is")                                     \
+    X(anthropic_model, TEXT, "anthropic-model", "ANTHROPIC_MODEL", IN_FLAGS | IN_FILE, SERVES,             \
+      "claude-sonnet-4-20250514", "MODEL", "the model for runs that name none")                            \
+    X(anthropic_key, SECRET, "anthropic-key", "ANTHROPIC_API_KEY", 0, SERVES, "", "KEY", "its key")        \
+    X(anthropic_key_file, PATH, "anthropic-key-file", "ANTHROPIC_API_KEY_FILE", IN_FLAGS | IN_FILE, SERVES, \
+      "", "FILE", "the file that holds the key")                                                           \
+    X(openai_url, TEXT, "openai-url", "OPENAI_BASE_URL", IN_FLAGS | IN_FILE, SERVES,                       \
+      "https://api.openai.com/v1", "URL", "where /chat/completions is: OpenAI, or whoever speaks like it") \
+    X(openai_model, TEXT, "openai-model", "OPENAI_MODEL", IN_FLAGS | IN_FILE, SERVES, "", "MODEL",         \
+      "its model; without one it is not asked")                                                            \
+    X(openai_key, SECRET, "openai-key", "OPENAI_API_KEY", 0, SERVES, "", "KEY", "its key")                 \
+    X(openai_key_file, PATH, "openai-key-file", "OPENAI_API_KEY_FILE", IN_FLAGS | IN_FILE, SERVES, "",     \
+      "FILE", "the file that holds the key")                                                               \
+    X(prices, LIST, "prices", "NOD_PRICES", IN_FLAGS | IN_FILE, SERVES, "", "PRICE,…",                     \
+      "what models cost, beside those that are known: MODEL=INPUT/OUTPUT/READ/WRITE, dollars per million tokens") \
+    X(run_lease_s, DURATION, "run-lease", "NOD_RUN_LEASE", IN_FLAGS | IN_FILE, SERVES, "60s", "TIME",      \
+      "a node that is silent for so long has lost its runs to the others", .min = 1, .max = 3600)          \
+    X(max_iterations, NUMBER, "max-iterations", "NOD_MAX_ITERATIONS", IN_FLAGS | IN_FILE, SERVES, "5", "N", \
+      "answers of the model to one prompt, for runs that do not say", .min = 1, .max = 1000)               \
+    X(context_tokens, NUMBER, "context-tokens", "NOD_CONTEXT_TOKENS", IN_FLAGS | IN_FILE, SERVES, "150000", \
+      "N", "a conversation that is longer is summed up", .min = 1000, .max = 10000000)                     \
+    X(answer_tokens, NUMBER, "answer-tokens", "NOD_ANSWER_TOKENS", IN_FLAGS | IN_FILE, SERVES, "8192", "N", \
+      "the most that a model may say at once", .min = 16, .max = 1000000)                                  \
+    X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
+      "let a model use several tools in one answer")                                                       \
+    X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
+      "commands of runs see no network and write in the session's folder only (bubblewrap)")               \
+    X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \
+      "runs may fetch pages of this machine and of the private networks around it")                        \
+    X(mcp_servers, PATH, "mcp-servers", "NOD_MCP_SERVERS", IN_FLAGS | IN_FILE, SERVES, "DATA/mcp.json",    \
+      "FILE", "MCP servers whose tools runs may use: {\"mcpServers\":{…}}")                              \
+    X(mcp_projects, FLAG, "mcp-projects", "NOD_MCP_PROJECTS", IN_FLAGS | IN_FILE, SERVES, "no", NULL,      \
+      "ask whether the MCP servers of a repository's own .mcp.json may be used")                           \
+    X(demo, FLAG, "demo", NULL, IN_FLAGS, SERVES, "no", NULL, "play a small scripted agent through the gate") \
+    X(json, FLAG, "json", NULL, IN_FLAGS, TALKS | PRINTS, "no", NULL, "print JSON, for programs")          \
+    X(color, CHOICE, "color", "NOD_COLOR", IN_FLAGS | IN_FILE, TALKS | PRINTS, "auto", "WHEN",             \
+      "colours; auto: on a terminal, unless NO_COLOR is set", .choices = "auto|always|never")
+
+#endif
