@@ -107,7 +107,7 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
 }
 
 /* The reason is the last part of the client's words; the others repeat what is said here. */
-static struct rc unreachable(const struct cli *cli, struct rc rc, struct err *err)
+static struct rc report_unreachable(const struct cli *cli, struct rc rc, struct err *err)
 {
     if (rc.code != ERR_UNAVAILABLE || !err)
         return rc;
@@ -130,7 +130,7 @@ struct rc remote_ask(struct cli *cli, struct arena *arena, const struct query *q
     struct rc rc = http_client_call(cli->client, arena, query->method, query->target, query->body,
                                     timeout_ms, &response, err);
     if (rc_bad(rc))
-        return unreachable(cli, rc, err);
+        return report_unreachable(cli, rc, err);
     struct reply reply = {.status = response.status, .body = response.body};
     if (rc_bad(json_parse(arena, response.body, &reply.json, NULL)))
         reply.json = NULL;
