@@ -15,7 +15,7 @@ build:               ## build build/nod and nothing else
 	@dev/setup build
 	@cmake -S . -B $(BUILD) -G Ninja -DNOD_TESTS=OFF >$(BUILD).log 2>&1 || { cat $(BUILD).log; rm -f $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
-	@ninja -C $(BUILD) -j$(JOBS) nod | tail -1
+	@if [ -t 1 ]; then ninja -C $(BUILD) -j$(JOBS) nod; else ninja -C $(BUILD) -j$(JOBS) --quiet nod; fi
 
 test: build          ## every test: unit, contract, conversations, crash, fuzz corpus, style
 	@dev/setup test
