@@ -4,6 +4,7 @@ import os
 import pwd
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import threading
@@ -51,8 +52,13 @@ class Front:
         with open(os.path.join(self.folder, "log"), "wb") as log:
             self.process = subprocess.Popen([self.program, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env={**os.environ, "HOME": self.folder}, start_new_session=True)
-        eventually(lambda: os.path.exists(self.socket), self.log)
+        eventually(self.accepts, self.log)
         return self
+
+    def accepts(self):
+        """Whether a connection is taken: the socket's file is there before anybody listens on it."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.socket) == 0
 
     def log(self):
         with open(os.path.join(self.folder, "log"), encoding="utf-8", errors="replace") as file:
