@@ -40,7 +40,7 @@ struct hook {
     enum hook_kind kind;
     struct str event;   /* its name on the wire */
     struct str session; /* the agent's own id of it */
-    struct str tool;    /* under the name that rules know */
+    struct str tool;    /* as the agent names it (event/tool_names.h) */
     struct str call;    /* the agent's id of the call; may be empty */
     struct str cwd;
     bool asks_later;    /* what no rule answers comes again as HOOK_PERMISSION, unless its own rules allow */

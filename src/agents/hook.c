@@ -27,18 +27,6 @@ static const struct {
     {"Stop", HOOK_IDLE},
 };
 
-/* Tools under another name, with the same input: rules and previews know them by ours. */
-static const struct {
-    enum hook_agent agent;
-    const char *theirs, *ours;
-} names[] = {
-    {HOOK_GEMINI, "run_shell_command", "Bash"}, {HOOK_GEMINI, "write_file", "Write"},
-    {HOOK_GEMINI, "replace", "Edit"},           {HOOK_GEMINI, "read_file", "Read"},
-    {HOOK_GEMINI, "web_fetch", "WebFetch"},     {HOOK_GEMINI, "google_web_search", "WebSearch"},
-    {HOOK_GEMINI, "glob", "Glob"},              {HOOK_GEMINI, "write_todos", "TodoWrite"},
-    {HOOK_CODEX, "shell", "Bash"},
-};
-
 static const char *const agent_names[] = {
 #define X(name, wire) wire,
     HOOK_AGENTS(X)
@@ -60,14 +48,6 @@ const char *hook_agent_name(enum hook_agent agent)
 {
     CHECK(agent < HOOK_AGENT_COUNT);
     return agent_names[agent];
-}
-
-static struct str our_name(enum hook_agent agent, struct str tool)
-{
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].agent == agent && str_is(tool, names[i].theirs))
-            return str_of(names[i].ours);
-    return tool;
 }
 
 /* Modes in which Claude Code asks a person what its rules do not answer. */
@@ -111,7 +91,6 @@ struct rc hook_read(enum hook_agent agent, const struct json *message, struct ho
     TRY(json_want_object(message, "tool_input", &hook->input, err));
     if (str_empty(hook->tool) || !hook->input || str_empty(hook->session))
         return err_set(err, ERR_INVALID, "the hook's message lacks session_id, tool_name or tool_input");
-    hook->tool = our_name(agent, hook->tool);
     hook->asks_later = agent == HOOK_CLAUDE && hook->kind == HOOK_BEFORE &&
                        mode_asks(json_text(message, "permission_mode"));
     return RC_OK;

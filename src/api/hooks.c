@@ -198,6 +198,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
     if (h->hook.cwd.n && h->hook.cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     ask->name = h->hook.tool;
+    ask->dialect = str_of(hook_agent_name(h->hook.agent));
     ask->input = h->hook.input;
     ask->cwd = h->hook.cwd;
     ask->only_rules = h->hook.asks_later && !strict;

@@ -226,6 +226,7 @@ void policy_explain(struct exchange *x)
     struct err err;
     x->state = explain;
     if (rc_bad(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &explain->name, &err)) ||
+        rc_bad(json_want_str(x->body, "dialect", LIMIT_NAME_BYTES, &explain->dialect, &err)) ||
         rc_bad(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &explain->cwd, &err)) ||
         rc_bad(json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &mode, &err)) ||
         rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||

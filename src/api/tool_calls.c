@@ -72,6 +72,7 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
     TRY(json_want_str(x->body, "id", LIMIT_ID_BYTES, &ask->id, err));
     TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));
     TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &ask->cwd, err));
+    TRY(json_want_str(x->body, "dialect", LIMIT_NAME_BYTES, &ask->dialect, err));
     TRY(json_want_bool(x->body, "onlyRules", &ask->only_rules, err));
     TRY(json_want_object(x->body, "input", &input, err));
     if (str_empty(ask->name))

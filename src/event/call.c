@@ -65,6 +65,7 @@ static void take_call(struct arena *arena, struct call *call, const struct event
     call->thread = arena_str(arena, event->thread);
     call->name = text_of(arena, data, "name");
     call->cwd = text_of(arena, data, "cwd");
+    call->dialect = text_of(arena, data, "dialect");
     call->input = raw_of(arena, data, "input");
     call->agent_actor = arena_str(arena, event->actor);
     call->rule = text_of(arena, verdict, "rule");

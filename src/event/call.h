@@ -3,7 +3,7 @@
  *   awaiting → allowed | denied | aborted | timed_out | cancelled, then started → finished | interrupted;
  *   by policy it is allowed or denied at once.
  * Data of the events:
- *   TOOL_CALL               {"id","name","input","cwd","verdict":{"effect","rule","source","why"}}
+ *   TOOL_CALL               {"id","name","input","cwd","dialect","verdict":{"effect","rule","source","why"}}
  *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
  *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","rulesChosen","mode","by"}
  *   TOOL_APPROVAL_ALERT     {"toolCallId","tool","requestedAt"}   nobody has answered for some time; changes nothing
@@ -55,6 +55,7 @@ enum call_status {
 
 struct call {
     struct str id, session, thread, name, cwd;
+    struct str dialect;        /* the agent whose names for tools these are; empty: nobody said */
     struct str input;          /* the bytes the agent sent */
     struct str updated_input;  /* what a person made of it; empty: nothing */
     enum call_status status;

@@ -17,7 +17,7 @@ enum tool_class {
     TOOL_PLAN,    /* shows a plan and asks to leave plan mode, or asks the person something */
 };
 
-enum { TOOL_PATHS_MAX = 4 };
+enum { TOOL_PATHS_MAX = 32 };
 
 struct tool_facts {
     struct str name;
@@ -27,6 +27,11 @@ struct tool_facts {
     struct str paths[TOOL_PATHS_MAX];
     size_t path_count;
     struct str url;           /* TOOL_FETCH */
+    struct str cwd;           /* where the input says that it runs; empty: it does not say */
+    /* Of a call that came under another name (event/tool_names.h): */
+    struct str asked;         /* that name; empty: the tool's own */
+    bool foreign;             /* the name is one of other agents than the one that asks: it allows nothing */
+    const char *unclear;      /* why its input cannot be read for sure; NULL: it can */
 };
 
 #endif

@@ -200,7 +200,7 @@ static bool covers(struct gate *gate, struct arena *arena, const struct rule_set
     call_apply(arena, ret_call, event);
     if (rc_bad(json_parse(arena, ret_call->input, &input, NULL)) || input->type != JSON_OBJECT)
         return false;
-    struct tool_facts facts = tool_facts(ret_call->name, input);
+    struct tool_facts facts = tool_facts_from(arena, ret_call->dialect, ret_call->name, input);
     struct question question = {.facts = &facts, .rules = set, .cwd = ret_call->cwd, .root = ret_call->cwd,
                                 .home = gate->home, .now_ms = clock_wall_ms()};
     return policy_covers(arena, &question);

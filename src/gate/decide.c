@@ -250,7 +250,7 @@ static void edited_with_session(struct session_want *want, const struct session 
         read_call(d->gate, d->session, d->call_id, lost, d);
         return;
     }
-    struct tool_facts facts = tool_facts(open->name, d->updated_input);
+    struct tool_facts facts = tool_facts_from(d->arena, STR_NONE, open->name, d->updated_input);
     struct verdict verdict = gate_judge(d->gate, d->arena, session, &facts, STR_NONE);
     if (verdict.effect == EFFECT_DENY) {
         (void)err_set(&d->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
@@ -271,7 +271,7 @@ static void choose_with_session(struct session_want *want, const struct session 
         return;
     }
     if (err->code == ERR_OK && session && rc_ok(json_parse(d->arena, d->call.input, &input, NULL))) {
-        struct tool_facts facts = tool_facts(open->name, input);
+        struct tool_facts facts = tool_facts_from(d->arena, d->call.dialect, open->name, input);
         struct question question = gate_question(d->gate, d->arena, session, &facts, d->call.cwd);
         d->rules = narrowest(d->arena, &question);
     }

@@ -186,6 +186,7 @@ static struct str call_data(struct arena *arena, const struct ask *ask, const st
     json_member(&out, "name", ask->name);
     json_member_raw(&out, "input", ask->input->raw);
     json_member(&out, "cwd", ask->cwd);
+    json_member(&out, "dialect", ask->dialect);
     json_key(&out, "verdict");
     json_open(&out, '{');
     json_member(&out, "effect", str_of(effect_name(verdict->effect)));
@@ -279,6 +280,7 @@ static void expect_call(struct ask *ask, const struct verdict *verdict, int64_t 
     bool asked = verdict->effect == EFFECT_ASK;
     ask->call = (struct call){
         .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
+        .dialect = ask->dialect,
         .input = ask->input->raw, .agent_actor = ask->actor,
         .rule = arena_str(ask->arena, verdict->rule), .source = arena_str(ask->arena, verdict->source),
         .why = arena_str(ask->arena, verdict->why),
@@ -374,7 +376,7 @@ static void ask_with_session(struct session_want *want, const struct session *se
         waiter_settle(ask);
         return;
     }
-    struct tool_facts facts = tool_facts(ask->name, ask->input);
+    struct tool_facts facts = tool_facts_from(ask->arena, ask->dialect, ask->name, ask->input);
     struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
     if (verdict.effect == EFFECT_ALLOW && ask->only_person)
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};

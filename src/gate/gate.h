@@ -70,6 +70,7 @@ struct ask {
     struct arena *arena;
     struct str session, thread, id, name, cwd;
     const struct json *input; /* an object; its raw bytes are kept */
+    struct str dialect;       /* the agent whose names for tools these are; empty: nobody said */
     struct str actor;
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */

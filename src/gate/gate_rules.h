@@ -33,6 +33,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
 struct explain {
     const struct session *session;
     struct str name, cwd;
+    struct str dialect;       /* whose name of the tool it is; may be empty */
     const struct json *input;
 };
 /* The verdict on a call that nobody asked for, with the parts of a command and suggested rules. */

@@ -38,7 +38,8 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
         return;
     const struct json *input = json_get(call, "input");
     const struct json *reason = json_get(request, "reason");
-    struct tool_facts facts = tool_facts(json_text(call, "name"), input);
+    struct str name = json_text(call, "name");
+    struct tool_facts facts = tool_facts_from(arena, json_text(call, "dialect"), name, input);
     json_open(out, '{');
     json_member(out, "toolCallId", open->request.call);
     json_member(out, "sessionId", open->request.session);
@@ -46,7 +47,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     json_key(out, "toolCall");
     json_open(out, '{');
     json_member(out, "id", open->request.call);
-    json_member(out, "name", facts.name);
+    json_member(out, "name", name);
     json_member_raw(out, "input", input ? input->raw : STR("{}"));
     json_close(out, '}');
     json_member(out, "agent", open->call.actor);

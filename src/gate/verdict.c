@@ -45,12 +45,21 @@ static const struct rule_set *rules_of(struct gate *gate, const struct session *
     return rules_for(gate, session, &nobody);
 }
 
+/* Where a call runs: the folder that its input names, if it names one, seen from where the agent is. */
+static struct str where(struct arena *arena, const struct tool_facts *facts, struct str cwd)
+{
+    if (str_empty(facts->cwd))
+        return cwd;
+    return facts->cwd.p[0] == '/' ? facts->cwd
+                                  : arena_printf(arena, "%.*s/%.*s", STR_ARG(cwd), STR_ARG(facts->cwd));
+}
+
 struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
                               const struct tool_facts *facts, struct str cwd)
 {
     struct question question = {
         .facts = facts,
-        .cwd = str_empty(cwd) ? session->cwd : cwd,
+        .cwd = where(arena, facts, str_empty(cwd) ? session->cwd : cwd),
         .root = session->cwd,
         .home = gate->home,
         .now_ms = clock_wall_ms(),
@@ -82,7 +91,7 @@ static bool surely_asks(struct gate *gate, const struct session *session, const 
     *ret_verdict = (struct verdict){.effect = EFFECT_ASK, .source = STR("default"),
                                     .why = STR("it runs a command, and no rule allows it")};
     for (size_t i = 0; i < session->tool_count; i++) {
-        if (!str_eq(session->tools[i].tool, facts->name))
+        if (!str_eq(session->tools[i].tool, facts->name) && !str_eq(session->tools[i].tool, facts->asked))
             continue;
         if (!str_is(session->tools[i].effect, "ask"))
             return false;
@@ -167,7 +176,7 @@ void verdict_write_suggestions(struct json_out *out, struct arena *arena, const 
 
 void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain)
 {
-    struct tool_facts facts = tool_facts(explain->name, explain->input);
+    struct tool_facts facts = tool_facts_from(arena, explain->dialect, explain->name, explain->input);
     struct question question = gate_question(gate, arena, explain->session, &facts, explain->cwd);
     struct verdict verdict = gate_judge(gate, arena, explain->session, &facts, explain->cwd);
     json_open(out, '{');

@@ -168,8 +168,10 @@ static bool address_fits(struct judging *j, const struct rule *rule, enum rule_s
 static bool whole_fits(struct judging *j, const struct rule *rule, enum rule_side side)
 {
     const struct tool_facts *facts = j->q->facts;
-    bool same = str_eq(rule->tool, facts->name) || str_is(rule->tool, "*") ||
-                (is_command(facts) && str_is(rule->tool, "Bash"));
+    bool named = !str_empty(facts->asked) && str_eq(rule->tool, facts->asked);
+    bool same = str_is(rule->tool, "*") || named ||
+                ((side == SIDE_STOP || !facts->foreign) &&
+                 (str_eq(rule->tool, facts->name) || (is_command(facts) && str_is(rule->tool, "Bash"))));
     switch (rule->kind) {
     case RULE_TOOL: return same;
     case RULE_SERVER: return server_fits(rule, facts->name);
@@ -219,6 +221,9 @@ static bool offer_all(struct judging *j, enum rule_side side, rule_taken *taken)
     const struct tool_facts *facts = j->q->facts;
     struct str server = server_of(facts->name);
     if (offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = facts->name}, taken))
+        return true;
+    if (!str_empty(facts->asked) &&
+        offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = facts->asked}, taken))
         return true;
     if (is_command(facts) && !str_is(facts->name, "Bash") &&
         offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = STR("Bash")}, taken))
@@ -327,10 +332,16 @@ static bool edits_inside(struct judging *j)
 
 static const struct tool_policy *session_says(const struct question *q)
 {
-    for (size_t i = 0; i < q->tool_policy_count; i++)
-        if (str_eq(q->tool_policies[i].tool, q->facts->name))
-            return &q->tool_policies[i];
-    return NULL;
+    const struct tool_facts *facts = q->facts;
+    const struct tool_policy *strictest = NULL;
+    for (size_t i = 0; i < q->tool_policy_count; i++) {
+        const struct tool_policy *policy = &q->tool_policies[i];
+        bool named = !str_empty(facts->asked) && str_eq(policy->tool, facts->asked);
+        bool ours = str_eq(policy->tool, facts->name) && !(facts->foreign && policy->effect == EFFECT_ALLOW);
+        if ((named || ours) && (!strictest || policy->effect == EFFECT_DENY || strictest->effect == EFFECT_ALLOW))
+            strictest = policy;
+    }
+    return strictest;
 }
 
 static struct verdict say(enum effect effect, struct str source, struct str why)
@@ -367,7 +378,7 @@ static struct verdict by_mode(struct judging *j)
                        STR("the session lets everything pass (bypassPermissions)"));
         break;
     case MODE_ACCEPT_EDITS:
-        if (class == TOOL_EDIT && edits_inside(j))
+        if (class == TOOL_EDIT && !j->q->facts->foreign && edits_inside(j))
             return say(EFFECT_ALLOW, STR("mode"),
                        STR("the session accepts edits of its files (acceptEdits)"));
         break;
@@ -383,6 +394,8 @@ static struct verdict by_mode(struct judging *j)
     case MODE_COUNT:
         break;
     }
+    if (j->q->facts->foreign && by_default(class).effect == EFFECT_ALLOW)
+        return say(EFFECT_ASK, STR("default"), STR("another agent's name for a tool, and no rule allows it"));
     return by_default(class);
 }
 
@@ -439,12 +452,18 @@ static bool look(struct judging *j)
     const struct tool_facts *facts = j->q->facts;
     bool covered = false;
     (void)offer_all(j, SIDE_STOP, take_stop);
-    if (is_command(facts)) {
+    if (is_command(facts))
         command_judge(j);
+    if (facts->unclear)
+        j->unknown = facts->unclear;
+    if (is_command(facts) && !facts->foreign)
         return !j->uncovered && !j->unknown;
-    }
     if (is_file_tool(facts))
         covered = judge_paths(j);
+    if (facts->foreign) { /* rules on our name for the tool stop it, but do not let it pass */
+        covered = false;
+        j->used_count = 0;
+    }
     if (facts->class == TOOL_FETCH && !shows_all(facts->url))
         j->unknown = "its address has hidden characters";
     return (offer_all(j, SIDE_ALLOW, take_allow) || covered) && !j->unknown && shows_all(facts->name);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "event/tool_names.h"
 #include "policy/shell.h"
 
 #include <stdio.h>
@@ -37,25 +38,6 @@ static const struct {
     RULE_TOOLS(X)
 #undef X
 };
-
-static const struct {
-    struct str alias, name;
-} tool_aliases[] = {
-    {STR("bash"), STR("Bash")},           {STR("shell"), STR("Bash")},
-    {STR("web-fetch"), STR("WebFetch")},  {STR("web_fetch"), STR("WebFetch")},
-    {STR("webfetch"), STR("WebFetch")},   {STR("url-fetch"), STR("WebFetch")},
-    {STR("file-read"), STR("Read")},      {STR("file-write"), STR("Write")},
-    {STR("file-edit"), STR("Edit")},      {STR("read"), STR("Read")},
-    {STR("write"), STR("Write")},         {STR("edit"), STR("Edit")},
-};
-
-struct str rule_tool_name(struct str name)
-{
-    for (size_t i = 0; i < sizeof tool_aliases / sizeof *tool_aliases; i++)
-        if (str_eq(name, tool_aliases[i].alias))
-            return tool_aliases[i].name;
-    return name;
-}
 
 struct making {
     struct arena *arena;
@@ -446,7 +428,7 @@ static struct rc take_content(struct making *m, struct str content)
 static struct rc take_older(struct making *m, struct str name, struct str pattern)
 {
     struct rule *rule = m->rule;
-    TRY(take_tool(m, rule_tool_name(name)));
+    TRY(take_tool(m, tool_rule_name(name)));
     if (str_empty(pattern))
         return bad(m, "there is nothing behind the `:`");
     if (str_is(pattern, "*"))
@@ -464,7 +446,7 @@ static struct rc take_older(struct making *m, struct str name, struct str patter
 
 static bool is_older(struct str name)
 {
-    return !str_eq(rule_tool_name(name), name);
+    return !str_eq(tool_rule_name(name), name);
 }
 
 static struct rc check_letters(const struct making *m)

@@ -66,7 +66,5 @@ struct rule {
 /* Everything lives in the arena. ERR_INVALID with words for the person who wrote it. */
 struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err);
 
-/* The tool behind a name of the older spelling (`bash`, `web-fetch`); the same name when there is none. */
-struct str rule_tool_name(struct str name);
 
 #endif

@@ -370,6 +370,10 @@ size_t policy_suggest(struct arena *arena, const struct question *question,
                       struct suggestion *ret_suggestions)
 {
     struct suggesting s = {.arena = arena, .q = question, .out = ret_suggestions};
+    if (question->facts->foreign) { /* only a rule that names it as it was asked for lets it pass */
+        suggest_rule(&s, question->facts->asked, "the whole tool", NULL);
+        return s.count;
+    }
     switch (question->facts->class) {
     case TOOL_COMMAND: suggest_command(&s); break;
     case TOOL_READ: case TOOL_EDIT: suggest_paths(&s); break;

@@ -81,7 +81,7 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
     TRY(local_folder(cli, cwd ? cwd : ".", &folder, err));
     struct rule_source source = {.id = STR("rule"), .effect = EFFECT_ALLOW, .text = canonical,
                                  .layer = LAYER_USER};
-    struct tool_facts facts = tool_facts(str_of(cli->argv[1]), input);
+    struct tool_facts facts = tool_facts_from(&cli->arena, STR_NONE, str_of(cli->argv[1]), input);
     struct rule_set *set = rule_set_new(&source, 1);
     struct question question = {.facts = &facts, .rules = set, .cwd = str_of(folder), .root = str_of(folder),
                                 .home = str_of(getenv("HOME")), .now_ms = clock_wall_ms()};

@@ -1,6 +1,8 @@
 #include "tools/tools.h"
 #include "tools/web.h"
 
+#include "event/tool_names.h"
+
 /*      name                class          field          verb          */
 #define TOOLS(X)                                                          \
     X("Read",               TOOL_READ,     "file_path",     "Read")       \
@@ -71,6 +73,22 @@ struct tool_facts tool_facts(struct str name, const struct json *input)
         facts.url = about;
     else if ((tool->class == TOOL_READ || tool->class == TOOL_EDIT) && !str_empty(about))
         facts.paths[facts.path_count++] = about;
+    return facts;
+}
+
+struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
+                                  const struct json *input)
+{
+    struct tool_named named = tool_named(arena, dialect, name, input);
+    struct tool_facts facts = tool_facts(named.name, named.input);
+    if (!named.alias)
+        return facts;
+    facts.asked = name;
+    facts.foreign = named.foreign;
+    facts.unclear = named.unclear;
+    facts.cwd = named.cwd;
+    if (!str_empty(named.patch))
+        facts.path_count = tool_patch_paths(named.patch, facts.paths, &facts.unclear);
     return facts;
 }
 

@@ -17,6 +17,9 @@
 
 /* `input` must be an object and outlive the facts. */
 struct tool_facts tool_facts(struct str name, const struct json *input);
+/* Of a call as an agent sent it, under the names of its dialect (event/tool_names.h). */
+struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
+                                  const struct json *input);
 
 /* What a person is shown, as JSON: {"type":"command","command","cwd"} or {"type":"generic","input"}. Made
  * from the input alone. */

@@ -101,7 +101,7 @@ static void what_is_read(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     struct hook hook = hook_of(&arena, HOOK_GEMINI, gemini);
-    assert_true(str_is(hook.tool, "Bash"));
+    assert_true(str_is(hook.tool, "run_shell_command"));
     assert_true(hook_of(&arena, HOOK_CLAUDE, before).asks_later);
     assert_false(hook_of(&arena, HOOK_CODEX, before).asks_later);
     static const char bypass[] = "{\"session_id\":\"s\",\"permission_mode\":\"bypassPermissions\",\"hook_event_name\":"
