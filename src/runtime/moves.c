@@ -66,6 +66,8 @@ static struct str pending_data(struct arena *arena, const struct run_start *star
     json_member(&out, "system", start->system);
     if (start->iterations_max)
         json_member_i64(&out, "maxIterations", start->iterations_max);
+    if (start->answer_tokens)
+        json_member_i64(&out, "maxTokens", start->answer_tokens);
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }

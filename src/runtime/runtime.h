@@ -8,7 +8,7 @@
  * Events of a run, beside those of its calls (event/call.h):
  *   USER_MESSAGE   {"runId","text"}
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
- *   RUN_STATUS     {"runId","status","reason","model","maxIterations","owner",
+ *   RUN_STATUS     {"runId","status","reason","model","maxIterations","maxTokens","owner",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
  *   COMPACTION     {"runId","summary","usage","basis"}     what came before is not sent to the model any more
  *   RUN_LEASE      {"owner"}                  of no session: a process that works on runs is alive (leases.c)
@@ -82,6 +82,7 @@ struct run_start {
     struct str session, thread; /* must exist */
     struct str prompt, model, system;
     int64_t iterations_max;     /* 0: as set */
+    int64_t answer_tokens;      /* that the model may say at once; 0: as set */
     struct str actor;
     struct str id;              /* filled in */
     struct err err;             /* ERR_CONFLICT: the thread has a run that is not over */
@@ -131,7 +132,7 @@ struct run_state {
     struct str id, status, reason, model, prompt, text; /* text: what the model said last */
     struct str owner;
     struct run_parent parent;
-    int64_t iterations, iterations_max, created_ms, changed_ms;
+    int64_t iterations, iterations_max, answer_tokens, created_ms, changed_ms;
     uint64_t status_seq;
     struct run_usage usage;
 };

@@ -114,6 +114,7 @@ static void take_status(struct talk *talk, const struct event *event, const stru
         talk->system = copy(talk, data, "system");
         talk->tasks = 0;
         (void)json_i64(json_get(data, "maxIterations"), &run->iterations_max);
+        (void)json_i64(json_get(data, "maxTokens"), &run->answer_tokens);
         take_parent(talk, data);
     }
     run->status = copy(talk, data, "status");
@@ -134,6 +135,7 @@ static void take_basis(struct talk *talk, const struct json *data)
     take_parent(talk, basis);
     (void)json_i64(json_get(basis, "iterations"), &run->iterations);
     (void)json_i64(json_get(basis, "maxIterations"), &run->iterations_max);
+    (void)json_i64(json_get(basis, "maxTokens"), &run->answer_tokens);
     (void)json_i64(json_get(basis, "tasks"), &talk->tasks);
     (void)stamp_parse(json_text(basis, "createdAt"), &run->created_ms);
     (void)add_usage(talk, json_get(basis, "usage"));
@@ -148,6 +150,8 @@ void talk_write_basis(struct json_out *out, const struct talk *talk)
     json_member(out, "system", talk->system);
     json_member_i64(out, "iterations", run->iterations);
     json_member_i64(out, "maxIterations", run->iterations_max);
+    if (run->answer_tokens)
+        json_member_i64(out, "maxTokens", run->answer_tokens);
     json_member_i64(out, "tasks", talk->tasks);
     json_member_time(out, "createdAt", run->created_ms);
     json_key(out, "usage");

@@ -153,7 +153,7 @@ static struct request request_of(struct worker *w)
         .model = w->talk.run.model,
         .system = system_prompt(w),
         .tools = w->runtime->tools,
-        .answer_tokens = options->answer_tokens,
+        .answer_tokens = w->talk.run.answer_tokens ? w->talk.run.answer_tokens : options->answer_tokens,
         .parallel_tools = options->parallel_tools,
     };
 }
