@@ -1,0 +1,108 @@
+/* What the files of /api/terminal/ws/agent share; nobody else includes this.
+ *
+ *   terminal.c        the socket: commands are read, checked and handed on
+ *   terminal_run.c    "run": a new session or another prompt in one, under the mode that the prompt chose
+ *   terminal_view.c   a session as this protocol tells it: messages are made of kept events, in their order
+ * A socket holds no state of its own: a view can be made again from the events, on this socket or another.
+ * docs/TERMINAL_SOCKET.md is the protocol for those who write clients.
+ */
+#ifndef API_TERMINAL_H
+#define API_TERMINAL_H
+
+#include "api/exchange.h"
+
+#include "base/map.h"
+#include "runtime/runtime.h"
+
+enum { VIEWS_MAX = 16, UUID_BYTES = 37 };
+
+struct view;
+
+struct terminal {
+    struct api *api;
+    struct http_socket *socket;  /* NULL when it is gone */
+    const struct token *token;
+    struct arena arena;
+    struct str cwd;
+    struct view *views;          /* newest first; the first is the one that "continue" and "cancel" mean */
+    unsigned open;               /* acts that will still come back */
+};
+
+/* How far a client has read: all messages of the events before `seq`, and `part` of those that `seq` makes. */
+struct cursor {
+    uint64_t seq, part;
+};
+
+/* A session on this socket. */
+struct view {
+    struct terminal *terminal;
+    struct view *next;
+    struct arena arena;
+    struct str session, thread;  /* the session and its main thread */
+    struct map calls;            /* id → struct asked, until it is answered */
+    struct watcher watcher;
+    bool watching;
+    bool tagged;                 /* its messages carry session_id and cursor: the client asked for it */
+    bool caught_up;              /* what had happened before is told */
+    bool attached;               /* the client wants to hear when it is */
+    bool over;                   /* its last run is */
+    struct str quiet;            /* nothing is told until this run begins; empty: everything is */
+    char status[24];             /* of the last run */
+    struct cursor has;           /* the client had so much already */
+    struct cursor at;            /* of the message at hand */
+};
+
+/* A call, as it was made and asked about. */
+struct asked {
+    struct arena arena;
+    struct str data;             /* of TOOL_CALL */
+    struct event request;        /* kind is EVENT_NONE until it is asked about */
+    bool answered;               /* from here: it need not be told */
+};
+
+/* Something that was handed over and comes back. */
+struct act {
+    struct arena arena;
+    struct terminal *terminal;
+    struct str id;               /* the command's, JSON; empty: it had none */
+    struct session_want want;
+    struct session_change change;
+    struct run_start start;
+    struct run_go go;
+    struct run_cancel cancel;
+    struct decide decide;
+    struct order *order;         /* of "run" */
+    struct cursor after;         /* of "attach" */
+};
+
+/* ---- terminal.c ---- */
+struct act *terminal_act_new(struct terminal *terminal, const struct json *message);
+void terminal_act_free(struct act *act);
+void terminal_send(struct terminal *terminal, const struct buf *buf);
+/* {"type":"error","subtype":"error","content":{"message"}}, with the id of the command where it had one. */
+void terminal_error(struct terminal *terminal, struct str id, struct str words);
+/* {"type":"ack","id","command","session_id","thread_id"} */
+void terminal_ack(const struct act *act, const char *command, const struct view *view);
+/* The raw id of a command; empty when it has none. */
+struct str terminal_id(const struct json *message);
+
+/* ---- terminal_run.c ---- */
+void terminal_run(struct terminal *terminal, const struct json *message);
+
+/* ---- terminal_view.c ---- */
+/* NULL when it is not on this socket. */
+struct view *terminal_view_find(const struct terminal *terminal, struct str session);
+/* A new first view; NULL when there are too many whose runs are not over. */
+struct view *terminal_view_new(struct terminal *terminal, struct str session, struct str thread);
+void terminal_view_free(struct view *view);
+/* Makes it the one that "continue" and "cancel" mean. */
+void terminal_view_to_front(struct view *view);
+/* Begins to tell; nothing happens when it does already. */
+void terminal_view_watch(struct view *view);
+void terminal_view_go_on(struct view *view);
+/* A call that waits under this id of a request, in any view. */
+struct asked *terminal_view_find_asked(struct terminal *terminal, struct str request, struct view **ret_view,
+                              struct str *ret_call);
+void terminal_view_send_status(struct view *view, struct str call, enum decision decision, struct str feedback);
+
+#endif
