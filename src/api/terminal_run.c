@@ -1,0 +1,353 @@
+/* "run" of the terminal's socket: a prompt in a new session, or another one in a session that there is.
+ *
+ * Each prompt chooses how its uses of tools are answered, and the choice holds from its first step on. What makes a
+ * session stricter is kept before the run is made: whatever fails later, it holds. What makes it looser is kept after
+ * the run was made (so no other run is under way) and before it is executed. A field that is absent loosens nothing.
+ */
+#include "api/terminal.h"
+
+enum { TIMEOUT_SECONDS = 300, PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000, ANSWER_TOKENS_MAX = 1 << 20 };
+
+/* Tools of this protocol that "auto_approve_safe": false asks about. */
+static const char *const safe_tools[] = {"Read", "Glob", "Grep", "TodoWrite", "WebFetch", "WebSearch", "Task"};
+
+enum said { UNSAID, SAID_NO, SAID_YES };
+
+struct order {
+    struct str session, cwd;
+    struct str mode;             /* sdk, toolApproval, bypassPermissions; empty: it does not say */
+    enum said safe;
+    bool go_on;
+    int64_t timeout_seconds;     /* 0: it does not say */
+    struct str settings;         /* of a session that there is: what changes, JSON; empty: nothing does */
+    bool looser;                 /* … and it lets more pass than before */
+};
+
+static void fail(struct act *act, struct str words)
+{
+    terminal_error(act->terminal, act->id, words);
+    terminal_act_free(act);
+}
+
+/* ---- reading ---- */
+
+static struct rc read_said(const struct json *message, const char *key, enum said *ret_said, struct err *err)
+{
+    bool yes = false;
+    const struct json *given = json_get(message, key);
+    TRY(json_want_bool(message, key, &yes, err));
+    if (given && given->type != JSON_NULL)
+        *ret_said = yes ? SAID_YES : SAID_NO;
+    return RC_OK;
+}
+
+static struct rc read_choices(const struct json *message, struct order *order, struct err *err)
+{
+    TRY(json_want_str(message, "permission_mode", LIMIT_NAME_BYTES, &order->mode, err));
+    TRY(json_want_bool(message, "continue", &order->go_on, err));
+    TRY(read_said(message, "auto_approve_read", &order->safe, err)); /* the runner's own name of it */
+    TRY(read_said(message, "auto_approve_safe", &order->safe, err));
+    TRY(json_want_i64(message, "approval_timeout", 1, LIMIT_TIMEOUT_SECONDS, &order->timeout_seconds, err));
+    TRY(json_want_str(message, "session_id", LIMIT_ID_BYTES, &order->session, err));
+    TRY(json_want_str(message, "cwd", LIMIT_PATH_BYTES, &order->cwd, err));
+    if (order->mode.n && !str_is(order->mode, "sdk") && !str_is(order->mode, "toolApproval") &&
+        !str_is(order->mode, "bypassPermissions"))
+        return err_set(err, ERR_INVALID, "permission_mode must be sdk, bypassPermissions or toolApproval");
+    if (order->cwd.n && order->cwd.p[0] != '/')
+        return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
+    return RC_OK;
+}
+
+static struct rc read_start(const struct json *message, struct run_start *start, struct err *err)
+{
+    TRY(json_want_str(message, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
+    TRY(json_want_str(message, "model", LIMIT_NAME_BYTES, &start->model, err));
+    TRY(json_want_str(message, "system_prompt", PROMPT_BYTES_MAX, &start->system, err));
+    TRY(json_want_i64(message, "max_tokens", 1, ANSWER_TOKENS_MAX, &start->answer_tokens, err));
+    start->iterations_max = ITERATIONS_MAX; /* the loop of this protocol ends with the model's last word */
+    TRY(json_want_i64(message, "max_iterations", 1, ITERATIONS_MAX, &start->iterations_max, err));
+    if (json_get(message, "api_key"))
+        return err_set(err, ERR_INVALID, "\"api_key\": keys are set where the server runs, and are never sent");
+    if (str_empty(str_trim(start->prompt)))
+        return err_set(err, ERR_INVALID, "\"prompt\" is missing");
+    return RC_OK;
+}
+
+/* ---- the run ---- */
+
+static void executed(struct run_go *go)
+{
+    struct act *act = go->arg;
+    if (go->err.code != ERR_OK)
+        terminal_error(act->terminal, act->id, str_of(go->err.text));
+    terminal_act_free(act);
+}
+
+static void execute(struct act *act)
+{
+    act->go = (struct run_go){
+        .arena = &act->arena, .session = act->start.session, .thread = act->start.thread,
+        .actor = act->start.actor, .done = executed, .arg = act,
+    };
+    runtime_execute(act->terminal->api->runtime, &act->go);
+}
+
+static void cancelled(struct run_cancel *cancel) { terminal_act_free(cancel->arg); }
+
+/* The run was made and its choices could not be kept: it must not go on under others. */
+static void loosened(struct session_change *change)
+{
+    struct act *act = change->arg;
+    if (change->err.code == ERR_OK) {
+        execute(act);
+        return;
+    }
+    terminal_error(act->terminal, act->id, str_of(change->err.text));
+    act->cancel = (struct run_cancel){
+        .arena = &act->arena, .session = act->start.session, .thread = act->start.thread, .id = act->start.id,
+        .actor = act->start.actor, .done = cancelled, .arg = act,
+    };
+    runtime_cancel(act->terminal->api->runtime, &act->cancel);
+}
+
+static void change_settings(struct act *act, void (*done)(struct session_change *change))
+{
+    act->change = (struct session_change){
+        .arena = &act->arena, .id = act->start.session, .data = act->order->settings,
+        .actor = act->start.actor, .done = done, .arg = act,
+    };
+    gate_change_session(act->terminal->api->gate, &act->change);
+}
+
+static void started(struct run_start *start)
+{
+    struct act *act = start->arg;
+    struct terminal *terminal = act->terminal;
+    struct view *view = terminal_view_find(terminal, start->session);
+    if (start->err.code != ERR_OK) {
+        if (view && !view->watching)
+            terminal_view_free(view);
+        fail(act, str_of(start->err.text));
+        return;
+    }
+    if (view && act->id.n) {
+        view->tagged = true;
+        terminal_ack(act, "run", view);
+    }
+    if (view && !view->watching && act->order->go_on)
+        view->quiet = arena_str(&view->arena, start->id);
+    if (view)
+        terminal_view_watch(view);
+    if (act->order->looser)
+        change_settings(act, loosened);
+    else
+        execute(act);
+}
+
+static void make_run(struct act *act)
+{
+    act->start.done = started;
+    act->start.arg = act;
+    runtime_create(act->terminal->api->runtime, &act->start);
+}
+
+/* ---- in a session that there is ---- */
+
+static void tightened(struct session_change *change)
+{
+    struct act *act = change->arg;
+    if (change->err.code == ERR_OK)
+        make_run(act);
+    else
+        fail(act, str_of(change->err.text));
+}
+
+static struct str effect_of(const struct session *session, const char *tool)
+{
+    for (size_t i = 0; i < session->tool_count; i++)
+        if (str_is(session->tools[i].tool, tool))
+            return session->tools[i].effect;
+    return STR_NONE;
+}
+
+/* The mode that the prompt chose, of the session's own names; as it is when it chose none and that asks. */
+static struct str mode_of(const struct order *order, const struct session *session)
+{
+    if (str_is(order->mode, "bypassPermissions"))
+        return order->mode;
+    if (order->mode.n || str_is(session->mode, "bypassPermissions"))
+        return STR("default");
+    return session->mode;
+}
+
+static bool is_strict(struct str mode) { return str_is(mode, "default") || str_is(mode, "plan"); }
+
+/* A deny stays what it is: a prompt can neither ask about it nor take it away. */
+static void write_safe(struct json_out *out, struct order *order, const struct session *session)
+{
+    for (size_t i = 0; i < sizeof safe_tools / sizeof *safe_tools; i++) {
+        struct str effect = effect_of(session, safe_tools[i]);
+        bool asks = str_is(effect, "ask");
+        if (order->safe == SAID_NO && !asks && !str_is(effect, "deny"))
+            json_member(out, safe_tools[i], STR("ask"));
+        if (order->safe == SAID_YES && asks) {
+            json_member_null(out, safe_tools[i]);
+            order->looser = true;
+        }
+    }
+}
+
+static void read_settings(struct act *act, const struct session *session)
+{
+    struct order *order = act->order;
+    struct str mode = mode_of(order, session);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "change", STR("settings"));
+    size_t nothing = buf.n;
+    if (!str_eq(mode, session->mode)) {
+        json_member(&out, "permissionMode", mode);
+        order->looser = !is_strict(mode) || str_is(session->mode, "plan");
+    }
+    if (order->safe != UNSAID) {
+        json_key(&out, "toolPolicies");
+        json_open(&out, '{');
+        write_safe(&out, order, session);
+        json_close(&out, '}');
+    }
+    if (order->timeout_seconds)
+        json_member_i64(&out, "approvalTimeoutSeconds", order->timeout_seconds);
+    bool something = buf.n > nothing;
+    json_close(&out, '}');
+    if (something)
+        order->settings = arena_str(&act->arena, buf_str(&buf));
+}
+
+static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+{
+    struct act *act = want->arg;
+    struct terminal *terminal = act->terminal;
+    if (err->code != ERR_OK || !terminal->socket) {
+        fail(act, str_of(err->text));
+        return;
+    }
+    if (!session || !auth_may_see(terminal->token, session)) {
+        fail(act, STR("there is no such session"));
+        return;
+    }
+    if (act->order->cwd.n && !str_eq(act->order->cwd, session->cwd)) {
+        fail(act, STR("a session keeps its folder; begin a new one for another \"cwd\""));
+        return;
+    }
+    struct view *view = terminal_view_find(terminal, session->id);
+    if (!view && !(view = terminal_view_new(terminal, session->id, session->main_thread))) {
+        fail(act, STR("too many sessions run on this socket; open another"));
+        return;
+    }
+    terminal_view_to_front(view);
+    act->start.session = arena_str(&act->arena, session->id);
+    act->start.thread = arena_str(&act->arena, session->main_thread);
+    read_settings(act, session);
+    if (act->order->settings.n && !act->order->looser)
+        change_settings(act, tightened);
+    else
+        make_run(act);
+}
+
+static void go_on(struct act *act)
+{
+    act->want = (struct session_want){.id = act->order->session, .done = session_found, .arg = act};
+    gate_session(act->terminal->api->gate, &act->want);
+}
+
+/* ---- in a new one ---- */
+
+static void session_made(struct session_change *change)
+{
+    struct act *act = change->arg;
+    struct terminal *terminal = act->terminal;
+    if (change->err.code != ERR_OK || !terminal->socket) {
+        fail(act, str_of(change->err.text));
+        return;
+    }
+    if (!terminal_view_new(terminal, change->id, change->thread)) {
+        fail(act, STR("too many sessions run on this socket; open another"));
+        return;
+    }
+    act->start.session = change->id;
+    act->start.thread = change->thread;
+    make_run(act);
+}
+
+static struct str session_data(struct act *act)
+{
+    const struct order *order = act->order;
+    const struct terminal *terminal = act->terminal;
+    int64_t seconds = terminal->api->timeout_seconds ? terminal->api->timeout_seconds : TIMEOUT_SECONDS;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "title", STR("terminal"));
+    json_member(&out, "cwd", order->cwd.n ? order->cwd : terminal->cwd);
+    if (str_is(order->mode, "bypassPermissions"))
+        json_member(&out, "permissionMode", order->mode);
+    if (order->safe == SAID_NO) {
+        json_key(&out, "toolPolicies");
+        json_open(&out, '{');
+        for (size_t i = 0; i < sizeof safe_tools / sizeof *safe_tools; i++)
+            json_member(&out, safe_tools[i], STR("ask"));
+        json_close(&out, '}');
+    }
+    json_member_i64(&out, "approvalTimeoutSeconds", order->timeout_seconds ? order->timeout_seconds : seconds);
+    json_member(&out, "owner", terminal->token->id);
+    json_close(&out, '}');
+    return arena_str(&act->arena, buf_str(&buf));
+}
+
+static void begin(struct act *act)
+{
+    act->change = (struct session_change){
+        .arena = &act->arena, .data = session_data(act), .actor = act->start.actor,
+        .done = session_made, .arg = act,
+    };
+    gate_change_session(act->terminal->api->gate, &act->change);
+}
+
+/* The message's bytes end with this call: what is read of them is the act's from here. */
+static void own(struct act *act)
+{
+    struct arena *arena = &act->arena;
+    struct order *order = act->order;
+    order->session = arena_str(arena, order->session);
+    order->mode = arena_str(arena, order->mode);
+    order->cwd = arena_str(arena, order->cwd);
+    act->start.prompt = arena_str(arena, act->start.prompt);
+    act->start.model = arena_str(arena, act->start.model);
+    act->start.system = arena_str(arena, act->start.system);
+    act->start.arena = arena;
+    act->start.actor = arena_str(arena, act->terminal->token->name);
+}
+
+void terminal_run(struct terminal *terminal, const struct json *message)
+{
+    struct act *act = terminal_act_new(terminal, message);
+    struct order *order = act->order = arena_new(&act->arena, struct order);
+    struct err err;
+    if (rc_bad(read_choices(message, order, &err)) || rc_bad(read_start(message, &act->start, &err))) {
+        fail(act, str_of(err.text));
+        return;
+    }
+    order->go_on = order->go_on || order->session.n;
+    if (order->go_on && str_empty(order->session) && terminal->views)
+        order->session = terminal->views->session;
+    own(act);
+    if (!order->go_on && !str_empty(terminal->token->session))
+        fail(act, STR("this token is bound to one session; name it as \"session_id\""));
+    else if (!order->go_on)
+        begin(act);
+    else if (str_empty(order->session))
+        fail(act, STR("there is nothing to continue on this socket; name the session as \"session_id\""));
+    else
+        go_on(act);
+}
