@@ -9,8 +9,8 @@ PATH = "/api/terminal/ws/agent"
 
 
 class Terminal:
-    def __init__(self, stage, server):
-        self.socket = Socket(server.admin(), f"{PATH}?cwd={stage.project}")
+    def __init__(self, stage, server, client=None):
+        self.socket = Socket(client or server.admin(), f"{PATH}?cwd={stage.project}")
         must(self.socket.status == 101, self.socket.head)
 
     def say(self, **message):
