@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test bench bench-nodes cluster crash fuzz screenshots page-figures tidy install clean
+.PHONY: help run build test bench bench-nodes cluster crash fuzz screenshots page-figures facts tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -51,6 +51,10 @@ page-figures: build ## script size and how quick the page is, in Chromium
 	@dev/setup test
 	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
 	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs "first request" "quick with" "two browsers and"
+
+facts:               ## ask the installed programs for their options: src/policy/facts.tab
+	@dev/setup test
+	@python3 dev/facts/facts.py $(PROGRAMS)
 
 tidy:                ## who may include whom, sizes, banned words
 	@python3 dev/tidy

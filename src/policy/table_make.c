@@ -1,0 +1,745 @@
+/* Host tool: turns marks/ *.tab (written by people) and facts*.tab (made by `make facts`) into the arrays of table.h.
+ *
+ *     table_make OUTPUT.c FACTS.tab... -- MARKS.tab...
+ *
+ * It refuses what a reviewer would miss: an option whose name or value looks like a file, folder, command, address
+ * or configuration and that has no mark; a mark for an option that facts do not know; two marks for one option; a
+ * row that nobody decided about. Every refusal is printed as FILE:LINE: words; the exit status is 1 if there is one.
+ * It runs once per build and frees nothing. The grammar of marks is in table.h, that of facts in dev/facts/README.md.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/table.h"
+
+enum { NAMES_MAX = 64, OPERANDS_MAX = 8, WORDS_MAX = 4096 };
+
+struct option {
+    const char *name;
+    const char *hint; /* how help calls its value; "" unknown */
+    uint8_t arity, mark, arg, lang;
+    bool marked;
+};
+
+struct row {
+    const char *file;
+    unsigned line;
+    const char *names[NAMES_MAX];
+    size_t name_count;
+    struct table_operand operands[OPERANDS_MAX];
+    uint8_t operand_count;
+    struct option *options;
+    size_t option_count, option_room;
+    uint8_t reader, stdin_lang;
+    bool known;
+    uint32_t styles;
+    uint16_t risk;
+    const char *behind, *touches, *prefixes, *paths, *groups;
+};
+
+struct facts {
+    const char *name, *options;
+    bool used;
+};
+
+static struct row *rows;
+static size_t row_count, row_room;
+static struct facts *facts;
+static size_t facts_count, facts_room;
+static unsigned refusals;
+static const char *at_file = "";
+static unsigned at_line;
+
+static const char *const role_words[] = {
+#define X(name, word) word,
+    TABLE_ROLES(X)
+#undef X
+};
+static const char *const style_words[] = {
+#define X(name, word) word,
+    TABLE_STYLES(X)
+#undef X
+};
+static const char *const risk_words[] = {
+#define X(name, word) word,
+    TABLE_RISKS(X)
+#undef X
+};
+static const char *const lang_words[] = {
+#define X(name, word) word,
+    TABLE_LANGS(X)
+#undef X
+};
+static const char *const reader_words[] = {
+#define X(name, word) word,
+    TABLE_READERS(X)
+#undef X
+};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* Parts of a name, or of what help calls the value, that tell of a file, folder, command, address or settings. */
+static const char *const telling[] = {
+    "addr", "address", "archive", "authfile", "backup", "base", "bin", "binary", "browser", "ca", "cacert", "cache",
+    "cert", "cfg", "chdir", "chroot", "client", "cmd", "code", "command", "compiler", "conf", "config", "configfile",
+    "connect", "context", "cookie", "credential", "credentials", "cwd", "data", "database", "db", "dest", "destination",
+    "dir", "directories", "directory", "dirs", "driver", "dump", "editor", "endpoint", "engine", "env", "eval", "exe",
+    "exec", "executable", "execute", "export", "expr", "expression", "file", "filename", "files", "folder", "home",
+    "hook", "host", "hostname", "identity", "import", "include", "init", "input", "inputs", "interpreter", "java",
+    "key", "keyfile", "keyring", "launcher", "lib", "library", "linker", "load", "loader", "location", "log", "logfile",
+    "magic", "manifest", "map", "module", "modules", "netrc", "node", "out", "outdir", "outfile", "output", "overlay",
+    "pager", "path", "pathname", "paths", "pipe", "plugin", "plugins", "postprocessor", "prefix", "preload",
+    "preprocessor", "process", "processor", "profile", "prog", "program", "project", "proxy", "python", "rc", "rcfile",
+    "registry", "remote", "repo", "report", "repository", "require", "resolver", "root", "rsh", "rule", "rules",
+    "run", "runner", "save", "script", "scripts", "secret", "server", "settings", "shell", "socket", "source", "spec",
+    "specs", "src", "ssh", "stderr", "stdout", "store", "sysroot", "target", "temp", "template", "temporary", "tmp",
+    "tmpdir", "tool", "toolchain", "trace", "transform", "tree", "upload", "uri", "url", "urls", "user-data", "viewer",
+    "volume", "with", "workdir", "workspace", "worktree", "wrapper",
+};
+
+static void refuse(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    (void)fprintf(stderr, "%s:%u: ", at_file, at_line);
+    (void)vfprintf(stderr, format, list);
+    (void)fputc('\n', stderr);
+    va_end(list);
+    refusals++;
+}
+
+static void *grow(void *array, size_t count, size_t *room, size_t size)
+{
+    if (count < *room)
+        return array;
+    *room = *room ? *room * 2 : 64;
+    array = realloc(array, *room * size);
+    if (!array) {
+        perror("table_make");
+        exit(1);
+    }
+    return array;
+}
+
+static char *copy(const char *text, size_t size)
+{
+    char *mine = strndup(text, size);
+    if (!mine) {
+        perror("table_make");
+        exit(1);
+    }
+    return mine;
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t size = 0, room = 0, got = 0;
+    char *text = NULL;
+    if (!file) {
+        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    do {
+        size += got;
+        text = grow(text, size + (1 << 16), &room, 1);
+        got = fread(text + size, 1, 1 << 16, file);
+    } while (got);
+    text[size] = 0;
+    (void)fclose(file);
+    return text;
+}
+
+/* The next line of `*text` without its end, which moves on; NULL at the end. */
+static char *take_line(char **text)
+{
+    char *line = *text;
+    if (!line || !*line)
+        return NULL;
+    char *end = strchr(line, '\n');
+    *text = end ? end + 1 : NULL;
+    if (end)
+        *end = 0;
+    return line;
+}
+
+/* The next word between blanks; NULL at the end. */
+static char *take_word(char **text)
+{
+    char *word = *text + strspn(*text, " \t");
+    size_t size = strcspn(word, " \t");
+    if (!size)
+        return NULL;
+    *text = word + size + (word[size] != 0);
+    word[size] = 0;
+    return word;
+}
+
+static size_t find_word(const char *const *words, size_t count, const char *word)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0)
+            return i;
+    return count;
+}
+
+/* ---- facts ---- */
+
+static int compare_facts(const void *left, const void *right)
+{
+    return strcmp(((const struct facts *)left)->name, ((const struct facts *)right)->name);
+}
+
+/* Lines: NAME <TAB> SOURCE <TAB> VERSION <TAB> OPTION OPTION … */
+static void read_facts(const char *path)
+{
+    char *text = read_file(path), *line;
+    at_file = path;
+    for (at_line = 1; (line = take_line(&text)); at_line++) {
+        if (!*line || *line == '#')
+            continue;
+        char *fields[4] = {line};
+        for (int i = 1; i < 4; i++) {
+            char *tab = fields[i - 1] ? strchr(fields[i - 1], '\t') : NULL;
+            if (tab)
+                *tab = 0;
+            fields[i] = tab ? tab + 1 : NULL;
+        }
+        if (!fields[3]) {
+            refuse("four fields parted by tabs are expected");
+            continue;
+        }
+        facts = grow(facts, facts_count, &facts_room, sizeof *facts);
+        facts[facts_count++] = (struct facts){.name = line, .options = fields[3]};
+    }
+}
+
+static struct facts *find_facts(const char *name)
+{
+    struct facts key = {.name = name};
+    return facts_count ? bsearch(&key, facts, facts_count, sizeof *facts, compare_facts) : NULL;
+}
+
+static struct option *find_option(struct row *row, const char *name)
+{
+    for (size_t i = 0; i < row->option_count; i++)
+        if (strcmp(row->options[i].name, name) == 0)
+            return &row->options[i];
+    return NULL;
+}
+
+static struct option *add_option(struct row *row, const char *name)
+{
+    row->options = grow(row->options, row->option_count, &row->option_room, sizeof *row->options);
+    struct option *option = &row->options[row->option_count++];
+    *option = (struct option){.name = name, .hint = "", .mark = ROLE_TEXT};
+    return option;
+}
+
+/* `-o=FILE`, `--color?WHEN`, `-v`: name, arity and what help calls the value. A `=` that is part of the name of a key
+ * (`of=`) is its last character in marks and never occurs in facts. */
+static const char *split_option(const char *word, uint8_t *ret_arity, const char **ret_hint)
+{
+    size_t size = strcspn(word, "=?");
+    *ret_arity = word[size] == '=' ? ARITY_VALUE : word[size] == '?' ? ARITY_MAYBE : ARITY_NONE;
+    *ret_hint = word[size] ? word + size + 1 : "";
+    return size ? copy(word, size) : word;
+}
+
+static void add_facts(struct row *row, const char *name)
+{
+    struct facts *found = find_facts(name);
+    if (!found)
+        return;
+    /* `-` alone says that the program has no options at all. */
+    row->known = found->used = true;
+    char *text = copy(found->options, strlen(found->options)), *word;
+    while ((word = take_word(&text))) {
+        uint8_t arity;
+        const char *hint, *option_name = split_option(word, &arity, &hint);
+        if (strcmp(word, "-") == 0 || find_option(row, option_name))
+            continue;
+        struct option *option = add_option(row, option_name);
+        option->arity = arity;
+        option->hint = hint;
+    }
+}
+
+/* ---- marks ---- */
+
+static uint8_t read_choice(const char *const *words, size_t count, const char *word, const char *what)
+{
+    size_t found = find_word(words, count, word ? word : "");
+    if (found == count) {
+        refuse("there is no %s `%s`", what, word ? word : "");
+        return 0;
+    }
+    return (uint8_t)found;
+}
+
+/* ROLE[:ARG], into role, arg and language. */
+static void read_role(char *word, uint8_t *ret_role, uint8_t *ret_arg, uint8_t *ret_lang)
+{
+    char *arg = strchr(word, ':');
+    if (arg)
+        *arg++ = 0;
+    *ret_role = read_choice(role_words, COUNT(role_words), word, "role");
+    *ret_arg = *ret_lang = 0;
+    if (*ret_role == ROLE_RISK) {
+        *ret_arg = read_choice(risk_words, COUNT(risk_words), arg, "risk");
+    } else if (*ret_role == ROLE_INSTEAD) {
+        char *lang = arg ? strchr(arg, '=') : NULL;
+        if (lang)
+            *lang++ = 0;
+        *ret_arg = read_choice(role_words, COUNT(role_words), arg, "role");
+        *ret_lang = read_choice(lang_words, COUNT(lang_words), lang, "language");
+    } else {
+        *ret_arg = read_choice(lang_words, COUNT(lang_words), arg, "language");
+    }
+}
+
+static void read_operand(struct row *row, char *word)
+{
+    size_t size = strlen(word);
+    struct table_operand operand = {.repeat = REPEAT_ONCE};
+    uint8_t lang;
+    if (size > 1 && strchr("*+", word[size - 1])) {
+        operand.repeat = REPEAT_ANY;
+        word[size - 1] = 0;
+    }
+    read_role(word, &operand.role, &operand.arg, &lang);
+    for (size_t i = 0; i < row->operand_count; i++)
+        if (operand.repeat == REPEAT_ANY && row->operands[i].repeat == REPEAT_ANY)
+            refuse("two operands repeat");
+    if (row->operand_count == OPERANDS_MAX)
+        refuse("more than %d operands", OPERANDS_MAX);
+    else
+        row->operands[row->operand_count++] = operand;
+}
+
+static void read_risks(struct row *row, char *list)
+{
+    for (char *next; list; list = next) {
+        if ((next = strchr(list, ',')))
+            *next++ = 0;
+        row->risk |= (uint16_t)(1u << read_choice(risk_words, COUNT(risk_words), list, "risk"));
+    }
+}
+
+static void read_style(struct row *row, char *word)
+{
+    char *value = word + strcspn(word, ":=");
+    if (!*value) {
+        row->styles |= 1u << read_choice(style_words, COUNT(style_words), word, "style");
+        return;
+    }
+    *value++ = 0;
+    const struct { const char *word; const char **to; } lists[] = {
+        {"behind", &row->behind}, {"touches", &row->touches}, {"prefix", &row->prefixes},
+        {"path", &row->paths},    {"group", &row->groups},
+    };
+    for (size_t i = 0; i < COUNT(lists); i++)
+        if (strcmp(word, lists[i].word) == 0) {
+            *lists[i].to = value;
+            return;
+        }
+    if (strcmp(word, "reader") == 0)
+        row->reader = read_choice(reader_words, COUNT(reader_words), value, "reader");
+    else if (strcmp(word, "stdin") == 0)
+        row->stdin_lang = read_choice(lang_words, COUNT(lang_words), value, "language");
+    else if (strcmp(word, "risk") == 0)
+        read_risks(row, value);
+    else
+        refuse("there is no style `%s`", word);
+}
+
+static void add_name(struct row *row, const char *name)
+{
+    for (size_t i = 0; i < row_count; i++)
+        for (size_t k = 0; k < rows[i].name_count; k++)
+            if (strcmp(rows[i].names[k], name) == 0)
+                refuse("`%s` has a row already, in %s:%u", name, rows[i].file, rows[i].line);
+    if (row->name_count == NAMES_MAX)
+        refuse("more than %d names", NAMES_MAX);
+    else
+        row->names[row->name_count++] = name;
+}
+
+/* `docker|podman rm|remove` stands for four names. */
+static void add_names(struct row *row, const char *name)
+{
+    const char *bar = strchr(name, '|');
+    if (!bar || strcmp(name, "|") == 0) {
+        add_name(row, name);
+        return;
+    }
+    const char *first = bar, *last = bar;
+    while (first > name && first[-1] != ' ')
+        first--;
+    last += strcspn(last, " ");
+    for (const char *at = first; at <= last;) {
+        size_t size = strcspn(at, "| ");
+        size_t room = strlen(name) + 1;
+        char *one = copy(name, room);
+        (void)snprintf(one, room, "%.*s%.*s%s", (int)(first - name), name, (int)size, at, last);
+        add_names(row, one);
+        at += size + 1;
+    }
+}
+
+static void read_body(struct row *row, char *text)
+{
+    char *styles = strchr(text, ';'), *word;
+    if (styles)
+        *styles++ = 0;
+    while ((word = take_word(&text)))
+        read_operand(row, word);
+    while (styles && (word = take_word(&styles)))
+        read_style(row, word);
+}
+
+/* `cat & head: read* ; reads` is a row for each, with its own facts; their marks stand below them once. */
+static void read_rows(char *line)
+{
+    char *colon = strstr(line + 1, ": ");
+    if (!colon && line[strlen(line) - 1] == ':')
+        colon = line + strlen(line) - 1;
+    if (!colon) {
+        refuse("a row needs a colon behind its names");
+        return;
+    }
+    *colon = 0;
+    for (char *names = line, *rest; names; names = rest) {
+        if ((rest = strstr(names, " & "))) {
+            *rest = 0;
+            rest += 3;
+        }
+        rows = grow(rows, row_count, &row_room, sizeof *rows);
+        struct row *row = &rows[row_count];
+        *row = (struct row){.file = at_file, .line = at_line};
+        for (char *name = names, *next; name; name = next) {
+            if ((next = strchr(name, ',')))
+                *next++ = 0;
+            add_names(row, name + strspn(name, " "));
+        }
+        read_body(row, copy(colon + 1, strlen(colon + 1)));
+        for (size_t i = 0; i < row->name_count; i++)
+            add_facts(row, row->names[i]);
+        row_count++;
+    }
+}
+
+static void mark_option(struct option *option, const struct option *mark)
+{
+    if (option->marked)
+        refuse("`%s` has two marks", option->name);
+    if (mark->arity != ARITY_NONE)
+        option->arity = mark->arity;
+    option->mark = mark->mark;
+    option->arg = mark->arg;
+    option->lang = mark->lang;
+    option->marked = true;
+}
+
+/* One option of a mark for the rows from `first` on: those that facts give it, or else all, if the mark itself says
+ * that it exists. A row without facts has what its marks name. */
+static void place_mark(size_t first, const struct option *mark, bool exists)
+{
+    bool known = false;
+    for (size_t i = first; i < row_count; i++) {
+        struct option *option = find_option(&rows[i], mark->name);
+        if (option || !rows[i].known) {
+            mark_option(option ? option : add_option(&rows[i], mark->name), mark);
+            known = true;
+        }
+    }
+    for (size_t i = first; i < row_count && !known && exists; i++)
+        mark_option(add_option(&rows[i], mark->name), mark);
+    if (!known && !exists)
+        refuse("facts do not know `%s` of `%s`; with `=`, `?` or `!` behind it the mark says that it exists",
+               mark->name, rows[first].names[0]);
+}
+
+static void read_mark(size_t first, char *line)
+{
+    char *word = take_word(&line);
+    struct option mark = {.hint = ""};
+    read_role(word, &mark.mark, &mark.arg, &mark.lang);
+    while ((word = take_word(&line))) {
+        size_t size = strlen(word);
+        bool key = !strchr("-+@", *word), exists = key || word[size - 1] == '!';
+        mark.arity = key ? ARITY_VALUE : ARITY_NONE;
+        mark.name = word;
+        if (!key && exists)
+            word[size - 1] = 0;
+        else if (!key)
+            mark.name = split_option(word, &mark.arity, &mark.hint);
+        place_mark(first, &mark, exists || mark.arity != ARITY_NONE);
+    }
+}
+
+static void read_marks(const char *path)
+{
+    char *text = read_file(path), *line;
+    size_t first = row_count;
+    at_file = path;
+    for (at_line = 1; (line = take_line(&text)); at_line++) {
+        char *comment = *line == '#' ? line : strstr(line, " #");
+        if (comment)
+            *comment = 0;
+        for (size_t n = strlen(line); n && strchr(" \t\r", line[n - 1]); n--)
+            line[n - 1] = 0;
+        if (!*line)
+            continue;
+        if (*line != ' ') {
+            first = row_count;
+            read_rows(line);
+        } else if (first < row_count) {
+            read_mark(first, line);
+        }
+    }
+}
+
+/* ---- what is refused ---- */
+
+static bool part_tells(const char *part, size_t size)
+{
+    char lower[32];
+    if (size >= sizeof lower)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        lower[i] = (char)(part[i] >= 'A' && part[i] <= 'Z' ? part[i] + 32 : part[i]);
+    lower[size] = 0;
+    return find_word(telling, COUNT(telling), lower) < COUNT(telling);
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* Cut at everything but letters, and at capitals behind small letters. */
+static bool name_tells(const char *name)
+{
+    for (const char *at = name; *at;) {
+        const char *end = at;
+        while ((*end >= 'a' && *end <= 'z') || is_upper(*end)) {
+            if (end > at && is_upper(*end) && !is_upper(end[-1]))
+                break;
+            end++;
+        }
+        if (end > at && part_tells(at, (size_t)(end - at)))
+            return true;
+        at = end > at ? end : at + 1;
+    }
+    return false;
+}
+
+static bool row_acts(const struct row *row)
+{
+    const uint32_t acts = STYLE_READS | STYLE_CHANGES | STYLE_CODE | STYLE_TALKS | STYLE_STATE | STYLE_BAD |
+                          STYLE_DISCARDS | STYLE_ALONE;
+    if ((row->styles & acts) || row->reader || row->stdin_lang || row->behind || row->touches)
+        return true;
+    for (size_t i = 0; i < row->operand_count; i++)
+        if (row->operands[i].role != ROLE_TEXT && row->operands[i].role != ROLE_READ)
+            return true;
+    return false;
+}
+
+static void check_row(const struct row *row)
+{
+    at_file = row->file;
+    at_line = row->line;
+    if (!row_acts(row))
+        refuse("`%s` says neither `reads` nor what it does", row->names[0]);
+    /* A row that is refused or asked about as a whole needs no mark for each option. */
+    if (row->styles & STYLE_BAD)
+        return;
+    for (size_t i = 0; i < row->option_count; i++) {
+        const struct option *option = &row->options[i];
+        if (!option->marked && option->arity != ARITY_NONE && (name_tells(option->name) || name_tells(option->hint)))
+            refuse("`%s %s%s%s` has no mark", row->names[0], option->name, *option->hint ? "=" : "", option->hint);
+    }
+}
+
+/* ---- output ---- */
+
+static char *text_pool;
+static size_t text_size = 1, text_room;
+static struct { size_t *slots; size_t count; } text_map = {.count = 1 << 17};
+
+/* Offset of `text` in table_text; equal texts are one. */
+static uint32_t put_text(const char *text)
+{
+    if (!text || !*text)
+        return 0;
+    if (!text_map.slots && !(text_map.slots = calloc(text_map.count, sizeof *text_map.slots)))
+        exit(1);
+    size_t hash = 5381, size = strlen(text) + 1;
+    for (const char *at = text; *at; at++)
+        hash = hash * 33 + (unsigned char)*at;
+    size_t slot = hash % text_map.count;
+    for (; text_map.slots[slot]; slot = (slot + 1) % text_map.count)
+        if (strcmp(text_pool + text_map.slots[slot], text) == 0)
+            return (uint32_t)text_map.slots[slot];
+    while (text_size + size > text_room)
+        text_pool = grow(text_pool, text_room, &text_room, 1);
+    memcpy(text_pool + text_size, text, size);
+    text_map.slots[slot] = text_size;
+    text_size += size;
+    return (uint32_t)text_map.slots[slot];
+}
+
+static int compare_options(const void *left, const void *right)
+{
+    return strcmp(((const struct option *)left)->name, ((const struct option *)right)->name);
+}
+
+static bool same_options(const struct row *a, const struct row *b)
+{
+    if (a->option_count != b->option_count)
+        return false;
+    for (size_t i = 0; i < a->option_count; i++) {
+        const struct option *x = &a->options[i], *y = &b->options[i];
+        if (strcmp(x->name, y->name) != 0 || x->arity != y->arity || x->mark != y->mark || x->arg != y->arg ||
+            x->lang != y->lang)
+            return false;
+    }
+    return true;
+}
+
+/* Where the options of each row begin; rows with the same options share them. */
+static size_t *write_options(FILE *out)
+{
+    size_t *begins = calloc(row_count, sizeof *begins), total = 0;
+    if (!begins)
+        exit(1);
+    (void)fprintf(out, "const struct table_option table_options[] = {\n");
+    for (size_t i = 0; i < row_count; i++) {
+        struct row *row = &rows[i];
+        if (row->option_count)
+            qsort(row->options, row->option_count, sizeof *row->options, compare_options);
+        size_t same = 0;
+        while (same < i && !same_options(row, &rows[same]))
+            same++;
+        if (same < i) {
+            begins[i] = begins[same];
+            continue;
+        }
+        begins[i] = total;
+        total += row->option_count;
+        for (size_t k = 0; k < row->option_count; k++) {
+            const struct option *o = &row->options[k];
+            (void)fprintf(out, "{%u,%u,%u,%u,%u},\n", put_text(o->name), o->arity, o->mark, o->arg, o->lang);
+        }
+    }
+    (void)fprintf(out, "{0}};\n");
+    return begins;
+}
+
+static size_t *write_operands(FILE *out)
+{
+    size_t *begins = calloc(row_count, sizeof *begins), total = 0;
+    if (!begins)
+        exit(1);
+    (void)fprintf(out, "const struct table_operand table_operands[] = {\n");
+    for (size_t i = 0; i < row_count; i++) {
+        begins[i] = total;
+        total += rows[i].operand_count;
+        for (size_t k = 0; k < rows[i].operand_count; k++)
+            (void)fprintf(out, "{%u,%u,%u},\n", rows[i].operands[k].role, rows[i].operands[k].arg,
+                          rows[i].operands[k].repeat);
+    }
+    (void)fprintf(out, "{0}};\n");
+    return begins;
+}
+
+static void write_rows(FILE *out, const size_t *options, const size_t *operands)
+{
+    (void)fprintf(out, "const size_t table_row_count = %zu;\nconst struct table_row table_rows[] = {\n", row_count);
+    for (size_t i = 0; i < row_count; i++) {
+        const struct row *r = &rows[i];
+        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%u,%u,%u,%u,%u},\n", put_text(r->names[0]),
+                      options[i], r->option_count, operands[i], r->operand_count, r->reader, r->stdin_lang,
+                      r->known ? "true" : "false", r->styles, r->risk, put_text(r->behind), put_text(r->touches),
+                      put_text(r->prefixes), put_text(r->paths), put_text(r->groups));
+    }
+    (void)fprintf(out, "{0}};\n");
+}
+
+struct named { const char *name; size_t row; };
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
+}
+
+static void write_names(FILE *out)
+{
+    struct named *all = NULL;
+    size_t count = 0, room = 0;
+    for (size_t i = 0; i < row_count; i++)
+        for (size_t k = 0; k < rows[i].name_count; k++) {
+            all = grow(all, count, &room, sizeof *all);
+            all[count++] = (struct named){rows[i].names[k], i};
+        }
+    if (count)
+        qsort(all, count, sizeof *all, compare_names);
+    (void)fprintf(out, "const size_t table_name_count = %zu;\nconst struct table_name table_names[] = {\n", count);
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(out, "{%u,%zu},\n", put_text(all[i].name), all[i].row);
+    (void)fprintf(out, "{0}};\n");
+}
+
+/* As characters: a string literal of this size is beyond what compilers must take. */
+static void write_text(FILE *out)
+{
+    (void)fprintf(out, "const char table_text[] = {\n0,");
+    for (size_t i = 1; i < text_size; i++)
+        (void)fprintf(out, "%d,%s", text_pool[i], i % 32 ? "" : "\n");
+    (void)fprintf(out, "};\n");
+}
+
+static void write_table(const char *path)
+{
+    FILE *out = fopen(path, "w");
+    if (!out) {
+        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        exit(1);
+    }
+    (void)fprintf(out, "/* Made by table_make from marks and facts. */\n#include \"policy/table.h\"\n");
+    size_t *options = write_options(out), *operands = write_operands(out);
+    write_rows(out, options, operands);
+    write_names(out);
+    write_text(out);
+    if (fclose(out) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int i = 2;
+    if (argc < 4) {
+        (void)fprintf(stderr, "table_make OUTPUT.c FACTS.tab... -- MARKS.tab...\n");
+        return 2;
+    }
+    for (; i < argc && strcmp(argv[i], "--") != 0; i++)
+        read_facts(argv[i]);
+    if (facts_count)
+        qsort(facts, facts_count, sizeof *facts, compare_facts);
+    for (i++; i < argc; i++)
+        read_marks(argv[i]);
+    for (size_t k = 0; k < row_count; k++)
+        check_row(&rows[k]);
+    if (refusals) {
+        (void)fprintf(stderr, "table_make: %u refused\n", refusals);
+        return 1;
+    }
+    write_table(argv[1]);
+    return 0;
+}
