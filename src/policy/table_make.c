@@ -80,23 +80,30 @@ static const char *const reader_words[] = {
 };
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Parts of a name, or of what help calls the value, that tell of a file, folder, command, address or settings. */
+/* An option with a value looks like a file, folder, command, address or settings if the last part of its name, or of
+ * what help calls its value, is one of these: `--output-dir`, but not `--output-width`. */
 static const char *const telling[] = {
-    "addr", "address", "archive", "authfile", "backup", "base", "bin", "binary", "browser", "ca", "cacert", "cache",
-    "cert", "cfg", "chdir", "chroot", "client", "cmd", "code", "command", "compiler", "conf", "config", "configfile",
-    "connect", "context", "cookie", "credential", "credentials", "cwd", "data", "database", "db", "dest", "destination",
-    "dir", "directories", "directory", "dirs", "driver", "dump", "editor", "endpoint", "engine", "env", "eval", "exe",
-    "exec", "executable", "execute", "export", "expr", "expression", "file", "filename", "files", "folder", "home",
-    "hook", "host", "hostname", "identity", "import", "include", "init", "input", "inputs", "interpreter", "java",
-    "key", "keyfile", "keyring", "launcher", "lib", "library", "linker", "load", "loader", "location", "log", "logfile",
-    "magic", "manifest", "map", "module", "modules", "netrc", "node", "out", "outdir", "outfile", "output", "overlay",
-    "pager", "path", "pathname", "paths", "pipe", "plugin", "plugins", "postprocessor", "prefix", "preload",
-    "preprocessor", "process", "processor", "profile", "prog", "program", "project", "proxy", "python", "rc", "rcfile",
-    "registry", "remote", "repo", "report", "repository", "require", "resolver", "root", "rsh", "rule", "rules",
-    "run", "runner", "save", "script", "scripts", "secret", "server", "settings", "shell", "socket", "source", "spec",
-    "specs", "src", "ssh", "stderr", "stdout", "store", "sysroot", "target", "temp", "template", "temporary", "tmp",
-    "tmpdir", "tool", "toolchain", "trace", "transform", "tree", "upload", "uri", "url", "urls", "user-data", "viewer",
-    "volume", "with", "workdir", "workspace", "worktree", "wrapper",
+    "addr", "address", "archive", "authfile", "bin", "binary", "browser", "ca", "cacert", "cache", "cafile", "cert",
+    "certificate", "cfg", "chdir", "chroot", "client", "cmd", "command", "commands", "compiler", "conf", "config",
+    "configfile", "configuration", "connect", "cookie", "cookies", "credential", "credentials", "cwd", "database",
+    "db", "dest", "destination", "dictionary", "dir", "directories", "directory", "dirs", "driver", "dump", "editor",
+    "endpoint", "engine", "env", "environment", "eval", "exe", "exec", "executable", "execute", "export", "extension",
+    "file", "filename", "files", "folder", "from", "home", "hook", "host", "hostname", "hosts", "identity", "import",
+    "include", "init", "input", "inputs", "install", "interpreter", "jar", "java", "keyfile", "keyring", "launcher",
+    "lib", "libdir", "library", "linker", "load", "loader", "location", "log", "logdir", "logfile", "magic",
+    "manifest", "module", "modules", "netrc", "out", "outdir", "outfile", "output", "overlay", "pager", "password",
+    "passwords", "path", "pathname", "paths", "pidfile", "pipe", "plugin", "plugins", "postprocessor", "prefix",
+    "preload", "preprocessor", "preset", "process", "processor", "profile", "prog", "program", "project", "proxy",
+    "rc", "rcfile", "registry", "remote", "repo", "report", "repository", "require", "resolver", "root", "rootdir",
+    "rsh", "ruleset", "run", "runner", "save", "script", "scripts", "server", "settings", "shell", "sock", "socket",
+    "source", "sources", "spec", "specs", "src", "ssh", "stderr", "stdout", "storage", "store", "sysroot", "temp",
+    "template", "templates", "temporary", "tmp", "tmpdir", "tool", "toolchain", "trace", "upload", "uri", "url",
+    "urls", "viewer", "volume", "volumes", "workdir", "workspace", "worktree", "wrapper",
+};
+/* … or if any part is one of these. */
+static const char *const strong[] = {
+    "browser", "cmd", "command", "editor", "eval", "exec", "execute", "hook", "interpreter", "launcher", "linker",
+    "loader", "pager", "plugin", "plugins", "preload", "program", "rsh", "script", "shell", "upload", "wrapper",
 };
 
 static void refuse(const char *format, ...)
@@ -114,7 +121,8 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return array;
-    *room = *room ? *room * 2 : 64;
+    for (*room = *room ? *room : 64; *room <= count; *room *= 2)
+        ;
     array = realloc(array, *room * size);
     if (!array) {
         perror("table_make");
@@ -504,7 +512,7 @@ static void read_marks(const char *path)
 
 /* ---- what is refused ---- */
 
-static bool part_tells(const char *part, size_t size)
+static bool part_is(const char *part, size_t size, const char *const *words, size_t count)
 {
     char lower[32];
     if (size >= sizeof lower)
@@ -512,7 +520,7 @@ static bool part_tells(const char *part, size_t size)
     for (size_t i = 0; i < size; i++)
         lower[i] = (char)(part[i] >= 'A' && part[i] <= 'Z' ? part[i] + 32 : part[i]);
     lower[size] = 0;
-    return find_word(telling, COUNT(telling), lower) < COUNT(telling);
+    return find_word(words, count, lower) < count;
 }
 
 static bool is_upper(char c)
@@ -523,6 +531,8 @@ static bool is_upper(char c)
 /* Cut at everything but letters, and at capitals behind small letters. */
 static bool name_tells(const char *name)
 {
+    const char *last = "";
+    size_t last_size = 0;
     for (const char *at = name; *at;) {
         const char *end = at;
         while ((*end >= 'a' && *end <= 'z') || is_upper(*end)) {
@@ -530,11 +540,15 @@ static bool name_tells(const char *name)
                 break;
             end++;
         }
-        if (end > at && part_tells(at, (size_t)(end - at)))
-            return true;
+        if (end > at) {
+            last = at;
+            last_size = (size_t)(end - at);
+            if (part_is(last, last_size, strong, COUNT(strong)))
+                return true;
+        }
         at = end > at ? end : at + 1;
     }
-    return false;
+    return part_is(last, last_size, telling, COUNT(telling));
 }
 
 static bool row_acts(const struct row *row)
@@ -585,8 +599,7 @@ static uint32_t put_text(const char *text)
     for (; text_map.slots[slot]; slot = (slot + 1) % text_map.count)
         if (strcmp(text_pool + text_map.slots[slot], text) == 0)
             return (uint32_t)text_map.slots[slot];
-    while (text_size + size > text_room)
-        text_pool = grow(text_pool, text_room, &text_room, 1);
+    text_pool = grow(text_pool, text_size + size, &text_room, 1);
     memcpy(text_pool + text_size, text, size);
     text_map.slots[slot] = text_size;
     text_size += size;
