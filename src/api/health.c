@@ -90,7 +90,7 @@ static void store_figures_text(struct buf *buf, const struct store_figures *s)
     one(buf, "nod_store_failed_total", "counter", "Appends the store could not keep.", s->failed);
     head(buf, "nod_store_commit_seconds_total", "counter", "Time spent committing.");
     buf_printf(buf, "nod_store_commit_seconds_total %.6f\n", (double)s->commit_us / 1e6);
-    one(buf, "nod_store_healthy", "gauge", "1 when the last commit worked.", s->healthy);
+    one(buf, "nod_store_healthy", "gauge", "1 when events can be kept and read.", s->healthy);
     one(buf, "nod_store_reads_total", "counter", "Reads since start.", s->reads);
     head(buf, "nod_query_seconds_total", "counter", "Time spent reading.");
     buf_printf(buf, "nod_query_seconds_total %.6f\n", (double)s->read_us / 1e6);

@@ -77,4 +77,4 @@ struct gate_figures gate_figures(const struct gate *gate)
     return figures;
 }
 
-bool gate_healthy(const struct gate *gate) { return store_figures(gate->store).healthy; }
+bool gate_healthy(const struct gate *gate) { return store_healthy(gate->store); }

@@ -65,6 +65,7 @@ static enum err_code code_of_state(const char *state)
     } rows[] = {
         {"08", ERR_UNAVAILABLE},    /* the connection */
         {"57P", ERR_UNAVAILABLE},   /* the server goes or comes */
+        {"57014", ERR_UNAVAILABLE}, /* cancelled, by hand or by a statement_timeout */
         {"53", ERR_UNAVAILABLE},    /* no room: disk, memory, connections */
         {"55P03", ERR_UNAVAILABLE}, /* the lock was not to be had in time */
         {"40", ERR_UNAVAILABLE},    /* rolled back for others' sake */
@@ -95,6 +96,7 @@ static struct rc fail_in_words(struct backend_handle *handle, enum err_code code
         n--;
     line[n] = '\0';
     struct rc rc = err_set(err, code, "PostgreSQL: %s", n ? line : "the connection was lost");
+    handle->refused = handle->lock_missed = false;
     postgres_disconnect(handle);
     return rc;
 }
@@ -112,7 +114,10 @@ static struct rc fail_result(struct backend_handle *handle, const PGresult *resu
         return fail_connection(handle, err);
     char line[300];
     (void)snprintf(line, sizeof line, "%s (%s)", words ? words : "", state);
-    return fail_in_words(handle, code_of_state(state), line, err);
+    struct rc rc = fail_in_words(handle, code_of_state(state), line, err);
+    handle->refused = true;
+    handle->lock_missed = strcmp(state, "55P03") == 0;
+    return rc;
 }
 
 /* ---- pipelines ---- */
@@ -503,6 +508,7 @@ const struct backend backend_postgres = {
     .open = postgres_open,
     .close = postgres_close,
     .commit = postgres_commit,
+    .probe = postgres_probe,
     .last_seq = postgres_last_seq,
     .read = postgres_read,
     .wait = postgres_wait,

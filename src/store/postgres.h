@@ -46,6 +46,8 @@ struct backend_handle {
     PGconn *conn;           /* NULL: there is none at the moment */
     bool migrated;          /* by this handle, or not its business */
     bool lent;              /* by a pooler, for one transaction at a time */
+    bool refused;           /* the last failure was said by the server: what was asked for is rolled back */
+    bool lock_missed;       /* that failure: somebody held a lock for too long */
     struct memory *memory;  /* of the store (postgres_group.h) */
     char channel[CHANNEL_BYTES];
 
@@ -60,6 +62,7 @@ struct backend_handle {
     uint64_t part_end;      /* up to this seq (exclusive) there are parts; 0: not known */
     unsigned misses;        /* in a row, of groups from memory */
     unsigned groups_to_learn; /* before memory is asked again */
+    int64_t failed_us;      /* when a group was last given up because the database is away, by the steady clock */
 };
 
 /* ---- postgres.c: connections, and talking over them ---- */
@@ -121,6 +124,7 @@ struct rc postgres_shed(const char *place, struct err *err);
 
 /* ---- postgres_write.c, postgres_read.c, postgres_verify.c ---- */
 struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err);
+struct rc postgres_probe(struct backend_handle *handle, struct err *err);
 struct rc postgres_read(struct backend_handle *handle, struct read *read, struct err *err);
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err);
 /* A handle for a url, not connected. */

@@ -16,13 +16,13 @@ enum { EVENT_COLUMN_COUNT = 8 };
     " WHERE before < " bytes " ORDER BY seq"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
 /* Plans are made once, often while a table is still empty: they must not count on that. A lock is not waited for
- * without end, a node that stops in the middle does not stop the others for longer than this, and a commit that is
- * not durable is none. */
+ * without end (whoever had no luck looks who holds it: throw_out), a node that says nothing between two round trips is
+ * thrown out by the server, and a commit that is not durable is none. */
 #define SETTING(name, value, local) "set_config('" name "', '" value "', " local ")"
 #define SETTINGS(local)                                                                                 \
     SETTING("plan_cache_mode", "force_generic_plan", local) ", " SETTING("jit", "off", local) ", "      \
     SETTING("enable_seqscan", "off", local) ", " SETTING("enable_hashjoin", "off", local) ", "          \
-    SETTING("enable_mergejoin", "off", local) ", " SETTING("lock_timeout", "10s", local) ", "           \
+    SETTING("enable_mergejoin", "off", local) ", " SETTING("lock_timeout", "2s", local) ", "           \
     SETTING("idle_in_transaction_session_timeout", "5s", local) ", "                                    \
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"  \
     " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
@@ -42,6 +42,17 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(ROLLBACK, FOR_ALL, "ROLLBACK")                                                                    \
     X(SETTINGS, FOR_ALL, "SELECT " SETTINGS("true"))                                                    \
     X(LOCK, FOR_WRITER, "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")       \
+    X(THROW_OUT, FOR_WRITER, "SELECT count(pg_terminate_backend(a.pid)) FROM pg_locks l"                \
+      " JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted"                \
+      " AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"              \
+      " AND l.classid = 1315922977 AND l.objid = 'events'::regclass::oid"                               \
+      " AND a.wait_event_type = 'Client' AND a.xact_start < now() - interval '2 seconds'")              \
+    X(SAVEPOINT, FOR_WRITER, "SAVEPOINT probe")                                                         \
+    X(PROBE, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at)"                              \
+      " SELECT $1 || repeat('.', 900) || n, 0, 0, now() FROM generate_series(1, 300) n")                \
+    X(SAVEPOINT_BACK, FOR_WRITER, "ROLLBACK TO SAVEPOINT probe")                                        \
+    X(TOUCH, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at) VALUES($1, 0, 0, now())"    \
+      " ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at")                                               \
     X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0) FROM events")                                    \
     X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), 0::bigint, 0::bigint, NULL::bytea,"    \
       "  0::bigint FROM events"                                                                         \

@@ -310,6 +310,16 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
 
 static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(reader->db); }
 
+/* A page through the log and onto the disk. */
+static struct rc probe(struct backend_handle *writer, struct err *err)
+{
+    TRY(sqlite_exec(writer->db, "BEGIN IMMEDIATE", err));
+    struct rc rc = sqlite_exec(writer->db, "UPDATE meta SET value = value; COMMIT", err);
+    if (rc_bad(rc) && !sqlite3_get_autocommit(writer->db))
+        (void)sqlite_exec(writer->db, "ROLLBACK", &(struct err){0}).code;
+    return rc;
+}
+
 /* ---- open and close ---- */
 
 static const char writer_settings[] = "PRAGMA synchronous = FULL;"
@@ -451,6 +461,7 @@ const struct backend backend_sqlite = {
     .open = sqlite_open,
     .close = sqlite_close,
     .commit = sqlite_commit,
+    .probe = probe,
     .last_seq = sqlite_last_seq,
     .read = sqlite_read,
     .tidy_due = tidy_due,

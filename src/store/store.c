@@ -23,6 +23,7 @@
 #include "io/loop.h"
 #include "store/backend.h"
 #include "store/door.h"
+#include "store/figures.h"
 #include "store/lists.h"
 
 #include <malloc.h>
@@ -90,9 +91,7 @@ struct store {
     bool closed;
     struct event feed[FEED_EVENTS];
 
-    _Atomic uint64_t groups, kept, events, refused, failed, reads, read_us, commit_us;
-    _Atomic uint64_t group_size_counts[8];
-    _Atomic bool healthy;
+    struct figures figures;
 };
 
 /* ---- back to the loop ---- */
@@ -125,10 +124,10 @@ static void hand_back_read(struct store *store, struct read *read)
         bell_ring(store->bell);
 }
 
-/* Whether the last that was tried went well; the loop is told when that changes. */
-static void set_health(struct store *store, bool healthy)
+/* Whether the last that was tried went well, in keeping or in following; the loop is told when that changes. */
+static void set_health(struct store *store, _Atomic bool *flag, bool healthy)
 {
-    if (atomic_exchange_explicit(&store->healthy, healthy, memory_order_relaxed) == healthy)
+    if (atomic_exchange_explicit(flag, healthy, memory_order_relaxed) == healthy)
         return;
     lock(&store->outbox);
     bool ring = must_ring(store);
@@ -139,7 +138,8 @@ static void set_health(struct store *store, bool healthy)
 
 static void tell_health(struct store *store)
 {
-    bool away = !atomic_load_explicit(&store->healthy, memory_order_relaxed);
+    bool away = !atomic_load_explicit(&store->figures.keeps, memory_order_relaxed) ||
+                !atomic_load_explicit(&store->figures.follows, memory_order_relaxed);
     if (away == store->away_told)
         return;
     store->away_told = away;
@@ -304,7 +304,7 @@ static void *follower_main(void *arg)
             log_line(LOG_WARN, "the store is away", LOG_C("why", err.text));
         if (rc_ok(rc) && pause_ms != 0)
             log_line(LOG_INFO, "the store is back");
-        set_health(store, rc_ok(rc));
+        set_health(store, &store->figures.follows, rc_ok(rc));
         pause_ms = rc_ok(rc) ? 0 : longer(pause_ms);
     }
     return NULL;
@@ -370,36 +370,6 @@ static void hand_back_in_order(struct store *store, struct append *group, struct
 
 /* ---- the writer ---- */
 
-static void count_group(struct store *store, const struct append *group, int64_t took_us)
-{
-    uint64_t kept = 0, events = 0, refused = 0, failed = 0, size = 0;
-    for (const struct append *append = group; append; append = append->next) {
-        size++;
-        switch (append->outcome) {
-        case APPEND_KEPT:
-            kept++;
-            events += append->event_count;
-            break;
-        case APPEND_REFUSED:
-            refused++;
-            break;
-        case APPEND_FAILED:
-            failed++;
-            break;
-        }
-    }
-    unsigned bucket = 0;
-    while (size >> (bucket + 1) && bucket < 7)
-        bucket++;
-    atomic_fetch_add_explicit(&store->groups, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->kept, kept, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->events, events, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->refused, refused, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->failed, failed, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->commit_us, (uint64_t)took_us, memory_order_relaxed);
-    atomic_fetch_add_explicit(&store->group_size_counts[bucket], 1, memory_order_relaxed);
-}
-
 static void fail_group(struct append *group, const struct err *err)
 {
     for (struct append *append = group; append; append = append->next) {
@@ -455,11 +425,13 @@ static void commit_group(struct store *store, struct append *group, struct appen
 {
     struct err err = {0};
     int64_t began_us = clock_steady_us();
+    atomic_store_explicit(&store->figures.commit_began_us, began_us, memory_order_relaxed);
     struct rc rc = store->backend->commit(store->writer, group, &err);
     if (rc_bad(rc))
         fail_group(group, &err);
-    set_health(store, rc_ok(rc));
-    count_group(store, group, clock_steady_us() - began_us);
+    atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
+    set_health(store, &store->figures.keeps, rc_ok(rc));
+    figures_count_group(&store->figures, group, clock_steady_us() - began_us);
     if (store->follower && rc_ok(rc))
         hand_back_in_order(store, group, end);
     else
@@ -473,6 +445,16 @@ static void commit_group(struct store *store, struct append *group, struct appen
         settle(store, false);
 }
 
+/* Nobody may come while the store is said not to keep anything: whether it does again is tried by the writer itself. */
+static bool try_again(struct store *store)
+{
+    struct err err = {0};
+    if (!store->backend->probe || atomic_load_explicit(&store->figures.keeps, memory_order_relaxed))
+        return false;
+    set_health(store, &store->figures.keeps, rc_ok(store->backend->probe(store->writer, &err)));
+    return true;
+}
+
 /* Everything that has come, or NULL when the store closes. After a second without anything the keeper is
  * asked to tidy, after another one the writer settles; then it sleeps until somebody comes. */
 static struct append *take_appends(struct store *store, bool *unsettled)
@@ -482,7 +464,9 @@ static struct append *take_appends(struct store *store, bool *unsettled)
         if (door_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
             continue;
         unlock(&store->inbox.lock);
-        if (quiet++ == 0) {
+        if (try_again(store)) {
+            quiet = 0;
+        } else if (quiet++ == 0) {
             want_tidy(store);
         } else {
             settle(store, true);
@@ -550,8 +534,7 @@ static void *reader_main(void *arg)
             rc = catch_up(store, reader->handle, read->seen, &read->err);
         CHECK(rc.code == read->err.code);
         read->took_us = clock_steady_us() - began_us;
-        atomic_fetch_add_explicit(&store->reads, 1, memory_order_relaxed);
-        atomic_fetch_add_explicit(&store->read_us, (uint64_t)read->took_us, memory_order_relaxed);
+        figures_count_read(&store->figures, read->took_us);
         hand_back_read(store, read);
     }
     return NULL;
@@ -664,7 +647,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     store->reader_count = options->readers ? options->readers : READERS_USUAL;
     if (store->reader_count > READERS_MAX)
         store->reader_count = READERS_MAX;
-    atomic_init(&store->healthy, true);
+    figures_init(&store->figures);
     append_list_clear(&store->appends);
     append_list_clear(&store->committed);
     read_list_clear(&store->questions);
@@ -726,6 +709,7 @@ void store_append(struct store *store, struct append *append)
         hand_back_group(store, append, &append->next);
         return;
     }
+    append->queued_us = clock_steady_us();
     lock(&store->inbox.lock);
     append_list_add(&store->appends, append, &append->next);
     door_knock(&store->inbox);
@@ -749,22 +733,10 @@ uint64_t store_last_seq(const struct store *store) { return store->last_seq; }
 
 struct store_figures store_figures(const struct store *store)
 {
-    struct store_figures figures = {
-        .groups = atomic_load_explicit(&store->groups, memory_order_relaxed),
-        .appends = atomic_load_explicit(&store->kept, memory_order_relaxed),
-        .events = atomic_load_explicit(&store->events, memory_order_relaxed),
-        .refused = atomic_load_explicit(&store->refused, memory_order_relaxed),
-        .failed = atomic_load_explicit(&store->failed, memory_order_relaxed),
-        .reads = atomic_load_explicit(&store->reads, memory_order_relaxed),
-        .read_us = atomic_load_explicit(&store->read_us, memory_order_relaxed),
-        .commit_us = atomic_load_explicit(&store->commit_us, memory_order_relaxed),
-        .healthy = atomic_load_explicit(&store->healthy, memory_order_relaxed),
-    };
-    for (size_t i = 0; i < 8; i++)
-        figures.group_size_counts[i] = atomic_load_explicit(&store->group_size_counts[i],
-                                                            memory_order_relaxed);
-    return figures;
+    return figures_show(&store->figures, clock_steady_us());
 }
+
+bool store_healthy(const struct store *store) { return figures_healthy(&store->figures, clock_steady_us()); }
 
 struct rc store_shed(const char *url, struct err *err)
 {

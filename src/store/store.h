@@ -68,6 +68,7 @@ struct append {
     struct err err;
     void (*done)(struct append *append);
     void *arg;            /* the receiver's */
+    int64_t queued_us;    /* the store's: when it was handed over, by the steady clock; 0: it was not */
     struct append *next;  /* the store's */
     struct read *others;  /* the store's: what other processes have kept before these events */
 };
@@ -167,7 +168,7 @@ struct store_figures {
     uint64_t reads, read_us;
     uint64_t commit_us;
     uint64_t group_size_counts[8];     /* appends per group: 1, 2-3, 4-7, 8-15, … */
-    bool healthy;                      /* the last commit worked */
+    bool healthy;                      /* as store_healthy says */
 };
 
 /* Opens (or creates) what `url` names, checks version and integrity, and starts the threads. */
@@ -182,6 +183,8 @@ void store_read(struct store *store, struct read *read);
 /* The seq of the last event that was kept when the store was opened or delivered since. */
 uint64_t store_last_seq(const struct store *store);
 struct store_figures store_figures(const struct store *store);
+/* Whether events can be kept, as far as the last try says, and read. */
+bool store_healthy(const struct store *store);
 
 #include "store/store_archive.h"
 #include "store/store_whole.h"

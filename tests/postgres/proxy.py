@@ -21,6 +21,7 @@ class Pair:
     def __init__(self, client, server):
         self.ends = (client, server)
         self.ways = {client: bytearray(), server: bytearray()}  # to whom, what
+        self.left = None   # bytes that may still come from the node; None: as many as it likes
 
     def other(self, end):
         return self.ends[1] if end is self.ends[0] else self.ends[0]
@@ -35,6 +36,7 @@ class Proxy:
         self.rng = random.Random(seed)
         self.pairs, self.lock, self.choose = [], threading.Lock(), selectors.DefaultSelector()
         self.held = self.refusing = self.over = False
+        self.stalled = []   # connections that stopped in the middle
         self.cuts = 0
         self.doors = [socket.socket(socket.AF_UNIX), socket.create_server(("127.0.0.1", 0))]
         self.doors[0].bind(os.path.join(self.folder, ".s.PGSQL.5432"))
@@ -63,6 +65,20 @@ class Proxy:
         """Nothing passes, nothing is lost: a network that is away."""
         self.held = held
 
+    def stall(self, size):
+        """The connection that is the first to send so many bytes more stops there, and stays open."""
+        with self.lock:
+            for pair in self.pairs:
+                pair.left = size
+
+    def release(self):
+        """What was stalled is cut."""
+        with self.lock:
+            for pair in self.stalled:
+                for end in pair.ends:
+                    end.close()
+            self.stalled = []
+
     def refuse(self, refusing):
         """Whoever comes is turned away."""
         self.refusing = refusing
@@ -73,6 +89,7 @@ class Proxy:
         with self.lock:
             for pair in list(self.pairs):
                 self.drop(pair)
+        self.release()
         for door in self.doors:
             door.close()
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -116,16 +133,29 @@ class Proxy:
                 piece = end.recv(PIECE)
                 if not piece:
                     return self.drop(pair)
+                if pair.left is not None and end is pair.ends[0]:
+                    pair.left -= len(piece)
+                    if pair.left <= 0:
+                        return self.freeze(pair, piece[:len(piece) + pair.left])
                 pair.ways[pair.other(end)] += piece
             for to, waiting in pair.ways.items():
                 if waiting:
                     del waiting[:self.send(to, waiting)]
-                want = selectors.EVENT_WRITE if waiting else 0
-                want |= selectors.EVENT_READ if not pair.ways[pair.other(to)] else 0  # no more than one piece each way
-                self.watch(to, want, pair)
+                self.watch(to, selectors.EVENT_READ | (selectors.EVENT_WRITE if waiting else 0), pair)
         except OSError:
             self.drop(pair)
         return None
+
+    def freeze(self, pair, last):
+        """The server gets `last`, and nobody anything after that."""
+        for other in self.pairs:
+            other.left = None
+        self.pairs.remove(pair)
+        self.stalled.append(pair)
+        for end in pair.ends:
+            self.choose.unregister(end)
+        pair.ends[1].setblocking(True)
+        pair.ends[1].sendall(pair.ways[pair.ends[1]] + last)
 
     def send(self, to, waiting):
         try:

@@ -26,9 +26,10 @@ import pooler  # noqa: E402
 import runs    # noqa: E402
 import server  # noqa: E402
 import standby  # noqa: E402
+import stopped  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (nodes, parts, outage, standby, pooler, front, cluster, runs)
+MODULES = (nodes, stopped, parts, outage, standby, pooler, front, cluster, runs)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 

@@ -1,0 +1,143 @@
+"""Nodes and databases that stop in the middle, or cannot keep anything: nobody else waits for long, and /readyz says so."""
+import os
+import pwd
+import subprocess
+import threading
+import time
+
+from nodes import ASK, at, nodes
+from proxy import Proxy
+from world import Skip, eventually, must
+
+LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+HOLD = "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int); SELECT pg_sleep({}); COMMIT;"
+
+
+def name_of(url):
+    return url.split("/")[3].split("?")[0]
+
+
+def test_a_node_that_stops_in_the_middle_of_a_group_stops_nobody(pg, world):
+    """B's connection stalls when half of a group is sent: the server has the lock taken and waits for the rest."""
+    url = pg.create(f"n{os.path.basename(world.folder)}")
+    way = Proxy(pg.folder)
+    try:
+        a = world.server("--store", url, data=os.path.join(world.folder, "a"))
+        b = world.server("--store", way.url(name_of(url)), data=os.path.join(world.folder, "b"))
+        admin = a.admin()
+        session = admin.session(**ASK)
+        eventually(lambda: at(b, admin).get("/api/sessions").status == 200, "the token is known")
+        for size in (20_000, 600_000):
+            replies = []
+            way.stall(size // 2)
+            asking = threading.Thread(target=lambda s=size, r=replies: r.append(
+                at(b, admin).ask(session["threadId"], "Bash", {"command": "x" * s}, id=f"b{s}")))
+            asking.start()
+            eventually(lambda: way.stalled and pg.sql(LOCKED, name_of(url)) == "1", "B holds the lock and is silent")
+            began = time.monotonic()
+            must(admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"a{size}")["status"] == "awaiting", "kept")
+            must(time.monotonic() - began < 5, f"A waited {time.monotonic() - began:.1f} s for a group of {size} bytes")
+            way.release()
+            asking.join(60)
+            must(replies and replies[0].status == 200, f"B's own call, sent again: {replies}")
+        must("stopped in the middle" in a.log(), "A says what it did")
+        world.nod("verify", "--store", url)
+    finally:
+        way.close()
+
+
+def test_ready_means_that_calls_are_kept(pg, world):
+    """Somebody holds the lock and works: nobody is thrown out, and whoever waits is told within 10 s. Then it is over."""
+    (a, b), url = nodes(pg, world, 2)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    eventually(lambda: at(b, admin).get("/api/sessions").status == 200, "the token is known")
+    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c", HOLD.format(300)],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        eventually(lambda: pg.sql(LOCKED, name_of(url)) == "1", "the lock")
+        replies = []
+
+        def ask(node, call):
+            began = time.monotonic()
+            reply = at(node, admin).ask(session["threadId"], "Bash", {"command": "make"}, id=call)
+            replies.append((reply.status, time.monotonic() - began))
+        asking = [threading.Thread(target=ask, args=(node, f"c{n}{k}")) for k, node in enumerate((a, b)) for n in range(3)]
+        for n, thread in enumerate(asking):
+            thread.start()
+            time.sleep(0.3)  # some come while others wait already
+        eventually(lambda: all(at(n, admin).get("/readyz").status == 503 for n in (a, b)), "/readyz turns", 12)
+        for thread in asking:
+            thread.join(30)
+        must([s for s, _ in replies] == [503] * 6, f"{replies}")
+        must(max(t for _, t in replies) < 11.5, f"told too late: {replies}")
+        must(holding.poll() is None, "whoever works is left alone")
+    finally:
+        pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()", name_of(url))
+        holding.wait(30)
+    eventually(lambda: all(at(n, admin).get("/readyz").status == 200 for n in (a, b)), "ready again, though nobody has called", 30)
+    must(admin.call(session["threadId"], "Bash", {"command": "make"}, id="later")["status"] == "awaiting", "kept")
+
+
+def test_a_full_disk_is_not_ready(pg, world):
+    """The database lies on a small disk of its own. Reading works all the time."""
+    disk = os.path.join(pg.folder, f"disk{os.path.basename(world.folder)}")
+    if os.geteuid() != 0:
+        raise Skip("needs root to mount a small tmpfs")
+    os.mkdir(disk)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48m,mode=0777", "tmpfs", disk], capture_output=True).returncode != 0:
+        raise Skip("cannot mount a small tmpfs")
+    name = "small" + os.path.basename(world.folder).split("-")[-1]
+    filler = os.path.join(disk, "filler")
+    try:
+        owner = pwd.getpwnam(pg.user) if pg.user else None
+        if owner:
+            os.chown(disk, owner.pw_uid, owner.pw_gid)
+        pg.sql(f"CREATE TABLESPACE {name} LOCATION '{disk}'", "template1")
+        pg.sql(f"CREATE DATABASE {name} TABLESPACE {name}", "template1")
+        node = world.server("--store", pg.url(name))
+        admin = node.admin()
+        session = admin.session(**ASK)
+        with open(filler, "wb") as file:
+            try:
+                while True:
+                    file.write(b"x" * 65536)
+                    file.flush()
+            except OSError:
+                pass
+        replies = []
+        eventually(lambda: replies.append(admin.ask(session["threadId"], "Bash", {"command": "x" * 100_000}, id=f"c{len(replies)}"))
+                   or replies[-1].status == 503, "the disk is full", 60)
+        seen = set()
+        for _ in range(25):
+            seen.add(admin.get("/readyz").status)
+            must(admin.get("/api/approvals/pending").status == 200, "what was kept can be read")
+            time.sleep(0.1)
+        must(seen == {503}, f"/readyz said {seen}")
+        os.truncate(filler, 0)
+        eventually(lambda: admin.get("/readyz").status == 200, "ready again, though nobody has called", 30)
+        must(admin.call(session["threadId"], "Bash", {"command": "x" * 100_000}, id="later")["status"] == "awaiting", "kept")
+        node.stop()
+    finally:
+        if os.path.exists(filler):
+            os.truncate(filler, 0)
+        pg.sql(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)", "template1")
+        pg.sql(f"DROP TABLESPACE IF EXISTS {name}", "template1")
+        subprocess.run(["umount", "-l", disk], check=False)
+
+
+def test_a_statement_that_is_cancelled_is_sent_again(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    admin = a.admin()
+    session = admin.session(**ASK)
+    slow = threading.Thread(target=pg.sql, args=(HOLD.format(2), name_of(url)))
+    slow.start()
+    eventually(lambda: pg.sql(LOCKED, name_of(url)) == "1", "the lock")
+    replies = []
+    asking = threading.Thread(target=lambda: replies.append(admin.ask(session["threadId"], "Bash", {"command": "make"}, id="c1")))
+    asking.start()
+    eventually(lambda: pg.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
+                              name_of(url)) == "1", "the node waits for the lock and is cancelled")
+    slow.join()
+    asking.join(30)
+    must(replies[0].status == 200, f"{replies}")
