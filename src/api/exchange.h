@@ -21,6 +21,13 @@ struct login_code {
     int64_t expires_ms; /* 0: none */
 };
 
+/* A credential that was looked for in vain; see newcomers.c. */
+enum { STRANGERS_MAX = 32 };
+struct stranger {
+    struct digest digest;
+    int64_t until_us; /* of the steady clock */
+};
+
 struct api {
     struct gate *gate;
     const struct http_server *server;
@@ -32,6 +39,8 @@ struct api {
     size_t host_count;
     struct str origin;   /* where a browser on this machine finds us */
     struct login_code codes[LOGIN_CODES_MAX];
+    struct stranger strangers[STRANGERS_MAX];
+    unsigned strangers_at;
     size_t named_host_count; /* the first of them, which the configuration names: a proxy may speak TLS there */
     uint64_t answers[6]; /* by hundreds of the status */
     uint64_t query_us, queries;
@@ -78,6 +87,10 @@ struct rc auth_check_origin(const struct api *api, const struct http_request *ht
 struct rc auth_identify(struct exchange *x, struct err *err);
 /* The same for a browser that logged in with a link. */
 struct rc login_identify(struct exchange *x, struct err *err);
+/* The token was refused. When another node may have made it just now, `then` follows once this node knows all that was
+ * kept; false: it cannot be so. */
+bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x));
+bool newcomer_may_send(const struct exchange *x);
 /* Whether this token may see this session. */
 bool auth_may_see(const struct token *token, const struct session *session);
 

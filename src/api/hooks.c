@@ -214,6 +214,7 @@ void hooks_ask(struct exchange *x)
     h->ask = arena_new(x->arena, struct ask);
     h->ask->arena = x->arena;
     h->ask->actor = x->actor;
+    h->ask->by = x->token_id;
     h->ask->done = asked;
     h->ask->arg = h;
     if (!hook_agent_parse(x->params[0], &h->hook.agent)) {

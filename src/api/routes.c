@@ -298,6 +298,24 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
     return read_body(x, err);
 }
 
+static void handle(struct exchange *x)
+{
+    if (!x->api->ready && x->route->roles != ANYONE)
+        exchange_error(x, ERR_UNAVAILABLE, "starting; try again in a moment");
+    else
+        x->route->handle(x);
+}
+
+/* After this node has caught up with the others. */
+static void dispatch_again(struct exchange *x)
+{
+    struct err err = {.code = ERR_OK};
+    if (rc_bad(prepare(x, NULL, &err)))
+        exchange_fail(x, &err);
+    else
+        handle(x);
+}
+
 void api_dispatch(struct api *api, struct http_request *http, const struct token *token)
 {
     struct exchange *x = arena_new(&http->arena, struct exchange);
@@ -310,12 +328,11 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
         page_answer(x);
         return;
     }
-    if (rc_bad(prepare(x, token, &err)))
+    struct rc rc = prepare(x, token, &err);
+    if (rc_ok(rc))
+        handle(x);
+    else if (rc.code != ERR_UNAUTHENTICATED || !newcomer_wait(x, dispatch_again))
         exchange_fail(x, &err);
-    else if (!api->ready && x->route->roles != ANYONE)
-        exchange_error(x, ERR_UNAVAILABLE, "starting; try again in a moment");
-    else
-        x->route->handle(x);
 }
 
 /* What is not known yet, or nobody's, is for api_dispatch to answer. */
@@ -330,7 +347,10 @@ struct rc api_admit(void *arg, struct http_request *http, struct err *err)
     x.route = find_route(http->method, http->path, x.params, &known);
     if (x.route && x.route->roles == ANYONE)
         return RC_OK;
-    TRY(auth_identify(&x, err));
+    struct rc rc = auth_identify(&x, err);
+    if (rc.code == ERR_UNAUTHENTICATED && newcomer_may_send(&x))
+        return RC_OK;
+    TRY(rc);
     return x.route ? check_role(&x, err) : RC_OK;
 }
 

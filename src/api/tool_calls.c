@@ -96,6 +96,7 @@ static struct ask *new_ask(struct exchange *x)
     struct ask *ask = arena_new(x->arena, struct ask);
     ask->arena = x->arena;
     ask->actor = x->actor;
+    ask->by = x->token_id;
     ask->done = asked;
     ask->arg = x;
     x->http->arg = ask;

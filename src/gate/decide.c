@@ -68,9 +68,18 @@ static void lost(struct read *read)
     d->done(d);
 }
 
+enum { RESPONSE_NEEDS_OF_CALL = 2 }; /* of the call itself; the next is of the installation */
+
+static void decide_again(struct decide *d);
+
 static void response_kept(struct append *append)
 {
     struct decide *d = append->arg;
+    if (append->outcome == APPEND_REFUSED && append->refused_need == RESPONSE_NEEDS_OF_CALL) {
+        append_free(append);
+        decide_again(d);
+        return;
+    }
     if (append->outcome == APPEND_REFUSED) {
         append_free(append);
         read_call(d->gate, d->session, d->call_id, lost, d);
@@ -196,6 +205,8 @@ static void keep_response(struct decide *d, const struct open *open)
     need.need = NEED_ABSENT;
     need.kind = EVENT_TOOL_APPROVAL_RESPONSE;
     append_need(append, need);
+    CHECK(append->need_count == RESPONSE_NEEDS_OF_CALL);
+    append_need(append, installation_unchanged(d->gate));
     (void)append_event(append, event);
     add_user_rules(append, d, &append->events[0]);
     if (definitions_asked(d, open))
@@ -317,6 +328,20 @@ static void judge_edited(struct decide *d)
     want->done = edited_with_session;
     want->arg = d;
     gate_session(d->gate, want);
+}
+
+/* Tokens or rules have changed, here or at another node, before the response could be kept. */
+static void decide_again(struct decide *d)
+{
+    struct open *open = open_find(d->gate, d->session, d->call_id);
+    if (tokens_revoked(d->gate, d->by))
+        refuse(d, ERR_UNAUTHENTICATED, "this token was revoked");
+    else if (!open)
+        read_call(d->gate, d->session, d->call_id, lost, d);
+    else if (d->updated_input)
+        judge_edited(d);
+    else
+        keep_response(d, open);
 }
 
 void gate_decide(struct gate *gate, struct decide *d)

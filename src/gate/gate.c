@@ -4,7 +4,8 @@
  *  1. Nothing is said to anyone before it is durable: answers are given in `done` of an append, rings and
  *     tellings come from `follow`.
  *  2. A call is kept together with its verdict, and with the request when the verdict is to ask, in one
- *     append, under the needs that no such call exists and that the session it was judged by is unchanged.
+ *     append, under the needs that no such call exists and that the session, the rules and the tokens it was judged by
+ *     are unchanged.
  *  3. A response is kept only for a requested call, under the need that there is none yet (decide.c).
  *  4. Everything in memory is a view: followers are served in the order sessions, open approvals, tokens,
  *     waiters, watchers, so that whoever is rung sees the new state.
@@ -260,10 +261,14 @@ static void call_kept(struct append *append)
     if (append->outcome == APPEND_REFUSED) {
         bool exists = append->refused_need == 0;
         append_free(append);
-        if (exists)
+        if (exists) {
             gate_status(ask->gate, ask);
-        else
+        } else if (tokens_revoked(ask->gate, ask->by)) {
+            (void)err_set(&ask->err, ERR_UNAUTHENTICATED, "this token was revoked");
+            waiter_settle(ask);
+        } else {
             ask_again(ask);
+        }
         return;
     }
     ask->call.call_seq = append->events[0].seq;
@@ -354,6 +359,7 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
         .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});
     append_need(append, (struct need){
         .need = NEED_CHANGED_AT, .session = event.session, .seq = session->changed_seq});
+    append_need(append, installation_unchanged(ask->gate));
     (void)append_event(append, event);
     if (asked) {
         event.kind = EVENT_TOOL_APPROVAL_REQUEST;

@@ -71,7 +71,7 @@ struct ask {
     struct str session, thread, id, name, cwd;
     const struct json *input; /* an object; its raw bytes are kept */
     struct str dialect;       /* the agent whose names for tools these are; empty: nobody said */
-    struct str actor;
+    struct str actor, by;     /* the name and the id of the token; `by` is empty when Nod asks itself */
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
@@ -190,6 +190,7 @@ void gate_change_token(struct gate *gate, struct token_change *change);
 
 #include "gate/gate_figures.h"
 #include "gate/gate_archive.h"
+#include "gate/gate_catch_up.h"
 #include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
 

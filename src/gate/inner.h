@@ -53,6 +53,7 @@ struct gate {
     uint64_t watcher_count;
     bool store_away;
     uint64_t delivered;   /* the last seq that was told */
+    struct catch_up *catching, *catching_next; /* served by the read under way, and by the one after it */
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
      * what is told meanwhile will be in the answer. */
     uint64_t read_tokens, read_rules, read_open;
@@ -120,6 +121,10 @@ bool definitions_asked(const struct decide *d, const struct open *open);
 void definitions_agreed(struct append *append, const struct call *call, const struct event *response);
 
 void tokens_done(struct gate *gate);
+/* The token of this id was revoked. */
+bool tokens_revoked(const struct gate *gate, struct str id);
+/* What was judged or authorized by tokens and rules as they are known here is kept only if they are still the same. */
+struct need installation_unchanged(const struct gate *gate);
 void execute_done(struct gate *gate);
 void archive_stop(struct gate *gate);
 

@@ -47,6 +47,17 @@ const struct token *gate_token(const struct gate *gate, struct str secret)
 
 const struct token *gate_tokens(const struct gate *gate) { return gate->tokens; }
 
+bool tokens_revoked(const struct gate *gate, struct str id)
+{
+    const struct token *token = by_id(gate, id);
+    return token && token->revoked_ms;
+}
+
+struct need installation_unchanged(const struct gate *gate)
+{
+    return (struct need){.need = NEED_NONE_AFTER, .seq = gate->delivered};
+}
+
 void tokens_done(struct gate *gate)
 {
     map_done(&gate->tokens_by_hash);

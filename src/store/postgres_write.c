@@ -100,6 +100,7 @@ static void name_need(struct group *group, const struct need *need)
         return;
     case NEED_CHANGED_AT:
     case NEED_LAST_AT:
+    case NEED_NONE_AFTER:
         (void)head_of(group, need->session);
         return;
     case NEED_RUN_AT:
@@ -243,6 +244,8 @@ static bool need_holds(struct group *group, const struct need *need)
         return run_of(group, need->session, need->call)->seq == need->seq;
     case NEED_LAST_AT:
         return head_of(group, need->session)->last_seq == need->seq;
+    case NEED_NONE_AFTER:
+        return head_of(group, need->session)->last_seq <= need->seq;
     }
     err_die(__FILE__, __LINE__, "a need of no kind");
 }

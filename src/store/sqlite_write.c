@@ -149,6 +149,10 @@ static struct rc need_holds(struct backend_handle *handle, const struct need *ne
         TRY(find_head(handle, need->session, &head, err));
         *ret_holds = head->last_seq == need->seq;
         return RC_OK;
+    case NEED_NONE_AFTER:
+        TRY(find_head(handle, need->session, &head, err));
+        *ret_holds = head->last_seq <= need->seq;
+        return RC_OK;
     }
     err_die(__FILE__, __LINE__, "a need of no kind");
 }

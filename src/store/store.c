@@ -729,6 +729,8 @@ void store_read(struct store *store, struct read *read)
     door_knock(&store->desk);
 }
 
+bool store_is_shared(const struct store *store) { return store->follower != NULL; }
+
 uint64_t store_last_seq(const struct store *store) { return store->last_seq; }
 
 struct store_figures store_figures(const struct store *store)

@@ -35,6 +35,7 @@ enum need_kind {
     NEED_CHANGED_AT, /* the last SESSION_CHANGED of `session` has this seq (0: the session is new) */
     NEED_RUN_AT,     /* the last RUN_STATUS of thread `call` in `session` has this seq (0: it has none) */
     NEED_LAST_AT,    /* the last event of `session` has this seq (0: it has none) */
+    NEED_NONE_AFTER, /* `session` (empty: the installation, its tokens and rules) has no event after this seq */
 };
 
 struct need {
@@ -183,6 +184,8 @@ void store_read(struct store *store, struct read *read);
 /* The seq of the last event that was kept when the store was opened or delivered since. */
 uint64_t store_last_seq(const struct store *store);
 struct store_figures store_figures(const struct store *store);
+/* Other processes may write to it, too. */
+bool store_is_shared(const struct store *store);
 /* Whether events can be kept, as far as the last try says, and read. */
 bool store_healthy(const struct store *store);
 

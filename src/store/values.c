@@ -17,7 +17,8 @@ void append_need(struct append *append, struct need need)
 {
     CHECK(append->need_count < APPEND_NEEDS_MAX);
     CHECK(need.need != NEED_NONE);
-    bool of_session = need.need == NEED_CHANGED_AT || need.need == NEED_RUN_AT || need.need == NEED_LAST_AT;
+    bool of_session = need.need == NEED_CHANGED_AT || need.need == NEED_RUN_AT || need.need == NEED_LAST_AT ||
+                      need.need == NEED_NONE_AFTER;
     CHECK(of_session || (event_kind_of_call(need.kind) && !str_empty(need.call)));
     append->needs[append->need_count++] = need;
 }

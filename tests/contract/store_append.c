@@ -140,6 +140,20 @@ static void a_change_of_the_session_moves_what_is_needed(void **state)
     (void)rig_append(rig, rig_ask("s1", "c1", second), APPEND_KEPT);
 }
 
+static void rules_that_changed_refuse_what_they_judged(void **state)
+{
+    struct rig *rig = *state;
+    uint64_t seen = rig_one(rig, EVENT_SESSION_CHANGED, "s1", "", "{}");
+    try_need(rig, (struct need){.need = NEED_NONE_AFTER, .seq = 0}, APPEND_KEPT);
+    uint64_t rule = rig_one(rig, EVENT_RULE_CHANGED, "", "", "{}");
+    try_need(rig, (struct need){.need = NEED_NONE_AFTER, .seq = seen}, APPEND_REFUSED);
+    try_need(rig, (struct need){.need = NEED_NONE_AFTER, .seq = rule}, APPEND_KEPT);
+    try_need(rig, (struct need){.need = NEED_NONE_AFTER, .seq = rule + 100}, APPEND_KEPT);
+    rig_close(rig);
+    rig_open(rig);
+    try_need(rig, (struct need){.need = NEED_NONE_AFTER, .seq = seen}, APPEND_REFUSED);
+}
+
 static void a_run_is_claimed_by_its_last_status(void **state)
 {
     struct rig *rig = *state;
@@ -393,6 +407,7 @@ int main(void)
         TEST(needs_hold_or_do_not),
         TEST(a_change_of_the_session_moves_what_is_needed),
         TEST(a_run_is_claimed_by_its_last_status),
+        TEST(rules_that_changed_refuse_what_they_judged),
         TEST(the_first_broken_need_is_named),
         TEST(one_of_twenty_answers_wins),
         TEST(one_of_several_claims_a_run),

@@ -358,3 +358,45 @@ def test_a_store_without_parts_is_brought_up_to_date(pg, world):
     must(admin.events() == events and parts_of(url) == ["events_1"], "the same events, in the first part")
     admin.call(session["threadId"], "Bash", {"command": "make"}, id="c2")
     must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"], "sound")
+
+
+def test_a_token_made_at_a_is_known_at_b_at_once(pg, world):
+    """No node says 401 to a token that was acknowledged; one that nobody made is refused, with a large body as well."""
+    (a, b), _ = nodes(pg, world, 2)
+    admin = a.admin()
+    for n in range(500):
+        token = admin.token_for("viewer", f"v{n}")
+        must(at(b, token).get("/api/me").status == 200, f"token {n} is not known at B")
+    stranger = Client(b, "nod_" + "0" * 52, "nobody")
+    for _ in range(3):
+        must(stranger.get("/api/me").status == 401, "a token that nobody made")
+        must(stranger.post("/api/threads/x/tool-calls", {"name": "Bash", "input": {"command": "x" * 200_000}}).status == 401, "with a large body")
+
+
+def test_a_rule_changed_at_a_binds_the_next_call_at_b(pg, world):
+    """Whatever A has acknowledged holds for the call that B keeps after it: allow taken away, deny added, token revoked."""
+    (a, b), url = nodes(pg, world, 2)
+    admin = a.admin()
+    session = admin.session()
+    person = at(b, admin)
+    calls = 0
+
+    def status(command, client=person):
+        nonlocal calls
+        calls += 1
+        return client.ask(session["threadId"], "Bash", {"command": command}, id=f"c{calls}")
+    for n in range(500):
+        rule = admin.ok("POST", "/api/policy/rules", {"rule": f"Bash(one{n}:*)", "effect": "allow"})
+        must(status(f"one{n} x").json["status"] == "allowed", f"rule {n} was added")
+        admin.ok("DELETE", f"/api/policy/rules/{rule['id']}")
+        must(status(f"one{n} x").json["status"] == "awaiting", f"rule {n} was taken away, and the call passed")
+    for n in range(100):
+        admin.ok("POST", "/api/policy/rules", {"rule": f"Bash(two{n}:*)", "effect": "deny"})
+        must(status(f"two{n} x").json["status"] == "denied", f"deny {n} was added")
+    for n in range(50):
+        token = admin.token_for("agent", f"agent {n}", session["id"])
+        agent = at(b, token)
+        must(status("make", agent).status == 200, "the agent asks")
+        admin.ok("DELETE", f"/api/tokens/{token.id}")
+        must(status("make", agent).status == 401, f"agent {n} was revoked, and its call was kept")
+    world.nod("verify", "--store", url)

@@ -1,0 +1,45 @@
+/* A store that several nodes share: what the others have kept, known here before somebody is refused. */
+#include "gate/inner.h"
+
+bool gate_is_shared(const struct gate *gate) { return store_is_shared(gate->store); }
+
+static void start_catching_up(struct gate *gate);
+
+static void caught_up(struct read *read)
+{
+    struct gate *gate = read->arg;
+    struct catch_up *served = gate->catching;
+    struct err err = read->err;
+    read_free(read);
+    gate->catching = gate->catching_next;
+    gate->catching_next = NULL;
+    if (gate->catching)
+        start_catching_up(gate);
+    while (served) {
+        struct catch_up *next = served->next;
+        served->err = err;
+        served->done(served);
+        served = next;
+    }
+}
+
+/* No event is asked for: the answer comes behind all that the store had kept. */
+static void start_catching_up(struct gate *gate)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->after = UINT64_MAX;
+    read->limit = 1;
+    read->done = caught_up;
+    read->arg = gate;
+    store_read(gate->store, read);
+}
+
+void gate_catch_up(struct gate *gate, struct catch_up *catch_up)
+{
+    struct catch_up **list = gate->catching ? &gate->catching_next : &gate->catching;
+    bool first = !gate->catching;
+    catch_up->next = *list;
+    *list = catch_up;
+    if (first)
+        start_catching_up(gate);
+}
