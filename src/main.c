@@ -5,6 +5,12 @@
 
 #include <stdio.h>
 
+static const command_run runs[COMMAND_COUNT] = {
+#define X(function, ...) [COMMAND_##function] = function##_command,
+    COMMANDS(X)
+#undef X
+};
+
 /* The words may quote what came from outside. */
 static void complain(const struct err *err)
 {
@@ -21,7 +27,7 @@ int main(int argc, char **argv)
         return 0;
     struct rc rc = cli_read(&cli, argc, argv, &err);
     if (rc_ok(rc))
-        rc = cli_run(&cli, &err);
+        rc = cli_run(&cli, runs, &err);
     if (rc_bad(rc))
         complain(&err);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -180,7 +180,7 @@ static void logged_in(struct token_change *change)
                 cookie_line(x, str_sub(secret, 0, COOKIE_CHARS), LOGIN_DAYS * DAY_S), buf_str(&buf));
 }
 
-void login(struct exchange *x)
+void login_begin(struct exchange *x)
 {
     struct str once = STR_NONE, device = STR("a browser");
     struct login_code code;
@@ -223,7 +223,7 @@ static void logged_out(struct token_change *change)
     http_answer(x->http, 200, STR("application/json"), cookie_line(x, STR(""), 0), STR("{}"));
 }
 
-void logout(struct exchange *x)
+void login_end(struct exchange *x)
 {
     if (!x->by_page) {
         exchange_error(x, ERR_INVALID, "this token did not log in with a link; revoke it instead");

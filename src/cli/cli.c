@@ -277,16 +277,16 @@ struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
     if (rc_bad(line))
         return line;
     bool needs_settings = cli->command && cli->command->audience != PRINTS && !cli->help &&
-                          cli->command->run != doctor_command;
+                          cli->command->id != COMMAND_doctor;
     if (rc_bad(loaded) && needs_settings)
         return err_set(err, loaded.code, "%s", cli->settings_err.text);
     return RC_OK;
 }
 
-struct rc cli_run(struct cli *cli, struct err *err)
+struct rc cli_run(struct cli *cli, const command_run runs[COMMAND_COUNT], struct err *err)
 {
-    if (cli->command && (!cli->help || cli->command->run == help_command))
-        return cli->command->run(cli, err);
+    if (cli->command && (!cli->help || cli->command->id == COMMAND_help))
+        return runs[cli->command->id](cli, err);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     if (cli->command)
         words_command(&buf, cli->command, cli->width);

@@ -24,6 +24,13 @@ struct option {
     const char *words;
 };
 
+enum command_id {
+#define X(function, ...) COMMAND_##function,
+    COMMANDS(X)
+#undef X
+    COMMAND_COUNT
+};
+
 struct command {
     const char *name;
     unsigned audience;
@@ -31,9 +38,10 @@ struct command {
     const char *summary;
     const char *details;
     const struct option *options;
-    struct rc (*run)(struct cli *cli, struct err *err);
+    enum command_id id;
 };
 
+typedef struct rc (*command_run)(struct cli *cli, struct err *err);
 #define X(function, ...) struct rc function##_command(struct cli *cli, struct err *err);
 COMMANDS(X)
 #undef X
@@ -65,8 +73,9 @@ struct cli {
 
 /* Reads the command line, then the other places of settings. Sets `command` even when it fails later on. */
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err);
-/* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. */
-struct rc cli_run(struct cli *cli, struct err *err);
+/* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. `runs` has the function
+ * of each command: main.c knows them all, also those of serve/, which this folder may not know. */
+struct rc cli_run(struct cli *cli, const command_run runs[COMMAND_COUNT], struct err *err);
 void cli_done(struct cli *cli);
 
 /* ---- options of the command (asking for one that its table lacks is a bug) ---- */

@@ -11,7 +11,7 @@ const struct command commands[] = {
      .summary = (summary_),                                                     \
      .details = (details_),                                                     \
      .options = (const struct option[]){options_{0}},                           \
-     .run = function_##_command},
+     .id = COMMAND_##function_},
     COMMANDS(X)
 #undef X
     {0},

@@ -94,12 +94,12 @@ static void exit_entries(struct buf *buf, const struct command *command)
 #define X(status, exit, words) \
     if (words[0]) \
         buf_printf(buf, "  %2d  %s\n", exit, words);
-    if (command->run == call_command) {
+    if (command->id == COMMAND_call) {
         CALL_EXITS(X)
     }
 #undef X
 #define X(exit, words) \
-    if (exit > 0 || command->run != call_command) \
+    if (exit > 0 || command->id != COMMAND_call) \
         buf_printf(buf, "  %2d  %s\n", exit, words);
     EXITS(X)
 #undef X
