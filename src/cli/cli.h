@@ -73,8 +73,8 @@ struct cli {
 
 /* Reads the command line, then the other places of settings. Sets `command` even when it fails later on. */
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err);
-/* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. `runs` has the function
- * of each command: main.c knows them all, also those of serve/, which this folder may not know. */
+/* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. `runs` has the
+ * function of each command: main.c knows them all, also those of serve/, which this folder may not know. */
 struct rc cli_run(struct cli *cli, const command_run runs[COMMAND_COUNT], struct err *err);
 void cli_done(struct cli *cli);
 

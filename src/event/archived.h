@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
+#include "base/limits.h"
 #include "event/event.h"
 
 struct archived {
@@ -17,6 +18,13 @@ struct archived {
     uint64_t events, calls;    /* how many of them went there */
     uint64_t first_seq, last_seq;
     struct digest hash;        /* the link of the last of them */
+};
+
+/* What archiving has come to. */
+struct archive_result {
+    uint64_t sessions, events; /* that were moved */
+    uint64_t stayed;           /* sessions in which something happened meanwhile */
+    char file[LIMIT_PATH_BYTES]; /* the last that was made; empty: there was nothing to move */
 };
 
 struct str archived_data(struct arena *arena, const struct archived *archived);

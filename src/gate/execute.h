@@ -6,9 +6,8 @@
 #ifndef GATE_EXECUTE_H
 #define GATE_EXECUTE_H
 
+#include "event/append.h"
 #include "event/call.h"
-#include "store/store.h"
-
 #include "io/work.h"
 
 #include <stdatomic.h>

@@ -13,10 +13,10 @@
 
 #include "base/shared.h"
 #include "event/call.h"
+#include "event/read.h"
 #include "event/session.h"
 #include "event/token.h"
 #include "gate/execute.h"
-#include "store/store.h"
 
 struct gate;
 struct loop;

@@ -2,7 +2,9 @@
 #ifndef GATE_GATE_ARCHIVE_H
 #define GATE_GATE_ARCHIVE_H
 
-#include "store/store.h"
+#include "base/arena.h"
+#include "base/err.h"
+#include "event/archived.h"
 
 struct gate;
 

@@ -3,7 +3,7 @@
 #define GATE_FIGURES_H
 
 #include "event/call.h"
-#include "store/store.h"
+#include "event/figures.h"
 
 struct gate;
 

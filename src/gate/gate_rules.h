@@ -2,9 +2,9 @@
 #ifndef GATE_GATE_RULES_H
 #define GATE_GATE_RULES_H
 
+#include "event/read.h"
 #include "event/session.h"
 #include "policy/policy.h"
-#include "store/store.h"
 
 struct gate;
 

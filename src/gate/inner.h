@@ -8,6 +8,7 @@
 #include "gate/gate.h"
 #include "gate/rules.h"
 #include "policy/policy.h"
+#include "store/store.h"
 
 /* An approval that was requested and not answered: a view of its events. */
 struct open {

@@ -76,9 +76,6 @@ const struct backend *backend_find(const char *url, const char **ret_place);
 /* All of them, for the contract suite; NULL after the last. */
 const struct backend *backend_at(size_t index);
 
-/* Whether all numbers between these two are in archives. More may be by now: what is gone may have been read later than
- * the events. */
-bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq);
 /* The next link of a chain. */
 struct digest chain_next(const struct digest *before, const struct event *event);
 

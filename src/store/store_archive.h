@@ -56,11 +56,6 @@ struct append *archive_move(const struct archive_plan *plan, size_t index, int64
 /* Frees it. `finished`: every session has been moved or refused. */
 void archive_plan_free(struct archive_plan *plan, bool finished);
 
-struct archive_result {
-    uint64_t sessions, events; /* that were moved */
-    uint64_t stayed;           /* sessions in which something happened meanwhile */
-    char file[LIMIT_PATH_BYTES]; /* the last that was made; empty: there was nothing to move */
-};
 /* A plan that is over has made this file. */
 void archive_result_add(struct archive_result *result, const struct archive_plan *plan);
 

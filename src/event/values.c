@@ -1,5 +1,6 @@
-/* What is handed to the store and given back. */
-#include "store/backend.h"
+/* Making and freeing what is handed to the store and given back. */
+#include "event/append.h"
+#include "event/read.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* What is in a row, when some of it is in archives. */
-#include "store/backend.h"
+#include "event/read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
