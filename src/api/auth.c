@@ -92,17 +92,30 @@ struct rc auth_check_origin(const struct api *api, const struct http_request *ht
     return RC_OK;
 }
 
+struct str auth_offered(const struct http_request *http, const char *prefix)
+{
+    struct str rest = http_header(http, "sec-websocket-protocol"), wanted = str_of(prefix);
+    while (rest.n) {
+        struct str name = str_trim(str_cut(rest, ',', &rest));
+        if (str_starts(name, wanted))
+            return str_sub(name, wanted.n, name.n);
+    }
+    return STR_NONE;
+}
+
 struct rc auth_identify(struct exchange *x, struct err *err)
 {
-    struct str header = http_header(x->http, "authorization");
+    struct str header = http_header(x->http, "authorization"), offered = auth_offered(x->http, "nod.bearer.");
     struct str secret;
     struct str scheme = str_cut(header, ' ', &secret);
-    if (!header.p && http_header(x->http, "cookie").p)
+    if (!header.p && !offered.n && http_header(x->http, "cookie").p)
         return login_identify(x, err);
     if (header.p && str_same_letters(scheme, STR("bearer")))
         x->token = gate_token(x->gate, str_trim(secret));
+    else if (!header.p && offered.n)
+        x->token = gate_token(x->gate, offered);
     if (!x->token)
-        return err_set(err, ERR_UNAUTHENTICATED, header.p ? "this token is not known or was revoked"
+        return err_set(err, ERR_UNAUTHENTICATED, header.p || offered.n ? "this token is not known or was revoked"
                                                           : "send Authorization: Bearer TOKEN");
     return RC_OK;
 }

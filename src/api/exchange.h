@@ -11,6 +11,9 @@
 #include "http/http.h"
 
 enum { PARAMS_MAX = 2, HOSTS_MAX = 32 };
+
+/* The subprotocol of both sockets. */
+#define SOCKET_PROTOCOL "nod"
 enum { LOGIN_CODES_MAX = 16, LOGIN_NAME_BYTES = 64, LOGIN_MINUTES = 10, LOGIN_DAYS = 30 };
 
 /* A link that lets one browser in; see login.c. */
@@ -91,6 +94,9 @@ struct rc login_identify(struct exchange *x, struct err *err);
  * kept; false: it cannot be so. */
 bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x));
 bool newcomer_may_send(const struct exchange *x);
+/* What stands behind `prefix` in one of the subprotocols that a WebSocket's client offers; empty: none does. A browser
+ * can set no header of a WebSocket, but it can name these. */
+struct str auth_offered(const struct http_request *http, const char *prefix);
 /* Whether this token may see this session. */
 bool auth_may_see(const struct token *token, const struct session *session);
 

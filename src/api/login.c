@@ -4,7 +4,8 @@
  *     for minutes, behind a '#', so that no proxy, log or preview of the link ever sees it.
  *  2. The page trades the code for a token of its own: a device that is listed and can be revoked.
  *  3. The token's secret is cut in two. One half is a cookie that no script can read; the other is the
- *     page's, kept by its origin and sent as the header Nod-Key. A cookie goes to every port of a host, so a
+ *     page's, kept by its origin and sent as the header Nod-Key (for a WebSocket, whose headers a page cannot set,
+ *     as the subprotocol nod.key.KEY). A cookie goes to every port of a host, so a
  *     program an agent started there may see it: alone it opens nothing. Neither does what a script could
  *     take from the page. And a form or an image of another site cannot send the header.
  *  4. Codes live in memory: a restart forgets them.
@@ -132,6 +133,8 @@ static struct str cookie_line(const struct exchange *x, struct str value, int ma
 struct rc login_identify(struct exchange *x, struct err *err)
 {
     struct str half = cookie_value(x), key = http_header(x->http, "nod-key");
+    if (!key.p)
+        key = auth_offered(x->http, "nod.key.");
     bool changes = !str_is(x->http->method, "GET") && !str_is(x->http->method, "HEAD");
     if (half.n != COOKIE_CHARS || str_empty(key) || key.n >= ID_SECRET_BYTES)
         return err_set(err, ERR_UNAUTHENTICATED, "send Authorization: Bearer TOKEN, or log in with a link");

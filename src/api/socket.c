@@ -375,7 +375,7 @@ void socket_open(struct exchange *x)
 {
     struct channel *channel = heap_new(sizeof *channel);
     struct http_socket_options options = {
-        .message = on_message, .gone = on_gone, .drained = on_drained, .arg = channel};
+        .message = on_message, .gone = on_gone, .drained = on_drained, .protocol = SOCKET_PROTOCOL, .arg = channel};
     channel->api = x->api;
     channel->token = x->token;
     channel->socket = http_socket_start(x->http, &options);

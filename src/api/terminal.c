@@ -327,7 +327,7 @@ void agent_terminal_open(struct exchange *x)
 {
     struct terminal *terminal = heap_new(sizeof *terminal);
     struct http_socket_options options = {
-        .message = on_message, .gone = on_gone, .drained = on_drained, .arg = terminal};
+        .message = on_message, .gone = on_gone, .drained = on_drained, .protocol = SOCKET_PROTOCOL, .arg = terminal};
     char here[LIMIT_PATH_BYTES];
     struct str cwd = STR_NONE;
     struct err err;

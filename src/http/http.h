@@ -123,6 +123,7 @@ struct http_socket_options {
     void (*gone)(struct http_socket *socket, void *arg); /* as with streams */
     void (*drained)(struct http_socket *socket, void *arg);
     void *arg;
+    const char *protocol; /* chosen when the client offers it; NULL: none is */
 };
 
 /* Consumes the request; answers 101, or an error when it is no valid upgrade (then NULL). */

@@ -146,7 +146,7 @@ bool http_output_share(struct http_connection *connection, struct str head, stru
 
 bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count)
 {
-    enum { PIECES_MAX = 4 };
+    enum { PIECES_MAX = 5 };
     uv_buf_t bufs[PIECES_MAX] = {0};
     CHECK(count <= PIECES_MAX);
     for (unsigned i = 0; i < count; i++)

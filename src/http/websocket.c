@@ -253,6 +253,7 @@ struct http_socket *http_socket_start(struct http_request *request, const struct
         return NULL;
     struct http_connection *connection = request->connection;
     struct http_socket *socket = heap_new(sizeof *socket);
+    bool offered = options->protocol && http_header_lists(request, "sec-websocket-protocol", str_of(options->protocol));
     socket->connection = connection;
     socket->owner = *options;
     socket->message = buf_init(LIMIT_BODY_BYTES);
@@ -267,9 +268,11 @@ struct http_socket *http_socket_start(struct http_request *request, const struct
         STR("HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Accept: "),
         str_of(accept),
+        offered ? STR("\r\nSec-WebSocket-Protocol: ") : STR(""),
+        offered ? str_of(options->protocol) : STR(""),
         STR("\r\n\r\n"),
     };
-    (void)http_output_write(connection, pieces, 3);
+    (void)http_output_write(connection, pieces, 5);
     return socket;
 }
 
