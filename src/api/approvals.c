@@ -9,33 +9,33 @@
 /* What the rules say about a call is part of the list, and takes its session: those that the gate does not know
  * at the moment are read first. */
 struct listing {
-    uint64_t seq;
-    struct read *read;
+    struct pending_list list;
     size_t at;
+    int64_t took_us;
     bool waiting, inside; /* for a session; within gate_session */
 };
 
 static void write_pending(struct exchange *x, struct listing *listing)
 {
-    struct read *read = listing->read;
+    const struct pending_list *list = &listing->list;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     int64_t from_us = clock_steady_us();
     json_open(&out, '{');
     json_key(&out, "pendingApprovals");
     json_open(&out, '[');
-    for (size_t i = 0; i < read->open_count; i++)
-        gate_write_pending(x->gate, &out, &read->arena, &read->open[i]);
+    for (size_t i = 0; i < list->count; i++)
+        gate_write_listed(x->gate, &out, &list->calls[i]);
     json_close(&out, ']');
-    if (read->limit && read->open_count == read->limit)
-        json_member_u64(&out, "next", read->covered);
-    json_member_u64(&out, "seq", listing->seq);
+    json_member_u64(&out, "total", list->total);
+    if (list->more)
+        json_member_u64(&out, "next", list->next);
+    json_member_u64(&out, "seq", list->seq);
     json_close(&out, '}');
-    int64_t took_us = read->took_us + clock_steady_us() - from_us;
+    int64_t took_us = listing->took_us + clock_steady_us() - from_us;
     x->api->queries++;
     x->api->query_us += (uint64_t)took_us;
     exchange_answer_timed(x, &buf, took_us);
-    read_free(read);
 }
 
 static void next_session(struct exchange *x);
@@ -54,9 +54,8 @@ static void session_there(struct session_want *want, const struct session *sessi
 static void next_session(struct exchange *x)
 {
     struct listing *listing = x->state;
-    const struct read *read = listing->read;
-    while (listing->at < read->open_count) {
-        x->want = (struct session_want){.id = read->open[listing->at++].request.session, .done = session_there,
+    while (listing->at < listing->list.count) {
+        x->want = (struct session_want){.id = listing->list.calls[listing->at++].session, .done = session_there,
                                         .arg = x};
         listing->waiting = true;
         listing->inside = true;
@@ -68,38 +67,45 @@ static void next_session(struct exchange *x)
     write_pending(x, listing);
 }
 
-static void pending_read(struct read *read)
+static void caught_up(struct read *read)
 {
     struct exchange *x = read->arg;
     struct listing *listing = x->state;
-    if (read->err.code != ERR_OK) {
-        exchange_fail(x, &read->err);
-        read_free(read);
+    struct err err = read->err;
+    int64_t from_us = clock_steady_us();
+    listing->took_us = read->took_us;
+    read_free(read);
+    if (err.code != ERR_OK) {
+        exchange_fail(x, &err);
         return;
     }
-    listing->read = read;
+    gate_list_pending(x->gate, x->arena, &listing->list);
+    listing->took_us += clock_steady_us() - from_us;
     next_session(x);
 }
 
+/* The list is in memory. A read of the store, of no call at all, brings what other nodes have kept until now. */
 static void read_pending(struct exchange *x, struct str session, struct str thread)
 {
     struct err err;
-    uint64_t limit = LIMIT_PAGE_EVENTS, after = 0;
+    uint64_t limit = LIMIT_PAGE_CALLS, after = UINT64_MAX;
+    struct listing *listing = arena_new(x->arena, struct listing);
     if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
+        rc_bad(query_text(x, "agent", &listing->list.agent, &err)) ||
         rc_bad(query_u64(x, "after", INT64_MAX, &after, &err))) {
         exchange_fail(x, &err);
         return;
     }
-    /* Taken before the list is read: who follows from here misses nothing that the list does not show. */
-    struct listing *listing = arena_new(x->arena, struct listing);
-    listing->seq = gate_figures(x->gate).last_seq;
+    listing->list.session = arena_str(x->arena, session);
+    listing->list.thread = arena_str(x->arena, thread);
+    listing->list.limit = limit ? limit : LIMIT_PAGE_CALLS;
+    listing->list.in_order = after != UINT64_MAX;
+    listing->list.after = listing->list.in_order ? after : 0;
     x->state = listing;
-    struct read *read = read_new(READ_OPEN);
-    read->session = arena_str(&read->arena, session);
-    read->thread = arena_str(&read->arena, thread);
-    read->after = after;
-    read->limit = (unsigned)limit;
-    read->done = pending_read;
+    struct read *read = read_new(READ_CALL);
+    read->session = STR("-");
+    read->call = STR("-");
+    read->done = caught_up;
     read->arg = x;
     gate_read(x->gate, read);
 }
@@ -113,7 +119,7 @@ void pending_all(struct exchange *x)
         read_pending(x, x->token->session, STR_NONE);
 }
 
-/* One call, as the list shows it. */
+/* One call, whole. */
 static void waiting_call_read(struct read *read)
 {
     struct exchange *x = read->arg;
@@ -136,7 +142,7 @@ static void waiting_call_read(struct read *read)
         exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
     } else {
         open.deadline_ms = calls[0].deadline_ms;
-        gate_write_pending(x->gate, &out, &read->arena, &open);
+        gate_write_pending(x->gate, &out, &read->arena, &open, true);
         exchange_answer(x, 200, &buf);
     }
     read_free(read);
@@ -153,6 +159,8 @@ static void pending_show_found(struct exchange *x, const struct session *session
 }
 
 void pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
+
+void pending_show_in_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_show_found); }
 
 static void pending_session_found(struct exchange *x, const struct session *session)
 {

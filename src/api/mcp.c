@@ -218,39 +218,25 @@ static void take_call(struct exchange *x)
 
 /* ---- what still waits ---- */
 
-static void pending_read(struct read *read)
-{
-    struct exchange *x = read->arg;
-    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
-    BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&text);
-    json_open(&out, '[');
-    for (size_t i = 0; i < read->open_count; i++)
-        gate_write_pending(x->gate, &out, &read->arena, &read->open[i]);
-    json_close(&out, ']');
-    if (read->err.code != ERR_OK)
-        mcp_refuse(&line, x->state, str_of(read->err.text));
-    else
-        mcp_answer_text(&line, x->state, buf_str(&text));
-    exchange_answer(x, 200, &line);
-    read_free(read);
-}
-
 static void pending_session_found(void *arg, const struct session *session, const struct err *err)
 {
     struct exchange *x = arg;
+    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&text);
     if (!session) {
         mcp_refuse(&line, x->state, str_of(err->text));
         exchange_answer(x, 200, &line);
         return;
     }
-    struct read *read = read_new(READ_OPEN);
-    read->session = arena_str(&read->arena, session->id);
-    read->limit = LIMIT_PAGE_EVENTS;
-    read->done = pending_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    struct pending_list list = {.session = session->id, .limit = LIMIT_PAGE_CALLS};
+    gate_list_pending(x->gate, x->arena, &list);
+    json_open(&out, '[');
+    for (size_t i = 0; i < list.count; i++)
+        gate_write_listed(x->gate, &out, &list.calls[i]);
+    json_close(&out, ']');
+    mcp_answer_text(&line, x->state, buf_str(&text));
+    exchange_answer(x, 200, &line);
 }
 
 /* ---- one message ---- */

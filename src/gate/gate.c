@@ -24,17 +24,21 @@ static void follow(void *arg, const struct event *events, size_t count)
 {
     struct gate *gate = arg;
     for (size_t i = 0; i < count; i++) {
-        const struct event *event = &events[i];
+        const struct event *event = &events[i], *before = i ? &events[i - 1] : &gate->last_call;
         sessions_follow(gate, event);
         journal_follow(gate, event);
         if (event->seq > gate->read_open)
-            open_follow(gate, event);
+            open_follow(gate, event, before);
         if (event->seq > gate->read_tokens)
             tokens_follow(gate, event);
         if (event->seq > gate->read_rules)
             rules_follow(gate, event);
         waiters_follow(gate, event);
     }
+    arena_done(&gate->last_call_arena);
+    gate->last_call = (struct event){.kind = EVENT_NONE};
+    if (count && events[count - 1].kind == EVENT_TOOL_CALL)
+        gate->last_call = event_copy(&gate->last_call_arena, &events[count - 1]);
     watch_follow(gate, events, count);
 }
 
@@ -81,6 +85,7 @@ void gate_close(struct gate *gate)
     rules_done(gate);
     map_done(&gate->waiters);
     map_done(&gate->watchers);
+    arena_done(&gate->last_call_arena);
     free(gate);
 }
 

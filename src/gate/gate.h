@@ -137,10 +137,6 @@ void gate_read_whole(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
 
-/* A READ_OPEN answer's item as people see it: call, reason, preview, deadline, digest. */
-void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
-                        const struct open_approval *open);
-
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */
 enum { HAPPENING_FORMS = 2 };
@@ -193,5 +189,6 @@ void gate_change_token(struct gate *gate, struct token_change *change);
 #include "gate/gate_catch_up.h"
 #include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
+#include "gate/gate_waiting.h"
 
 #endif

@@ -12,7 +12,11 @@
 
 /* An approval that was requested and not answered: a view of its events. */
 struct open {
-    struct str session, call, thread, digest, name; /* in `bytes` */
+    struct str session, call, thread, digest, name, actor; /* in `bytes` */
+    struct str call_data, request_data; /* of the events, there too, when they are small; else empty, and then: */
+    struct str brief;    /* as a list shows it, JSON members; there too */
+    uint64_t seq;        /* of the request */
+    uint64_t round;      /* gate_list_pending's: its turn among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
     int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
@@ -55,6 +59,8 @@ struct gate {
     bool store_away;
     uint64_t delivered;   /* the last seq that was told */
     struct catch_up *catching, *catching_next; /* served by the read under way, and by the one after it */
+    struct event last_call; /* a TOOL_CALL that was told last of its batch: its request comes with the next */
+    struct arena last_call_arena;
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
      * what is told meanwhile will be in the answer. */
     uint64_t read_tokens, read_rules, read_open;
@@ -79,7 +85,8 @@ static inline struct str call_key_str(const struct call_key *key) { return (stru
 
 /* Follows: each takes the events it cares for, in this order, before any append is answered. */
 void sessions_follow(struct gate *gate, const struct event *event);
-void open_follow(struct gate *gate, const struct event *event);
+/* `call` is the event before a request, or NULL. */
+void open_follow(struct gate *gate, const struct event *event, const struct event *call);
 void tokens_follow(struct gate *gate, const struct event *event);
 void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
@@ -88,6 +95,9 @@ void journal_follow(struct gate *gate, const struct event *event);
 
 void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);
+
+/* What a list shows of a call that is too large for one, as JSON members (pending.c). */
+struct str pending_brief(struct arena *arena, const struct open_approval *open);
 
 /* Open approvals and their deadlines. */
 struct open *open_find(const struct gate *gate, struct str session, struct str call);

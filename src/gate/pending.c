@@ -1,4 +1,9 @@
-/* How a call that waits is shown to whoever may answer it. */
+/* How calls that wait are shown to whoever may answer them: one whole, or many in a list.
+ *
+ * A list never grows with the inputs of its calls: an input or preview over LIMIT_SHOWN_BYTES is left out, its size
+ * is told, and whoever wants to see it asks for the one call. It is written from the view in memory, so that it costs
+ * the same however large the calls are.
+ */
 #include "gate/inner.h"
 
 #include "tools/tools.h"
@@ -7,40 +12,42 @@
 
 /* What the rules of this moment say: the parts of a command, each with its verdict, and rules that would let
  * the call pass. Remembered until a rule changes, because people look often. */
-static const char *judged(struct gate *gate, struct arena *arena, const struct open_approval *approval,
-                          const struct tool_facts *facts, struct str cwd)
+static struct str judged(struct gate *gate, struct arena *arena, const struct open_approval *approval,
+                         const struct tool_facts *facts, struct str cwd)
 {
     struct open *open = open_find(gate, approval->request.session, approval->request.call);
     struct session_slot *slot = map_get(&gate->sessions, approval->request.session);
     if (!open || !slot || !slot->session || !facts->input || facts->input->type != JSON_OBJECT)
-        return NULL;
+        return STR("\"suggestions\":[]");
     uint64_t version = gate->rules.version ^ slot->session->changed_seq << 20;
     if (open->judged && open->judged_version == version)
-        return open->judged;
+        return str_of(open->judged);
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
     struct question question = gate_question(gate, arena, slot->session, facts, cwd);
     struct verdict verdict = policy_judge(arena, &question);
     verdict_write_suggestions(&out, arena, &question);
     verdict_write_parts(&out, &verdict);
+    if (!str_empty(open->brief)) /* a large call is looked at once; what is remembered stays small */
+        return arena_str(arena, buf_str(&buf));
     free(open->judged);
     open->judged = strdup(buf_c(&buf));
     open->judged_version = version;
-    return open->judged;
+    return str_of(open->judged);
 }
 
-void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
-                        const struct open_approval *open)
+/* Writes the value, or its size where it is too large for a list. */
+static void put_or_size(struct json_out *out, const char *key, const char *size_key, struct str raw, bool cut)
 {
-    const struct json *call = NULL, *request = NULL;
-    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) ||
-        rc_bad(json_parse(arena, open->request.data, &request, NULL)))
-        return;
-    const struct json *input = json_get(call, "input");
-    const struct json *reason = json_get(request, "reason");
-    struct str name = json_text(call, "name");
-    struct tool_facts facts = tool_facts_from(arena, json_text(call, "dialect"), name, input);
-    json_open(out, '{');
+    if (cut)
+        json_member_u64(out, size_key, raw.n);
+    else
+        json_member_raw(out, key, raw);
+}
+
+static void put_call(struct json_out *out, const struct open_approval *open, struct str name, struct str input,
+                     bool cut)
+{
     json_member(out, "toolCallId", open->request.call);
     json_member(out, "sessionId", open->request.session);
     json_member(out, "threadId", open->request.thread);
@@ -48,7 +55,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     json_open(out, '{');
     json_member(out, "id", open->request.call);
     json_member(out, "name", name);
-    json_member_raw(out, "input", input ? input->raw : STR("{}"));
+    put_or_size(out, "input", "inputBytes", input, cut);
     json_close(out, '}');
     json_member(out, "agent", open->call.actor);
     json_member_time(out, "requestedAt", open->request.at_ms);
@@ -57,18 +64,173 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
         json_put_time(out, open->deadline_ms);
     else
         json_put_null(out);
+}
+
+static struct str preview_of(struct arena *arena, const struct tool_facts *facts, const struct json *request,
+                             struct str cwd)
+{
+    const struct json *preview = json_get(request, "preview");
+    if (preview)
+        return preview->raw;
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    tool_preview(&out, facts, cwd);
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* Everything but what the rules say at the moment. */
+static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open, bool whole,
+                      struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
+{
+    const struct json *call = NULL, *request = NULL;
+    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) ||
+        rc_bad(json_parse(arena, open->request.data, &request, NULL)))
+        return false;
+    const struct json *input = json_get(call, "input");
+    const struct json *reason = json_get(request, "reason");
+    struct str raw = input ? input->raw : STR("{}");
+    *ret_cwd = json_text(call, "cwd");
+    struct str name = json_text(call, "name");
+    *ret_facts = tool_facts_from(arena, json_text(call, "dialect"), name, input);
+    struct str preview = preview_of(arena, ret_facts, request, *ret_cwd);
+    bool input_cut = !whole && raw.n > LIMIT_SHOWN_BYTES, preview_cut = !whole && preview.n > LIMIT_SHOWN_BYTES;
+    put_call(out, open, name, raw, input_cut);
     json_member_raw(out, "reason", reason ? reason->raw : STR("{}"));
     BUF_SCOPE(summary, LIMIT_TITLE_BYTES);
-    tool_summary(&summary, &facts);
+    tool_summary(&summary, ret_facts);
     json_member(out, "summary", buf_str(&summary));
-    const struct json *preview = json_get(request, "preview");
-    json_key(out, "preview");
-    if (preview)
-        json_put_raw(out, preview->raw);
-    else
-        tool_preview(out, &facts, json_text(call, "cwd"));
-    const char *by_rules = judged(gate, arena, open, &facts, json_text(call, "cwd"));
-    json_put_raw(out, by_rules ? str_of(by_rules) : STR("\"suggestions\":[]"));
+    put_or_size(out, "preview", "previewBytes", preview, preview_cut);
     json_member(out, "digest", json_text(request, "digest"));
+    *ret_cut = input_cut || preview_cut;
+    return true;
+}
+
+void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
+                        const struct open_approval *open, bool whole)
+{
+    BUF_SCOPE(shown, LIMIT_ANSWER_BYTES);
+    struct json_out members = json_out(&shown);
+    struct tool_facts facts;
+    struct str cwd;
+    bool cut;
+    if (!put_shown(&members, arena, open, whole, &facts, &cwd, &cut))
+        return;
+    struct str by_rules = judged(gate, arena, open, &facts, cwd);
+    if (!whole && by_rules.n > 4 * LIMIT_SHOWN_BYTES) {
+        by_rules = STR("\"suggestions\":[]");
+        cut = true;
+    }
+    json_open(out, '{');
+    json_put_raw(out, buf_str(&shown));
+    json_put_raw(out, by_rules);
+    if (cut)
+        json_member_bool(out, "cut", true);
     json_close(out, '}');
+}
+
+struct str pending_brief(struct arena *arena, const struct open_approval *open)
+{
+    BUF_SCOPE(shown, LIMIT_ANSWER_BYTES);
+    struct json_out members = json_out(&shown);
+    struct tool_facts facts;
+    struct str cwd;
+    bool cut;
+    if (!put_shown(&members, arena, open, false, &facts, &cwd, &cut))
+        return STR_NONE;
+    json_put_raw(&members, STR("\"suggestions\":[],\"cut\":true"));
+    return arena_str(arena, buf_str(&shown));
+}
+
+/* ---- the list ---- */
+
+void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed)
+{
+    ARENA_SCOPE(scratch);
+    const struct open *open = open_find(gate, listed->session, listed->call);
+    if (!open)
+        return; /* answered since it was listed */
+    if (!str_empty(open->brief)) {
+        json_open(out, '{');
+        json_put_raw(out, open->brief);
+        json_close(out, '}');
+        return;
+    }
+    struct open_approval approval = {
+        .call = {.actor = open->actor, .data = open->call_data},
+        .request = {.session = open->session, .thread = open->thread, .call = open->call, .seq = open->seq,
+                    .at_ms = open->requested_ms, .data = open->request_data},
+        .deadline_ms = open->deadline_ms,
+    };
+    gate_write_pending(gate, out, &scratch, &approval, false);
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct open *x = *(struct open *const *)a, *y = *(struct open *const *)b;
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int by_actor(const void *a, const void *b)
+{
+    const struct open *x = *(struct open *const *)a, *y = *(struct open *const *)b;
+    int order = str_cmp(x->actor, y->actor);
+    return order ? order : by_seq(a, b);
+}
+
+static int by_round(const void *a, const void *b)
+{
+    const struct open *x = *(struct open *const *)a, *y = *(struct open *const *)b;
+    return x->round != y->round ? (x->round < y->round ? -1 : 1) : by_seq(a, b);
+}
+
+/* The first of every agent, then the second of every agent, and so on: one agent's flood hides nobody's call. */
+static void take_in_turn(struct open **all, size_t count)
+{
+    qsort(all, count, sizeof *all, by_actor);
+    for (size_t i = 0; i < count; i++)
+        all[i]->round = i && str_eq(all[i]->actor, all[i - 1]->actor) ? all[i - 1]->round + 1 : 0;
+    qsort(all, count, sizeof *all, by_round);
+}
+
+static bool in_scope(const struct pending_list *list, const struct open *open)
+{
+    return (str_empty(list->session) || str_eq(open->session, list->session)) &&
+           (str_empty(list->thread) || str_eq(open->thread, list->thread)) &&
+           (str_empty(list->agent) || str_eq(open->actor, list->agent)) && open->seq > list->after;
+}
+
+/* The last seq before which nothing is left out. Of `all` the first `count` are listed, by seq. */
+static uint64_t listed_up_to(struct open *const *all, size_t count, size_t total)
+{
+    uint64_t left_out = UINT64_MAX, up_to = 0;
+    for (size_t i = count; i < total; i++)
+        left_out = all[i]->seq < left_out ? all[i]->seq : left_out;
+    for (size_t i = 0; i < count && all[i]->seq < left_out; i++)
+        up_to = all[i]->seq;
+    return up_to;
+}
+
+void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list)
+{
+    struct open **all = arena_array(arena, struct open *, gate->open.count);
+    size_t count = 0, at = 0;
+    struct str key;
+    void *open;
+    while (map_next(&gate->open, &at, &key, &open))
+        if (in_scope(list, open))
+            all[count++] = open;
+    list->seq = gate_figures(gate).last_seq;
+    list->total = count;
+    list->count = list->limit && count > list->limit ? list->limit : count;
+    if (!list->in_order && list->count < count)
+        take_in_turn(all, count);
+    else
+        qsort(all, count, sizeof *all, by_seq);
+    qsort(all, list->count, sizeof *all, by_seq);
+    list->calls = arena_array(arena, struct listed, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        list->calls[i] = (struct listed){.session = arena_str(arena, all[i]->session),
+                                         .call = arena_str(arena, all[i]->call)};
+    list->more = list->count < count;
+    list->next = listed_up_to(all, list->count, count);
 }

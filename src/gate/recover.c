@@ -32,9 +32,12 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
-static void open_add(struct gate *gate, const struct event *request)
+enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* of both events: a larger call is kept in mind by its brief */
+
+static void open_add(struct gate *gate, const struct open_approval *approval)
 {
     ARENA_SCOPE(scratch);
+    const struct event *call = &approval->call, *request = &approval->request;
     const struct json *data = NULL;
     struct call_key key = call_key(request->session, request->call);
     if (map_get(&gate->open, call_key_str(&key)) ||
@@ -42,7 +45,11 @@ static void open_add(struct gate *gate, const struct event *request)
         return;
     struct str digest = json_text(data, "digest");
     struct str name = json_text(data, "tool");
-    size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n + name.n;
+    bool small = call->data.n + request->data.n <= SMALL_CALL_BYTES;
+    struct str brief = small ? STR_NONE : pending_brief(&scratch, approval);
+    struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
+    size_t size = sizeof(struct open) + request->session.n + request->call.n + request->thread.n + digest.n +
+                  name.n + request->actor.n + call_data.n + request_data.n + brief.n;
     struct open *open = small_new(size);
     open->size = size;
     char *at = open->bytes;
@@ -51,6 +58,11 @@ static void open_add(struct gate *gate, const struct event *request)
     open->thread = pack(&at, request->thread);
     open->digest = pack(&at, digest);
     open->name = pack(&at, name);
+    open->actor = pack(&at, request->actor);
+    open->call_data = pack(&at, call_data);
+    open->request_data = pack(&at, request_data);
+    open->brief = pack(&at, brief);
+    open->seq = request->seq;
     open->requested_ms = request->at_ms;
     (void)stamp_parse(json_text(data, "deadline"), &open->deadline_ms);
     (void)map_put(&gate->open, call_key_str(&key), open);
@@ -81,12 +93,26 @@ static void forget_session(struct gate *gate, struct str session)
     }
 }
 
-void open_follow(struct gate *gate, const struct event *event)
+/* A call and its request are kept together, so that the call is told right before it. */
+static void request_told(struct gate *gate, const struct event *request, const struct event *call)
+{
+    struct open_approval approval = {.request = *request};
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    if (call && call->kind == EVENT_TOOL_CALL && str_eq(call->session, request->session) &&
+        str_eq(call->call, request->call))
+        approval.call = *call;
+    if (rc_ok(json_parse(&scratch, request->data, &data, NULL)))
+        (void)stamp_parse(json_text(data, "deadline"), &approval.deadline_ms);
+    open_add(gate, &approval);
+}
+
+void open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED)
         forget_session(gate, event->session);
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-        open_add(gate, event);
+        request_told(gate, event, call);
     if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))
         deadlines_alerted(gate, open_find(gate, event->session, event->call));
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
@@ -149,7 +175,7 @@ static void open_read(struct read *read)
     gate->read_open = read->covered;
     for (size_t i = 0; i < read->open_count; i++) {
         const struct open_approval *open = &read->open[i];
-        open_add(gate, &open->request);
+        open_add(gate, open);
         log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
                  LOG_S("call", open->request.call));
     }

@@ -104,7 +104,7 @@ def test_more_than_a_thousand_wait(world):
     server.kill()
     server.start()
     seen, path = [], "/api/approvals/pending"
-    for _ in range(5):
+    for _ in range(10):
         page = admin.ok("GET", path)
         seen += [p["toolCallId"] for p in page["pendingApprovals"]]
         if not page.get("next"):

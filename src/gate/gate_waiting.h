@@ -1,0 +1,35 @@
+/* The calls that wait for people, as they are shown. Included by gate.h. */
+#ifndef GATE_WAITING_H
+#define GATE_WAITING_H
+
+#include "base/json.h"
+#include "store/store.h"
+
+struct gate;
+
+/* A call that waits, as people see it: call, reason, preview, deadline, digest. Not `whole`: an input or preview over
+ * LIMIT_SHOWN_BYTES is left out, with its size and "cut". */
+void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
+                        const struct open_approval *open, bool whole);
+
+/* The calls that wait, oldest first, from the view in memory. Where there are more than `limit`, each agent's oldest
+ * come before any agent's next, unless they are read page by page `in_order`. */
+struct listed {
+    struct str session, call;
+};
+struct pending_list {
+    struct str session, thread, agent; /* scope; empty: all */
+    uint64_t after;      /* only those whose request is behind this seq */
+    size_t limit;        /* 0: none */
+    bool in_order;
+    struct listed *calls;
+    size_t count, total; /* listed; in scope */
+    bool more;           /* some are not listed */
+    uint64_t next;       /* up to this seq all are: the `after` of the next page in order */
+    uint64_t seq;        /* to follow from after it misses nothing that is not listed */
+};
+void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list);
+/* One of them, not whole; nothing when it was answered meanwhile. */
+void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed);
+
+#endif
