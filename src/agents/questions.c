@@ -74,6 +74,8 @@ static bool read_form(struct arena *arena, const struct json *input, struct ques
     return true;
 }
 
+bool questions_tool(struct str tool) { return str_is(tool, "AskUserQuestion") || str_is(tool, "Elicitation"); }
+
 bool questions_read(struct arena *arena, struct str tool, const struct json *input, struct questions *ret_questions)
 {
     *ret_questions = (struct questions){.input = input};

@@ -29,6 +29,8 @@ struct questions {
     bool form;
 };
 
+/* Whether a call of this tool may ask questions at all. */
+bool questions_tool(struct str tool);
 /* False: the call asks for no answer but yes or no. */
 bool questions_read(struct arena *arena, struct str tool, const struct json *input, struct questions *ret_questions);
 /* The words of an option, and what is said about it (may be empty). */

@@ -19,6 +19,8 @@ struct asked {
 
 static bool asks(struct cli *cli, const struct json *call, struct asked *ret_asked)
 {
+    if (rc_bad(view_whole(cli, &cli->arena, call, &call, NULL)))
+        return false;
     const struct json *tool_call = json_get(call, "toolCall");
     ret_asked->call = call;
     return questions_read(&cli->arena, json_text(tool_call, "name"), json_get(tool_call, "input"),
@@ -32,7 +34,7 @@ static struct rc find_asked(struct cli *cli, struct asked *ret_asked, struct err
     const struct json *call = NULL;
     struct asked other;
     unsigned found = 0;
-    TRY(view_pending(cli, &cli->arena, option_text(cli, "session"), &pending, err));
+    TRY(view_pending_all(cli, &cli->arena, option_text(cli, "session"), NULL, &pending, err));
     if (cli->argc > 0) {
         TRY(view_match(pending.json, cli->argv[0], &call, err));
         if (!call)
@@ -42,7 +44,8 @@ static struct rc find_asked(struct cli *cli, struct asked *ret_asked, struct err
         return RC_OK;
     }
     for (call = json_get(pending.json, "pendingApprovals")->first; call; call = call->next)
-        if (asks(cli, call, found ? &other : ret_asked))
+        if (questions_tool(json_text(json_get(call, "toolCall"), "name")) &&
+            asks(cli, call, found ? &other : ret_asked))
             found++;
     if (found == 0)
         return err_set(err, ERR_NOT_FOUND, "no question is waiting");

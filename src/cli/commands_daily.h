@@ -55,14 +55,16 @@
       OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
       OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
-      OPTION(0, "all", NULL, "every waiting call; needs --yes")                                            \
+      OPTION(0, "all", NULL, "every waiting call but commands and large ones; needs --yes")                \
+      OPTION(0, "agent", "NAME", "with --all: only calls of this agent")                                   \
       OPTION('y', "yes", NULL, "really all"))                                                              \
     X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
-      OPTION(0, "all", NULL, "every waiting call"))                                                        \
+      OPTION(0, "all", NULL, "every waiting call")                                                         \
+      OPTION(0, "agent", "NAME", "with --all: only calls of this agent"))                                  \
     X(answer, "answer", TALKS, "[CALL]", "answer an agent's questions",                                    \
       "Shows what an agent asks (AskUserQuestion, forms of MCP servers) and asks it here. CALL is an id, its "\
       "beginning or its end; without one, the only call that asks is meant. An answer is the number or the "\

@@ -29,8 +29,10 @@ static struct target target_of(struct arena *arena, const struct json *call)
                            .session = json_text(call, "sessionId"),
                            .digest = json_text(call, "digest"),
                            .line = view_line(arena, call),
-                           .asks = questions_read(arena, json_text(tool, "name"), json_get(tool, "input"),
-                                                  &questions)};
+                           .asks = questions_tool(json_text(tool, "name")) &&
+                                   (json_bool(call, "cut", false) ||
+                                    questions_read(arena, json_text(tool, "name"), json_get(tool, "input"),
+                                                   &questions))};
 }
 
 static struct rc lost(struct cli *cli, const struct target *target, const struct reply *reply,
@@ -115,13 +117,25 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
     return send(cli, &target, deciding, err);
 }
 
+/* Commands may do anything, and what is cut was not shown: neither is allowed together with others. */
+static bool only_alone(const struct json *call)
+{
+    return json_bool(call, "cut", false) || str_is(json_text(json_get(call, "toolCall"), "name"), "Bash") ||
+           str_is(json_text(json_get(call, "preview"), "type"), "command");
+}
+
 static struct rc decide_all(struct cli *cli, const struct json *calls, const struct deciding *deciding,
                             struct err *err)
 {
+    unsigned left_out = 0;
     CHECK(calls->type == JSON_ARRAY && cli->argc == 0);
     if (calls->count == 0)
         cli_note("nothing is waiting");
     for (const struct json *call = calls->first; call; call = call->next) {
+        if (deciding->allows && only_alone(call)) {
+            left_out++;
+            continue;
+        }
         struct target target = target_of(&cli->arena, call);
         struct rc rc = send(cli, &target, deciding, err);
         if (rc.code == ERR_ALREADY_DECIDED) /* somebody was quicker: that is all right here */
@@ -129,6 +143,9 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
         else
             TRY(rc);
     }
+    if (left_out)
+        cli_note("%u %s left out: look at commands and large calls one by one, see nod pending", left_out,
+                 left_out == 1 ? "call is" : "calls are");
     return RC_OK;
 }
 
@@ -157,7 +174,9 @@ static struct rc decide(struct cli *cli, const struct deciding *deciding, struct
     struct reply pending;
     if (option_flag(cli, "all") && cli->argc > 0)
         return err_set(err, ERR_INVALID, "say --all or which calls, not both");
-    TRY(view_pending(cli, &cli->arena, option_text(cli, "session"), &pending, err));
+    if (option_text(cli, "agent") && !option_flag(cli, "all"))
+        return err_set(err, ERR_INVALID, "--agent goes with --all");
+    TRY(view_pending_all(cli, &cli->arena, option_text(cli, "session"), option_text(cli, "agent"), &pending, err));
     const struct json *calls = json_get(pending.json, "pendingApprovals");
     if (option_flag(cli, "all"))
         return decide_all(cli, calls, deciding, err);

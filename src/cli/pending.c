@@ -42,6 +42,15 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
     table_write(buf, &table);
 }
 
+/* Where not all are listed, that there are more, and how to see them. */
+static void say_more(struct buf *buf, const struct json *page)
+{
+    int64_t total = 0;
+    if (json_get(page, "next") && json_i64(json_get(page, "total"), &total))
+        buf_printf(buf, "%lld calls wait; these are %u of them, each agent's oldest (--session: of one session)\n",
+                   (long long)total, json_get(page, "pendingApprovals")->count);
+}
+
 static const char *what_to_do(struct arena *arena, const struct json *call)
 {
     const struct json *tool = json_get(call, "toolCall");
@@ -68,10 +77,13 @@ static struct rc pending_print(struct cli *cli, struct err *err)
         buf_puts(&buf, "nothing is waiting\n");
     } else if (calls->count == 1) {
         struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
-        view_call(&buf, cli, calls->first, title);
-        buf_printf(&buf, "\n%s\n", what_to_do(&arena, calls->first));
+        const struct json *call;
+        TRY(view_whole(cli, &arena, calls->first, &call, err));
+        view_call(&buf, cli, call, title);
+        buf_printf(&buf, "\n%s\n", what_to_do(&arena, call));
     } else {
         list(&buf, cli, &arena, calls, sessions);
+        say_more(&buf, reply.json);
     }
     cli_out(buf_str(&buf));
     return RC_OK;

@@ -1,21 +1,75 @@
 #include "cli/view.h"
 
+#include "base/limits.h"
 #include "base/stamp.h"
 #include "io/clock.h"
 
 enum { NAMED_MAX = 4, ID_END_BYTES_MIN = 4 };
 
-struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
-                        struct err *err)
+static struct rc read_page(struct cli *cli, struct arena *arena, const char *session, struct str parameters,
+                           struct reply *ret_reply, struct err *err)
 {
-    struct query query = {.method = "GET", .target = STR("/api/approvals/pending")};
-    if (session)
-        query.target = arena_printf(arena, "/api/sessions/%s/approvals/pending",
-                                       remote_escape(arena, str_of(session)).p);
+    struct query query = {.method = "GET"};
+    query.target = session ? arena_printf(arena, "/api/sessions/%s/approvals/pending%.*s",
+                                          remote_escape(arena, str_of(session)).p, STR_ARG(parameters))
+                           : arena_printf(arena, "/api/approvals/pending%.*s", STR_ARG(parameters));
     TRY(remote_ask(cli, arena, &query, ret_reply, err));
     const struct json *list = json_get(ret_reply->json, "pendingApprovals");
     if (!list || list->type != JSON_ARRAY)
         return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
+    return RC_OK;
+}
+
+struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
+                        struct err *err)
+{
+    return read_page(cli, arena, session, STR(""), ret_reply, err);
+}
+
+struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
+                           struct reply *ret_reply, struct err *err)
+{
+    BUF_SCOPE(all, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&all);
+    int64_t after = 0;
+    bool more = true;
+    json_open(&out, '{');
+    json_key(&out, "pendingApprovals");
+    json_open(&out, '[');
+    while (more) {
+        ARENA_SCOPE(page);
+        struct reply reply;
+        struct str parameters = arena_printf(&page, "?after=%lld%s%s", (long long)after, agent ? "&agent=" : "",
+                                             agent ? remote_escape(&page, str_of(agent)).p : "");
+        TRY(read_page(cli, &page, session, parameters, &reply, err));
+        for (const struct json *call = json_get(reply.json, "pendingApprovals")->first; call; call = call->next)
+            json_put_raw(&out, call->raw);
+        int64_t next = 0;
+        more = json_i64(json_get(reply.json, "next"), &next) && next > after;
+        after = next;
+    }
+    json_close(&out, ']');
+    json_close(&out, '}');
+    if (all.over)
+        return err_set(err, ERR_TOO_LARGE, "too many calls are waiting: name a session or an agent");
+    ret_reply->status = 200;
+    ret_reply->body = arena_str(arena, buf_str(&all));
+    return json_parse(arena, ret_reply->body, &ret_reply->json, err);
+}
+
+struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
+                     struct err *err)
+{
+    struct query query = {.method = "GET"};
+    struct reply reply;
+    *ret_call = listed;
+    if (!json_bool(listed, "cut", false))
+        return RC_OK;
+    query.target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
+                                remote_escape(arena, json_text(listed, "sessionId")).p,
+                                remote_escape(arena, json_text(listed, "toolCallId")).p);
+    TRY(remote_ask(cli, arena, &query, &reply, err));
+    *ret_call = reply.json;
     return RC_OK;
 }
 
@@ -62,7 +116,7 @@ struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, st
     struct str target = arena_printf(arena, "/api/tool-calls/%s", remote_escape(arena, str_of(id)).p);
     struct err first = {0};
     struct rc rc = remote_get(cli, target, ret_reply, &first);
-    if (rc.code == ERR_NOT_FOUND && rc_ok(view_pending(cli, arena, NULL, &pending, NULL)))
+    if (rc.code == ERR_NOT_FOUND && rc_ok(view_pending_all(cli, arena, NULL, NULL, &pending, NULL)))
         TRY(view_match(pending.json, id, &found, err));
     if (!found) {
         if (err)

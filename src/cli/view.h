@@ -5,9 +5,16 @@
 #include "cli/remote.h"
 #include "cli/text.h"
 
-/* The waiting calls (of a session, when one is given), oldest first: {"pendingApprovals":[…]}. */
+/* The waiting calls (of a session, when one is given), oldest first: {"pendingApprovals":[…]}. Where many wait, a page
+ * of them in which every agent has its turn. */
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
                         struct err *err);
+/* All of them, of one agent when one is named. */
+struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
+                           struct reply *ret_reply, struct err *err);
+/* The call as the list has it, or the whole of one that is too large for a list. */
+struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
+                     struct err *err);
 /* The only waiting call whose id is `id`, or begins or ends with it; NULL when there is none. Several are
  * ERR_AMBIGUOUS, with words that list them. */
 struct rc view_match(const struct json *pending, const char *id, const struct json **ret_call,

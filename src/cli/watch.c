@@ -94,6 +94,30 @@ static struct str title_of(struct arena *arena, const struct json *sessions, con
     return arena_printf(arena, "%.*s (sub-agent %.*s)", STR_ARG(title), STR_ARG(text_line(arena, name)));
 }
 
+/* The list leaves out what is large. Of the call that is on screen all is read before anyone can allow it. */
+static const struct json *whole_of(struct watch *watch, struct arena *arena, const struct json *listed)
+{
+    const struct tui_call *open = tui_open(&watch->tui);
+    const struct json *whole;
+    bool on_screen = open && str_eq(open->session, json_text(listed, "sessionId")) &&
+                     str_eq(open->call, json_text(listed, "toolCallId"));
+    return on_screen && rc_ok(view_whole(watch->cli, arena, listed, &whole, NULL)) ? whole : listed;
+}
+
+static void fill_open(struct watch *watch)
+{
+    struct tui *tui = &watch->tui;
+    const struct tui_call *open = tui_open(tui);
+    struct query ask = {.method = "GET"};
+    struct reply reply;
+    if (!open || !open->cut || !tui->live)
+        return;
+    ask.target = arena_printf(&tui->arena, "/api/sessions/%s/approvals/%s", remote_escape(&tui->arena, open->session).p,
+                              remote_escape(&tui->arena, open->call).p);
+    if (rc_ok(remote_ask(watch->cli, &tui->arena, &ask, &reply, NULL)))
+        tui_fill(tui, tui_read_call(&tui->arena, reply.json, STR_NONE));
+}
+
 static struct rc read_list(struct watch *watch, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -108,7 +132,7 @@ static struct rc read_list(struct watch *watch, struct err *err)
     struct tui_call *calls = arena_array(&arena, struct tui_call, pending->count + 1);
     size_t count = 0;
     for (const struct json *p = pending->first; p; p = p->next)
-        calls[count++] = tui_read_call(&arena, p, title_of(&arena, sessions.json, p));
+        calls[count++] = tui_read_call(&arena, whole_of(watch, &arena, p), title_of(&arena, sessions.json, p));
     watch->tui.more = json_get(list.json, "next") != NULL;
     tui_take(&watch->tui, &arena, calls, count);
     return RC_OK;
@@ -277,6 +301,7 @@ static void draw(struct watch *watch)
     ARENA_SCOPE(arena);
     watch->tui.now_ms = clock_wall_ms();
     watch->tui.now_us = clock_steady_us();
+    fill_open(watch);
     tui_terminal_size(&watch->tui.width, &watch->tui.height);
     struct tui_screen screen = tui_draw(&arena, &watch->tui);
     tui_terminal_show(&screen);

@@ -112,6 +112,8 @@ static struct str body_of(struct arena *arena, const struct tui_call *call, cons
     struct str cwd = json_text(preview, "cwd"), said = json_text(input, "description");
     BUF_SCOPE(buf, BODY_BYTES_MAX);
     put_warnings(&buf, preview);
+    if (call->cut)
+        put_lines(&buf, '!', "", STR("this call is large and is being read"));
     switch (call->kind) {
     case TUI_USE: put_preview(&buf, preview, input); break;
     case TUI_QUESTIONS: put_questions(&buf, &call->questions); break;
@@ -169,6 +171,7 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
         .digest = json_text(pending, "digest"),
         .tool = text_line(arena, json_text(tool, "name")),
         .input = json_get(tool, "input"),
+        .cut = json_bool(pending, "cut", false),
     };
     call.kind = kind_of(arena, json_text(tool, "name"), call.input, &call.questions);
     call.headline = text_line(arena, headline_of(&call, pending));

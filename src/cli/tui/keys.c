@@ -25,7 +25,7 @@ const struct tui_call *tui_open(const struct tui *tui)
 
 bool tui_armed(const struct tui *tui)
 {
-    return tui->live && tui->count && tui->now_us - tui->shown_us >= TUI_ARM_US;
+    return tui->live && tui->count && !tui_open(tui)->cut && tui->now_us - tui->shown_us >= TUI_ARM_US;
 }
 
 static void show(struct tui *tui, size_t at)
@@ -61,6 +61,14 @@ void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size
     tui->at = count == 0 ? 0 : at < count ? at : count - 1;
     if (!same)
         show(tui, tui->at);
+}
+
+void tui_fill(struct tui *tui, struct tui_call whole)
+{
+    CHECK(tui->count && tui->calls[tui->at].cut);
+    whole.where = tui->calls[tui->at].where;
+    tui->calls[tui->at] = whole;
+    show(tui, tui->at);
 }
 
 /* ---- a line of words ---- */

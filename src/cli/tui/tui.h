@@ -62,6 +62,7 @@ struct tui_call {
     struct questions questions;        /* of TUI_QUESTIONS */
     struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
     size_t suggestions;
+    bool cut;                          /* too large for the list: it cannot be allowed before it was read whole */
 };
 
 struct tui {
@@ -100,6 +101,8 @@ struct tui_screen {
  * there when it still waits as it was; else the half second begins again. */
 void tui_take(struct tui *tui, struct arena *arena, struct tui_call *calls, size_t count);
 const struct tui_call *tui_open(const struct tui *tui); /* NULL: nothing waits */
+/* The call on screen was read whole; it lives in the state's arena. */
+void tui_fill(struct tui *tui, struct tui_call whole);
 bool tui_armed(const struct tui *tui);
 enum tui_act tui_press(struct tui *tui, uint32_t key);
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui);
