@@ -264,19 +264,34 @@ export default {
     same(await page.title(), "(4) Nod", "title");
     must((await page.locator("#icon").getAttribute("href")).startsWith("data:image/png"), "the icon shows no number");
   },
-  async "several in one answer, the risky one held out"(server) {
+  async "several in one answer, commands held out"(server) {
     const s = await server.session(), page = await person(server);
-    await server.bash(s, "echo one", "c1");
-    await server.bash(s, "rm -rf /tmp/x", "c2");
-    await server.bash(s, "echo three", "c3");
+    await server.call(s, "Note", { text: "note one" }, "c1");
+    await server.bash(s, "terraform destroy -auto-approve", "c2");
+    await server.call(s, "Memo", { text: "note three" }, "c3");
     await count(page, 3);
-    for (const text of ["echo one", "rm -rf", "echo three"]) await page.locator(".item", { hasText: text }).locator("input").check();
+    for (const text of ["Note", "terraform", "Memo"]) await page.locator(".item", { hasText: text }).locator("input").check();
     await page.locator(".banner", { hasText: "held out" }).waitFor();
     await page.locator(".the-end").scrollIntoViewIfNeeded();
     await armed(page);
     await page.locator("button", { hasText: "Allow 2 once" }).click();
     await count(page, 1);
     same(await Promise.all(["c1", "c2", "c3"].map(async (id) => (await server.status(id, s)).status)), ["allowed", "awaiting", "allowed"], "statuses");
+  },
+  async "a large call is read whole before it can be allowed"(server) {
+    const s = await server.session();
+    await server.call(s, "Write", { file_path: "/home/alice/greeter/large", content: "a line\n".repeat(2000) + "the last line\n" }, "c1");
+    await server.call(s, "Write", { file_path: "/home/alice/greeter/other", content: "another\n".repeat(2000) }, "c2");
+    const listed = (await server.api("GET", "/api/approvals/pending")).pendingApprovals;
+    same(listed.map((call) => [call.cut, call.toolCall.input]), [[true, undefined], [true, undefined]], "the list");
+    const page = await person(server);
+    await count(page, 2);
+    await page.locator(".request", { hasText: "a line" }).waitFor();
+    await armed(page);
+    await page.keyboard.press("y");
+    await count(page, 1);
+    same((await server.status("c1", s)).status, "allowed", "status");
+    await page.locator(".request", { hasText: "another" }).waitFor();
   },
   async "what was not shown cannot be allowed for always"(server) {
     const s = await server.session(), page = await person(server);

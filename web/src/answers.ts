@@ -13,7 +13,7 @@ export const ARM_MS = 500;
 let armedStamp = "";
 
 /* What must not have changed while it was looked at. */
-export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}`).join("\n\n");
+export const stampOf = (items: Item[]): string => items.map((item) => `${item.key}\n${item.p.digest}${item.p.cut ? "\ncut" : ""}`).join("\n\n");
 export const isArmed = (items: Item[]): boolean => items.length > 0 && armedStamp === stampOf(items) && state.connection === "live";
 
 /* Starts again whenever what is shown changes, the window comes back, or the connection does. */
@@ -28,7 +28,7 @@ export function useArmed(items: Item[], extra = ""): boolean {
       setArmed("");
       clearTimeout(timer);
       cancelAnimationFrame(frame);
-      if (document.hidden || !live || !stamp) return;
+      if (document.hidden || !live || !stamp || items.some((item) => item.p.cut)) return;
       // Two frames: it has really been painted.
       frame = requestAnimationFrame(() => {
         frame = requestAnimationFrame(() => {

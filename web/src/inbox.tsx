@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get } from "./api";
 import { answer, isArmed, show, useArmed } from "./answers";
+import { readWhole } from "./live";
 import { agentOf, GROUPINGS, KINDS, setHovered, shownGroups, titleOf, type Group } from "./order";
 import { Preview } from "./preview/preview";
 import { Chips, Heading, Request, Warnings, Why, type Panel } from "./request";
@@ -147,7 +148,7 @@ function Bulk({ items }: { items: Item[] }) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState("");
   const [words, setWords] = useState("");
-  const alone = (item: Item) => risky(item.p) || kindOf(item.p) === "question";
+  const alone = (item: Item) => item.p.cut || risky(item.p) || ["command", "question"].includes(kindOf(item.p));
   const held = items.filter(alone), plain = items.filter((item) => !alone(item));
   const stamp = plain.map((item) => item.key + item.p.digest).join();
   const armed = useArmed(plain);
@@ -167,7 +168,7 @@ function Bulk({ items }: { items: Item[] }) {
     <article class="request" aria-label="Several requests">
       <div class="place"><b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
       <div class="scroll" ref={box}>
-        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length} {held.length === 1 ? "is" : "are"} risky, or need{held.length === 1 ? "s" : ""} a choice, and held out: answer {held.length === 1 ? "it" : "each"} alone.</span></div>}
+        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length} {held.length === 1 ? "is a command, is" : "are commands, are"} risky or large, or need{held.length === 1 ? "s" : ""} a choice, and held out: answer {held.length === 1 ? "it" : "each"} alone.</span></div>}
         {items.map((item) => <section class="bulk-item" key={item.key}>
           <Heading p={item.p} level={2} /><Chips item={item} whole /><Why p={item.p} /><Warnings p={item.p} /><div class="thing"><Preview item={item} wide={false} /></div>
         </section>)}
@@ -211,6 +212,7 @@ export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Pan
   const item = open !== null ? items.get(open) : undefined;
   const chosen = [...picked].map((key) => items.get(key)).filter((one): one is Item => one !== undefined && !one.closed);
   useEffect(() => setPanel(""), [open, item?.p.digest]);
+  useEffect(() => { if (item?.p.cut && !item.closed) void readWhole(item); }, [item?.key, item?.p.cut]);
   if (!loaded) return <main class="inbox"><div class="list" /><div class="detail"><p class="dim loading">{connection === "lost" ? "The server cannot be reached." : ""}</p></div></main>;
   return (
     <main class={`inbox ${item || chosen.length > 1 ? "has-open" : ""}`}>

@@ -8,7 +8,7 @@ import type { Closed, NodEvent, Pending } from "./types";
 
 const SILENCE_MS = 40000;   // the server's heartbeat is 15 s
 const RETRY_MS = [250, 250, 500, 1000, 1000, 2000];
-const LIST_MAX = 1000;      // the server lists at most so many at once
+const LIST_SHORT = 100;     // a list that got shorter is read again when there was more
 const BURST = 12;           // more new requests at once are read as one list
 
 export const keyOf = (session: string, callId: string): string => `${session}\n${callId}`;
@@ -68,7 +68,7 @@ async function connectOnce(): Promise<void> {
   current = abort;
   drafts.clear();
   if (!state.me) state.me = await get("/api/me");
-  const list = await get("/api/approvals/pending");
+  const list = await readList();
   after = Number(list.seq ?? 0);
   replace(list.pendingApprovals);
   state.loaded = true;
@@ -108,10 +108,30 @@ async function learnApi(): Promise<void> {
 
 /* ---- the list ---- */
 
-let more = false; // the list was full: there may be others behind it
+let more = false; // not all are listed
+
+/* The list leaves out what is large: until the call is read by itself it has no input and no preview. */
+async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }> {
+  const list = await get("/api/approvals/pending");
+  more = list.next !== undefined;
+  for (const p of list.pendingApprovals as Pending[]) {
+    p.toolCall.input ??= {};
+    p.preview ??= { type: "generic" };
+  }
+  return list;
+}
+
+/* The whole of a request that is looked at. */
+export async function readWhole(item: Item): Promise<void> {
+  try {
+    const p = await readOne({ session: item.p.sessionId, call: item.p.toolCallId }), now = state.items.get(item.key);
+    if (!p || !now?.p.cut || p.digest !== now.p.digest) return;
+    state.items.set(item.key, { ...now, p });
+    changed();
+  } catch { reconnect(); }
+}
 
 function replace(list: Pending[]): void {
-  more = list.length >= LIST_MAX;
   const before = state.items;
   const next = new Map<string, Item>();
   const came: Item[] = [];
@@ -133,7 +153,7 @@ function replace(list: Pending[]): void {
 
 function merged(known: Item | undefined, p: Pending): Item {
   if (!known) return { key: keyOf(p.sessionId, p.toolCallId), p, fresh: state.loaded };
-  if (known.p.digest === p.digest && JSON.stringify(known.p.preview) === JSON.stringify(p.preview) && !known.closed) return known;
+  if (known.p.digest === p.digest && (p.cut || JSON.stringify(known.p.preview) === JSON.stringify(p.preview)) && !known.closed) return known;
   return { ...known, p, closed: undefined, changed: known.key === state.open };
 }
 
@@ -211,7 +231,7 @@ async function readAsked(): Promise<void> {
   try {
     await reading(async () => {
       if (now.length > BURST) {
-        replace(((await get("/api/approvals/pending")).pendingApprovals as Pending[]).filter(stillOpen));
+        replace((await readList()).pendingApprovals.filter(stillOpen));
         return;
       }
       const came: Item[] = [];
@@ -244,10 +264,10 @@ export function answered(key: string, closed: Closed): void {
 
 /* As the list gets short, what stood behind its end is read. */
 export function readMore(): void {
-  if (!more || state.items.size > LIST_MAX / 2) return;
+  if (!more || state.items.size > LIST_SHORT) return;
   more = false;
   void reading(async () => {
-    replace(((await get("/api/approvals/pending")).pendingApprovals as Pending[]).filter(stillOpen));
+    replace((await readList()).pendingApprovals.filter(stillOpen));
     changed();
   }).catch(reconnect);
 }

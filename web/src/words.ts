@@ -63,6 +63,7 @@ function makeSentence(p: Pending): Sentence {
   const command = preview.command ?? text(input.command);
   const say = (kind: string, verb: string, object = "", tail = ""): Sentence => ({ kind, verb, object, tail });
   const file = path ? relative(path, cwd) : "";
+  if (p.cut) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
   if (command) {
     const parts = p.parts?.length || preview.parts?.length || splitCommand(command)?.length || 1;
     return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}`, "", cwd ? `in ${shortPath(cwd)}` : "");
@@ -105,7 +106,7 @@ export const isPlan = (p: Pending): boolean => /^(ExitPlanMode|exit_plan_mode)$/
 /* What it is, for filters: the names stand in order.ts. */
 export function kindOf(p: Pending): string {
   if (isQuestion(p) || isPlan(p)) return "question";
-  if (p.preview.command !== undefined || p.preview.type === "command") return "command";
+  if (p.preview.command !== undefined || p.preview.type === "command" || p.toolCall.name === "Bash") return "command";
   return /^(diff|multi_diff)$/.test(p.preview.type) || /^(Edit|MultiEdit|Write|NotebookEdit)$/.test(p.toolCall.name) ? "file" : "other";
 }
 
