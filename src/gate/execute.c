@@ -193,6 +193,13 @@ static void say(const struct tool_use *use, struct str text)
     work_errand(x->gate->hands, &saying.errand);
 }
 
+/* Runs in a worker thread: what it looks at was set before Nod began to listen. */
+static bool hides(const struct tool_use *use, struct str path)
+{
+    const struct hops *hops = use->asker;
+    return gate_hides(hops->gate, path);
+}
+
 static struct tool_use use_of(struct execution *x)
 {
     x->hops = (struct hops){x->gate, x->execute->session, x->root, x->execute->state.by_policy};
@@ -205,6 +212,7 @@ static struct tool_use use_of(struct execution *x)
         .sandbox = x->gate->sandbox,
         .private_net = x->gate->web_private,
         .may_follow = hops_may_follow,
+        .hides = hides,
         .asker = &x->hops,
         .session = x->execute->session,
         .shells = x->gate->shells,

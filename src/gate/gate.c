@@ -68,7 +68,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
     deadlines_init(gate);
     sessions_init(gate);
-    rules_init(gate, options->managed, options->protected);
+    rules_init(gate, options);
     *ret_gate = gate;
     return RC_OK;
 }

@@ -32,6 +32,7 @@ struct gate_options {
     const char *managed;     /* the policy file that belongs to root; NULL: none */
     const char *archive_folder;
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
+    const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -39,6 +40,8 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 /* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
 void gate_close(struct gate *gate);
+/* Where Nod itself listens: commands that would talk to it are asked about. */
+void gate_set_port(struct gate *gate, int port);
 
 /* ---- sessions ---- */
 /* `done` gets NULL when there is no such session; the session is lent for the time of the call. It may be

@@ -121,6 +121,8 @@ struct hops {
     struct str session, cwd;
     bool by_policy;      /* the use was allowed by rules, not by a person */
 };
+/* A file that our own searches leave out: protected, or a secret by its name. */
+bool gate_hides(const struct gate *gate, struct str path);
 struct tool_use;
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
 

@@ -392,10 +392,11 @@ void rules_follow(struct gate *gate, const struct event *event)
     gate->rules.version++;
 }
 
-void rules_init(struct gate *gate, const char *managed_path, const char *protected)
+void rules_init(struct gate *gate, const struct gate_options *options)
 {
-    gate->rules.managed.path = managed_path ? strdup(managed_path) : NULL;
-    gate->rules.protected = protected;
+    gate->rules.managed.path = options->managed ? strdup(options->managed) : NULL;
+    gate->rules.protected = options->protected;
+    gate->rules.socket = options->socket;
     gate->rules.version = 1;
 }
 

@@ -20,6 +20,7 @@
 #include "policy/policy.h"
 
 struct gate;
+struct gate_options;
 
 struct rule_record {
     struct rule_source source;
@@ -49,6 +50,8 @@ struct rules {
     struct map hits;          /* rule id → struct rule_hits */
     struct policy_file managed;
     const char *protected;    /* Nod's own data */
+    const char *socket;       /* Nod's own socket; NULL: none */
+    int own_port;             /* where Nod itself listens; 0: not yet */
     uint64_t version;         /* grows with every change */
 };
 
@@ -67,7 +70,7 @@ struct session_rules {
     bool trusted;
 };
 
-void rules_init(struct gate *gate, const char *managed_path, const char *protected);
+void rules_init(struct gate *gate, const struct gate_options *options);
 void rules_done(struct gate *gate);
 void rules_follow(struct gate *gate, const struct event *event);
 void session_rules_done(struct session_rules *rules);

@@ -16,7 +16,8 @@ static void resolve(struct arena *arena, struct question *question)
     struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
     for (size_t i = 0; i < count; i++)
         resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
-                                             links_reach(arena, paths[i])};
+                                             links_reach(arena, paths[i]),
+                                             links_shared(arena, paths[i])};
     question->resolved = resolved;
     question->resolved_count = count;
     question->cwd_real = links_follow(arena, question->cwd);
@@ -54,6 +55,25 @@ static struct str where(struct arena *arena, const struct tool_facts *facts, str
                                   : arena_printf(arena, "%.*s/%.*s", STR_ARG(cwd), STR_ARG(facts->cwd));
 }
 
+void gate_set_port(struct gate *gate, int port) { gate->rules.own_port = port; }
+
+static size_t own_paths(const struct gate *gate, struct arena *arena, const struct str **ret_paths)
+{
+    const char *const own[] = {gate->rules.protected, gate->rules.socket};
+    struct str *paths = arena_array(arena, struct str, sizeof own / sizeof *own);
+    size_t count = 0;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (own[i] && own[i][0] == '/')
+            paths[count++] = str_of(own[i]);
+    *ret_paths = paths;
+    return count;
+}
+
+bool gate_hides(const struct gate *gate, struct str path)
+{
+    return policy_hides(path, gate->rules.protected ? str_of(gate->rules.protected) : STR_NONE);
+}
+
 struct question gate_question(struct gate *gate, struct arena *arena, const struct session *session,
                               const struct tool_facts *facts, struct str cwd)
 {
@@ -65,12 +85,8 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
         .now_ms = clock_wall_ms(),
         .rules = rules_of(gate, session),
     };
-    if (gate->rules.protected) {
-        struct str *protected = arena_new(arena, struct str);
-        *protected = str_of(gate->rules.protected);
-        question.protected_paths = protected;
-        question.protected_count = 1;
-    }
+    question.protected_count = own_paths(gate, arena, &question.protected_paths);
+    question.own_port = gate->rules.own_port;
     put_tool_policies(arena, session, &question);
     if (!mode_parse(session->mode, &question.mode))
         question.mode = MODE_DEFAULT;

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LINKS_MAX = 40 };
@@ -58,4 +59,11 @@ struct str links_follow(struct arena *arena, struct str path)
 bool links_reach(struct arena *arena, struct str path)
 {
     return str_find(path, '\0') == path.n && access(arena_c(arena, path), F_OK) == 0;
+}
+
+bool links_shared(struct arena *arena, struct str path)
+{
+    struct stat st;
+    return str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_nlink > 1;
 }

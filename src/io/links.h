@@ -10,5 +10,7 @@
 struct str links_follow(struct arena *arena, struct str path);
 /* Whether the path leads to something that exists. */
 bool links_reach(struct arena *arena, struct str path);
+/* Whether it leads to a file that has a second name (a hard link). */
+bool links_shared(struct arena *arena, struct str path);
 
 #endif

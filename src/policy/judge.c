@@ -99,7 +99,7 @@ static struct place place_from(struct judging *j, struct str named, struct str r
         return (struct place){0};
     if (str_empty(real) || !path_normal(j->arena, STR_NONE, STR_NONE, real, &normal_real))
         normal_real = normal;
-    return (struct place){normal, normal_real};
+    return (struct place){.named = normal, .real = normal_real};
 }
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question)
@@ -284,6 +284,43 @@ static bool pattern_leaves(const struct tool_facts *facts)
     return false;
 }
 
+/* Takes what lies below its folder. */
+static bool searches(const struct tool_facts *facts)
+{
+    return str_is(facts->name, "Grep") || str_is(facts->name, "Glob");
+}
+
+/* Grep's own filter may name a secret: `.env*`. */
+static void judge_filter(struct judging *j)
+{
+    const struct json *filter = json_get(j->q->facts->input, "glob");
+    char shape[256];
+    if (!str_is(j->q->facts->name, "Grep") || !filter || filter->type != JSON_STRING ||
+        filter->text.n > sizeof shape || str_empty(filter->text))
+        return;
+    for (size_t i = 0; i < filter->text.n; i++)
+        shape[i] = filter->text.p[i] == '*' ? SHAPE_STAR : filter->text.p[i] == '?' ? SHAPE_ONE : filter->text.p[i];
+    struct word word = {.text = filter->text, .shape = {shape, filter->text.n}};
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, &word, STR("/"), STR_NONE, targets);
+    for (size_t i = 0; i < count; i++)
+        if (target_is_protected(j, targets[i], (struct touch){.looks = true}))
+            j->protected_path = filter->text;
+        else if (target_secret(targets[i], false))
+            j->secret = true;
+}
+
+/* Without a path it begins where the call happens. */
+static void judge_search(struct judging *j, const struct folder *here)
+{
+    struct place place;
+    if (!place_of(j, here, here->path, &place))
+        return;
+    j->outside = !place_inside(j, &place);
+    if (place_protected(j, &place, (struct touch){.looks = true, .tree = true}))
+        j->protected_path = place.named;
+}
+
 /* Notes stops and protected targets; true when every path is covered by an allow rule. */
 static bool judge_paths(struct judging *j)
 {
@@ -293,7 +330,10 @@ static bool judge_paths(struct judging *j)
             j->unknown = "its input names another path beside its own";
     if (pattern_leaves(facts))
         j->unknown = "its pattern leaves the folder it begins in";
+    judge_filter(j);
     struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
+    if (facts->path_count == 0 && searches(facts) && here.known)
+        judge_search(j, &here);
     bool edits = facts->class == TOOL_EDIT, covered = facts->path_count > 0;
     for (size_t i = 0; i < facts->path_count; i++) {
         struct place place;
@@ -303,8 +343,12 @@ static bool judge_paths(struct judging *j)
             continue;
         }
         place_stops(j, &place, edits ? STR("edit") : STR("read"));
-        if (place_protected(j, &place, !edits))
+        if (place_protected(j, &place, (struct touch){.looks = !edits, .tree = searches(facts)}))
             j->protected_path = place.named;
+        else if (edits && place.shared)
+            note_shared(j, place.named);
+        j->outside = j->outside || !place_inside(j, &place);
+        j->secret = j->secret || target_secret(place.named, false) || target_secret(place.real, false);
         const struct compiled *rule = place_covered(j, &place, facts->name);
         if (rule)
             used_note(j, rule);
@@ -352,7 +396,7 @@ static struct verdict say(enum effect effect, struct str source, struct str why)
 static struct verdict by_default(enum tool_class class)
 {
     switch (class) {
-    case TOOL_READ: return say(EFFECT_ALLOW, STR("default"), STR("a tool that only reads"));
+    case TOOL_READ: return say(EFFECT_ALLOW, STR("default"), STR("it only reads inside the session's folder"));
     case TOOL_TASK: return say(EFFECT_ALLOW, STR("default"), STR("the agent's own list of tasks"));
     case TOOL_AGENT: return say(EFFECT_ALLOW, STR("default"), STR("a sub-agent asks for itself"));
     case TOOL_EDIT: return say(EFFECT_ASK, STR("default"), STR("it changes files, and no rule allows it"));
@@ -464,6 +508,10 @@ static bool look(struct judging *j)
         covered = false;
         j->used_count = 0;
     }
+    if (facts->class == TOOL_FETCH && j->q->own_port && text_has_port(facts->url, j->q->own_port)) {
+        j->protected_path = facts->url;
+        j->protected_why = "may be Nod's own address: it is always asked about";
+    }
     if (facts->class == TOOL_FETCH && !shows_all(facts->url))
         j->unknown = "its address has hidden characters";
     return (offer_all(j, SIDE_ALLOW, take_allow) || covered) && !j->unknown && shows_all(facts->name);
@@ -490,8 +538,9 @@ static struct verdict decide(struct judging *j, bool covered)
         return mode;
     if (!str_empty(j->protected_path))
         return say(EFFECT_ASK, STR("protected"),
-                   arena_printf(j->arena, "%.*s is protected: it is always asked about",
-                                STR_ARG(j->protected_path)));
+                   arena_printf(j->arena, "%.*s %s", STR_ARG(j->protected_path),
+                                j->protected_why ? j->protected_why
+                                                 : "is protected: it is always asked about"));
     if (j->stop.rule)
         return by_stop(j);
     if (session && session->effect == EFFECT_ASK)
@@ -512,6 +561,10 @@ static struct verdict decide(struct judging *j, bool covered)
         return say(EFFECT_ASK, STR("default"), str_of(j->unknown));
     if (session)
         return by_session(j, session);
+    if (j->q->facts->class == TOOL_READ && j->outside && j->q->mode != MODE_BYPASS)
+        return say(EFFECT_ASK, STR("default"), STR("it reads outside the session's folder, and no rule allows it"));
+    if (is_file_tool(j->q->facts) && j->secret && j->q->mode != MODE_BYPASS)
+        return say(EFFECT_ASK, STR("default"), STR("its name says that it holds keys, and no rule allows it"));
     struct str words = mode.effect == EFFECT_ASK && is_command(j->q->facts) ? uncovered_words(j) : STR_NONE;
     if (!str_empty(words))
         mode.why = words;

@@ -4,6 +4,7 @@
 
 #include "policy/commands.h"
 #include "policy/ruleset.h"
+#include "policy/target.h"
 
 /* Where a command of a line runs. */
 struct folder {
@@ -27,6 +28,9 @@ struct judging {
     struct stop stop;
     const char *unknown;        /* what could not be understood; NULL: nothing */
     struct str protected_path;  /* a protected target that would be touched; empty: none */
+    const char *protected_why;  /* NULL: it is on the list */
+    bool secret;                /* the name of a file says that it holds keys */
+    bool outside;               /* it reads beyond the session's folder */
     struct node *tree;          /* of the command; NULL: none */
     size_t part_count;          /* simple commands of the line */
     unsigned depth;             /* how deep in substitutions and scripts */
@@ -66,9 +70,11 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
 void place_stops(struct judging *j, const struct place *place, struct str family);
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
 /* Targets that always ask: for edits, or even for looking at them. */
-bool place_protected(const struct judging *j, const struct place *place, bool looking);
-/* A word with holes in it: whether one of its components could become the name of such a target. */
-bool word_could_be_protected(const struct word *word, bool looking);
+bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
+/* The same for what a word with holes in it could become: target.h. */
+bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
+/* Reading tools pass by themselves inside the session's folder. */
+bool place_inside(const struct judging *j, const struct place *place);
 /* Folders of the system, which commands that write are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);
@@ -91,6 +97,10 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 void part_stops(struct judging *j, struct node *node, const struct folder *folder);
 /* The same for what the redirections of a group, a loop or a function touch. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
+/* Whether the number stands in the text by itself. */
+bool text_has_port(struct str text, int port);
+/* Notes a file that is written under one of several names. */
+void note_shared(struct judging *j, struct str path);
 /* The last net under a text that was not understood: does it name something forbidden? */
 bool text_stops(struct judging *j, struct str text, bool note);
 

@@ -23,7 +23,7 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     if (!word_is_path(word) || str_starts(word->text, STR("/dev/")) ||
         !place_of(c->j, c->folder, word->text, &place))
         return false;
-    if (place_protected(c->j, &place, !writes))
+    if (place_protected(c->j, &place, (struct touch){.looks = !writes}))
         return false;
     const struct compiled *rule = NULL;
     for (size_t i = 0; writes && i < 2 && !rule; i++)

@@ -65,20 +65,25 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     if (j->listing)
         list_path(j, asked);
     const struct resolved_path *resolved = find_resolved(j, asked);
-    if (resolved)
+    if (resolved) {
+        ret_place->shared = resolved->shared;
         return path_normal(j->arena, STR_NONE, STR_NONE, resolved->real, &ret_place->real);
+    }
     ret_place->real = through_places(j, normal);
     return true;
+}
+
+bool place_inside(const struct judging *j, const struct place *place)
+{
+    return !str_empty(j->places.project.named) && path_within(place->named, j->places.project.named) &&
+           path_within(place->real, j->places.project.real);
 }
 
 bool folder_inside(struct judging *j, struct str path)
 {
     struct folder here = {.path = path, .known = true};
     struct place place;
-    if (str_empty(j->places.project.named))
-        return false;
-    return place_of(j, &here, path, &place) && path_within(place.named, j->places.project.named) &&
-           path_within(place.real, j->places.project.real);
+    return !str_empty(j->places.project.named) && place_of(j, &here, path, &place) && place_inside(j, &place);
 }
 
 /* ---- git ---- */
@@ -184,7 +189,7 @@ static void search_below(struct path_search *s, char base, struct str folder, st
 static void search_path(struct path_search *s, bool real)
 {
     const struct places *places = &s->j->places;
-    struct place root = {STR("/"), STR("/")};
+    struct place root = {.named = STR("/"), .real = STR("/")};
     const struct place *const bases[BASE_COUNT] = {&root, &places->cwd, &places->project, &places->home};
     struct str path = real ? s->place->real : s->place->named;
     for (int i = 0; i < BASE_COUNT && !s->found; i++)
@@ -232,144 +237,6 @@ const struct compiled *place_covered(struct judging *j, const struct place *plac
 
 /* ---- protected targets ---- */
 
-/* Parts of a path, from a folder's border to the end or to the next border. Protected are names, not files:
- * what does not exist yet counts as well. `secret`: looking at it is asked about, too. */
-static const struct {
-    struct str part;
-    bool secret;
-} protected_parts[] = {
-    {STR("/.git"), false},
-    {STR("/.ssh"), true},
-    {STR("/.gnupg"), true},
-    {STR("/.netrc"), true},
-    {STR("/.git-credentials"), true},
-    {STR("/.aws/credentials"), true},
-    {STR("/.config/nod"), true},
-    {STR("/.local/share/nod"), true},
-    {STR("/.nod"), false},
-    {STR("/.claude"), false},
-    {STR("/.claude.json"), false},
-    {STR("/.mcp.json"), false},
-    {STR("/.codex"), false},
-    {STR("/.gemini"), false},
-    {STR("/.qwen"), false},
-    {STR("/.opencode"), false},
-    {STR("/.config/opencode"), false},
-    {STR("/.cursor"), false},
-    {STR("/.continue"), false},
-    {STR("/.roo"), false},
-    {STR("/.cline"), false},
-    {STR("/.vscode"), false},
-    {STR("/.config/code/user"), false},
-    {STR("/.idea"), false},
-    {STR("/.devcontainer"), false},
-    {STR("/.husky"), false},
-    {STR("/.envrc"), false},
-    {STR("/.gitconfig"), false},
-    {STR("/.config/git"), false},
-    {STR("/.npmrc"), false},
-    {STR("/.pypirc"), false},
-    {STR("/.docker/config.json"), false},
-    {STR("/.kube/config"), false},
-    {STR("/.aws/config"), false},
-    {STR("/.bashrc"), false},
-    {STR("/.bash_profile"), false},
-    {STR("/.bash_login"), false},
-    {STR("/.bash_logout"), false},
-    {STR("/.bash_aliases"), false},
-    {STR("/.profile"), false},
-    {STR("/.zshrc"), false},
-    {STR("/.zshenv"), false},
-    {STR("/.zprofile"), false},
-    {STR("/.zlogin"), false},
-    {STR("/.zlogout"), false},
-    {STR("/.kshrc"), false},
-    {STR("/.cshrc"), false},
-    {STR("/.tcshrc"), false},
-    {STR("/.login"), false},
-    {STR("/.inputrc"), false},
-    {STR("/.config/fish"), false},
-    {STR("/.config/autostart"), false},
-    {STR("/.config/systemd"), false},
-    {STR("/.local/share/systemd"), false},
-    {STR("/.config/environment.d"), false},
-    {STR("/.pam_environment"), false},
-    {STR("/.xinitrc"), false},
-    {STR("/.xprofile"), false},
-    {STR("/.xsession"), false},
-    {STR("/.xsessionrc"), false},
-    {STR("/.vimrc"), false},
-    {STR("/.config/nvim"), false},
-    {STR("/.emacs"), false},
-    {STR("/.emacs.d"), false},
-    {STR("/.local/bin"), false},
-};
-
-/* The same, from the root on. */
-static const struct {
-    struct str path;
-    bool secret;
-} protected_roots[] = {
-    {STR("/etc/cron.d"), false},     {STR("/etc/cron.daily"), false}, {STR("/etc/cron.hourly"), false},
-    {STR("/etc/cron.weekly"), false}, {STR("/etc/cron.monthly"), false}, {STR("/etc/crontab"), false},
-    {STR("/etc/anacrontab"), false}, {STR("/var/spool/cron"), false}, {STR("/etc/profile"), false},
-    {STR("/etc/profile.d"), false},  {STR("/etc/bash.bashrc"), false}, {STR("/etc/bashrc"), false},
-    {STR("/etc/zsh"), false},        {STR("/etc/environment"), false}, {STR("/etc/ssh"), false},
-    {STR("/etc/sudoers"), false},    {STR("/etc/sudoers.d"), false}, {STR("/etc/passwd"), false},
-    {STR("/etc/shadow"), true},      {STR("/etc/ld.so.preload"), false}, {STR("/etc/systemd"), false},
-    {STR("/etc/init.d"), false},     {STR("/etc/gitconfig"), false}, {STR("/etc/claude-code"), false},
-    {STR("/etc/nod"), false},        {STR("/etc/pam.d"), false},     {STR("/dev"), false},
-    {STR("/proc"), false},           {STR("/sys"), false},           {STR("/boot"), false},
-};
-
-static bool ends_here(struct str path, size_t at) { return at == path.n || path.p[at] == '/'; }
-
-/* `.git` in another case is the same folder on some disks. */
-static bool has_part(struct str path, size_t at, struct str part)
-{
-    return path.n - at >= part.n && str_same_letters(str_sub(path, at, at + part.n), part) &&
-           ends_here(path, at + part.n);
-}
-
-static bool protected_name(struct str path, bool looking)
-{
-    for (size_t at = 0; at + 1 < path.n; at++) {
-        if (path.p[at] != '/' || path.p[at + 1] != '.')
-            continue;
-        for (size_t i = 0; i < sizeof protected_parts / sizeof *protected_parts; i++)
-            if ((protected_parts[i].secret || !looking) && has_part(path, at, protected_parts[i].part))
-                return true;
-    }
-    for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++)
-        if ((protected_roots[i].secret || !looking) && has_part(path, 0, protected_roots[i].path))
-            return true;
-    return false;
-}
-
-bool word_could_be_protected(const struct word *word, bool looking)
-{
-    char glob[64];
-    struct str text = word->text;
-    while (!str_empty(text)) {
-        struct str part = str_cut(text, '/', &text);
-        /* A pattern finds a name that begins with a dot only by one; a whole name is found otherwise. */
-        if (part.n < 2 || part.n > sizeof glob || part.p[0] != '.' || str_find(part, WORD_HOLE) == part.n)
-            continue;
-        /* Of a brace only the beginning is a hole; its letters are alternatives. */
-        if (word->flags & WORD_BRACE)
-            part.n = str_find(part, WORD_HOLE) + 1;
-        for (size_t i = 0; i < part.n; i++)
-            glob[i] = part.p[i] == WORD_HOLE ? '*' : part.p[i];
-        for (size_t i = 0; i < sizeof protected_parts / sizeof *protected_parts; i++) {
-            struct str rest, name = str_sub(protected_parts[i].part, 1, protected_parts[i].part.n);
-            if ((protected_parts[i].secret || !looking) &&
-                glob_match((struct str){glob, part.n}, str_cut(name, '/', &rest)))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Only the project's own: elsewhere the name means nothing. */
 static bool protected_in_project(const struct judging *j, struct str path)
 {
@@ -383,22 +250,33 @@ static bool protected_in_project(const struct judging *j, struct str path)
     return false;
 }
 
-static bool is_protected(const struct judging *j, struct str path, bool looking)
+/* Nod's own data: also through a folder above it, and by a pattern that could find it. */
+bool target_is_protected(const struct judging *j, struct str target, struct touch touch)
 {
-    if (protected_name(path, looking) || (!looking && protected_in_project(j, path)))
+    if (target_protected(target, touch, &j->places))
         return true;
     for (size_t i = 0; i < j->q->protected_count; i++)
-        if (path_within(path, j->q->protected_paths[i]))
+        if (target_meets(target, j->q->protected_paths[i], touch.tree))
             return true;
     return false;
 }
 
-bool place_protected(const struct judging *j, const struct place *place, bool looking)
+static bool is_protected(const struct judging *j, struct str path, struct touch touch)
+{
+    return target_is_protected(j, path, touch) || (!touch.looks && protected_in_project(j, path));
+}
+
+bool place_protected(const struct judging *j, const struct place *place, struct touch touch)
 {
     CHECK(!str_empty(place->named) && !str_empty(place->real));
     if (str_is(place->named, "/dev/null") && str_is(place->real, "/dev/null"))
         return false;
-    return is_protected(j, place->named, looking) || is_protected(j, place->real, looking);
+    return is_protected(j, place->named, touch) || is_protected(j, place->real, touch);
+}
+
+bool policy_hides(struct str path, struct str own)
+{
+    return name_protected(path, true) || target_secret(path, false) || (!str_empty(own) && path_within(path, own));
 }
 
 bool place_of_system(const struct place *place)

@@ -137,24 +137,31 @@ static void note_protected(struct judging *j, struct str path)
         j->protected_path = path;
 }
 
-/* How a command touches the files that its words name. */
-enum touch {
-    TOUCH_LOOKS,
-    TOUCH_PERHAPS, /* nobody knows: as edits, but the system's folders are only words to it */
-    TOUCH_WRITES,
-};
+void note_shared(struct judging *j, struct str path)
+{
+    if (!str_empty(j->protected_path))
+        return;
+    j->protected_path = path;
+    j->protected_why = "is one file under two names (a hard link): to write it changes the other one, too";
+}
 
 /* One reading of a word as a path. */
-static void path_stops(struct judging *j, struct str text, const struct folder *folder, enum touch touch)
+static void path_stops(struct judging *j, struct str text, const struct folder *folder,
+                       struct touch touch)
 {
-    bool writes = touch != TOUCH_LOOKS;
+    bool writes = !touch.looks;
     struct place place;
     if (str_empty(text) || !place_of(j, folder, text, &place))
         return;
     place_stops(j, &place, STR("read"));
     if (writes)
         place_stops(j, &place, STR("edit"));
-    if (place_protected(j, &place, !writes))
+    if (place_protected(j, &place, touch))
+        note_protected(j, place.named);
+    if (writes && place.shared)
+        note_shared(j, place.named);
+    if (target_secret(place.named, true) && !place_covered(j, &place, writes ? STR("Edit") : STR("Read")) &&
+        !touch.perhaps)
         note_protected(j, place.named);
     bool home = path_within(place.named, j->places.home.named) && !str_empty(j->places.home.named);
     bool mine =
@@ -162,7 +169,7 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
     bool around =
         str_eq(place.named, j->places.home.named) ||
         (path_within(j->places.project.named, place.named) && !str_eq(j->places.project.named, place.named));
-    if (touch == TOUCH_WRITES && (around || (!mine && place_of_system(&place))))
+    if (writes && !touch.perhaps && (around || (!mine && place_of_system(&place))))
         note_protected(j, place.named);
 }
 
@@ -216,16 +223,28 @@ static void holes_stop(struct judging *j, const struct word *word)
     }
 }
 
+/* What the word could become, pattern by pattern. */
+static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
+                                  struct touch touch)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    for (size_t i = 0; i < count; i++)
+        if (target_is_protected(j, targets[i], touch) || target_secret(targets[i], true))
+            return true;
+    return false;
+}
+
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
-                       enum touch touch)
+                       struct touch touch)
 {
     struct str text = word->text, value;
     if (!could_be_path(j, text, folder))
         return;
     struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {
-        bool writes = touch != TOUCH_LOOKS;
-        if (smells(word->raw, writes) || word_could_be_protected(word, !writes))
+        if (smells(word->raw, !touch.looks) || word_may_be_protected(j, word, folder, touch))
             note_protected(j, word->raw);
         if (!word_is_path(word)) {
             holes_stop(j, word);
@@ -258,10 +277,40 @@ static bool leaves_out(struct str text, bool *ret_next)
     return false;
 }
 
+/* Whether it takes what lies below the folders that it names. */
+static bool goes_below(const struct argv *argv)
+{
+    static const char *const always[] = {"find", "rg", "ag",  "ack", "fd",   "fdfind",
+                                         "tree", "du", "tar", "zip", "rsync"};
+    struct str name = program_name(argv->words[0].text);
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        if (str_is(name, always[i]))
+            return true;
+    for (size_t i = 1; i < argv->count; i++) {
+        struct str text = argv->words[i].text;
+        bool cluster = text.n > 1 && text.p[0] == '-' && text.p[1] != '-';
+        if (str_starts(text, STR("--rec")) || str_starts(text, STR("--deref")) || str_starts(text, STR("--arch")) ||
+            (cluster && (str_find(text, 'r') < text.n || str_find(text, 'R') < text.n ||
+                         str_find(text, 'a') < text.n)))
+            return true;
+    }
+    return false;
+}
+
+static bool changes_below(const struct argv *argv)
+{
+    static const char *const names[] = {"rm", "chmod", "chown", "chgrp", "mv", "cp", "rsync"};
+    struct str name = program_name(argv->words[0].text);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
 static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
-    bool looks = only_looks(study);
+    bool looks = only_looks(study), tree = goes_below(argv), changes = changes_below(argv);
     bool known = study->row && (study->row->way == WAY_WRITES || study->row->way == WAY_TAR);
     bool says =
         study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "print"
@@ -272,21 +321,26 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
             i += next;
             continue;
         }
+        bool only_reads = looks || !writes_word(argv, i);
         word_stops(j, &argv->words[i], folder,
-                   looks || !writes_word(argv, i) ? TOUCH_LOOKS
-                   : known                        ? TOUCH_WRITES
-                                                  : TOUCH_PERHAPS);
+                   (struct touch){.looks = only_reads, .perhaps = !known && !only_reads,
+                                  .tree = tree && (only_reads || changes)});
+        if (tree && !only_reads)
+            word_stops(j, &argv->words[i], folder, (struct touch){.looks = true, .tree = true});
     }
 }
 
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
 {
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
+        if (str_starts(redir->target.text, STR("/dev/tcp/")) && j->q->own_port &&
+            text_has_port(redir->target.text, j->q->own_port))
+            note_protected(j, redir->target.raw);
         switch (redir->kind) {
-        case REDIR_IN: word_stops(j, &redir->target, folder, TOUCH_LOOKS); break;
+        case REDIR_IN: word_stops(j, &redir->target, folder, (struct touch){.looks = true}); break;
         case REDIR_OUT:
         case REDIR_APPEND:
-        case REDIR_INOUT: word_stops(j, &redir->target, folder, TOUCH_WRITES); break;
+        case REDIR_INOUT: word_stops(j, &redir->target, folder, (struct touch){0}); break;
         case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
         }
     }
@@ -335,6 +389,39 @@ static void program_stops(struct judging *j, const struct argv *argv, const stru
             note_protected(j, argv->words[i].text);
 }
 
+/* Whether the number stands in the text by itself. */
+bool text_has_port(struct str text, int port)
+{
+    for (size_t i = 0; i < text.n;) {
+        int value = 0;
+        size_t from = i;
+        for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9' && i - from < 8; i++)
+            value = value * 10 + (text.p[i] - '0');
+        if (i > from && value == port)
+            return true;
+        i += i == from;
+    }
+    return false;
+}
+
+/* Nod answers nobody who asks it on behalf of an agent: what could talk to its own port is asked about. */
+static void port_stops(struct judging *j, const struct argv *argv)
+{
+    static const char *const talkers[] = {"curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https",
+                                          "xh", "websocat", "aria2c", "lynx", "w3m", "ssh", "openssl"};
+    struct str name = argv->count ? program_name(argv->words[0].text) : STR_NONE;
+    bool talks = false;
+    for (size_t i = 0; i < sizeof talkers / sizeof *talkers; i++)
+        talks = talks || str_is(name, talkers[i]);
+    for (size_t i = 1; talks && j->q->own_port && i < argv->count; i++) {
+        bool hole = str_has(argv->words[i].text, STR(":\x01")) && !str_has(argv->words[i].text, STR("/:\x01"));
+        if (hole || text_has_port(argv->words[i].text, j->q->own_port)) {
+            note_protected(j, argv->words[i].raw);
+            j->protected_why = "is, or may be, Nod's own address: it is always asked about";
+        }
+    }
+}
+
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
                         const struct folder *folder)
 {
@@ -345,6 +432,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         !word_is(&argv->words[argv->count - 1], "-l"))
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
+    port_stops(j, argv);
     paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);
@@ -378,7 +466,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             if (!text_stops(j, act->code, true))
                 note_unknown(j, act->why);
             break;
-        case ACT_WRITES: word_stops(j, &act->path, folder, TOUCH_WRITES); break;
+        case ACT_WRITES: word_stops(j, &act->path, folder, (struct touch){0}); break;
         case ACT_OTHER:
             doubt_stops(j, act->why);
             program_stops(j, argv, study);

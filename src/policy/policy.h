@@ -97,6 +97,7 @@ struct tool_policy {
 struct resolved_path {
     struct str path, real;
     bool exists;
+    bool shared; /* a file with a second name (a hard link) */
 };
 
 struct question {
@@ -113,6 +114,7 @@ struct question {
     size_t resolved_count;
     const struct str *protected_paths;         /* more of them: Nod's own data */
     size_t protected_count;
+    int own_port;                              /* where Nod itself listens; 0: nowhere */
     int64_t now_ms;
 };
 
@@ -151,6 +153,9 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);
 
+/* Whether a search leaves the file or folder out: protected, or a secret by its name. `own` is Nod's data. */
+bool policy_hides(struct str path, struct str own);
+
 /* ---- suggestions ---- */
 
 enum { SUGGESTIONS_MAX = 5, SUGGESTION_RULES_MAX = 8 };
@@ -166,35 +171,6 @@ struct suggestion {
 size_t policy_suggest(struct arena *arena, const struct question *question,
                       struct suggestion *ret_suggestions);
 
-/* ---- other people's rules ---- */
-
-#define IMPORT_KINDS(X)                 \
-    X(CLAUDE_CODE, "claude-code")       \
-    X(CODEX, "codex")                   \
-    X(OPENCODE, "opencode")
-
-enum import_kind {
-#define X(name, wire) IMPORT_##name,
-    IMPORT_KINDS(X)
-#undef X
-    IMPORT_KIND_COUNT
-};
-
-struct import_remark {
-    unsigned line;  /* of the file; 0: the whole */
-    struct str what;
-    struct str words;
-};
-
-struct imported {
-    struct rule_source *rules; /* effect, text, reason, examples; the caller gives the rest */
-    size_t rule_count;
-    struct import_remark *remarks; /* what could not be taken over, and what was changed */
-    size_t remark_count;
-};
-
-bool import_kind_parse(struct str name, enum import_kind *ret_kind);
-struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text,
-                        struct imported *ret_imported, struct err *err);
+#include "policy/policy_import.h"
 
 #endif

@@ -42,6 +42,7 @@ enum {
 struct word {
     struct str raw;  /* as spelled */
     struct str text; /* as it will be, with holes */
+    struct str shape; /* the same with marks that say what the holes are: target.h */
     unsigned flags;
     struct word *next; /* the parser's */
 };

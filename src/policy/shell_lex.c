@@ -4,6 +4,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "policy/target.h"
 
 static const struct {
     struct str text;
@@ -50,12 +51,20 @@ static bool continued(const struct shell_parser *p) { return look(p, 0) == '\\' 
 static void put(struct shell_parser *p, char c)
 {
     CHECK(p->scratch_at < p->scratch_bytes);
+    p->shapes[p->scratch_at] = c;
     p->scratch[p->scratch_at++] = c;
 }
 
 static size_t put_so_far(const struct shell_parser *p, const struct reading *r)
 {
     return p->scratch_at - r->base;
+}
+
+/* A letter that bash acts on; the word's text has the letter itself. */
+static void put_mark(struct shell_parser *p, char c, char mark)
+{
+    put(p, c);
+    p->shapes[p->scratch_at - 1] = mark;
 }
 
 /* Behind a `for`, a variable may hold what the line gave it. */
@@ -197,6 +206,15 @@ static bool read_parameter_rest(struct shell_parser *p, struct reading *r, unsig
     return true;
 }
 
+/* The folders that everybody knows by a variable. */
+static void mark_place(struct shell_parser *p, struct str name)
+{
+    if (str_is(name, "HOME"))
+        p->shapes[p->scratch_at - 1] = SHAPE_HOME;
+    else if (str_is(name, "PWD"))
+        p->shapes[p->scratch_at - 1] = SHAPE_PWD;
+}
+
 /* p->at is behind `${`. */
 static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned flags)
 {
@@ -215,9 +233,16 @@ static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned f
     /* $_ is the last argument before, $BASH_EXECUTION_STRING the line itself: chosen, not found. */
     if (look(p, 0) == '_' || str_starts(str_sub(p->text, p->at, p->text.n), STR("BASH")))
         flags |= WORD_CHOSEN;
+    size_t from = p->at;
     while (name_letter(look(p, 0)))
         p->at++;
-    return read_parameter_rest(p, r, flags);
+    struct str name = str_sub(p->text, from, p->at);
+    bool whole = look(p, 0) == '}';
+    if (!read_parameter_rest(p, r, flags))
+        return false;
+    if (whole)
+        mark_place(p, name);
+    return true;
 }
 
 static int hex_digit(char c)
@@ -250,7 +275,9 @@ static bool put_code(struct shell_parser *p, uint32_t code)
     if (code == 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) || utf8_hidden(code))
         return shell_doubt(p, "an escape that makes a hidden character");
     CHECK(p->scratch_at + 4 <= p->scratch_bytes);
-    p->scratch_at += utf8_encode(code, p->scratch + p->scratch_at);
+    size_t bytes = utf8_encode(code, p->scratch + p->scratch_at);
+    memcpy(p->shapes + p->scratch_at, p->scratch + p->scratch_at, bytes);
+    p->scratch_at += bytes;
     return true;
 }
 
@@ -317,9 +344,11 @@ static bool read_dollar(struct shell_parser *p, struct reading *r, bool in_doubl
     if (name_start(c)) {
         if (c == '_' || str_starts(str_sub(p->text, p->at + 1, p->text.n), STR("BASH")))
             flags |= WORD_CHOSEN;
-        for (p->at++; name_letter(look(p, 0)); p->at++)
-            ;
+        size_t from = ++p->at;
+        while (name_letter(look(p, 0)))
+            p->at++;
         put_hole(p, r, flags | WORD_VAR);
+        mark_place(p, str_sub(p->text, from, p->at));
         return true;
     }
     if (is_digit(c) || (c != '\0' && strchr("@*#?$!-", c))) {
@@ -403,6 +432,18 @@ static bool read_backslash(struct shell_parser *p, struct reading *r)
     return true;
 }
 
+static char shape_mark_of(char c)
+{
+    switch (c) {
+    case '[': return SHAPE_OPEN;
+    case ']': return SHAPE_CLOSE;
+    case '{': return SHAPE_LEFT;
+    case ',': return SHAPE_COMMA;
+    case '}': return SHAPE_RIGHT;
+    default: return c;
+    }
+}
+
 /* Letters that mean something to brace expansion, globbing, tilde expansion or assignment. */
 static void read_letter(struct shell_parser *p, struct reading *r)
 {
@@ -410,6 +451,7 @@ static void read_letter(struct shell_parser *p, struct reading *r)
     size_t n = put_so_far(p, r);
     if (c == '*' || c == '?') {
         put_hole(p, r, WORD_GLOB);
+        p->shapes[p->scratch_at - 1] = c == '*' ? SHAPE_STAR : SHAPE_ONE;
     } else {
         if (c == '[' && r->bracket_at == SIZE_MAX)
             r->bracket_at = n;
@@ -428,7 +470,7 @@ static void read_letter(struct shell_parser *p, struct reading *r)
         bool plus = c == '+' && look(p, 1) == '=';
         bool fits = n == 0 ? name_start(c) : name_letter(c);
         r->name = r->name && (fits || (plus && n > 0));
-        put(p, c);
+        put_mark(p, c, shape_mark_of(c));
     }
     r->after_equals = c == '=' || c == ':';
     p->at++;
@@ -490,10 +532,13 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
             r->assign_at = put_so_far(p, r);
     }
     struct str text = arena_str(p->arena, (struct str){p->scratch + r->base, put_so_far(p, r)});
+    struct str shape = text;
+    if (r->flags & WORD_OPEN)
+        shape = arena_str(p->arena, (struct str){p->shapes + r->base, text.n});
     p->scratch_at = r->base;
     *token = (struct token){.kind = TOKEN_WORD, .from = from, .to = p->at, .inside = r->inside,
                             .assign_at = r->assign_at,
-                            .word = {.raw = raw, .text = text, .flags = r->flags}};
+                            .word = {.raw = raw, .text = text, .shape = shape, .flags = r->flags}};
     if (next == '<' || next == '>') {
         if (r->flags == 0 && all_digits(raw)) {
             token->kind = TOKEN_DESCRIPTOR;

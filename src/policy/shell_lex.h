@@ -69,6 +69,7 @@ struct shell_parser {
     struct heredoc *heredocs; /* of this line, the last one first */
     unsigned heredoc_count;
     char *scratch;      /* a stack: the letters of the words being read */
+    char *shapes;       /* beside it, letter by letter: their shapes */
     size_t scratch_at, scratch_bytes;
     size_t *words, *parts; /* counted over all nested parsers */
     unsigned *loop_flags; /* of variables, since a loop gave one a value that may look like an option */

@@ -705,6 +705,7 @@ struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned d
                              .scratch_bytes = text.n + 8};
     ARENA_SCOPE(scratch);
     p.scratch = arena_bytes(&scratch, p.scratch_bytes);
+    p.shapes = arena_bytes(&scratch, p.scratch_bytes);
     if (shell_next(&p) && fill_list(&p, shell->root) && p.token.kind != TOKEN_END)
         shell_doubt(&p, "it is not complete, or not well formed");
     if (p.doubt && !shell->doubt) {

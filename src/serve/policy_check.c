@@ -29,7 +29,8 @@ static void follow_links(struct arena *arena, struct question *question)
     struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
     for (size_t i = 0; i < count; i++)
         resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
-                                             links_reach(arena, paths[i])};
+                                             links_reach(arena, paths[i]),
+                                             links_shared(arena, paths[i])};
     question->resolved = resolved;
     question->resolved_count = count;
     question->cwd_real = question->root_real = links_follow(arena, question->cwd);

@@ -115,6 +115,7 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
     if (rc_bad(rc))
         return err_set(err, rc.code, "%s; --listen HOST:PORT chooses another place, port 0 any", why.text);
     api_add_address(house->api, arena_c(&house->cli->arena, host), *ret_port);
+    gate_set_port(house->gate, *ret_port);
     if (!loopback(host))
         log_line(LOG_WARN, "listening beyond this machine without TLS: put a TLS proxy in front",
                  LOG_C("listen", settings->listen));
@@ -215,6 +216,7 @@ static struct rc open_house(struct house *house, struct err *err)
     const struct settings *settings = &house->cli->settings;
     struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
+                                .socket = settings->socket,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .archive_folder = archive_folder(house->cli),

@@ -52,7 +52,9 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
         buf_printf(&buf, "%.*s\n", STR_ARG(hits.items[i].path));
     if (hits.count > RESULT_FILES_MAX)
         buf_printf(&buf, "(%zu more; use a narrower pattern)\n", hits.count - RESULT_FILES_MAX);
-    *ret_text = hits.count ? arena_str(use->arena, buf_str(&buf)) : STR("No files match");
+    if (walk.hidden)
+        buf_printf(&buf, "(%u protected places were left out)\n", walk.hidden);
+    *ret_text = buf.n ? arena_str(use->arena, buf_str(&buf)) : STR("No files match");
     return RC_OK;
 }
 

@@ -164,6 +164,8 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     }
     if (search.too_hard)
         buf_puts(&buf, "(some lines took too long to match; use a simpler pattern)\n");
+    if (walk.hidden)
+        buf_printf(&buf, "(%u protected places were left out)\n", walk.hidden);
     if (search.shown >= search.limit || buf.over)
         *ret_text = arena_printf(use->arena, "%.*s(there is more; narrow it down)", STR_ARG(buf_str(&buf)));
     else

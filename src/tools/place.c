@@ -323,6 +323,11 @@ static struct names read_names(struct arena *arena, DIR *folder)
     return names;
 }
 
+static bool hides(const struct tool_use *use, struct arena *arena, struct str within)
+{
+    return use->hides && use->hides(use, arena_printf(arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within)));
+}
+
 static bool walk_folder(struct place_walk *walk, int fd, struct str within, unsigned depth)
 {
     ARENA_SCOPE(arena);
@@ -340,6 +345,8 @@ static bool walk_folder(struct place_walk *walk, int fd, struct str within, unsi
                                        names.items[i]);
         if (++walk->seen > WALK_SEEN_MAX || use_cancelled(walk->use))
             go_on = false;
+        else if (hides(walk->use, &arena, path))
+            walk->hidden++;
         else if (fstatat(dirfd(folder), names.items[i], &st, AT_SYMLINK_NOFOLLOW) != 0)
             continue;
         else if (S_ISREG(st.st_mode))

@@ -42,7 +42,9 @@ struct tool_use {
     bool private_net;         /* pages of this machine and the networks around it may be fetched */
     /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
-    void *asker;              /* may_follow's */
+    /* Whether searches leave the file or folder out: it is protected; NULL: none is. `path` is absolute. */
+    bool (*hides)(const struct tool_use *use, struct str path);
+    void *asker;              /* theirs */
     /* What a command writes, as it comes; may be NULL. */
     void (*say)(const struct tool_use *use, struct str text);
     void *sayer;              /* say's */

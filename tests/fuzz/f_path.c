@@ -35,7 +35,7 @@ static void try_path(struct arena *arena, struct str pattern, struct str path)
     CHECK(path_normal(arena, STR_NONE, STR_NONE, once, &twice) && str_eq(once, twice));
     if (rc_bad(rule_parse(arena, text, &rule, &err)) || rule.kind != RULE_PATH)
         return;
-    struct place place = {once, once};
+    struct place place = {.named = once, .real = once};
     bool covered = path_covered(arena, &rule, &places, &place);
     /* What an allow covers lies below its base, and the same pattern as a deny stops it. */
     CHECK(!covered || (path_rule_base(arena, &rule, &places, false, &base) && path_within(once, base)));

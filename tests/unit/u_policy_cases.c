@@ -2,7 +2,7 @@
  *
  *   line 1  the rules, parted by " ;; ": a rule alone is allowed; or `deny RULE`, `ask RULE`, `allow RULE`,
  *           `project RULE` (an allow of an untrusted repository), `mode NAME`, `session TOOL=EFFECT`,
- *           `link PATH -> REAL`
+ *           `link PATH -> REAL`, `shared PATH` (a hard link), `own PATH` and `port N` (Nod's own)
  *   line 2  the call: a shell command, or `Tool {json}`
  *   line 3  match or nomatch (do the allow rules alone let it pass?), or allow, ask, deny (the verdict),
  *           perhaps `by RULE`; then, behind two blanks, words for the reader
@@ -35,6 +35,8 @@ struct setting {
     struct resolved_path links[LINKS_MAX];
     size_t link_count;
     enum permission_mode mode;
+    struct str own;
+    int port;
 };
 
 static bool take(struct str *text, const char *word)
@@ -85,7 +87,20 @@ static void take_setting(struct setting *setting, struct str text)
         const char *arrow = memmem(text.p, text.n, " -> ", 4);
         assert_non_null(arrow);
         *link = (struct resolved_path){str_sub(text, 0, (size_t)(arrow - text.p)),
-                                       str_sub(text, (size_t)(arrow - text.p) + 4, text.n), true};
+                                       str_sub(text, (size_t)(arrow - text.p) + 4, text.n), true, false};
+        return;
+    }
+    if (take(&text, "shared ")) {
+        setting->links[setting->link_count++] = (struct resolved_path){text, text, true, true};
+        return;
+    }
+    if (take(&text, "own ")) {
+        setting->own = text;
+        return;
+    }
+    if (take(&text, "port ")) {
+        for (size_t i = 0; i < text.n; i++)
+            setting->port = setting->port * 10 + (text.p[i] - '0');
         return;
     }
     struct rule_source *rule = &setting->rules[setting->rule_count++];
@@ -165,7 +180,10 @@ static bool run_case(struct arena *arena, const struct str lines[3])
                                 .home = STR("/home/u"),
                                 .now_ms = 1000,
                                 .resolved = setting.links,
-                                .resolved_count = setting.link_count};
+                                .resolved_count = setting.link_count,
+                                .protected_paths = &setting.own,
+                                .protected_count = !str_empty(setting.own),
+                                .own_port = setting.port};
     struct verdict verdict = policy_judge(arena, &question);
     struct str got = str_of(effect_name(verdict.effect));
     bool match = str_is(expected.effect, "match");

@@ -300,7 +300,7 @@ static bool passes_among(const char *command, const char *const *there)
         struct str rest = paths[i], real = paths[i];
         if (str_starts(rest, STR("/p/link")))
             real = arena_printf(&arena, "/p/x/sub%.*s", STR_ARG(str_sub(rest, 7, rest.n)));
-        resolved[i] = (struct resolved_path){paths[i], real, false};
+        resolved[i] = (struct resolved_path){paths[i], real, false, false};
         for (const char *const *path = there; *path; path++)
             resolved[i].exists |= str_is(real, *path);
     }

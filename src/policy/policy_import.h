@@ -1,0 +1,39 @@
+/* Other people's rules, as ours. Part of policy.h. */
+#ifndef POLICY_POLICY_IMPORT_H
+#define POLICY_POLICY_IMPORT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct rule_source;
+
+#define IMPORT_KINDS(X)                 \
+    X(CLAUDE_CODE, "claude-code")       \
+    X(CODEX, "codex")                   \
+    X(OPENCODE, "opencode")
+
+enum import_kind {
+#define X(name, wire) IMPORT_##name,
+    IMPORT_KINDS(X)
+#undef X
+    IMPORT_KIND_COUNT
+};
+
+struct import_remark {
+    unsigned line;  /* of the file; 0: the whole */
+    struct str what;
+    struct str words;
+};
+
+struct imported {
+    struct rule_source *rules; /* effect, text, reason, examples; the caller gives the rest */
+    size_t rule_count;
+    struct import_remark *remarks; /* what could not be taken over, and what was changed */
+    size_t remark_count;
+};
+
+bool import_kind_parse(struct str name, enum import_kind *ret_kind);
+struct rc policy_import(struct arena *arena, enum import_kind kind, struct str text,
+                        struct imported *ret_imported, struct err *err);
+
+#endif

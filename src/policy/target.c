@@ -1,0 +1,424 @@
+#include "policy/target.h"
+
+#include "base/err.h"
+
+#include <string.h>
+
+/* ---- protected names ---- */
+
+/* From a folder's border on, at any depth; `*` is any text inside one name. Names, not files: what does not exist yet
+ * counts as well. `secret`: looking at it is asked about, too. */
+static const struct {
+    struct str part;
+    bool secret;
+} protected_parts[] = {
+#define P(name) {STR("/" name), false}
+#define S(name) {STR("/" name), true}
+    P(".git"), P(".nod"), P(".claude"), P(".claude.json"), P(".mcp.json"), P(".codex"), P(".gemini"), P(".qwen"),
+    P(".opencode"), P(".config/opencode"), P(".cursor"), P(".continue"), P(".roo"), P(".cline"), P(".goose"),
+    P(".config/goose"), P(".openhands"), P(".aider*"), P(".copilot"), P(".windsurf"), P(".amp"), P(".kiro"),
+    P(".vscode"), P(".config/code/user"), P(".idea"), P(".devcontainer"), P(".husky"), P(".envrc"),
+    P(".gitconfig"), P(".config/git"), P(".npmrc"), P(".yarnrc"), P(".yarnrc.yml"), P(".pypirc"), P(".bashrc"),
+    P(".bash_profile"), P(".bash_login"), P(".bash_logout"), P(".bash_aliases"), P(".profile"), P(".zshrc"),
+    P(".zshenv"), P(".zprofile"), P(".zlogin"), P(".zlogout"), P(".kshrc"), P(".cshrc"), P(".tcshrc"), P(".login"),
+    P(".inputrc"), P(".config/fish"), P(".config/autostart"), P(".config/systemd"), P(".local/share/systemd"),
+    P(".config/environment.d"), P(".pam_environment"), P(".xinitrc"), P(".xprofile"), P(".xsession"),
+    P(".xsessionrc"), P(".vimrc"), P(".config/nvim"), P(".emacs"), P(".emacs.d"), P(".local/bin"),
+    S(".ssh"), S(".gnupg"), S(".netrc"), S(".git-credentials"), S(".config/nod"), S(".local/share/nod"),
+    S(".local/state/nod"), S(".aws/credentials"), S(".aws/config"), S(".azure"), S(".config/gcloud"),
+    S(".config/gh"), S(".config/hub"), S(".kube"), S(".docker/config.json"), S(".pgpass"), S(".my.cnf"),
+    S(".cargo/credentials*"), S(".gem/credentials"), S(".claude/.credentials.json"), S(".codex/auth.json"),
+    S(".gemini/oauth_creds.json"), S(".qwen/oauth_creds.json"), S(".local/share/opencode/auth.json"),
+    S(".terraform.d/credentials*"), S(".vault-token"), S(".password-store"), S(".local/share/keyrings"),
+    S(".mozilla"), S(".config/google-chrome"), S(".config/chromium"), S(".bash_history"), S(".zsh_history"),
+    S(".*_history"), S(".local/share/fish/fish_history"), S(".htpasswd"),
+    S(".s3cfg"), S(".boto"), S(".config/rclone"), S(".config/op"), S(".age"),
+#undef P
+#undef S
+};
+
+/* Files that hold keys by their names, anywhere: a rule may name them, no default does. The first ones are not meant
+ * by a rule on a program either. */
+enum { SECRET_SETTINGS = 2 };
+static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),
+                                          STR("*.pem"),       STR("*.key"),     STR("*.p12"),    STR("*.pfx"),
+                                          STR("id_rsa"),      STR("id_dsa"),    STR("id_ecdsa"), STR("id_ed25519"),
+                                          STR("id_*_sk"),     STR("*.keystore"), STR("*.jks"),   STR("*.kdbx"),
+                                          STR("credentials.json"), STR("*.ppk")};
+
+/* Names of these lists that hold nothing. */
+static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sample"), STR(".env.template"),
+                                            STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema")};
+
+/* From the root on. */
+static const struct {
+    struct str path;
+    bool secret;
+} protected_roots[] = {
+    {STR("/etc/cron.d"), false},     {STR("/etc/cron.daily"), false}, {STR("/etc/cron.hourly"), false},
+    {STR("/etc/cron.weekly"), false}, {STR("/etc/cron.monthly"), false}, {STR("/etc/crontab"), false},
+    {STR("/etc/anacrontab"), false}, {STR("/var/spool/cron"), false}, {STR("/etc/profile"), false},
+    {STR("/etc/profile.d"), false},  {STR("/etc/bash.bashrc"), false}, {STR("/etc/bashrc"), false},
+    {STR("/etc/zsh"), false},        {STR("/etc/environment"), false}, {STR("/etc/ssh"), false},
+    {STR("/etc/sudoers"), true},     {STR("/etc/sudoers.d"), true},  {STR("/etc/passwd"), false},
+    {STR("/etc/shadow"), true},      {STR("/etc/gshadow"), true},    {STR("/etc/ssh/*key"), true},
+    {STR("/etc/ld.so.preload"), false}, {STR("/etc/systemd"), false}, {STR("/etc/init.d"), false},
+    {STR("/etc/gitconfig"), false},  {STR("/etc/claude-code"), false}, {STR("/etc/nod"), false},
+    {STR("/etc/pam.d"), false},      {STR("/dev"), false},           {STR("/proc"), false},
+    {STR("/proc/*/environ"), true},  {STR("/proc/*/mem"), true},     {STR("/proc/*/maps"), true},
+    {STR("/proc/*/fd"), true},       {STR("/proc/*/root"), true},    {STR("/proc/*/cwd"), true},
+    {STR("/proc/*/cmdline"), true},  {STR("/proc/*/task"), true},    {STR("/sys"), false},
+    {STR("/boot"), false},
+};
+
+/* ---- letters ---- */
+
+static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+static bool is_mark(char c)
+{
+    return (c >= SHAPE_ANY && c <= SHAPE_RIGHT) || c == SHAPE_HOME || c == SHAPE_PWD;
+}
+
+bool target_literal(struct str target)
+{
+    for (size_t i = 0; i < target.n; i++)
+        if (is_mark(target.p[i]))
+            return false;
+    return true;
+}
+
+/* One letter of a component: which bytes it stands for, and where the next one begins. */
+struct letter {
+    bool any;    /* any number of any letters */
+    bool one;    /* any one letter */
+    bool bracket, negated;
+    struct str set;
+    char c;
+    size_t next;
+};
+
+static struct letter shape_letter(struct str s, size_t i)
+{
+    CHECK(i < s.n);
+    struct letter l = {.c = s.p[i], .next = i + 1};
+    if (l.c == SHAPE_STAR || l.c == SHAPE_ANY || l.c == SHAPE_HOME || l.c == SHAPE_PWD)
+        l.any = true;
+    else if (l.c == SHAPE_ONE)
+        l.one = true;
+    else if (l.c == SHAPE_LEFT)
+        l.c = '{';
+    else if (l.c == SHAPE_COMMA)
+        l.c = ',';
+    else if (l.c == SHAPE_RIGHT)
+        l.c = '}';
+    else if (l.c == SHAPE_CLOSE)
+        l.c = ']';
+    if (l.c != SHAPE_OPEN)
+        return l;
+    size_t from = i + 1;
+    bool negated = from < s.n && (s.p[from] == '!' || s.p[from] == '^');
+    from += negated;
+    size_t to = from + 1;
+    while (to < s.n && s.p[to] != SHAPE_CLOSE)
+        to++;
+    if (to >= s.n) {
+        l.c = '[';
+        return l;
+    }
+    return (struct letter){.bracket = true, .negated = negated, .set = str_sub(s, from, to), .next = to + 1};
+}
+
+static bool set_has(struct str set, char c)
+{
+    for (size_t i = 0; i < set.n; i++) {
+        if (set.p[i] == SHAPE_OPEN || is_mark(set.p[i]))
+            return true; /* [[:alpha:]], or a hole: nobody counts them */
+        if (i + 2 < set.n && set.p[i + 1] == '-') {
+            if (lower(c) >= lower(set.p[i]) && lower(c) <= lower(set.p[i + 2]))
+                return true;
+            i += 2;
+        } else if (lower(set.p[i]) == lower(c)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool letter_is(const struct letter *l, char c)
+{
+    if (l->bracket)
+        return set_has(l->set, c) != l->negated || !target_literal(l->set);
+    return l->one || lower(l->c) == lower(c);
+}
+
+enum { NAME_MAX_BYTES = 256, MEET_STEPS_MAX = 4096 };
+
+/* Whether some name fits both: a component of a shape, and a name with `*` and `?`. A pattern of bash finds no
+ * leading dot that it does not spell. */
+static bool names_meet(struct str shape, struct str name)
+{
+    bool row[NAME_MAX_BYTES + 1] = {false};
+    if (name.n > NAME_MAX_BYTES || shape.n > 4 * NAME_MAX_BYTES)
+        return true;
+    if (shape.n && name.n && name.p[0] == '.') {
+        struct letter first = shape_letter(shape, 0);
+        if ((first.any && shape.p[0] != SHAPE_ANY) || first.one || first.bracket)
+            return false;
+    }
+    row[0] = true;
+    for (size_t k = 0; k < name.n && name.p[k] == '*'; k++)
+        row[k + 1] = true;
+    for (size_t i = 0; i < shape.n;) {
+        struct letter l = shape_letter(shape, i);
+        bool before = row[0], now;
+        row[0] = row[0] && l.any;
+        for (size_t k = 0; k < name.n; k++, before = now) {
+            char c = name.p[k];
+            now = row[k + 1];
+            bool fits = c == '?' || c == '*' || l.any || letter_is(&l, c);
+            /* Both move on; the shape's star stays; the name's star stays, or stands for nothing. */
+            row[k + 1] = (before && fits) || (l.any && (now || row[k])) || (c == '*' && (now || row[k]));
+        }
+        i = l.next;
+    }
+    return row[name.n];
+}
+
+/* ---- components ---- */
+
+static struct str next_part(struct str *path)
+{
+    while (path->n && path->p[0] == '/')
+        *path = str_sub(*path, 1, path->n);
+    return str_cut(*path, '/', path);
+}
+
+static bool only_any(struct str part) { return part.n == 1 && part.p[0] == SHAPE_ANY; }
+
+static bool meets(struct str target, struct str path, bool tree, unsigned *steps)
+{
+    if (++*steps > MEET_STEPS_MAX)
+        return true;
+    struct str target_rest = target, path_rest = path;
+    struct str have = next_part(&target_rest), want = next_part(&path_rest);
+    if (str_empty(want))
+        return true;
+    if (str_is(want, "**"))
+        return meets(target, path_rest, tree, steps) ||
+               (!str_empty(have) && meets(target_rest, path, tree, steps));
+    if (str_empty(have))
+        return tree;
+    /* An unknown folder: whatever lies before the letters that are known. */
+    if (only_any(have)) {
+        for (struct str rest = path; !str_empty(rest) && !str_empty(target_rest); (void)next_part(&rest))
+            if (meets(target_rest, rest, tree, steps))
+                return true;
+        return false;
+    }
+    return names_meet(have, want) && meets(target_rest, path_rest, tree, steps);
+}
+
+bool target_meets(struct str target, struct str path, bool tree)
+{
+    unsigned steps = 0;
+    return meets(target, path, tree, &steps);
+}
+
+static bool harmless_name(struct str part)
+{
+    for (size_t i = 0; i < sizeof harmless_names / sizeof *harmless_names; i++)
+        if (str_eq(part, harmless_names[i]))
+            return true;
+    return false;
+}
+
+/* Whether the components at the beginning of `rest` could be those of `part`; a component of which no letter is
+ * known could be anything, and says nothing. */
+static bool part_meets(struct str rest, struct str part)
+{
+    while (!str_empty(part)) {
+        struct str want = next_part(&part), have = next_part(&rest);
+        if (str_empty(want))
+            break;
+        if (str_empty(have) || only_any(have) || harmless_name(have) || !names_meet(have, want))
+            return false;
+    }
+    return true;
+}
+
+/* A pattern tells only by the letters it has: `*.pem` and `id_r*` do, `*` and `src*` do not. */
+static bool secret_name(struct str last, size_t count)
+{
+    bool begins = !is_mark(last.p[0]), ends = !is_mark(last.p[last.n - 1]) || last.p[last.n - 1] == SHAPE_CLOSE;
+    for (size_t i = 0; i < count; i++)
+        if ((secret_names[i].p[0] == '*' ? ends : begins) && names_meet(last, secret_names[i]))
+            return true;
+    return false;
+}
+
+static bool parts_protected(struct str target, bool looks)
+{
+    struct str rest = target;
+    while (!str_empty(rest)) {
+        struct str here = rest, part = next_part(&rest);
+        if (part.n < 2 || part.p[0] != '.')
+            continue;
+        for (size_t i = 0; i < sizeof protected_parts / sizeof *protected_parts; i++)
+            if ((protected_parts[i].secret || !looks) && part_meets(here, protected_parts[i].part))
+                return true;
+    }
+    return false;
+}
+
+bool target_secret(struct str target, bool settings_only)
+{
+    struct str last = STR_NONE;
+    while (!str_empty(target)) {
+        struct str part = next_part(&target);
+        last = str_empty(part) ? last : part;
+    }
+    return !str_empty(last) && !harmless_name(last) &&
+           secret_name(last, settings_only ? SECRET_SETTINGS : sizeof secret_names / sizeof *secret_names);
+}
+
+/* Above what everybody keeps secret: the home folder, the system's own. */
+static bool above_protected(struct str target, struct touch touch, const struct places *places)
+{
+    if (!str_empty(places->home.named) && target_meets(target, places->home.named, true) &&
+        !target_meets(target, places->home.named, false))
+        return true;
+    if (!str_empty(places->home.named) && str_eq(target, places->home.named))
+        return true;
+    return !touch.looks && !str_empty(places->project.named) && target_literal(target) &&
+           path_within(places->project.named, target);
+}
+
+bool target_protected(struct str target, struct touch touch, const struct places *places)
+{
+    if (str_is(target, "/dev/null"))
+        return false;
+    if (parts_protected(target, touch.looks))
+        return true;
+    for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++)
+        if ((protected_roots[i].secret || !touch.looks) &&
+            (target.n == 0 || target.p[0] == '/') &&
+            target_meets(target, protected_roots[i].path, touch.tree))
+            return true;
+    return touch.tree && above_protected(target, touch, places);
+}
+
+bool name_protected(struct str path, bool looks)
+{
+    static const struct places nowhere = {0};
+    CHECK(!str_empty(path));
+    return target_protected(path, (struct touch){.looks = looks}, &nowhere);
+}
+
+/* ---- words ---- */
+
+/* The first brace expansion of the shape: where it opens and closes; false when there is none. */
+static bool find_brace(struct str shape, size_t *ret_open, size_t *ret_close)
+{
+    unsigned depth = 0;
+    bool comma = false;
+    for (size_t i = 0; i < shape.n; i++) {
+        if (shape.p[i] == SHAPE_LEFT && depth++ == 0) {
+            *ret_open = i;
+            comma = false;
+        } else if (shape.p[i] == SHAPE_COMMA && depth == 1) {
+            comma = true;
+        } else if (shape.p[i] == SHAPE_RIGHT && depth && --depth == 0 && comma) {
+            *ret_close = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct expansion {
+    struct arena *arena;
+    struct str *list;
+    size_t count;
+    bool over;
+};
+
+static void expand(struct expansion *e, struct str shape)
+{
+    size_t open, close;
+    if (e->count >= TARGETS_MAX) {
+        e->over = true;
+        return;
+    }
+    if (!find_brace(shape, &open, &close)) {
+        e->list[e->count++] = shape;
+        return;
+    }
+    unsigned depth = 0;
+    for (size_t i = open, from = open + 1; i <= close && !e->over; i++) {
+        char c = shape.p[i];
+        bool ends = (depth == 1 && c == SHAPE_COMMA) || i == close;
+        depth = depth + (c == SHAPE_LEFT) - (c == SHAPE_RIGHT);
+        if (!ends)
+            continue;
+        expand(e, arena_printf(e->arena, "%.*s%.*s%.*s", (int)open, shape.p, (int)(i - from), shape.p + from,
+                               (int)(shape.n - close - 1), shape.p + close + 1));
+        from = i + 1;
+    }
+}
+
+static void put_part(char *text, size_t *n, struct str part)
+{
+    if (str_empty(part) || str_is(part, "."))
+        return;
+    if (!str_is(part, "..")) {
+        text[(*n)++] = '/';
+        memcpy(text + *n, part.p, part.n);
+        *n += part.n;
+        return;
+    }
+    while (*n > 0 && text[--*n] != '/')
+        ;
+}
+
+/* Absolute and without dots. What begins with an expansion keeps it as its first component. */
+static struct str normal(struct arena *arena, struct str shape, struct str folder, struct str home)
+{
+    struct str base = STR_NONE, rest = shape;
+    bool tilde = shape.n && shape.p[0] == '~' && (shape.n == 1 || shape.p[1] == '/');
+    if (shape.n && (shape.p[0] == SHAPE_HOME || tilde)) {
+        base = home;
+        rest = str_sub(shape, 1, shape.n);
+    } else if (shape.n && shape.p[0] == SHAPE_PWD) {
+        base = folder;
+        rest = str_sub(shape, 1, shape.n);
+    } else if (!shape.n || shape.p[0] != '/') {
+        base = folder;
+        /* An expansion may be a whole path of its own. */
+        if (shape.n && shape.p[0] == SHAPE_ANY)
+            base = STR("\x01");
+    }
+    if (str_empty(base) && (!shape.n || shape.p[0] != '/'))
+        base = STR("\x01");
+    char *text = arena_bytes(arena, base.n + rest.n + 4);
+    size_t n = 0;
+    while (!str_empty(base))
+        put_part(text, &n, str_cut(base, '/', &base));
+    while (!str_empty(rest))
+        put_part(text, &n, str_cut(rest, '/', &rest));
+    return n ? (struct str){text, n} : STR("/");
+}
+
+size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
+                  struct str targets[TARGETS_MAX])
+{
+    struct expansion e = {.arena = arena, .list = targets};
+    expand(&e, word->shape.p ? word->shape : word->text);
+    if (e.over) {
+        targets[0] = STR("\x01");
+        return 1;
+    }
+    for (size_t i = 0; i < e.count; i++)
+        targets[i] = normal(arena, targets[i], folder, home);
+    return e.count;
+}

@@ -1,0 +1,51 @@
+/* Paths as bash would find them, and the names that are protected whatever rules say.
+ *
+ * A word's shape is its text with the letters that bash acts on replaced by the marks below: what a pattern
+ * could find is held against names letter by letter, so that `.cl[a]ude` is as protected as `.claude`.
+ */
+#ifndef POLICY_TARGET_H
+#define POLICY_TARGET_H
+
+#include "policy/match.h"
+
+enum shape_mark {
+    SHAPE_ANY = '\x01',   /* any text, slashes too: an expansion */
+    SHAPE_STAR = '\x02',  /* * */
+    SHAPE_ONE = '\x03',   /* ? */
+    SHAPE_OPEN = '\x04',  /* [ */
+    SHAPE_CLOSE = '\x05', /* ] */
+    SHAPE_LEFT = '\x06',  /* { of a brace expansion */
+    SHAPE_COMMA = '\x07',
+    SHAPE_RIGHT = '\x08',
+    SHAPE_HOME = '\x0e',  /* $HOME */
+    SHAPE_PWD = '\x0f',   /* $PWD */
+};
+
+enum { TARGETS_MAX = 64 };
+
+/* The paths that a word may become: braces are expanded, `~`, `$HOME` and `$PWD` put in, dots taken out. Each
+ * is absolute, or begins with SHAPE_ANY where nobody knows the place. More than TARGETS_MAX: one that may be
+ * anything. `folder` is empty when it is not known. */
+size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
+                  struct str targets[TARGETS_MAX]);
+/* No marks in it: it is one path. */
+bool target_literal(struct str target);
+
+/* How a target is touched. */
+struct touch {
+    bool looks;   /* only read */
+    bool perhaps; /* written, or only named: nobody knows */
+    bool tree;    /* with everything below it */
+};
+
+/* Whether the name is one of the list: literal, absolute. */
+bool name_protected(struct str path, bool looks);
+/* Whether the target could be, be below, or (tree) be above a protected name. */
+bool target_protected(struct str target, struct touch touch, const struct places *places);
+/* Whether its name says that it holds keys: no default lets it be read; `settings_only` (.env): nor does a rule on
+ * a program. A rule on the path does. */
+bool target_secret(struct str target, bool settings_only);
+/* Whether it could be, be below or (tree) be above `path`, whose components may have `*`, `?` and be `**`. */
+bool target_meets(struct str target, struct str path, bool tree);
+
+#endif
