@@ -1,0 +1,214 @@
+/* The tables of shapes, printed: schemas for OpenAPI, types for the page, a page for people. */
+#include "event/shapes.h"
+
+/* tool_call → ToolCallData */
+static void put_name(struct buf *buf, const struct shape *shape)
+{
+    bool upper = true;
+    for (const char *c = shape->name; *c; c++) {
+        if (*c != '_')
+            buf_putc(buf, upper ? (char)(*c - 'a' + 'A') : *c);
+        upper = *c == '_';
+    }
+    buf_puts(buf, "Data");
+}
+
+static bool is_choice(const struct shape_field *field, int i) { return field->choice->names[i] != NULL; }
+
+/* ---- OpenAPI ---- */
+
+static void put_type(struct json_out *out, const struct shape_field *field)
+{
+    static const char *const types[] = {
+        [SHAPE_TEXT] = "string", [SHAPE_FLAG] = "boolean", [SHAPE_NUMBER] = "integer", [SHAPE_TIME] = "string",
+        [SHAPE_TEXTS] = "array", [SHAPE_WORD] = "string", [SHAPE_NESTED] = NULL,
+    };
+    if (field->type == SHAPE_NESTED) {
+        BUF_SCOPE(pointer, 128);
+        buf_puts(&pointer, "#/components/schemas/");
+        put_name(&pointer, field->nested());
+        json_member(out, "$ref", buf_str(&pointer));
+        return;
+    }
+    json_member(out, "type", str_of(types[field->type])); /* a raw member has none: it may be anything */
+    if (field->type == SHAPE_TIME)
+        json_member(out, "format", STR("date-time"));
+    if (field->type == SHAPE_TEXTS) {
+        json_key(out, "items");
+        json_put_raw(out, STR("{\"type\":\"string\"}"));
+    }
+    if (field->type == SHAPE_WORD) {
+        json_key(out, "enum");
+        json_open(out, '[');
+        for (int i = 0; i < field->choice->count; i++)
+            if (is_choice(field, i))
+                json_put_str(out, str_of(field->choice->names[i]));
+        json_close(out, ']');
+    }
+    json_member(out, "description", str_of(field->words));
+}
+
+static void put_properties(struct json_out *out, const struct shape *shape)
+{
+    json_key(out, "properties");
+    json_open(out, '{');
+    if (shape->change) {
+        json_key(out, "change");
+        json_open(out, '{');
+        json_member(out, "const", str_of(shape->change));
+        json_close(out, '}');
+    }
+    for (size_t i = 0; i < shape->count; i++) {
+        json_key(out, shape->fields[i].wire);
+        json_open(out, '{');
+        put_type(out, &shape->fields[i]);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
+
+void shape_print_schemas(struct json_out *out)
+{
+    const struct shape *shape;
+    for (size_t at = 0; (shape = shape_at(at)); at++) {
+        BUF_SCOPE(name, 128);
+        put_name(&name, shape);
+        json_key_str(out, buf_str(&name));
+        json_open(out, '{');
+        json_member(out, "type", STR("object"));
+        json_member(out, "description", str_of(shape->words));
+        json_key(out, "required");
+        json_open(out, '[');
+        if (shape->change)
+            json_put_str(out, STR("change"));
+        for (size_t i = 0; i < shape->count; i++)
+            if (shape->fields[i].presence == SHAPE_ALWAYS)
+                json_put_str(out, str_of(shape->fields[i].wire));
+        json_close(out, ']');
+        put_properties(out, shape);
+        json_close(out, '}');
+    }
+}
+
+/* ---- TypeScript ---- */
+
+static void put_typescript_type(struct buf *buf, const struct shape_field *field)
+{
+    static const char *const types[] = {
+        [SHAPE_TEXT] = "string", [SHAPE_RAW] = "Json", [SHAPE_FLAG] = "boolean", [SHAPE_NUMBER] = "number",
+        [SHAPE_TIME] = "string", [SHAPE_TEXTS] = "string[]",
+    };
+    bool more = false;
+    if (field->type == SHAPE_NESTED) {
+        put_name(buf, field->nested());
+    } else if (field->type == SHAPE_WORD) {
+        for (int i = 0; i < field->choice->count; i++) {
+            if (!is_choice(field, i))
+                continue;
+            buf_printf(buf, "%s\"%s\"", more ? " | " : "", field->choice->names[i]);
+            more = true;
+        }
+    } else {
+        buf_puts(buf, types[field->type]);
+    }
+}
+
+static void put_interface(struct buf *buf, const struct shape *shape)
+{
+    buf_printf(buf, "\n/** %s */\nexport interface ", shape->words);
+    put_name(buf, shape);
+    buf_puts(buf, " {\n");
+    if (shape->change)
+        buf_printf(buf, "  change: \"%s\";\n", shape->change);
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        buf_printf(buf, "  %s%s: ", field->wire, field->presence == SHAPE_ALWAYS ? "" : "?");
+        put_typescript_type(buf, field);
+        buf_printf(buf, "; // %s\n", field->words);
+    }
+    buf_puts(buf, "}\n");
+}
+
+void shape_print_typescript(struct buf *buf)
+{
+    const struct shape *shape;
+    buf_puts(buf, "// Printed from the tables of src/event/shapes_*.h; `dev/shapes` writes it anew.\n"
+                  "import type { Json } from \"./types\";\n");
+    for (size_t at = 0; (shape = shape_at(at)); at++)
+        put_interface(buf, shape);
+    buf_puts(buf, "\n/** The data of each type of event. */\nexport interface EventData {\n");
+    for (int kind = 1; kind < EVENT_KIND_END; kind++) {
+        bool more = false;
+        for (size_t at = 0; (shape = shape_at(at)); at++) {
+            if (shape->kind != (enum event_kind)kind)
+                continue;
+            if (more)
+                buf_puts(buf, " | ");
+            else
+                buf_printf(buf, "  %s: ", event_kind_name(shape->kind));
+            put_name(buf, shape);
+            more = true;
+        }
+        buf_puts(buf, more ? ";\n" : "");
+    }
+    buf_puts(buf, "}\n");
+}
+
+/* ---- a page for people ---- */
+
+static void put_markdown_type(struct buf *buf, const struct shape_field *field)
+{
+    static const char *const types[] = {
+        [SHAPE_TEXT] = "text", [SHAPE_RAW] = "any", [SHAPE_FLAG] = "true or false", [SHAPE_NUMBER] = "whole number",
+        [SHAPE_TIME] = "time", [SHAPE_TEXTS] = "list of texts",
+    };
+    bool more = false;
+    if (field->type == SHAPE_NESTED) {
+        buf_printf(buf, "[%s](#%s)", field->nested()->name, field->nested()->name);
+    } else if (field->type == SHAPE_WORD) {
+        for (int i = 0; i < field->choice->count; i++) {
+            if (!is_choice(field, i))
+                continue;
+            buf_printf(buf, "%s`%s`", more ? ", " : "", field->choice->names[i]);
+            more = true;
+        }
+    } else {
+        buf_puts(buf, types[field->type]);
+    }
+}
+
+static void put_table(struct buf *buf, const struct shape *shape)
+{
+    if (shape->kind == EVENT_NONE)
+        buf_printf(buf, "\n## %s\n\n", shape->name);
+    else if (shape->change)
+        buf_printf(buf, "\n## %s, change `%s`\n\n", event_kind_name(shape->kind), shape->change);
+    else
+        buf_printf(buf, "\n## %s\n\n", event_kind_name(shape->kind));
+    buf_printf(buf, "%s\n\n| member | type | there | meaning |\n|---|---|---|---|\n", shape->words);
+    for (size_t i = 0; i < shape->count; i++) {
+        const struct shape_field *field = &shape->fields[i];
+        buf_printf(buf, "| `%s` | ", field->wire);
+        put_markdown_type(buf, field);
+        buf_printf(buf, " | %s | %s |\n", field->presence == SHAPE_ALWAYS ? "always" : "when it is set", field->words);
+    }
+}
+
+void shape_print_markdown(struct buf *buf)
+{
+    const struct shape *shape;
+    buf_puts(buf, "# Events\n\n"
+                  "Printed from the tables of `src/event/shapes_*.h`; `dev/shapes` writes this page anew, and a test\n"
+                  "fails when it differs.\n\n"
+                  "An event is `{\"seq\",\"sessionId\",\"threadId\",\"type\",\"at\",\"actor\",\"data\"}`; below are\n"
+                  "the members of `data` by `type`, in the order in which they are written. A store may hold events\n"
+                  "of older versions that lack some. Messages and statuses of conversations that run elsewhere are\n"
+                  "kept as they came: only those with a `runId` are Nod's own.\n");
+    for (size_t at = 0; (shape = shape_at(at)); at++)
+        if (shape->kind != EVENT_NONE)
+            put_table(buf, shape);
+    buf_puts(buf, "\n# Parts of the above\n");
+    for (size_t at = 0; (shape = shape_at(at)); at++)
+        if (shape->kind == EVENT_NONE)
+            put_table(buf, shape);
+}

@@ -1,0 +1,93 @@
+/* Data of the events of a call. Included by shapes.h; shape.h says what the columns mean. */
+#ifndef EVENT_SHAPES_CALL_H
+#define EVENT_SHAPES_CALL_H
+
+#include "event/call.h"
+#include "event/shape.h"
+
+/*    type, member, wire, presence, words */
+#define VERDICT_FIELDS(F)                                                             \
+    F(text, effect, "effect", ALWAYS, "allow, ask or deny")                           \
+    F(text, rule, "rule", SET, "the rule that decided, as it is written")             \
+    F(text, source, "source", SET, "the layer of that rule, or what else decided")    \
+    F(text, why, "why", SET, "the reason, in words")                                  \
+    F(texts, rules, "rules", SET, "ids of all rules that took part")
+
+#define TOOL_CALL_FIELDS(F)                                                           \
+    F(text, id, "id", ALWAYS, "the call's id, new in its session")                    \
+    F(text, name, "name", ALWAYS, "the tool")                                         \
+    F(raw, input, "input", ALWAYS, "the tool's input, with the bytes the agent sent") \
+    F(text, cwd, "cwd", SET, "the folder it would run in")                            \
+    F(verdict, verdict, "verdict", ALWAYS, "what the rules say of it")
+
+#define REASON_FIELDS(F)                                                              \
+    F(text, source, "source", SET, "the layer of the rule, or what else decided")     \
+    F(text, rule, "rule", SET, "the rule that wants a person asked")                  \
+    F(text, why, "why", SET, "the reason, in words")
+
+#define TOOL_APPROVAL_REQUEST_FIELDS(F)                                               \
+    F(text, call, "toolCallId", ALWAYS, "the call that waits")                        \
+    F(text, tool, "tool", ALWAYS, "its tool")                                         \
+    F(reason, reason, "reason", ALWAYS, "why a person is asked")                      \
+    F(text, digest, "digest", ALWAYS, "SHA-256 of what is asked: session, call, tool, input, folder, files") \
+    F(text, files, "files", SET, "digest of the files that are shown")                \
+    F(raw, preview, "preview", SET, "what it would change, for people")               \
+    F(time, deadline, "deadline", SET, "when it times out")
+
+#define TOOL_APPROVAL_RESPONSE_FIELDS(F)                                              \
+    F(text, call, "toolCallId", ALWAYS, "the call it answers")                        \
+    F(decision, decision, "decision", ALWAYS, "the first one wins")                   \
+    F(text, feedback, "feedback", SET, "words for the agent")                         \
+    F(raw, updated_input, "updatedInput", SET, "the input as a person has changed it") \
+    F(raw, rules, "rules", SET, "rules that follow from it, an array of strings")     \
+    F(flag, rules_chosen, "rulesChosen", SET, "Nod chose the rules, the person named none") \
+    F(text, mode, "mode", SET, "the session's permission mode from now on")           \
+    F(text, by, "by", SET, "id of the token that decided")
+
+#define TOOL_APPROVAL_ALERT_FIELDS(F)                                                 \
+    F(text, call, "toolCallId", ALWAYS, "the call that nobody has answered for some time") \
+    F(text, tool, "tool", ALWAYS, "its tool")                                         \
+    F(time, requested_ms, "requestedAt", ALWAYS, "since when it waits")
+
+#define TOOL_STARTED_FIELDS(F)                                                        \
+    F(text, call, "toolCallId", ALWAYS, "the call that begins now")                   \
+    F(text, child, "threadId", SET, "the thread of the sub-agent that does it")
+
+#define PERMISSIONS_FIELDS(F)                                                         \
+    F(time, date, "date", ALWAYS, "when it was allowed")                              \
+    F(text, result, "result", ALWAYS, "approved")                                     \
+    F(decision, decision, "decision", ALWAYS, "how")                                  \
+    F(text, mode, "mode", SET, "the session's permission mode")                       \
+    F(text, rule, "rule", SET, "the rule that allowed it")                            \
+    F(text, by, "by", SET, "the person, or policy")
+
+#define TOOL_RESULT_FIELDS(F)                                                         \
+    F(text, call, "toolCallId", ALWAYS, "the call")                                   \
+    F(raw, content, "content", ALWAYS, "what came of it, as it was reported")         \
+    F(flag, is_error, "isError", ALWAYS, "it failed")                                 \
+    F(flag, interrupted, "interrupted", SET, "it had started, and nobody knows how far it came") \
+    F(text, superseded_by, "supersededBy", SET, "the call that takes its place, because files had changed") \
+    F(raw, usage, "usage", SET, "tokens of the sub-agent that did it")                \
+    F(permissions, permissions, "permissions", SET, "who let it pass; of tools that Nod does itself")
+
+/*    name, kind, change, fields, words */
+#define CALL_SHAPES(S)                                                                                          \
+    S(verdict, NONE, NULL, VERDICT_FIELDS, "What rules, mode and defaults say of a call.")                      \
+    S(reason, NONE, NULL, REASON_FIELDS, "Why a person is asked.")                                              \
+    S(permissions, NONE, NULL, PERMISSIONS_FIELDS, "The permission under which Nod has done something.")        \
+    S(tool_call, TOOL_CALL, NULL, TOOL_CALL_FIELDS, "An agent wants to use a tool.")                            \
+    S(tool_approval_request, TOOL_APPROVAL_REQUEST, NULL, TOOL_APPROVAL_REQUEST_FIELDS, "A person is asked.")   \
+    S(tool_approval_response, TOOL_APPROVAL_RESPONSE, NULL, TOOL_APPROVAL_RESPONSE_FIELDS, "The answer.")       \
+    S(tool_started, TOOL_STARTED, NULL, TOOL_STARTED_FIELDS, "The tool begins; kept before it has an effect.")  \
+    S(tool_result, TOOL_RESULT, NULL, TOOL_RESULT_FIELDS, "The result, at most one per call.")                  \
+    S(tool_approval_alert, TOOL_APPROVAL_ALERT, NULL, TOOL_APPROVAL_ALERT_FIELDS,                               \
+      "People are told once more of a call that waits; changes nothing.")
+
+#define SHAPE_C_decision enum decision
+#define SHAPE_C_verdict const struct data_verdict *
+#define SHAPE_C_reason const struct data_reason *
+#define SHAPE_C_permissions const struct data_permissions *
+
+CALL_SHAPES(SHAPE_STRUCT)
+
+#endif

@@ -1,0 +1,98 @@
+/* Data of the events of sessions, tokens and rules. Included by shapes.h; shape.h says what the columns mean. */
+#ifndef EVENT_SHAPES_SESSION_H
+#define EVENT_SHAPES_SESSION_H
+
+#include "event/shape.h"
+
+/*    type, member, wire, presence, words */
+#define SESSION_CREATED_FIELDS(F)                                                     \
+    F(text, thread, "threadId", ALWAYS, "its main thread")                            \
+    F(text, title, "title", GIVEN, "for people")                                      \
+    F(text, cwd, "cwd", SET, "the folder of its calls")                               \
+    F(text, mode, "permissionMode", SET, "default when it is absent")                 \
+    F(raw, policies, "toolPolicies", SET, "effect by tool")                           \
+    F(number, timeout_seconds, "approvalTimeoutSeconds", GIVEN, "how long a call waits for a person; 0: for ever") \
+    F(text, owner, "owner", SET, "id of the token that made it")
+
+#define SESSION_SETTINGS_FIELDS(F)                                                    \
+    F(text, call, "toolCallId", SET, "the decision that it follows from")             \
+    F(text, title, "title", GIVEN, "for people")                                      \
+    F(text, cwd, "cwd", SET, "the folder of its calls")                               \
+    F(text, mode, "permissionMode", SET, "the permission mode")                       \
+    F(raw, policies, "toolPolicies", SET, "effect by tool; null takes one away")      \
+    F(number, timeout_seconds, "approvalTimeoutSeconds", GIVEN, "how long a call waits for a person; 0: for ever") \
+    F(raw, rules, "rules", SET, "rules that are added, each an object with an id")    \
+    F(texts, removed_rules, "removedRules", SET, "ids of rules that are taken away")
+
+#define SESSION_USED_FIELDS(F) F(texts, rules, "usedRules", ALWAYS, "ids of rules that are good for a number of calls")
+
+#define THREAD_FIELDS(F)                                                              \
+    F(text, id, "id", ALWAYS, "begins with the session's id and a dot")               \
+    F(text, parent, "parentId", SET, "the thread it belongs to")                      \
+    F(text, title, "title", SET, "for people")
+
+#define SESSION_THREAD_FIELDS(F) F(thread, thread, "thread", ALWAYS, "the new thread")
+
+#define TOKEN_CREATED_FIELDS(F)                                                       \
+    F(text, id, "id", ALWAYS, "the token's id, no secret")                            \
+    F(text, name, "name", ALWAYS, "whose it is; stands as the actor of events")       \
+    F(text, role, "role", ALWAYS, "admin, approver, agent or viewer")                 \
+    F(text, session, "sessionId", SET, "the one session it is good for")              \
+    F(text, hash, "hash", ALWAYS, "SHA-256 of the secret")
+
+#define TOKEN_REVOKED_FIELDS(F) F(text, id, "id", ALWAYS, "the token that is worthless from now on")
+
+#define RULE_ADDED_FIELDS(F)                                                          \
+    F(text, call, "toolCallId", SET, "the decision that it follows from")             \
+    F(raw, rule, "rule", ALWAYS, "the rule")
+
+#define RULE_REMOVED_FIELDS(F) F(text, id, "id", ALWAYS, "the rule that is revoked")
+#define RULE_USED_FIELDS(F) F(text, id, "id", ALWAYS, "a rule that is good for a number of calls")
+
+#define RULE_TRUSTED_FIELDS(F)                                                        \
+    F(text, path, "path", ALWAYS, "a project's file of rules or of MCP servers")      \
+    F(text, hash, "hash", SET, "of its content; trusted is only this")                \
+    F(text, call, "toolCallId", SET, "the decision that it follows from")
+
+#define RULE_DISTRUSTED_FIELDS(F)                                                     \
+    F(text, path, "path", ALWAYS, "a project's file that is not trusted any more")    \
+    F(text, hash, "hash", SET, "of its content")
+
+#define RULE_PINNED_FIELDS(F)                                                         \
+    F(text, root, "root", SET, "the project in which the server is named")            \
+    F(text, tool, "tool", ALWAYS, "a tool of an MCP server")                          \
+    F(text, digest, "digest", ALWAYS, "of the definition")                            \
+    F(raw, definition, "definition", SET, "description and schema that hold from now on") \
+    F(text, call, "toolCallId", SET, "the decision that it follows from")
+
+#define SESSION_ARCHIVED_FIELDS(F)                                                    \
+    F(text, file, "archive", ALWAYS, "the archive's name, without its folder")        \
+    F(text, file_digest, "archiveDigest", ALWAYS, "SHA-256 of the archive")           \
+    F(number, events, "events", ALWAYS, "how many events went there")                 \
+    F(number, calls, "calls", ALWAYS, "and calls")                                    \
+    F(number, first_seq, "firstSeq", ALWAYS, "the first of them")                     \
+    F(number, last_seq, "lastSeq", ALWAYS, "the last of them")                        \
+    F(text, hash, "hash", ALWAYS, "the link of the last in the session's chain")
+
+/*    name, kind, change, fields, words */
+#define SESSION_SHAPES(S)                                                                                        \
+    S(thread, NONE, NULL, THREAD_FIELDS, "A thread of a session.")                                               \
+    S(session_created, SESSION_CHANGED, "created", SESSION_CREATED_FIELDS, "A session begins.")                  \
+    S(session_settings, SESSION_CHANGED, "settings", SESSION_SETTINGS_FIELDS, "A session's settings change.")    \
+    S(session_used, SESSION_CHANGED, "used", SESSION_USED_FIELDS, "Rules of the session are used up by one.")    \
+    S(session_thread, SESSION_CHANGED, "thread", SESSION_THREAD_FIELDS, "A session gets a thread.")              \
+    S(token_created, TOKEN_CHANGED, "created", TOKEN_CREATED_FIELDS, "Someone gets a token.")                    \
+    S(token_revoked, TOKEN_CHANGED, "revoked", TOKEN_REVOKED_FIELDS, "A token is revoked.")                      \
+    S(rule_added, RULE_CHANGED, "added", RULE_ADDED_FIELDS, "A rule of the user's layer.")                       \
+    S(rule_removed, RULE_CHANGED, "removed", RULE_REMOVED_FIELDS, "A rule is revoked.")                          \
+    S(rule_used, RULE_CHANGED, "used", RULE_USED_FIELDS, "A rule of the user's layer is used up by one.")        \
+    S(rule_trusted, RULE_CHANGED, "trusted", RULE_TRUSTED_FIELDS, "A project's file is trusted as it is.")       \
+    S(rule_distrusted, RULE_CHANGED, "distrusted", RULE_DISTRUSTED_FIELDS, "It is not trusted any more.")        \
+    S(rule_pinned, RULE_CHANGED, "pinned", RULE_PINNED_FIELDS, "A tool's definition holds as it is.")            \
+    S(session_archived, SESSION_ARCHIVED, NULL, SESSION_ARCHIVED_FIELDS, "A session's events left the store.")
+
+#define SHAPE_C_thread const struct data_thread *
+
+SESSION_SHAPES(SHAPE_STRUCT)
+
+#endif

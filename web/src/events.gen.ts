@@ -1,0 +1,303 @@
+// Printed from the tables of src/event/shapes_*.h; `dev/shapes` writes it anew.
+import type { Json } from "./types";
+
+/** What rules, mode and defaults say of a call. */
+export interface VerdictData {
+  effect: string; // allow, ask or deny
+  rule?: string; // the rule that decided, as it is written
+  source?: string; // the layer of that rule, or what else decided
+  why?: string; // the reason, in words
+  rules?: string[]; // ids of all rules that took part
+}
+
+/** Why a person is asked. */
+export interface ReasonData {
+  source?: string; // the layer of the rule, or what else decided
+  rule?: string; // the rule that wants a person asked
+  why?: string; // the reason, in words
+}
+
+/** The permission under which Nod has done something. */
+export interface PermissionsData {
+  date: string; // when it was allowed
+  result: string; // approved
+  decision: "allow_once" | "allow_session" | "allow_always" | "deny" | "abort" | "timeout" | "cancelled"; // how
+  mode?: string; // the session's permission mode
+  rule?: string; // the rule that allowed it
+  by?: string; // the person, or policy
+}
+
+/** An agent wants to use a tool. */
+export interface ToolCallData {
+  id: string; // the call's id, new in its session
+  name: string; // the tool
+  input: Json; // the tool's input, with the bytes the agent sent
+  cwd?: string; // the folder it would run in
+  verdict: VerdictData; // what the rules say of it
+}
+
+/** A person is asked. */
+export interface ToolApprovalRequestData {
+  toolCallId: string; // the call that waits
+  tool: string; // its tool
+  reason: ReasonData; // why a person is asked
+  digest: string; // SHA-256 of what is asked: session, call, tool, input, folder, files
+  files?: string; // digest of the files that are shown
+  preview?: Json; // what it would change, for people
+  deadline?: string; // when it times out
+}
+
+/** The answer. */
+export interface ToolApprovalResponseData {
+  toolCallId: string; // the call it answers
+  decision: "allow_once" | "allow_session" | "allow_always" | "deny" | "abort" | "timeout" | "cancelled"; // the first one wins
+  feedback?: string; // words for the agent
+  updatedInput?: Json; // the input as a person has changed it
+  rules?: Json; // rules that follow from it, an array of strings
+  rulesChosen?: boolean; // Nod chose the rules, the person named none
+  mode?: string; // the session's permission mode from now on
+  by?: string; // id of the token that decided
+}
+
+/** The tool begins; kept before it has an effect. */
+export interface ToolStartedData {
+  toolCallId: string; // the call that begins now
+  threadId?: string; // the thread of the sub-agent that does it
+}
+
+/** The result, at most one per call. */
+export interface ToolResultData {
+  toolCallId: string; // the call
+  content: Json; // what came of it, as it was reported
+  isError: boolean; // it failed
+  interrupted?: boolean; // it had started, and nobody knows how far it came
+  supersededBy?: string; // the call that takes its place, because files had changed
+  usage?: Json; // tokens of the sub-agent that did it
+  permissions?: PermissionsData; // who let it pass; of tools that Nod does itself
+}
+
+/** People are told once more of a call that waits; changes nothing. */
+export interface ToolApprovalAlertData {
+  toolCallId: string; // the call that nobody has answered for some time
+  tool: string; // its tool
+  requestedAt: string; // since when it waits
+}
+
+/** A thread of a session. */
+export interface ThreadData {
+  id: string; // begins with the session's id and a dot
+  parentId?: string; // the thread it belongs to
+  title?: string; // for people
+}
+
+/** A session begins. */
+export interface SessionCreatedData {
+  change: "created";
+  threadId: string; // its main thread
+  title?: string; // for people
+  cwd?: string; // the folder of its calls
+  permissionMode?: string; // default when it is absent
+  toolPolicies?: Json; // effect by tool
+  approvalTimeoutSeconds?: number; // how long a call waits for a person; 0: for ever
+  owner?: string; // id of the token that made it
+}
+
+/** A session's settings change. */
+export interface SessionSettingsData {
+  change: "settings";
+  toolCallId?: string; // the decision that it follows from
+  title?: string; // for people
+  cwd?: string; // the folder of its calls
+  permissionMode?: string; // the permission mode
+  toolPolicies?: Json; // effect by tool; null takes one away
+  approvalTimeoutSeconds?: number; // how long a call waits for a person; 0: for ever
+  rules?: Json; // rules that are added, each an object with an id
+  removedRules?: string[]; // ids of rules that are taken away
+}
+
+/** Rules of the session are used up by one. */
+export interface SessionUsedData {
+  change: "used";
+  usedRules: string[]; // ids of rules that are good for a number of calls
+}
+
+/** A session gets a thread. */
+export interface SessionThreadData {
+  change: "thread";
+  thread: ThreadData; // the new thread
+}
+
+/** Someone gets a token. */
+export interface TokenCreatedData {
+  change: "created";
+  id: string; // the token's id, no secret
+  name: string; // whose it is; stands as the actor of events
+  role: string; // admin, approver, agent or viewer
+  sessionId?: string; // the one session it is good for
+  hash: string; // SHA-256 of the secret
+}
+
+/** A token is revoked. */
+export interface TokenRevokedData {
+  change: "revoked";
+  id: string; // the token that is worthless from now on
+}
+
+/** A rule of the user's layer. */
+export interface RuleAddedData {
+  change: "added";
+  toolCallId?: string; // the decision that it follows from
+  rule: Json; // the rule
+}
+
+/** A rule is revoked. */
+export interface RuleRemovedData {
+  change: "removed";
+  id: string; // the rule that is revoked
+}
+
+/** A rule of the user's layer is used up by one. */
+export interface RuleUsedData {
+  change: "used";
+  id: string; // a rule that is good for a number of calls
+}
+
+/** A project's file is trusted as it is. */
+export interface RuleTrustedData {
+  change: "trusted";
+  path: string; // a project's file of rules or of MCP servers
+  hash?: string; // of its content; trusted is only this
+  toolCallId?: string; // the decision that it follows from
+}
+
+/** It is not trusted any more. */
+export interface RuleDistrustedData {
+  change: "distrusted";
+  path: string; // a project's file that is not trusted any more
+  hash?: string; // of its content
+}
+
+/** A tool's definition holds as it is. */
+export interface RulePinnedData {
+  change: "pinned";
+  root?: string; // the project in which the server is named
+  tool: string; // a tool of an MCP server
+  digest: string; // of the definition
+  definition?: Json; // description and schema that hold from now on
+  toolCallId?: string; // the decision that it follows from
+}
+
+/** A session's events left the store. */
+export interface SessionArchivedData {
+  archive: string; // the archive's name, without its folder
+  archiveDigest: string; // SHA-256 of the archive
+  events: number; // how many events went there
+  calls: number; // and calls
+  firstSeq: number; // the first of them
+  lastSeq: number; // the last of them
+  hash: string; // the link of the last in the session's chain
+}
+
+/** Tokens, and what they cost. */
+export interface UsageData {
+  input: number; // tokens that were neither read from nor put into the cache
+  output: number; // tokens of the answer
+  cacheRead: number; // tokens from the cache
+  cacheWrite: number; // tokens put into the cache
+  costUsd?: Json; // dollars; absent when the price of a model is not known
+}
+
+/** The call that a sub-agent does. */
+export interface ParentData {
+  threadId: string; // the thread that has started it
+  callId: string; // the call that it does
+  runId: string; // the run of that call
+}
+
+/** A run, summed up. */
+export interface BasisData {
+  prompt?: string; // the task at hand
+  model?: string; // the model, when the run names one
+  system?: string; // its system prompt
+  iterations: number; // answers so far
+  maxIterations: number; // answers in all; 0: the default
+  tasks: number; // sub-agents so far
+  createdAt: string; // when the run began
+  usage: UsageData; // tokens so far
+  agent?: string; // the sub-agent's name
+  depth?: number; // sub-agents above it, itself counted
+  parent?: ParentData; // the run it is part of
+}
+
+/** Words for the agent. */
+export interface UserMessageData {
+  runId?: string; // the run that it starts
+  text: string; // what is said to the agent
+  source?: string; // person: someone wrote it here
+}
+
+/** An answer of the model. */
+export interface AgentMessageData {
+  runId?: string; // the run
+  content: Json; // blocks: text, thinking, tool_use
+  stopReason?: string; // why the model stopped
+  model?: string; // the model that answered
+  usage?: UsageData; // tokens of this answer
+}
+
+/** Something for people only. */
+export interface LocalSystemMessageData {
+  runId?: string; // the run
+  text?: string; // words for people; no model sees them
+}
+
+/** The conversation is replaced by its summary. */
+export interface CompactionData {
+  runId: string; // the run
+  summary?: string; // what stands for all that came before
+  tokensBefore: number; // how long the conversation was
+  usage?: UsageData; // tokens of summing up
+  basis?: BasisData; // the run as it was: reading may begin here
+}
+
+/** A run begins, waits, goes on, ends. */
+export interface RunStatusData {
+  runId?: string; // the run
+  status: string; // pending, running, awaiting_approval, completed, rejected, failed, cancelled
+  source?: string; // person: someone wants it so
+  reason?: string; // why, in words
+  owner?: string; // the process that works on it
+  model?: string; // the model, when the run names one
+  system?: string; // its system prompt
+  maxIterations?: number; // answers in all
+  iterations?: number; // answers so far
+  usage?: UsageData; // tokens so far
+  agent?: string; // the sub-agent's name
+  depth?: number; // sub-agents above it, itself counted
+  parent?: ParentData; // the run it is part of
+}
+
+/** A node lives; of a store that several share. */
+export interface RunLeaseData {
+  owner: string; // a process that lives, and works on its runs
+}
+
+/** The data of each type of event. */
+export interface EventData {
+  USER_MESSAGE: UserMessageData;
+  AGENT_MESSAGE: AgentMessageData;
+  TOOL_CALL: ToolCallData;
+  TOOL_APPROVAL_REQUEST: ToolApprovalRequestData;
+  TOOL_APPROVAL_RESPONSE: ToolApprovalResponseData;
+  TOOL_STARTED: ToolStartedData;
+  TOOL_RESULT: ToolResultData;
+  LOCAL_SYSTEM_MESSAGE: LocalSystemMessageData;
+  COMPACTION: CompactionData;
+  RUN_STATUS: RunStatusData;
+  SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
+  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData;
+  RULE_CHANGED: RuleAddedData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
+  SESSION_ARCHIVED: SessionArchivedData;
+  TOOL_APPROVAL_ALERT: ToolApprovalAlertData;
+  RUN_LEASE: RunLeaseData;
+}
