@@ -1,6 +1,8 @@
 /* The OpenAPI description, printed from the table of routes and the schemas beside it. */
 #include "api/exchange.h"
 
+#include "event/shape.h"
+
 #include <stdio.h>
 
 /* schemas.json, as it is, in the binary. */
@@ -155,6 +157,17 @@ static void put_paths(struct json_out *out)
     }
 }
 
+/* Those of schemas.json, then the data of every kind of event. */
+static void put_schemas(struct json_out *out)
+{
+    struct str written = str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)});
+    json_key(out, "schemas");
+    json_open(out, '{');
+    json_put_raw(out, str_sub(written, 1, written.n - 1));
+    shape_print_schemas(out);
+    json_close(out, '}');
+}
+
 void openapi_show(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -177,8 +190,7 @@ void openapi_show(struct exchange *x)
     json_open(&out, '{');
     json_key(&out, "securitySchemes");
     json_put_raw(&out, STR("{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}"));
-    json_key(&out, "schemas");
-    json_put_raw(&out, str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)}));
+    put_schemas(&out);
     json_close(&out, '}');
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);

@@ -1,13 +1,13 @@
 #include "event/call.h"
 
-#include "base/stamp.h"
+#include "event/life.h"
+#include "event/shapes.h"
 
 static const struct {
     const char *wire;
-    enum call_status status;
     bool by_person;
 } decisions[DECISION_COUNT] = {
-#define X(name, wire, status, by_person) [DECISION_##name] = {wire, status, by_person},
+#define X(name, wire, condition, by_person) [DECISION_##name] = {wire, by_person},
     DECISIONS(X)
 #undef X
 };
@@ -44,103 +44,101 @@ const char *call_status_name(enum call_status status)
     return status_names[status];
 }
 
-static struct str raw_of(struct arena *arena, const struct json *data, const char *key)
+static void take_call(struct arena *arena, struct call *call, const struct event *event)
 {
-    const struct json *member = json_get(data, key);
-    return member && member->type != JSON_NULL ? arena_str(arena, member->raw) : STR_NONE;
-}
-
-static struct str text_of(struct arena *arena, const struct json *data, const char *key)
-{
-    return arena_str(arena, json_text(data, key));
-}
-
-static void take_call(struct arena *arena, struct call *call, const struct event *event,
-                      const struct json *data)
-{
-    const struct json *verdict = json_get(data, "verdict");
-    struct str effect = json_text(verdict, "effect");
+    struct data_tool_call data;
+    if (!READ_DATA(arena, tool_call, event->data, &data))
+        return;
+    static const struct data_verdict none = {0};
+    const struct data_verdict *verdict = data.verdict ? data.verdict : &none;
+    bool asked = str_is(verdict->effect, "ask"), allowed = str_is(verdict->effect, "allow");
+    enum life_condition condition = asked ? LIFE_ASK : allowed ? LIFE_ALLOW : LIFE_DENY;
+    if (!call_move(call->status, event->kind, condition, &call->status))
+        return;
     call->id = arena_str(arena, event->call);
     call->session = arena_str(arena, event->session);
     call->thread = arena_str(arena, event->thread);
-    call->name = text_of(arena, data, "name");
-    call->cwd = text_of(arena, data, "cwd");
-    call->dialect = text_of(arena, data, "dialect");
-    call->input = raw_of(arena, data, "input");
+    call->name = arena_str(arena, data.name);
+    call->cwd = arena_str(arena, data.cwd);
+    call->input = arena_str(arena, data.input);
     call->agent_actor = arena_str(arena, event->actor);
-    call->rule = text_of(arena, verdict, "rule");
-    call->source = text_of(arena, verdict, "source");
-    call->why = text_of(arena, verdict, "why");
+    call->rule = arena_str(arena, verdict->rule);
+    call->source = arena_str(arena, verdict->source);
+    call->why = arena_str(arena, verdict->why);
     call->called_ms = event->at_ms;
     call->call_seq = event->seq;
-    call->status = CALL_AWAITING;
-    if (str_is(effect, "ask"))
+    if (asked)
         return;
     call->by_policy = true;
-    call->decision = str_is(effect, "allow") ? DECISION_ALLOW_ONCE : DECISION_DENY;
-    call->status = decisions[call->decision].status;
+    call->decision = allowed ? DECISION_ALLOW_ONCE : DECISION_DENY;
     call->actor = STR("policy");
     call->decided_ms = event->at_ms;
 }
 
-static void take_request(struct arena *arena, struct call *call, const struct event *event,
-                         const struct json *data)
+static void take_request(struct arena *arena, struct call *call, const struct event *event)
 {
+    struct data_tool_approval_request data;
+    if (!READ_DATA(arena, tool_approval_request, event->data, &data))
+        return;
     call->requested_ms = event->at_ms;
-    call->digest = text_of(arena, data, "digest");
-    call->files = text_of(arena, data, "files");
-    (void)stamp_parse(json_text(data, "deadline"), &call->deadline_ms);
+    call->digest = arena_str(arena, data.digest);
+    call->files = arena_str(arena, data.files);
+    call->deadline_ms = data.deadline;
 }
 
-static void take_response(struct arena *arena, struct call *call, const struct event *event,
-                          const struct json *data)
+static void take_response(struct arena *arena, struct call *call, const struct event *event)
 {
-    call->decision = decision_parse(json_text(data, "decision"));
-    call->status = decisions[call->decision].status;
+    struct data_tool_approval_response data;
+    if (!READ_DATA(arena, tool_approval_response, event->data, &data) ||
+        !call_move(call->status, event->kind, decision_condition(data.decision), &call->status))
+        return;
+    call->decision = data.decision;
     call->actor = arena_str(arena, event->actor);
-    call->by = text_of(arena, data, "by");
-    call->feedback = text_of(arena, data, "feedback");
-    call->updated_input = raw_of(arena, data, "updatedInput");
-    call->rules = raw_of(arena, data, "rules");
-    call->rules_chosen = json_bool(data, "rulesChosen", false);
-    call->mode = text_of(arena, data, "mode");
+    call->by = arena_str(arena, data.by);
+    call->feedback = arena_str(arena, data.feedback);
+    call->updated_input = arena_str(arena, data.updated_input);
+    call->rules = arena_str(arena, data.rules);
+    call->rules_chosen = data.rules_chosen;
+    call->mode = arena_str(arena, data.mode);
     call->decided_ms = event->at_ms;
     call->response_seq = event->seq;
 }
 
-static void take_result(struct arena *arena, struct call *call, const struct event *event,
-                        const struct json *data)
+static void take_start(struct arena *arena, struct call *call, const struct event *event)
 {
-    call->status = json_bool(data, "interrupted", false) ? CALL_INTERRUPTED : CALL_FINISHED;
-    call->result = raw_of(arena, data, "content");
-    call->result_is_error = json_bool(data, "isError", false);
-    call->usage = raw_of(arena, data, "usage");
-    call->superseded_by = text_of(arena, data, "supersededBy");
-    call->result_seq = event->seq;
+    struct data_tool_started data;
+    if (!READ_DATA(arena, tool_started, event->data, &data) ||
+        !call_move(call->status, event->kind, LIFE_ANY, &call->status))
+        return;
+    call->started = true;
+    call->child = arena_str(arena, data.child);
 }
 
-static void take_start(struct arena *arena, struct call *call, const struct json *data)
+static void take_result(struct arena *arena, struct call *call, const struct event *event)
 {
-    call->status = CALL_STARTED;
-    call->started = true;
-    call->child = text_of(arena, data, "threadId");
+    struct data_tool_result data;
+    if (!READ_DATA(arena, tool_result, event->data, &data) ||
+        !call_move(call->status, event->kind, data.interrupted ? LIFE_INTERRUPTED : LIFE_ANY, &call->status))
+        return;
+    call->result = arena_str(arena, data.content);
+    call->result_is_error = data.is_error;
+    call->usage = arena_str(arena, data.usage);
+    call->superseded_by = arena_str(arena, data.superseded_by);
+    call->result_seq = event->seq;
 }
 
 void call_apply(struct arena *arena, struct call *call, const struct event *event)
 {
-    const struct json *data = NULL;
-    if (rc_bad(json_parse(arena, event->data, &data, NULL)))
-        return;
     if (event->kind == EVENT_TOOL_CALL)
-        take_call(arena, call, event, data);
+        take_call(arena, call, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-        take_request(arena, call, event, data);
+        take_request(arena, call, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
-        take_response(arena, call, event, data);
+        take_response(arena, call, event);
     else if (event->kind == EVENT_TOOL_STARTED)
-        take_start(arena, call, data);
+        take_start(arena, call, event);
     else if (event->kind == EVENT_TOOL_RESULT)
-        take_result(arena, call, event, data);
+        take_result(arena, call, event);
 }
 
 struct str call_effective_input(const struct call *call)

@@ -1,30 +1,20 @@
-/* What a tool call is: the sum of its events.
- *
- *   awaiting → allowed | denied | aborted | timed_out | cancelled, then started → finished | interrupted;
- *   by policy it is allowed or denied at once.
- * Data of the events:
- *   TOOL_CALL               {"id","name","input","cwd","dialect","verdict":{"effect","rule","source","why"}}
- *   TOOL_APPROVAL_REQUEST   {"toolCallId","reason":{"source","why","rule"},"digest","deadline"}
- *   TOOL_APPROVAL_RESPONSE  {"toolCallId","decision","feedback","updatedInput","rules","rulesChosen","mode","by"}
- *   TOOL_APPROVAL_ALERT     {"toolCallId","tool","requestedAt"}   nobody has answered for some time; changes nothing
- *   TOOL_STARTED            {"toolCallId","threadId"}   threadId: of the sub-agent that does it; else absent
- *   TOOL_RESULT             {"toolCallId","content","isError","usage"}   usage: of that sub-agent
- */
+/* What a tool call is: the sum of its events, whose data is described in shapes_call.h; life.h says how its status
+ * moves. */
 #ifndef EVENT_CALL_H
 #define EVENT_CALL_H
 
 #include "base/arena.h"
 #include "event/event.h"
 
-/*      decision           wire             resulting status */
-#define DECISIONS(X)                                         \
-    X(ALLOW_ONCE,     "allow_once",    CALL_ALLOWED,   true)  \
-    X(ALLOW_SESSION,  "allow_session", CALL_ALLOWED,   true)  \
-    X(ALLOW_ALWAYS,   "allow_always",  CALL_ALLOWED,   true)  \
-    X(DENY,           "deny",          CALL_DENIED,    true)  \
-    X(ABORT,          "abort",         CALL_ABORTED,   true)  \
-    X(TIMEOUT,        "timeout",       CALL_TIMED_OUT, false) \
-    X(CANCELLED,      "cancelled",     CALL_CANCELLED, false)
+/*    decision, wire, what it is to the call's life (life.h), whether a person may give it */
+#define DECISIONS(X)                                 \
+    X(ALLOW_ONCE,     "allow_once",    ALLOW,   true)  \
+    X(ALLOW_SESSION,  "allow_session", ALLOW,   true)  \
+    X(ALLOW_ALWAYS,   "allow_always",  ALLOW,   true)  \
+    X(DENY,           "deny",          DENY,    true)  \
+    X(ABORT,          "abort",         ABORT,   true)  \
+    X(TIMEOUT,        "timeout",       TIMEOUT, false) \
+    X(CANCELLED,      "cancelled",     CANCEL,  false)
 
 enum decision {
     DECISION_NONE,
@@ -87,7 +77,8 @@ enum decision decision_parse(struct str name);
 bool decision_by_person(enum decision decision);
 const char *call_status_name(enum call_status status);
 
-/* Takes the next event of the call; strings are copied into the arena. */
+/* Takes the next event of the call; strings are copied into the arena. An event that does not fit the call's life
+ * (a second response, say) is passed over. */
 void call_apply(struct arena *arena, struct call *call, const struct event *event);
 static inline bool call_allowed(const struct call *call)
 {

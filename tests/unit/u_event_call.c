@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "event/call.h"
+#include "event/life.h"
 
 static struct event event(enum event_kind kind, uint64_t seq, const char *data)
 {
@@ -143,9 +144,65 @@ static void the_answer_names_who_decided(void **state)
     assert_true(str_is(json_text(answer, "feedback"), "no"));
 }
 
+static void an_event_that_does_not_fit_is_passed_over(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct event events[] = {
+        event(EVENT_TOOL_CALL, 1, asked),
+        event(EVENT_TOOL_STARTED, 2, "{\"toolCallId\":\"c\"}"),
+        event(EVENT_TOOL_RESULT, 3, "{\"toolCallId\":\"c\",\"content\":\"x\",\"isError\":false}"),
+        event(EVENT_TOOL_APPROVAL_RESPONSE, 4, "{\"toolCallId\":\"c\",\"decision\":\"nonsense\"}"),
+        event(EVENT_TOOL_APPROVAL_RESPONSE, 5, "{\"toolCallId\":\"c\",\"decision\":\"deny\"}"),
+        event(EVENT_TOOL_APPROVAL_RESPONSE, 6, "{\"toolCallId\":\"c\",\"decision\":\"allow_once\"}"),
+        event(EVENT_TOOL_STARTED, 7, "{\"toolCallId\":\"c\"}"),
+    };
+    struct call call = sum(&arena, events, 4);
+    assert_int_equal(call.status, CALL_AWAITING);
+    assert_int_equal(call.decision, DECISION_NONE);
+    assert_false(call.started || call.result_seq);
+    call = sum(&arena, events, sizeof events / sizeof *events);
+    assert_int_equal(call.status, CALL_DENIED);
+    assert_int_equal(call.decision, DECISION_DENY);
+    assert_int_equal(call.response_seq, 5);
+    assert_false(call.started);
+}
+
+/* Of all pairs of a status and an event only those of the table lead anywhere. */
+static void every_move_is_in_the_table(void **state)
+{
+    static const struct {
+        enum call_status from, to;
+        enum event_kind kind;
+        enum life_condition condition;
+    } moves[] = {
+#define X(from_, kind_, condition_, to_) {CALL_##from_, CALL_##to_, EVENT_##kind_, LIFE_##condition_},
+        CALL_MOVES(X)
+#undef X
+    };
+    size_t found = 0;
+    (void)state;
+    for (int from = CALL_AWAITING; from < CALL_STATUS_COUNT; from++)
+        for (int kind = 1; kind < EVENT_KIND_END; kind++)
+            for (int condition = LIFE_ANY; condition <= LIFE_INTERRUPTED; condition++) {
+                enum call_status to = CALL_UNKNOWN;
+                found += call_move((enum call_status)from, (enum event_kind)kind, (enum life_condition)condition, &to);
+            }
+    size_t first = 0;
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        enum call_status to = CALL_UNKNOWN;
+        first += moves[i].from == CALL_UNKNOWN;
+        assert_true(call_move(moves[i].from, moves[i].kind, moves[i].condition, &to));
+        assert_int_equal(to, moves[i].to);
+    }
+    assert_int_equal(found, sizeof moves / sizeof *moves - first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_event_that_does_not_fit_is_passed_over),
+        cmocka_unit_test(every_move_is_in_the_table),
         cmocka_unit_test(an_asked_call_awaits),      cmocka_unit_test(policy_decides_at_once),
         cmocka_unit_test(every_decision_has_its_status), cmocka_unit_test(an_edit_is_what_runs),
         cmocka_unit_test(a_result_ends_it),          cmocka_unit_test(the_answer_names_who_decided),

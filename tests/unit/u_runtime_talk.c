@@ -173,6 +173,7 @@ static void test_from_a_compaction(void **state)
          "\"agent\":\"a\",\"depth\":1,\"parent\":{\"threadId\":\"t\",\"callId\":\"c\",\"runId\":\"r\"}}");
     tell(&all, EVENT_AGENT_MESSAGE, NULL, "{\"content\":[],\"usage\":{\"input\":5,\"output\":2,\"costUsd\":0.5}}");
     ask(&all, "c0");
+    tell(&all, EVENT_TOOL_APPROVAL_RESPONSE, "c0", "{\"decision\":\"allow_once\"}");
     tell(&all, EVENT_TOOL_STARTED, "c0", "{\"threadId\":\"ses_1.x\"}");
     json_open(&out, '{');
     json_member(&out, "runId", STR("ses_1.r"));
@@ -198,7 +199,7 @@ static void test_from_a_compaction(void **state)
         assert_true(str_is(run->parent.agent, "a") && run->parent.depth == 1 && run->created_ms == 1700000000000);
         assert_true(run->iterations == 1 && run->iterations_max == 9 && talk->tasks == 1);
         assert_true(run->usage.input == 6 && run->usage.output == 2 && run->usage.cost == 750000000);
-        assert_true(!run->usage.cost_unknown && talk->context_tokens == 0 && talk->compacted_seq == 7);
+        assert_true(!run->usage.cost_unknown && talk->context_tokens == 0 && talk->compacted_seq == 8);
         assert_true(talk->first == talk->last && str_has(talk->first->text, STR("short")));
         talk_done(talk);
     }

@@ -1,0 +1,41 @@
+/* The life of a call: which event leads from which status to which. One table, for everyone who folds events. */
+#ifndef EVENT_LIFE_H
+#define EVENT_LIFE_H
+
+#include "event/call.h"
+
+/* What an event says, beside its kind. */
+enum life_condition {
+    LIFE_ANY,
+    LIFE_ASK,   /* the verdict of rules */
+    LIFE_ALLOW, /* of rules, or a decision */
+    LIFE_DENY,
+    LIFE_ABORT,
+    LIFE_TIMEOUT,
+    LIFE_CANCEL,
+    LIFE_INTERRUPTED, /* a result: nobody knows how far the tool came */
+};
+
+/*    from, event, condition, to */
+#define CALL_MOVES(X)                                            \
+    X(UNKNOWN, TOOL_CALL, ASK, AWAITING)                         \
+    X(UNKNOWN, TOOL_CALL, ALLOW, ALLOWED)                        \
+    X(UNKNOWN, TOOL_CALL, DENY, DENIED)                          \
+    X(AWAITING, TOOL_APPROVAL_RESPONSE, ALLOW, ALLOWED)          \
+    X(AWAITING, TOOL_APPROVAL_RESPONSE, DENY, DENIED)            \
+    X(AWAITING, TOOL_APPROVAL_RESPONSE, ABORT, ABORTED)          \
+    X(AWAITING, TOOL_APPROVAL_RESPONSE, TIMEOUT, TIMED_OUT)      \
+    X(AWAITING, TOOL_APPROVAL_RESPONSE, CANCEL, CANCELLED)       \
+    X(ALLOWED, TOOL_STARTED, ANY, STARTED)                       \
+    X(ALLOWED, TOOL_RESULT, ANY, FINISHED)                       \
+    X(ALLOWED, TOOL_RESULT, INTERRUPTED, INTERRUPTED)            \
+    X(STARTED, TOOL_RESULT, ANY, FINISHED)                       \
+    X(STARTED, TOOL_RESULT, INTERRUPTED, INTERRUPTED)
+
+/* The next status; false when the table has no such move. A call of which nothing is known yet (CALL_UNKNOWN) may also
+ * be met in the middle of its life. */
+bool call_move(enum call_status from, enum event_kind kind, enum life_condition condition, enum call_status *ret_to);
+/* What a decision is to a call's life. */
+enum life_condition decision_condition(enum decision decision);
+
+#endif
