@@ -60,6 +60,7 @@ static void take_call(struct arena *arena, struct call *call, const struct event
     call->thread = arena_str(arena, event->thread);
     call->name = arena_str(arena, data.name);
     call->cwd = arena_str(arena, data.cwd);
+    call->dialect = arena_str(arena, data.dialect);
     call->input = arena_str(arena, data.input);
     call->agent_actor = arena_str(arena, event->actor);
     call->rule = arena_str(arena, verdict->rule);

@@ -18,6 +18,7 @@
     F(text, name, "name", ALWAYS, "the tool")                                         \
     F(raw, input, "input", ALWAYS, "the tool's input, with the bytes the agent sent") \
     F(text, cwd, "cwd", SET, "the folder it would run in")                            \
+    F(text, dialect, "dialect", SET, "the agent whose name for the tool it is")       \
     F(verdict, verdict, "verdict", ALWAYS, "what the rules say of it")
 
 #define REASON_FIELDS(F)                                                              \

@@ -8,6 +8,7 @@
  */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -114,18 +115,6 @@ static void alert_kept(struct append *append)
         arm(gate, TRY_AGAIN_MS);
 }
 
-static struct str alert_data(struct arena *arena, const struct open *open)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", open->call);
-    json_member(&out, "tool", open->name);
-    json_member_time(&out, "requestedAt", open->requested_ms);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
 static void alert(struct gate *gate, const struct open *open)
 {
     struct append *append = append_new();
@@ -137,7 +126,8 @@ static void alert(struct gate *gate, const struct open *open)
         .thread = arena_str(arena, open->thread),
         .call = arena_str(arena, open->call),
         .actor = STR("nod"),
-        .data = alert_data(arena, open),
+        .data = DATA(arena, tool_approval_alert, .call = open->call, .tool = open->name,
+                     .requested_ms = open->requested_ms),
     };
     static const enum event_kind absent[] = {EVENT_TOOL_APPROVAL_ALERT, EVENT_TOOL_APPROVAL_RESPONSE};
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)

@@ -3,6 +3,7 @@
  * who won. */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "tools/tools.h"
 
@@ -95,71 +96,47 @@ static void response_kept(struct append *append)
 
 static struct str response_data(struct arena *arena, const struct decide *d, struct str call)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", call);
-    json_member(&out, "decision", str_of(decision_name(d->decision)));
-    json_member(&out, "feedback", d->feedback);
-    if (d->updated_input)
-        json_member_raw(&out, "updatedInput", d->updated_input->raw);
-    json_member_raw(&out, "rules", d->rules);
-    if (d->rules_chosen)
-        json_member_bool(&out, "rulesChosen", true);
-    json_member(&out, "mode", d->mode);
-    json_member(&out, "by", d->by);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
+    return DATA(arena, tool_approval_response, .call = call, .decision = d->decision, .feedback = d->feedback,
+                .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE, .rules = d->rules,
+                .rules_chosen = d->rules_chosen, .mode = d->mode, .by = d->by);
 }
 
-static void put_allow(struct json_out *out, struct str text, struct str layer)
+/* A rule that lets pass what `text` says, as it is kept. */
+static void put_allow(struct json_out *out, struct str text, enum rule_layer layer)
 {
+    struct id id = id_new("rule");
+    struct rule_source source = {.id = str_of(id.text), .effect = EFFECT_ALLOW, .text = text, .layer = layer};
     json_open(out, '{');
-    json_member(out, "id", str_of(id_new("rule").text));
-    json_member(out, "effect", STR("allow"));
-    json_member(out, "rule", text);
-    json_member(out, "layer", layer);
+    rule_write(out, &source);
     json_close(out, '}');
 }
 
-static void put_session_rules(struct json_out *out, struct str rules)
+static struct str session_rules_data(struct arena *arena, struct str rules)
 {
-    ARENA_SCOPE(scratch);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
     const struct json *list = NULL;
-    if (rc_bad(json_parse(&scratch, rules, &list, NULL)))
-        return;
-    json_key(out, "rules");
-    json_open(out, '[');
+    if (rc_bad(json_parse(arena, rules, &list, NULL)))
+        return STR_NONE;
+    json_open(&out, '[');
     for (const struct json *rule = list->first; rule; rule = rule->next)
-        put_allow(out, rule->text, STR("session"));
-    json_close(out, ']');
+        put_allow(&out, rule->text, LAYER_SESSION);
+    json_close(&out, ']');
+    return arena_str(arena, buf_str(&buf));
 }
 
 /* What the decision means for later calls of the session; empty: nothing. */
 static struct str consequence(struct arena *arena, const struct decide *d, const struct open *open)
 {
     bool session = d->decision == DECISION_ALLOW_SESSION;
-    bool wide = session && str_empty(d->rules);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     if (!session && str_empty(d->mode))
         return STR_NONE;
-    json_open(&out, '{');
-    json_member(&out, "change", STR("settings"));
-    json_member(&out, "toolCallId", open->call);
-    json_member(&out, "permissionMode", d->mode);
-    if (wide) {
-        json_key(&out, "toolPolicies");
-        json_open(&out, '{');
-        json_key_str(&out, open->name);
-        json_put_str(&out, STR("allow"));
-        json_close(&out, '}');
-    }
-    if (session && !wide)
-        put_session_rules(&out, d->rules);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    struct data_session_settings settings = {.call = open->call, .mode = d->mode, .timeout_seconds = -1};
+    if (session && str_empty(d->rules))
+        settings.policies = arena_printf(arena, "{%.*s:\"allow\"}", STR_ARG(shape_quote(arena, open->name)));
+    else if (session)
+        settings.rules = session_rules_data(arena, d->rules);
+    return shape_data(arena, shape_session_settings(), &settings);
 }
 
 /* allow_always: rules of the user's layer, kept with the response. */
@@ -174,15 +151,10 @@ static void add_user_rules(struct append *append, const struct decide *d, const 
         struct json_out out = json_out(&buf);
         if (append->event_count == APPEND_EVENTS_MAX)
             break;
-        json_open(&out, '{');
-        json_member(&out, "change", STR("added"));
-        json_member(&out, "toolCallId", response->call);
-        json_key(&out, "rule");
-        put_allow(&out, rule->text, STR("user"));
-        json_close(&out, '}');
+        put_allow(&out, rule->text, LAYER_USER);
+        struct str data = DATA(&append->arena, rule_added, .call = response->call, .rule = buf_str(&buf));
         (void)append_event(append, (struct event){.kind = EVENT_RULE_CHANGED, .at_ms = response->at_ms,
-                                                  .actor = response->actor,
-                                                  .data = arena_str(&append->arena, buf_str(&buf))});
+                                                  .actor = response->actor, .data = data});
     }
 }
 
@@ -398,15 +370,7 @@ static void report_kept(struct append *append)
 
 static struct str result_data(struct arena *arena, const struct report *r)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", r->call);
-    json_member_raw(&out, "content", r->content);
-    json_member_bool(&out, "isError", r->is_error);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
+    return DATA(arena, tool_result, .call = r->call, .content = r->content, .is_error = r->is_error);
 }
 
 static void keep_result(struct report *r)

@@ -12,6 +12,7 @@
  */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "io/work.h"
 #include "tools/tools.h"
@@ -94,43 +95,22 @@ static void result_kept(struct append *append)
     finish(x);
 }
 
-/* Who let it pass, when and why: the trail stands with the result. */
-static void write_audit(struct json_out *out, const struct call *call, struct str mode)
-{
-    json_key(out, "permissions");
-    json_open(out, '{');
-    json_member_time(out, "date", call->decided_ms);
-    json_member(out, "result", STR("approved"));
-    json_member(out, "decision", str_of(decision_name(call->decision)));
-    json_member(out, "mode", mode);
-    json_member(out, "rule", call->rule);
-    json_member(out, "by", call->by_policy ? STR("policy") : call->actor);
-    json_close(out, '}');
-}
-
 struct outcome {
     struct str text, usage;
     bool is_error, interrupted;
     struct str superseded_by;
 };
 
+/* Who let it pass, when and why, stands with the result. */
 static struct str result_data(struct arena *arena, const struct execution *x, const struct outcome *outcome)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", x->execute->call);
-    json_key(&out, "content");
-    json_put_str(&out, outcome->text);
-    json_member_bool(&out, "isError", outcome->is_error);
-    if (outcome->interrupted)
-        json_member_bool(&out, "interrupted", true);
-    json_member(&out, "supersededBy", outcome->superseded_by);
-    json_member_raw(&out, "usage", outcome->usage);
-    write_audit(&out, &x->execute->state, x->mode);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
+    const struct call *call = &x->execute->state;
+    struct data_permissions permissions = {
+        .date = call->decided_ms, .result = STR("approved"), .decision = call->decision, .mode = x->mode,
+        .rule = call->rule, .by = call->by_policy ? STR("policy") : call->actor};
+    return DATA(arena, tool_result, .call = x->execute->call, .content = shape_quote(arena, outcome->text),
+                .is_error = outcome->is_error, .interrupted = outcome->interrupted,
+                .superseded_by = outcome->superseded_by, .usage = outcome->usage, .permissions = &permissions);
 }
 
 static struct event event_of(const struct execution *x, struct arena *arena, enum event_kind kind, struct str data)
@@ -266,23 +246,13 @@ static void start_kept(struct append *append)
         submit(x, do_it, done_it);
 }
 
-static struct str start_data(struct arena *arena, const struct execute *execute)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", execute->call);
-    json_member(&out, "threadId", execute->child);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
 static void start(struct execution *x)
 {
     const struct execute *execute = x->execute;
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    struct event event = event_of(x, arena, EVENT_TOOL_STARTED, start_data(arena, execute));
+    struct event event = event_of(x, arena, EVENT_TOOL_STARTED,
+                                  DATA(arena, tool_started, .call = execute->call, .child = execute->child));
     struct need need = {.session = event.session, .call = event.call};
     need.need = NEED_ABSENT;
     need.kind = EVENT_TOOL_STARTED;

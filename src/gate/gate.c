@@ -13,7 +13,7 @@
 #include "gate/inner.h"
 
 #include "base/digest.h"
-#include "base/stamp.h"
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "policy/policy.h"
 #include "tools/tools.h"
@@ -172,72 +172,43 @@ void gate_status(struct gate *gate, struct ask *ask)
 
 /* ---- a new call ---- */
 
-static void put_rule_ids(struct json_out *out, const struct verdict *verdict)
+static struct shape_texts rule_ids(struct arena *arena, const struct verdict *verdict)
 {
-    if (verdict->rule_count == 0)
-        return;
-    json_key(out, "rules");
-    json_open(out, '[');
+    struct str *ids = arena_array(arena, struct str, verdict->rule_count + 1);
     for (size_t i = 0; i < verdict->rule_count; i++)
-        json_put_str(out, verdict->rules[i].id);
-    json_close(out, ']');
+        ids[i] = verdict->rules[i].id;
+    return (struct shape_texts){ids, verdict->rule_count};
 }
 
 static struct str call_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "id", ask->id);
-    json_member(&out, "name", ask->name);
-    json_member_raw(&out, "input", ask->input->raw);
-    json_member(&out, "cwd", ask->cwd);
-    json_member(&out, "dialect", ask->dialect);
-    json_key(&out, "verdict");
-    json_open(&out, '{');
-    json_member(&out, "effect", str_of(effect_name(verdict->effect)));
-    json_member(&out, "rule", verdict->rule);
-    json_member(&out, "source", verdict->source);
-    json_member(&out, "why", verdict->why);
-    put_rule_ids(&out, verdict);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
+    struct data_verdict said = {.effect = str_of(effect_name(verdict->effect)),
+                                .rule = verdict->rule,
+                                .source = verdict->source,
+                                .why = verdict->why,
+                                .rules = rule_ids(arena, verdict)};
+    return DATA(arena, tool_call, .id = ask->id, .name = ask->name, .input = ask->input->raw, .cwd = ask->cwd,
+                .dialect = ask->dialect, .verdict = &said);
 }
 
 /* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the contents of
  * the files that were shown. */
-static void put_digest(struct json_out *out, const struct ask *ask)
+static struct str digest_of_ask(const struct ask *ask, char hex[DIGEST_HEX_BYTES])
 {
-    char hex[DIGEST_HEX_BYTES];
     const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd, ask->files};
     struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
     digest_hex(&digest, hex);
-    json_member(out, "digest", str_of(hex));
+    return str_of(hex);
 }
 
 static struct str request_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict,
                                int64_t deadline_ms)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", ask->id);
-    json_member(&out, "tool", ask->name);
-    json_key(&out, "reason");
-    json_open(&out, '{');
-    json_member(&out, "source", verdict->source);
-    json_member(&out, "rule", verdict->rule);
-    json_member(&out, "why", verdict->why);
-    json_close(&out, '}');
-    put_digest(&out, ask);
-    json_member(&out, "files", ask->files);
-    json_member_raw(&out, "preview", ask->preview);
-    if (deadline_ms)
-        json_member_time(&out, "deadline", deadline_ms);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    char hex[DIGEST_HEX_BYTES];
+    struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
+    return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
+                .digest = digest_of_ask(ask, hex), .files = ask->files, .preview = ask->preview,
+                .deadline = deadline_ms);
 }
 
 static void ask_again(struct ask *ask);
@@ -247,11 +218,11 @@ static void release_counted(struct gate *gate, const struct append *append)
 {
     ARENA_SCOPE(scratch);
     for (unsigned i = 0; i < append->event_count; i++) {
-        const struct json *data = NULL;
+        struct data_rule_used data;
         if (append->events[i].kind != EVENT_RULE_CHANGED ||
-            rc_bad(json_parse(&scratch, append->events[i].data, &data, NULL)))
+            !READ_DATA(&scratch, rule_used, append->events[i].data, &data))
             continue;
-        struct rule_record *record = rules_find(gate, json_text(data, "id"));
+        struct rule_record *record = rules_find(gate, data.id);
         if (record && record->reserved)
             record->reserved--;
         gate->rules.version++;
@@ -328,13 +299,11 @@ static void use_counted(struct gate *gate, const struct session *session, struct
             record->reserved++;
             gate->rules.version++;
             event.kind = EVENT_RULE_CHANGED;
-            event.data = arena_printf(&append->arena, "{\"change\":\"used\",\"id\":\"%.*s\"}",
-                                      STR_ARG(rule->id));
+            event.data = DATA(&append->arena, rule_used, .id = rule->id);
         } else if (session_counts(session, rule->id)) {
             event.kind = EVENT_SESSION_CHANGED;
             event.session = call->session;
-            event.data = arena_printf(&append->arena, "{\"change\":\"used\",\"usedRules\":[\"%.*s\"]}",
-                                      STR_ARG(rule->id));
+            event.data = DATA(&append->arena, session_used, .rules = {&rule->id, 1});
         } else {
             continue;
         }

@@ -1,5 +1,6 @@
 /* An approval's life in the operator's log, and the figures. */
 #include "base/log.h"
+#include "event/shapes.h"
 #include "gate/inner.h"
 
 const int64_t gate_bucket_ms[GATE_BUCKETS] = {100,   500,    1000,   2000,    5000,    10000,
@@ -21,15 +22,15 @@ static void responded(struct gate *gate, const struct event *event)
 {
     const struct open *open = open_find(gate, event->session, event->call);
     ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
-    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+    struct data_tool_approval_response data;
+    if (!READ_DATA(&scratch, tool_approval_response, event->data, &data) || data.decision == DECISION_NONE)
         return;
-    enum decision decision = decision_parse(json_text(data, "decision"));
+    enum decision decision = data.decision;
     int64_t took_ms = open ? event->at_ms - open->requested_ms : 0;
     count_response(&gate->figures, decision, took_ms);
     log_line(LOG_INFO, decision == DECISION_TIMEOUT ? "approval timed out" : "approval resolved",
              LOG_S("session", event->session), LOG_S("call", event->call),
-             LOG_S("decision", json_text(data, "decision")), LOG_S("actor", event->actor),
+             LOG_C("decision", decision_name(decision)), LOG_S("actor", event->actor),
              LOG_I("response_ms", took_ms));
 }
 

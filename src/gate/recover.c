@@ -7,7 +7,7 @@
 #include "gate/inner.h"
 
 #include "base/small.h"
-#include "base/stamp.h"
+#include "event/shapes.h"
 
 #include <stdlib.h>
 
@@ -38,13 +38,12 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
 {
     ARENA_SCOPE(scratch);
     const struct event *call = &approval->call, *request = &approval->request;
-    const struct json *data = NULL;
+    struct data_tool_approval_request data;
     struct call_key key = call_key(request->session, request->call);
     if (map_get(&gate->open, call_key_str(&key)) ||
-        rc_bad(json_parse(&scratch, request->data, &data, NULL)))
+        !READ_DATA(&scratch, tool_approval_request, request->data, &data))
         return;
-    struct str digest = json_text(data, "digest");
-    struct str name = json_text(data, "tool");
+    struct str digest = data.digest, name = data.tool;
     bool small = call->data.n + request->data.n <= SMALL_CALL_BYTES;
     struct str brief = small ? STR_NONE : pending_brief(&scratch, approval);
     struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
@@ -64,7 +63,7 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     open->brief = pack(&at, brief);
     open->seq = request->seq;
     open->requested_ms = request->at_ms;
-    (void)stamp_parse(json_text(data, "deadline"), &open->deadline_ms);
+    open->deadline_ms = data.deadline;
     (void)map_put(&gate->open, call_key_str(&key), open);
     deadlines_add(gate, open);
 }
@@ -98,12 +97,12 @@ static void request_told(struct gate *gate, const struct event *request, const s
 {
     struct open_approval approval = {.request = *request};
     ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
+    struct data_tool_approval_request data;
     if (call && call->kind == EVENT_TOOL_CALL && str_eq(call->session, request->session) &&
         str_eq(call->call, request->call))
         approval.call = *call;
-    if (rc_ok(json_parse(&scratch, request->data, &data, NULL)))
-        (void)stamp_parse(json_text(data, "deadline"), &approval.deadline_ms);
+    if (READ_DATA(&scratch, tool_approval_request, request->data, &data))
+        approval.deadline_ms = data.deadline;
     open_add(gate, &approval);
 }
 

@@ -9,6 +9,7 @@
  */
 #include "runtime/inner.h"
 
+#include "event/shapes.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/clock.h"
@@ -212,20 +213,8 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
 {
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     struct str id = talk_call_id(&w->talk, use->id); /* it may stand for one that has changed since it was shown */
-    json_open(&out, '{');
-    json_member(&out, "id", id);
-    json_member(&out, "name", use->name);
-    json_member_raw(&out, "input", use->input ? use->input->raw : STR("{}"));
-    json_key(&out, "verdict");
-    json_open(&out, '{');
-    json_member(&out, "effect", STR("deny"));
-    json_member(&out, "source", STR("tool"));
-    json_member(&out, "why", str_of(why->text));
-    json_close(&out, '}');
-    json_close(&out, '}');
+    struct data_verdict verdict = {.effect = STR("deny"), .source = STR("tool"), .why = str_of(why->text)};
     struct event event = {
         .kind = EVENT_TOOL_CALL,
         .at_ms = clock_wall_ms(),
@@ -233,7 +222,8 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
         .thread = arena_str(arena, w->run->thread),
         .call = arena_str(arena, id),
         .actor = STR("nod"),
-        .data = arena_str(arena, buf_str(&buf)),
+        .data = DATA(arena, tool_call, .id = id, .name = use->name,
+                     .input = use->input ? use->input->raw : STR("{}"), .verdict = &verdict),
     };
     append_need(append, (struct need){
         .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});

@@ -33,6 +33,7 @@ export interface ToolCallData {
   name: string; // the tool
   input: Json; // the tool's input, with the bytes the agent sent
   cwd?: string; // the folder it would run in
+  dialect?: string; // the agent whose name for the tool it is
   verdict: VerdictData; // what the rules say of it
 }
 
