@@ -159,6 +159,24 @@ static void away(struct watcher *watcher, bool is_away)
     shared_unref(words);
 }
 
+/* The last words: what this stream has told is not what the store holds any more. */
+static void broken(struct watcher *watcher, const struct err *err)
+{
+    struct follower *follower = watcher->arg;
+    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&text);
+    buf_puts(&text, "event: error\ndata: ");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(err_wire(err->code)));
+    json_member(&out, "message", str_of(err->text));
+    json_close(&out, '}');
+    buf_puts(&text, "\n\n");
+    struct shared *bytes = shared_new(buf_str(&text));
+    (void)http_stream_send(follower->stream, bytes);
+    shared_unref(bytes);
+    http_stream_end(follower->stream);
+}
+
 static void go_on(struct follower *follower)
 {
     if (follower->watcher.failed)
@@ -198,6 +216,7 @@ static struct follower *follower_new(const struct event_scope *scope)
     w->tell = tell;
     w->hear = scope->live ? hear : NULL;
     w->away = away;
+    w->broken = broken;
     w->caught_up = caught_up;
     w->arg = follower;
     return follower;
@@ -220,11 +239,37 @@ static void stream(struct exchange *x, const struct event_scope *scope)
 
 /* ---- the route ---- */
 
+/* Whoever has seen more than there is would pass over what is written next. */
+static void stream_if_known(struct exchange *x)
+{
+    const struct event_scope *scope = x->state;
+    uint64_t last_seq = gate_figures(x->gate).last_seq;
+    if (scope->after > last_seq)
+        exchange_error(x, ERR_GONE, "the log ends at %llu: it was restored from a backup, or is another one than you "
+                       "have seen; begin anew", (unsigned long long)last_seq);
+    else
+        stream(x, scope);
+}
+
+static void caught_up_with_nodes(struct catch_up *catch_up)
+{
+    struct exchange *x = catch_up->arg;
+    if (catch_up->err.code != ERR_OK)
+        exchange_fail(x, &catch_up->err);
+    else
+        stream_if_known(x);
+}
+
 static void serve_scope(struct exchange *x)
 {
     struct event_scope *scope = x->state;
-    if (str_has(http_header(x->http, "accept"), STR("text/event-stream")))
-        stream(x, scope);
+    bool streams = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
+    if (streams && scope->after > gate_figures(x->gate).last_seq && gate_is_shared(x->gate)) {
+        struct catch_up *catch_up = arena_new(x->arena, struct catch_up);
+        *catch_up = (struct catch_up){.done = caught_up_with_nodes, .arg = x};
+        gate_catch_up(x->gate, catch_up);
+    } else if (streams)
+        stream_if_known(x);
     else
         read_page(x, scope);
 }

@@ -94,6 +94,14 @@ static void away(struct watcher *watcher, bool is_away)
                                     : STR("{\"type\":\"store\",\"available\":true}"));
 }
 
+static void broken(struct watcher *watcher, const struct err *err)
+{
+    struct channel *channel = watcher->arg;
+    send_error(channel, STR_NONE, err_wire(err->code), err->text);
+    if (channel->socket)
+        http_socket_end(channel->socket, 1011, err_wire(err->code));
+}
+
 static void go_on(struct channel *channel)
 {
     if (!channel->watching || !channel->socket)
@@ -141,6 +149,7 @@ static void subscribe(struct subscription *s)
         .after = s->scope.after,
         .tell = tell,
         .away = away,
+        .broken = broken,
         .caught_up = caught_up,
         .arg = channel,
     };

@@ -32,6 +32,8 @@
     X(INTERNAL,          "internal",          500, 1)   \
     X(IO,                "io",                500, 1)   \
     X(CORRUPT,           "corrupt",           500, 1)   \
+    X(HISTORY,           "history_changed",   503, 1)   \
+    X(OUTDATED,          "outdated",          503, 1)   \
     X(UNAVAILABLE,       "unavailable",       503, 6)
 
 enum err_code {

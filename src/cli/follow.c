@@ -8,6 +8,7 @@ enum { PAGE_EVENTS = 500, AWAY_US = 300000 };
 
 struct streaming {
     struct follow *follow;
+    struct err err; /* the server's last words: what was told before holds no more */
     bool ended, came;
 };
 
@@ -91,10 +92,13 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     const struct json *event;
     CHECK(!streaming->ended);
     (void)id;
-    (void)type;
     streaming->came = true;
     if (rc_bad(json_parse(&arena, data, &event, NULL)))
         return true;
+    if (str_is(type, "error")) {
+        (void)err_set(&streaming->err, ERR_HISTORY, "%.*s", STR_ARG(json_text(event, "message")));
+        return false;
+    }
     enum follow_on next = take(streaming->follow, event);
     streaming->ended = next == FOLLOW_END;
     return next == FOLLOW_MORE;
@@ -112,6 +116,10 @@ static struct rc stream(struct follow *follow, struct http_client *client, struc
         struct rc rc = http_client_stream(client, target, on_event, &streaming, err);
         if (streaming.ended)
             return RC_OK;
+        if (streaming.err.code != ERR_OK) {
+            *err = streaming.err;
+            return (struct rc){err->code};
+        }
         if (rc_bad(rc) && !remote_passing(rc))
             return rc;
         told = told && !streaming.came;

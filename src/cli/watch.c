@@ -44,9 +44,10 @@ static bool heard(void *arg, struct str id, struct str type, struct str data)
 {
     struct watch *watch = arg;
     uint64_t seq;
-    (void)type;
     (void)data;
-    if (str_to_u64(id, &seq))
+    if (str_is(type, "error")) /* the log is another one: every question is looked at again */
+        atomic_store(&watch->after, 0);
+    else if (str_to_u64(id, &seq))
         atomic_store(&watch->after, seq);
     ring(watch);
     return !atomic_load(&watch->ended);
@@ -62,7 +63,10 @@ static void *follow(void *arg)
                          (unsigned long long)atomic_load(&watch->after));
         atomic_store(&watch->live, true);
         ring(watch);
-        if (rc_bad(http_client_stream(watch->stream, target, heard, watch, NULL))) {
+        struct rc rc = http_client_stream(watch->stream, target, heard, watch, NULL);
+        if (rc.code == ERR_GONE)
+            atomic_store(&watch->after, 0);
+        if (rc_bad(rc)) {
             atomic_store(&watch->live, false);
             ring(watch);
         }

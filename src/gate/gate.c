@@ -44,6 +44,14 @@ static void follow(void *arg, const struct event *events, size_t count)
 
 static void away(void *arg, bool is_away) { watch_away(arg, is_away); }
 
+static void broken(void *arg, const struct err *err)
+{
+    struct gate *gate = arg;
+    watch_broken(gate, err);
+    if (gate->broken)
+        gate->broken(gate->broken_arg, err);
+}
+
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
                     struct err *err)
 {
@@ -56,8 +64,11 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->store_url = options->store_url;
     gate->archive_folder = options->archive_folder;
     gate->web_private = options->web_private;
+    gate->broken = options->broken;
+    gate->broken_arg = options->arg;
     gate->servers = options->servers;
-    struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .arg = gate};
+    struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .broken = broken,
+                                  .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
     if (rc_bad(rc)) {
         free(gate);

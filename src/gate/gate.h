@@ -33,6 +33,8 @@ struct gate_options {
     const char *archive_folder;
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
     const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */
+    void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
+    void *arg;
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -157,6 +159,7 @@ struct watcher {
     void (*tell)(struct watcher *watcher, struct happening *happening);
     void (*hear)(struct watcher *watcher, struct str json); /* of gate_say; may be NULL */
     void (*away)(struct watcher *watcher, bool away); /* the store is, or is back; nobody leaves in it; may be NULL */
+    void (*broken)(struct watcher *watcher, const struct err *err); /* what it was told holds no more; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
     void *arg;
     /* the gate's */

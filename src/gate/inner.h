@@ -69,6 +69,8 @@ struct gate {
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
     const char *store_url, *archive_folder; /* the options' */
+    void (*broken)(void *arg, const struct err *err); /* the options', too */
+    void *broken_arg;
     struct archivist *archivist; /* at work, or NULL */
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
     bool sandbox, web_private;
@@ -91,6 +93,7 @@ void tokens_follow(struct gate *gate, const struct event *event);
 void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
+void watch_broken(struct gate *gate, const struct err *err);
 void journal_follow(struct gate *gate, const struct event *event);
 
 void sessions_init(struct gate *gate);

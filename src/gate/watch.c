@@ -130,19 +130,34 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
     }
 }
 
-void watch_away(struct gate *gate, bool away)
+static struct watcher **list_all(struct gate *gate, struct arena *arena)
 {
-    ARENA_SCOPE(scratch);
-    struct watcher **all = arena_array(&scratch, struct watcher *, gate->watcher_count + 1);
+    struct watcher **all = arena_array(arena, struct watcher *, gate->watcher_count + 1);
     size_t count = 0, at = 0;
     struct str session;
     void *first;
-    gate->store_away = away;
     while (map_next(&gate->watchers, &at, &session, &first))
         for (struct watcher *w = first; w; w = w->next)
             all[count++] = w;
     CHECK(count == gate->watcher_count);
-    for (size_t i = 0; i < count; i++) {
+    return all;
+}
+
+void watch_broken(struct gate *gate, const struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    struct watcher **all = list_all(gate, &scratch);
+    for (size_t i = 0, count = gate->watcher_count; i < count; i++)
+        if (all[i]->broken)
+            all[i]->broken(all[i], err);
+}
+
+void watch_away(struct gate *gate, bool away)
+{
+    ARENA_SCOPE(scratch);
+    struct watcher **all = list_all(gate, &scratch);
+    gate->store_away = away;
+    for (size_t i = 0, count = gate->watcher_count; i < count; i++) {
         if (all[i]->away)
             all[i]->away(all[i], away);
         if (!away && all[i]->caught_up)

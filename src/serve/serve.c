@@ -181,6 +181,16 @@ static void stop(void *arg)
     runtime_stop(house->runtime, runs_ended, house);
 }
 
+/* The views of this process, and what it has told, are not what the store holds: it ends, and whatever supervises it
+ * starts it anew. */
+static void history_changed(void *arg, const struct err *err)
+{
+    struct house *house = arg;
+    house->err = *err;
+    if (!house->stopping)
+        stop(house);
+}
+
 static void set_up_process(const struct settings *settings)
 {
     struct rlimit files;
@@ -221,7 +231,8 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .alert_seconds = settings->alert_after_s,
                                 .archive_folder = archive_folder(house->cli),
                                 .sandbox = settings->sandbox,
-                                .web_private = settings->web_private};
+                                .web_private = settings->web_private,
+                                .broken = history_changed, .arg = house};
     TRY(mcp_servers_open(house->cli, &house->servers, err));
     gate.servers = house->servers;
     TRY(gate_open(house->loop, &gate, &house->gate, err));

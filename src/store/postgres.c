@@ -484,7 +484,7 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
     struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
     if (rc_ok(rc) && role == BACKEND_WRITER) {
         RESULT_SCOPE(old);
-        rc = postgres_ask(handle, "DELETE FROM writers WHERE at < now() - interval '30 days'", &old, err);
+        rc = postgres_ask(handle, "DELETE FROM nodes WHERE at < now() - interval '30 days'", &old, err);
     }
     if (rc_bad(rc)) {
         postgres_close(handle);
@@ -497,8 +497,15 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
 static struct rc postgres_last_seq(struct backend_handle *handle, uint64_t *ret_seq, struct err *err)
 {
     RESULT_SCOPE(row);
-    TRY(postgres_ask(handle, "SELECT coalesce(max(seq), 0) FROM events", &row, err));
-    *ret_seq = (uint64_t)row_int(row, 0, 0);
+    struct anchor last = {0};
+    TRY(postgres_ask(handle, "SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1", &row, err));
+    if (pq.PQntuples(row)) {
+        last.seq = (uint64_t)row_int(row, 0, 0);
+        if (!row_digest(row, 0, 1, &last.hash))
+            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
+    }
+    memory_meet(handle->memory, &last);
+    *ret_seq = last.seq;
     return RC_OK;
 }
 

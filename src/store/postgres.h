@@ -38,7 +38,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 30, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 32, CHANNEL_BYTES = 40 };
 
 struct backend_handle {
     enum backend_role role;
@@ -56,7 +56,7 @@ struct backend_handle {
     int64_t ear_after_us;   /* of the steady clock: not before, it is tried again. 0: it hears */
 
     /* The writer's. */
-    struct id id;           /* of this handle, in `writers` */
+    struct id id;           /* of this handle, in `nodes` */
     uint64_t group_no;      /* of the group that was last sent */
     uint64_t seen_seq;      /* the last seq that was kept before our last group */
     uint64_t part_end;      /* up to this seq (exclusive) there are parts; 0: not known */
@@ -116,6 +116,7 @@ struct rc postgres_migrate(struct backend_handle *handle, struct err *err);
 /* Which version is there, 0: none; refuses one that is newer than this program. */
 struct rc postgres_version(struct backend_handle *handle, int *ret_version, struct err *err);
 bool postgres_version_is_current(int version);
+int postgres_version_known(void);
 
 /* ---- postgres_parts.c ---- */
 /* In the writer's transaction: the parts for events up to this one. */

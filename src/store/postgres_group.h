@@ -5,6 +5,12 @@
 #include "base/map.h"
 #include "store/postgres.h"
 
+/* The last event that is known here, and its link. */
+struct anchor {
+    uint64_t seq; /* 0: none */
+    struct digest hash;
+};
+
 struct group_head {
     struct str session;
     uint64_t first_seq, last_seq, changed_seq, archived_seq;
@@ -33,6 +39,7 @@ struct group {
     struct group_call *first_call, **end_call;
     struct group_run *first_run, **end_run;
     uint64_t first_seq, next_seq;
+    struct digest hash_before, hash_last; /* of the events before first_seq and before next_seq; zeros: none */
     bool any_kept;
     bool any_leaves;
     bool commit_sent;
@@ -48,7 +55,19 @@ void memory_clear(struct memory *memory);
 bool memory_recall(struct memory *memory, struct group *group);
 /* What the group has learnt and written, after its commit. */
 void memory_keep(struct memory *memory, const struct group *group);
-/* Events that somebody kept, in a row: EVENT_COLUMNS, hash, chain. */
-struct rc memory_follow(struct memory *memory, const PGresult *rows, struct err *err);
+/* Events that somebody kept, in a row, from row `first` on: EVENT_COLUMNS, hash, chain. */
+struct rc memory_follow(struct memory *memory, const PGresult *rows, int first, struct err *err);
+/* The last event of the store, as it was found when it was opened. */
+void memory_meet(struct memory *memory, const struct anchor *last);
+struct anchor memory_anchor(struct memory *memory);
+/* History has gone backwards before `seq`: nothing is read or kept through this memory any more. ERR_HISTORY. */
+struct rc memory_break(struct memory *memory, uint64_t seq, struct err *err);
+/* The same again, once that has happened. */
+struct rc memory_check(struct memory *memory, struct err *err);
+
+/* ---- postgres_history.c ---- */
+/* `anchor` is what was asked for, `hash` what the store has under its number, if anything was `found`. */
+struct rc postgres_check_history(struct backend_handle *handle, const struct anchor *anchor, bool found,
+                                 const struct digest *hash, struct err *err);
 
 #endif

@@ -32,6 +32,8 @@ struct memory {
     struct memory *next;
     pthread_mutex_t lock;
     uint64_t seq;         /* 0: nothing is known */
+    struct anchor last;   /* stays when the rest is forgotten */
+    uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
     struct map heads;     /* session → struct known_head */
     struct map calls;     /* "session\ncall" → struct known_call */
 };
@@ -90,6 +92,50 @@ void memory_close(struct memory *memory)
     free(memory);
 }
 
+/* ---- the last event ---- */
+
+static void go_forward(struct memory *memory, uint64_t seq, const struct digest *hash)
+{
+    if (seq > memory->last.seq)
+        memory->last = (struct anchor){seq, *hash};
+}
+
+void memory_meet(struct memory *memory, const struct anchor *last)
+{
+    lock(&memory->lock);
+    go_forward(memory, last->seq, &last->hash);
+    unlock(&memory->lock);
+}
+
+struct anchor memory_anchor(struct memory *memory)
+{
+    lock(&memory->lock);
+    struct anchor last = memory->last;
+    unlock(&memory->lock);
+    return last;
+}
+
+struct rc memory_break(struct memory *memory, uint64_t seq, struct err *err)
+{
+    lock(&memory->lock);
+    if (memory->broken_seq == 0)
+        memory->broken_seq = seq;
+    forget(memory);
+    unlock(&memory->lock);
+    return memory_check(memory, err);
+}
+
+struct rc memory_check(struct memory *memory, struct err *err)
+{
+    lock(&memory->lock);
+    uint64_t seq = memory->broken_seq;
+    unlock(&memory->lock);
+    if (seq == 0)
+        return RC_OK;
+    return err_set(err, ERR_HISTORY, "the history of the store has changed: event %llu is gone or is another one, as "
+                   "after a restored backup or a promoted standby that lacked it", (unsigned long long)seq);
+}
+
 /* ---- out of it ---- */
 
 static bool recall_heads(struct memory *memory, struct group *group)
@@ -122,6 +168,8 @@ bool memory_recall(struct memory *memory, struct group *group)
             memcpy(((struct group_call *)call)->seqs, known->seqs, sizeof known->seqs);
     }
     group->first_seq = group->next_seq = memory->seq + 1;
+    group->hash_before = group->hash_last = memory->last.hash;
+    all = all && memory->last.seq == memory->seq;
     unlock(&memory->lock);
     return all;
 }
@@ -178,6 +226,7 @@ void memory_keep(struct memory *memory, const struct group *group)
         keep_group(memory, group);
         memory->seq = group->next_seq - 1;
     }
+    go_forward(memory, group->next_seq - 1, &group->hash_last);
     if (leaves)
         forget(memory);
     keep_within_bounds(memory);
@@ -210,13 +259,14 @@ static void follow_event(struct memory *memory, const struct event *event, uint6
     if (event_kind_of_call(event->kind))
         follow_call(memory, event);
     memory->seq = event->seq;
+    go_forward(memory, event->seq, hash);
 }
 
-struct rc memory_follow(struct memory *memory, const PGresult *rows, struct err *err)
+struct rc memory_follow(struct memory *memory, const PGresult *rows, int first, struct err *err)
 {
     struct rc rc = RC_OK;
     lock(&memory->lock);
-    for (int i = 0, count = pq.PQntuples(rows); i < count && rc_ok(rc); i++) {
+    for (int i = first, count = pq.PQntuples(rows); i < count && rc_ok(rc); i++) {
         struct event event;
         struct digest hash;
         rc = row_event(rows, i, 0, &event, err);

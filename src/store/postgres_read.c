@@ -95,13 +95,19 @@ static struct rc copy_event(struct read *read, const PGresult *rows, int row, in
     return RC_OK;
 }
 
-static struct rc fill_events(struct read *read, const PGresult *rows, int count, struct err *err)
+static struct rc fill_events_from(struct read *read, const PGresult *rows, int first, int end, struct err *err)
 {
+    int count = end - first;
     read->events = arena_array(&read->arena, struct event, (size_t)count + 1);
     for (int i = 0; i < count; i++)
-        TRY(copy_event(read, rows, i, 0, &read->events[i], err));
+        TRY(copy_event(read, rows, first + i, 0, &read->events[i], err));
     read->event_count = (size_t)count;
     return RC_OK;
+}
+
+static struct rc fill_events(struct read *read, const PGresult *rows, int count, struct err *err)
+{
+    return fill_events_from(read, rows, 0, count, err);
 }
 
 static struct rc fill_open(struct read *read, const PGresult *rows, struct err *err)
@@ -239,20 +245,25 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
 static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
                           const PGresult *rows, struct err *err)
 {
-    return question->sql == SQL_EVENTS && read->kinds == 0 ? memory_follow(handle->memory, rows, err) : RC_OK;
+    return question->sql == SQL_EVENTS && read->kinds == 0 ? memory_follow(handle->memory, rows, 0, err) : RC_OK;
 }
 
 static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
                            struct err *err)
 {
+    ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
     RESULT_SCOPE(last);
+    struct anchor anchor = memory_anchor(handle->memory);
+    struct params known = {0};
+    struct digest hash;
+    params_int(&known, &scratch, (int64_t)anchor.seq);
     postgres_send(handle, SQL_BEGIN_READ, NULL);
     postgres_send(handle, SQL_STAND_STILL, NULL);
     if (handle->lent)
         postgres_send(handle, SQL_SETTINGS, NULL);
     postgres_send(handle, question->sql, &question->params);
-    postgres_send(handle, SQL_LAST_SEQ, NULL);
+    postgres_send(handle, SQL_LAST_SEQ, &known);
     postgres_send(handle, SQL_COMMIT, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, handle->lent ? 3 : 2, err));
@@ -261,23 +272,33 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     read->seen = (uint64_t)row_int(last, 0, 0);
+    bool found = row_digest(last, 0, 1, &hash);
+    TRY(postgres_check_history(handle, &anchor, found, &hash, err));
     TRY(remember(handle, read, question, rows, err));
     TRY(fill(read, rows, question->limit, read->seen, err));
     return fill_gone(handle, read, err);
 }
 
-/* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. */
+/* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. The first row is the
+ * event that is known, without its words (kind 0), if it is there. */
 static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct question *question,
                              struct err *err)
 {
+    ARENA_SCOPE(scratch);
     RESULT_SCOPE(rows);
-    CHECK(question->sql == SQL_EVENTS);
-    postgres_send(handle, SQL_EVENTS, &question->params);
+    struct anchor anchor = memory_anchor(handle->memory);
+    struct params params = question->params;
+    struct digest hash;
+    CHECK(question->sql == SQL_EVENTS && read->kinds == 0);
+    params_int(&params, &scratch, (int64_t)anchor.seq);
+    postgres_send(handle, SQL_FOLLOW, &params);
     TRY(postgres_flush(handle, err));
     TRY(postgres_take(handle, &rows, err));
     TRY(postgres_end(handle, err));
-    TRY(remember(handle, read, question, rows, err));
-    TRY(fill_events(read, rows, pq.PQntuples(rows), err));
+    bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE && row_digest(rows, 0, 8, &hash);
+    TRY(postgres_check_history(handle, &anchor, found, &hash, err));
+    TRY(memory_follow(handle->memory, rows, found, err));
+    TRY(fill_events_from(read, rows, found, pq.PQntuples(rows), err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     return fill_gone(handle, read, err);
 }
@@ -292,7 +313,9 @@ struct rc postgres_read(struct backend_handle *handle, struct read *read, struct
     struct err trouble = {0};
     struct rc rc;
     do {
-        rc = postgres_connect(handle, deadline_us, &trouble);
+        rc = memory_check(handle->memory, &trouble);
+        if (rc_ok(rc))
+            rc = postgres_connect(handle, deadline_us, &trouble);
         if (rc_ok(rc))
             rc = handle->role == BACKEND_FOLLOWER ? follow_once(handle, read, &question, &trouble)
                                                   : read_once(handle, read, &question, &trouble);

@@ -99,11 +99,20 @@ static const char *const step_3[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3};
+/* A node of an older version writes its mark with every group: without the table it cannot write beside this one. */
+static const char *const step_4[] = {
+    "ALTER TABLE writers RENAME TO nodes",
+    "ALTER INDEX writers_pkey RENAME TO nodes_pkey",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 
 bool postgres_version_is_current(int version) { return version == VERSION; }
+
+int postgres_version_known(void) { return VERSION; }
 
 struct rc postgres_version(struct backend_handle *handle, int *ret_version, struct err *err)
 {

@@ -48,14 +48,16 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND l.classid = 1315922977 AND l.objid = 'events'::regclass::oid"                               \
       " AND a.wait_event_type = 'Client' AND a.xact_start < now() - interval '2 seconds'")              \
     X(SAVEPOINT, FOR_WRITER, "SAVEPOINT probe")                                                         \
-    X(PROBE, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at)"                              \
+    X(PROBE, FOR_WRITER, "INSERT INTO nodes(id, group_no, last_seq, at)"                                \
       " SELECT $1 || repeat('.', 900) || n, 0, 0, now() FROM generate_series(1, 300) n")                \
     X(SAVEPOINT_BACK, FOR_WRITER, "ROLLBACK TO SAVEPOINT probe")                                        \
-    X(TOUCH, FOR_WRITER, "INSERT INTO writers(id, group_no, last_seq, at) VALUES($1, 0, 0, now())"    \
+    X(TOUCH, FOR_WRITER, "INSERT INTO nodes(id, group_no, last_seq, at) VALUES($1, 0, 0, now())"    \
       " ON CONFLICT (id) DO UPDATE SET at = EXCLUDED.at")                                               \
-    X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0) FROM events")                                    \
-    X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), 0::bigint, 0::bigint, NULL::bytea,"    \
-      "  0::bigint FROM events"                                                                         \
+    X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0), (SELECT hash FROM events WHERE seq = $1::bigint)" \
+      " FROM events")                                                                                   \
+    X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), (SELECT value FROM meta"          \
+      "  WHERE name = 'schema_version'), 0::bigint, (SELECT hash FROM events ORDER BY seq DESC LIMIT 1), 0::bigint" \
+      "  FROM events"                                                                                   \
       " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash, c.archived_seq"        \
       "  FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)"     \
       " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL, 0 FROM unnest($2::text[], $3::text[])"         \
@@ -63,10 +65,13 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " UNION ALL SELECT 3, k.n, (SELECT max(e.seq) FROM events e"                                      \
       "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL, 0"    \
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
-      "  JOIN chains c USING (session_id)")                                                             \
+      "  JOIN chains c USING (session_id)"                                                              \
+      " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0 FROM events WHERE seq = $6::bigint")                  \
     X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $28::bigint AND NOT EXISTS"  \
       "  (SELECT 1 FROM unnest($29::text[], $30::text[]) k(call_id, session_id)"                        \
-      "   JOIN calls USING (call_id, session_id)) AS holds FROM events),"                               \
+      "   JOIN calls USING (call_id, session_id))"                                                      \
+      "  AND coalesce((SELECT hash FROM events WHERE seq = $28::bigint), '') = $31::bytea"              \
+      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $32::bigint AS holds FROM events)," \
       " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
       " $4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])" \
       " e(" EVENT_COLUMNS ", hash, chain, call_seq) WHERE (SELECT holds FROM g)),"                      \
@@ -82,7 +87,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  SELECT * FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[])" \
       "  WHERE (SELECT holds FROM g)),"                                                                 \
       " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($23::bigint[]) AND (SELECT holds FROM g))," \
-      " mark AS (INSERT INTO writers(id, group_no, last_seq, at)"                                       \
+      " mark AS (INSERT INTO nodes(id, group_no, last_seq, at)"                                       \
       "  SELECT $24::text, $25::bigint, $26::bigint, now() FROM g WHERE holds"                          \
       "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
       "  at = EXCLUDED.at)"                                                                             \
@@ -110,9 +115,13 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND c.archived_seq = 0 AND c.session_id <> '' AND ($4 = '' OR c.session_id = $4)"               \
       " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
       " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
-    X(MARKED, FOR_WRITER, "SELECT group_no FROM writers WHERE id = $1")                                 \
+    X(MARKED, FOR_WRITER, "SELECT group_no FROM nodes WHERE id = $1")                                 \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
+    X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', hash, chain FROM events"   \
+      " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
+      "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1" \
+      " ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")                                         \
     X(EVENTS_OF_SESSION, FOR_READER, PAGE("SELECT " EVENT_COLUMNS " FROM events"                        \
       " WHERE chain = " CHAIN_OF("$5") " AND seq > $1 AND ($2::bigint >> kind) & 1 = 1"                 \
       " ORDER BY seq LIMIT $3::bigint", "$4::bigint"))                                                  \

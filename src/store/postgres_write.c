@@ -139,7 +139,7 @@ static int send_lock(struct backend_handle *handle)
     return handle->lent ? 3 : 2;
 }
 
-static void send_names(struct backend_handle *handle, struct group *group)
+static void send_names(struct backend_handle *handle, struct group *group, const struct anchor *anchor)
 {
     COLUMNS_SCOPE(heads, COLUMN_TEXT);
     COLUMNS_SCOPE(calls, COLUMN_TEXT, COLUMN_TEXT);
@@ -158,11 +158,18 @@ static void send_names(struct backend_handle *handle, struct group *group)
     columns_params(&heads, &params);
     columns_params(&calls, &params);
     columns_params(&runs, &params);
+    params_int(&params, &group->arena, (int64_t)anchor->seq);
     postgres_send(handle, SQL_LEARN, &params);
 }
 
 /* What LEARN answers: which list, which of it (from 1), three numbers, a hash and a number. */
-enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_COUNT };
+enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_ANCHOR, LEARNT_COUNT };
+
+/* What it says of the store as a whole. */
+struct learnt {
+    struct anchor last, anchor; /* seq 0: there is none */
+    int64_t version;
+};
 
 static struct rc take_head(const PGresult *rows, int row, struct group_head *head, struct err *err)
 {
@@ -182,13 +189,21 @@ static void take_call(const PGresult *rows, int row, struct group_call *call)
         call->seqs[kind] = (uint64_t)row_int(rows, row, 3);
 }
 
-static struct rc take_learnt(const PGresult *rows, struct group *group, uint64_t *ret_last_seq, struct err *err)
+static struct anchor take_anchor(const PGresult *rows, int row)
+{
+    struct anchor anchor = {.seq = (uint64_t)row_int(rows, row, 2)};
+    if (!row_digest(rows, row, 5, &anchor.hash))
+        anchor = (struct anchor){0};
+    return anchor;
+}
+
+static struct rc take_learnt(const PGresult *rows, struct group *group, struct learnt *learnt, struct err *err)
 {
     ARENA_SCOPE(scratch);
     struct group_head **heads = arena_array(&scratch, struct group_head *, group->heads.count + 1);
     struct group_call **calls = arena_array(&scratch, struct group_call *, group->calls.count + 1);
     struct group_run **runs = arena_array(&scratch, struct group_run *, group->runs.count + 1);
-    const size_t counts[LEARNT_COUNT] = {0, group->heads.count, group->calls.count, group->runs.count};
+    const size_t counts[LEARNT_COUNT] = {0, group->heads.count, group->calls.count, group->runs.count, 0};
     size_t n = 0;
     for (struct group_head *head = group->first_head; head; head = head->next)
         heads[++n] = head;
@@ -201,8 +216,11 @@ static struct rc take_learnt(const PGresult *rows, struct group *group, uint64_t
     for (int i = 0, count = pq.PQntuples(rows); i < count; i++) {
         int64_t list = row_int(rows, i, 0), at = row_int(rows, i, 1);
         CHECK(list >= 0 && list < LEARNT_COUNT && at >= 0 && (size_t)at <= counts[list]);
-        if (list == LEARNT_LAST)
-            *ret_last_seq = (uint64_t)row_int(rows, i, 2);
+        if (list == LEARNT_LAST) {
+            learnt->last = take_anchor(rows, i);
+            learnt->version = row_int(rows, i, 3);
+        } else if (list == LEARNT_ANCHOR)
+            learnt->anchor = take_anchor(rows, i);
         else if (list == LEARNT_HEAD)
             TRY(take_head(rows, i, heads[at], err));
         else if (list == LEARNT_CALL)
@@ -216,14 +234,22 @@ static struct rc take_learnt(const PGresult *rows, struct group *group, uint64_t
 static struct rc learn(struct backend_handle *handle, struct group *group, struct err *err)
 {
     RESULT_SCOPE(rows);
+    struct anchor anchor = memory_anchor(handle->memory);
+    struct learnt learnt = {0};
     int sent = send_lock(handle);
-    send_names(handle, group);
+    send_names(handle, group, &anchor);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, sent, err));
     TRY(postgres_take(handle, &rows, err));
     TRY(postgres_end(handle, err));
-    TRY(take_learnt(rows, group, &handle->seen_seq, err));
-    group->first_seq = group->next_seq = handle->seen_seq + 1;
+    TRY(take_learnt(rows, group, &learnt, err));
+    TRY(postgres_check_history(handle, &anchor, learnt.anchor.seq != 0, &learnt.anchor.hash, err));
+    if (learnt.version != postgres_version_known())
+        return err_set(err, ERR_OUTDATED, "the database has version %lld now, this node knows %d: install a newer nod",
+                       (long long)learnt.version, postgres_version_known());
+    handle->seen_seq = learnt.last.seq;
+    group->first_seq = group->next_seq = learnt.last.seq + 1;
+    group->hash_before = group->hash_last = learnt.last.hash;
     return RC_OK;
 }
 
@@ -308,7 +334,7 @@ static void number_event(struct group *group, struct event *event)
 {
     struct group_head *head = head_of(group, event->session);
     event->seq = group->next_seq++;
-    head->hash = chain_next(&head->hash, event);
+    head->hash = group->hash_last = chain_next(&head->hash, event);
     if (head->first_seq == 0)
         head->first_seq = event->seq;
     CHECK(head->last_seq < event->seq);
@@ -449,6 +475,9 @@ static void send_write(struct backend_handle *handle, struct group *group, const
     params_str(&params, str_of(handle->channel));
     params_int(&params, &group->arena, (int64_t)group->first_seq - 1);
     columns_params(&assumed, &params);
+    bool any = group->first_seq > 1;
+    params_str(&params, (struct str){(const char *)group->hash_before.bytes, any ? DIGEST_BYTES : 0});
+    params_int(&params, &group->arena, postgres_version_known());
     postgres_send(handle, SQL_WRITE, &params);
 }
 
@@ -694,6 +723,7 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
         return err_set(err, ERR_UNAVAILABLE, "the database could not keep this in time: ask again");
     for (;;) {
         bool in_doubt = false, kept = false;
+        TRY(memory_check(handle->memory, err));
         struct rc rc = connect_for_lock(handle, deadline_us, err);
         if (rc_ok(rc))
             rc = commit_once(handle, first, &in_doubt, err);
@@ -718,6 +748,7 @@ struct rc postgres_probe(struct backend_handle *handle, struct err *err)
 {
     struct params id = {0};
     params_str(&id, str_of(handle->id.text));
+    TRY(memory_check(handle->memory, err));
     TRY(connect_for_lock(handle, 0, err));
     int sent = send_lock(handle);
     postgres_send(handle, SQL_SAVEPOINT, NULL);

@@ -72,6 +72,7 @@ struct store {
     struct append_list committed;
     struct read_list answered;
     bool rung;
+    struct err broken_err; /* ERR_HISTORY, once it has happened */
     struct bell *bell;
 
     /* When other processes write, too. */
@@ -85,8 +86,9 @@ struct store {
     /* The loop's alone. */
     void (*follow)(void *arg, const struct event *events, size_t count);
     void (*away)(void *arg, bool away);
+    void (*broken)(void *arg, const struct err *err);
     void *follow_arg;
-    bool away_told;
+    bool away_told, broken_told;
     uint64_t last_seq;
     bool closed;
     struct event feed[FEED_EVENTS];
@@ -147,6 +149,29 @@ static void tell_health(struct store *store)
         store->away(store->follow_arg, away);
 }
 
+/* History has gone backwards, as a backend has found: what was told is not what is kept. */
+static void notice_broken(struct store *store, struct rc rc, const struct err *err)
+{
+    if (rc.code != ERR_HISTORY)
+        return;
+    lock(&store->outbox);
+    bool ring = store->broken_err.code == ERR_OK && must_ring(store);
+    store->broken_err = *err;
+    unlock(&store->outbox);
+    if (ring)
+        bell_ring(store->bell);
+}
+
+static void tell_broken(struct store *store, const struct err *err)
+{
+    if (err->code == ERR_OK || store->broken_told)
+        return;
+    store->broken_told = true;
+    log_line(LOG_ERROR, "the store is broken for this process", LOG_C("why", err->text));
+    if (store->broken)
+        store->broken(store->follow_arg, err);
+}
+
 static void feed_follower(struct store *store, size_t count)
 {
     if (count && store->follow)
@@ -193,10 +218,12 @@ static bool deliver(struct store *store)
     struct append *appends = append_list_take(&store->committed);
     struct read *reads = read_list_take(&store->answered);
     store->rung = false;
+    struct err broken_err = store->broken_err;
     unlock(&store->outbox);
 
     bool any = appends || reads;
     tell_health(store);
+    tell_broken(store, &broken_err);
     follow_group(store, appends);
     while (appends) {
         struct append *append = appends;
@@ -300,6 +327,7 @@ static void *follower_main(void *arg)
             rc = read_others(store, store->follower, 0, &err);
             unlock(&store->feeding);
         }
+        notice_broken(store, rc, &err);
         if (rc_bad(rc) && pause_ms == 0)
             log_line(LOG_WARN, "the store is away", LOG_C("why", err.text));
         if (rc_ok(rc) && pause_ms != 0)
@@ -342,6 +370,16 @@ static bool is_closing(struct store *store)
     return closing;
 }
 
+static void fail_group(struct append *group, const struct err *err)
+{
+    for (struct append *append = group; append; append = append->next) {
+        append->outcome = APPEND_FAILED;
+        append->err = *err;
+        for (unsigned i = 0; i < append->event_count; i++)
+            append->events[i].seq = 0;
+    }
+}
+
 /* Hands the group back behind everything that was kept before it, also when it was refused because of that.
  * A group whose place is not known yet waits: to answer it first would be to tell the future. */
 static void hand_back_in_order(struct store *store, struct append *group, struct append **end)
@@ -351,7 +389,11 @@ static void hand_back_in_order(struct store *store, struct append *group, struct
     lock(&store->feeding);
     for (;;) {
         uint64_t before = seq_before(store, group);
-        if (before <= store->handed_seq || rc_ok(read_others(store, store->writer, before, &err)))
+        struct rc rc = before <= store->handed_seq ? RC_OK : read_others(store, store->writer, before, &err);
+        notice_broken(store, rc, &err);
+        if (rc.code == ERR_HISTORY)
+            fail_group(group, &err);
+        if (rc_ok(rc) || rc.code == ERR_HISTORY)
             break;
         unlock(&store->feeding);
         if (is_closing(store)) {
@@ -369,16 +411,6 @@ static void hand_back_in_order(struct store *store, struct append *group, struct
 }
 
 /* ---- the writer ---- */
-
-static void fail_group(struct append *group, const struct err *err)
-{
-    for (struct append *append = group; append; append = append->next) {
-        append->outcome = APPEND_FAILED;
-        append->err = *err;
-        for (unsigned i = 0; i < append->event_count; i++)
-            append->events[i].seq = 0;
-    }
-}
 
 /* Cuts off what is one group (by number and by bytes); returns the rest. */
 static struct append *cut_group(struct append *first, struct append ***ret_end)
@@ -429,6 +461,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
     struct rc rc = store->backend->commit(store->writer, group, &err);
     if (rc_bad(rc))
         fail_group(group, &err);
+    notice_broken(store, rc, &err);
     atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
     set_health(store, &store->figures.keeps, rc_ok(rc));
     figures_count_group(&store->figures, group, clock_steady_us() - began_us);
@@ -532,6 +565,7 @@ static void *reader_main(void *arg)
         struct rc rc = store->backend->read(reader->handle, read, &read->err);
         if (store->follower && rc_ok(rc))
             rc = catch_up(store, reader->handle, read->seen, &read->err);
+        notice_broken(store, rc, &read->err);
         CHECK(rc.code == read->err.code);
         read->took_us = clock_steady_us() - began_us;
         figures_count_read(&store->figures, read->took_us);
@@ -642,6 +676,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
     store->backend = backend;
     store->follow = options->follow;
     store->away = options->away;
+    store->broken = options->broken;
     store->follow_arg = options->arg;
     store->look_ms = options->look_ms ? (int)options->look_ms : LOOK_MS;
     store->reader_count = options->readers ? options->readers : READERS_USUAL;

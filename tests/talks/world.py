@@ -235,7 +235,8 @@ class Follower(threading.Thread):
         super().__init__(daemon=True)
         self.client, self.query, self.extra = client, query, headers or {}
         self.events, self.comments, self.ended, self.status, self.headers = [], 0, None, None, {}
-        self.said = []  # comments that are words
+        self.said = []    # comments that are words
+        self.errors = []  # last words of the server
         self.changed = threading.Condition()
         self.connection = client.connection(PATIENCE * 3)
         self.connection.connect()
@@ -281,6 +282,9 @@ class Follower(threading.Thread):
                 fields[name] = fields[name] + "\n" + value if name in fields else value
 
     def take(self, fields):
+        if fields.get("event") == "error":
+            self.errors.append(json.loads(fields["data"]))
+            return
         with self.changed:
             self.events.append((int(fields["id"]), fields.get("event"), json.loads(fields["data"])))
             self.changed.notify_all()
