@@ -169,7 +169,16 @@ static void go_kept(struct append *append)
     go_now(creating);
 }
 
-/* A run that was pending is on its way from now on: whoever looks next takes it up. */
+/* Whether it must be said that the run is on its way: it was not begun, or it has failed. */
+static bool must_move(const struct run_go *go, const struct run_state *state)
+{
+    if (go->id.n && !str_eq(go->id, state->id))
+        return false;
+    return str_is(state->status, "pending") ||
+           (str_is(state->status, "failed") && go->id.n && state->parent.depth == 0);
+}
+
+/* A run that was pending, or has failed, is on its way from now on: whoever looks next takes it up. */
 static void go_read(struct read *read)
 {
     struct creating *creating = read->arg;
@@ -178,7 +187,7 @@ static void go_read(struct read *read)
     go->err = read->err;
     bool there = run_state_of(go->arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
-    if (go->err.code != ERR_OK || !there || !str_is(state.status, "pending")) {
+    if (go->err.code != ERR_OK || !there || !must_move(go, &state)) {
         go_now(creating);
         return;
     }

@@ -92,10 +92,12 @@ struct run_start {
 /* Keeps the prompt; the run is pending until it is executed. */
 void runtime_create(struct runtime *runtime, struct run_start *start);
 /* Begins or goes on, unless someone is at it already: calling it again is harmless. When it is done the run will
- * go on, whatever happens to this process. */
+ * go on, whatever happens to this process. A run that failed goes on where it failed, when it is still the thread's
+ * last and nobody's sub-agent. */
 struct run_go {
     struct arena *arena;
     struct str session, thread, actor;
+    struct str id;              /* of the run; empty: the thread's last one, unless it failed */
     struct err err;
     void (*done)(struct run_go *go);
     void *arg;
