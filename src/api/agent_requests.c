@@ -3,7 +3,7 @@
  * One entry, execute, starts a run and resumes it: what is to be done is read from its events, so it may be called
  * as often as one likes. approve-tool answers a call in the words of that surface: yes goes on, no ends the run.
  */
-#include "api/exchange.h"
+#include "api/request_events.h"
 
 #include "policy/policy.h"
 #include "runtime/runtime.h"
@@ -145,52 +145,18 @@ void requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint); }
 
 /* ---- its events, under their other names ---- */
 
-static void open_event(struct json_out *out, const struct event *event, struct str type)
-{
-    json_open(out, '{');
-    json_member_u64(out, "seq", event->seq);
-    json_member(out, "type", type);
-    json_member_time(out, "at", event->at_ms);
-}
+struct page {
+    struct json_out *out;
+    uint64_t after;
+};
 
-static void write_message(struct json_out *out, const struct event *event, const struct json *data)
+static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
 {
-    const struct json *content = json_get(data, "content");
-    for (const struct json *block = content ? content->first : NULL; block; block = block->next) {
-        bool text = str_is(json_text(block, "type"), "text");
-        if (!text && !str_is(json_text(block, "type"), "tool_use"))
-            continue;
-        open_event(out, event, text ? STR("text_chunk") : STR("tool_call"));
-        json_member(out, "text", text ? json_text(block, "text") : STR_NONE);
-        if (!text) {
-            json_member(out, "id", json_text(block, "id"));
-            json_member(out, "name", json_text(block, "name"));
-            json_member_raw(out, "input", json_get(block, "input") ? json_get(block, "input")->raw : STR("{}"));
-        }
-        json_close(out, '}');
-    }
-}
-
-static void write_event(struct json_out *out, struct arena *arena, const struct event *event)
-{
-    const struct json *data;
-    if (rc_bad(json_parse(arena, event->data, &data, NULL)))
-        return;
-    if (event->kind == EVENT_AGENT_MESSAGE)
-        write_message(out, event, data);
-    if (event->kind == EVENT_TOOL_RESULT) {
-        open_event(out, event, STR("tool_result"));
-        json_member(out, "toolCallId", event->call);
-        json_member_raw(out, "content", json_get(data, "content") ? json_get(data, "content")->raw : STR("null"));
-        json_member_bool(out, "isError", json_bool(data, "isError", false));
-        json_close(out, '}');
-    }
-    if (event->kind == EVENT_RUN_STATUS && run_status_over(json_text(data, "status"))) {
-        open_event(out, event, STR("completion"));
-        json_member(out, "status", json_text(data, "status"));
-        json_member(out, "reason", json_text(data, "reason"));
-        json_close(out, '}');
-    }
+    const struct page *page = arg;
+    (void)type;
+    (void)part;
+    if (seq > page->after)
+        json_put_raw(page->out, json);
 }
 
 static void answer_events(struct exchange *x, struct looking *looking)
@@ -207,12 +173,13 @@ static void answer_events(struct exchange *x, struct looking *looking)
     json_key(&out, "events");
     json_open(&out, '[');
     uint64_t next = after;
+    struct page page = {.out = &out, .after = after};
+    struct request_teller teller = {.run = x->params[0], .put = put_told, .arg = &page};
     for (size_t i = 0; i < looking->events->event_count; i++) {
         const struct event *event = &looking->events->events[i];
-        if (event->seq <= after)
-            continue;
-        write_event(&out, x->arena, event);
-        next = event->seq;
+        request_tell(&teller, event);
+        if (event->seq > next)
+            next = event->seq;
     }
     json_close(&out, ']');
     json_member_u64(&out, "next", next);
@@ -220,7 +187,15 @@ static void answer_events(struct exchange *x, struct looking *looking)
     exchange_answer(x, 200, &buf);
 }
 
-void requests_events(struct exchange *x) { with_run(x, answer_events); }
+static void stream_events(struct exchange *x, struct looking *looking) { request_stream(x, looking->thread); }
+
+void requests_events(struct exchange *x)
+{
+    if (str_has(http_header(x->http, "accept"), STR("text/event-stream")))
+        with_status(x, stream_events);
+    else
+        with_run(x, answer_events);
+}
 
 /* ---- a new one ---- */
 
@@ -378,12 +353,12 @@ static void executed(struct run_go *go)
 static void execute_found(struct exchange *x, struct looking *looking)
 {
     struct run_go *go = arena_new(x->arena, struct run_go);
-    if (run_status_over(looking->state.status)) {
+    if (run_status_over(looking->state.status) && !str_is(looking->state.status, "failed")) {
         with_run(x, answer_request);
         return;
     }
     *go = (struct run_go){
-        .arena = x->arena, .session = x->session, .thread = looking->thread, .actor = x->actor,
+        .arena = x->arena, .session = x->session, .thread = looking->thread, .id = x->params[0], .actor = x->actor,
         .done = executed, .arg = x,
     };
     runtime_execute(x->api->runtime, go);

@@ -1,0 +1,302 @@
+/* An agent request's events, as they are and as they come.
+ *
+ * In the stream a text that is being said comes in pieces as the model says them. The message that is kept when it has
+ * said all repeats only what the pieces did not tell, so a client may put every text_chunk behind the last one; where
+ * an answer was begun anew, "replaces": true says that its text takes the place of the pieces since the last event.
+ * Pieces have no id. The id of the others is SEQ.PART; the stream goes on behind it.
+ */
+#include "api/request_events.h"
+
+#include "event/run.h"
+
+#include <stdlib.h>
+
+enum { HEARD_BYTES_MAX = 1 << 20 };
+
+/* ---- one event under its other names ---- */
+
+struct telling {
+    struct request_teller *teller;
+    const struct event *event;
+    unsigned part;
+};
+
+static void open_event(struct json_out *out, const struct event *event, const char *type)
+{
+    json_open(out, '{');
+    json_member_u64(out, "seq", event->seq);
+    json_member(out, "type", str_of(type));
+    json_member_time(out, "at", event->at_ms);
+}
+
+static void put(struct telling *telling, const char *type, struct json_out *out, const struct buf *buf)
+{
+    json_close(out, '}');
+    telling->teller->put(telling->teller->arg, type, telling->event->seq, ++telling->part, buf_str(buf));
+}
+
+static void tell_block(struct telling *telling, const struct json *block)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct json *input = json_get(block, "input");
+    bool text = str_is(json_text(block, "type"), "text");
+    if (!text && !str_is(json_text(block, "type"), "tool_use"))
+        return;
+    const char *type = text ? "text_chunk" : "tool_call";
+    open_event(&out, telling->event, type);
+    if (text) {
+        json_member(&out, "text", json_text(block, "text"));
+    } else {
+        json_member(&out, "id", json_text(block, "id"));
+        json_member(&out, "name", json_text(block, "name"));
+        json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+    }
+    put(telling, type, &out, &buf);
+}
+
+static void tell_result(struct telling *telling, const struct json *data)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct json *content = json_get(data, "content");
+    open_event(&out, telling->event, "tool_result");
+    json_member(&out, "toolCallId", telling->event->call);
+    json_member_raw(&out, "content", content ? content->raw : STR("null"));
+    json_member_bool(&out, "isError", json_bool(data, "isError", false));
+    put(telling, "tool_result", &out, &buf);
+}
+
+static void tell_end(struct telling *telling, const struct json *data)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    open_event(&out, telling->event, "completion");
+    json_member(&out, "status", json_text(data, "status"));
+    json_member(&out, "reason", json_text(data, "reason"));
+    put(telling, "completion", &out, &buf);
+}
+
+void request_tell(struct request_teller *teller, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data;
+    struct telling telling = {.teller = teller, .event = event};
+    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        return;
+    if (event->kind == EVENT_RUN_STATUS) {
+        teller->mine = str_eq(json_text(data, "runId"), teller->run);
+        if (teller->mine)
+            teller->over = run_status_over(json_text(data, "status"));
+    }
+    if (!teller->mine)
+        return;
+    const struct json *content = json_get(data, "content");
+    if (event->kind == EVENT_AGENT_MESSAGE)
+        for (const struct json *block = content ? content->first : NULL; block; block = block->next)
+            tell_block(&telling, block);
+    else if (event->kind == EVENT_TOOL_RESULT)
+        tell_result(&telling, data);
+    else if (event->kind == EVENT_RUN_STATUS && teller->over)
+        tell_end(&telling, data);
+}
+
+/* ---- the stream ---- */
+
+struct listener {
+    struct arena arena;          /* of the strings below */
+    struct watcher watcher;
+    struct request_teller teller;
+    struct http_stream *stream;
+    const struct token *token;
+    uint64_t has_seq, has_part;  /* the client had so much */
+    struct buf heard;            /* of the answer that is being said */
+};
+
+static void send_line(struct listener *listener, struct str text)
+{
+    struct shared *bytes = shared_new(text);
+    (void)http_stream_send(listener->stream, bytes);
+    shared_unref(bytes);
+}
+
+/* Blanks between an input's tokens are kept as they came, and may hold line ends. */
+static void put_data(struct buf *buf, struct str json)
+{
+    while (json.n) {
+        size_t end = 0;
+        while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
+            end++;
+        buf_puts(buf, "data: ");
+        buf_put(buf, str_sub(json, 0, end));
+        buf_puts(buf, "\n");
+        json = str_sub(json, end < json.n ? end + 1 : end, json.n);
+    }
+    buf_puts(buf, "\n");
+}
+
+static void send_event(struct listener *listener, const char *type, uint64_t seq, unsigned part, struct str json)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    buf_printf(&buf, "id: %llu.%u\nevent: %s\n", (unsigned long long)seq, part, type);
+    put_data(&buf, json);
+    send_line(listener, buf_str(&buf));
+}
+
+static bool begins_with_heard(const struct listener *listener, struct str text)
+{
+    return !listener->heard.over && str_starts(text, buf_str(&listener->heard));
+}
+
+/* What the pieces have told of a text is not told again. */
+static void send_text(struct listener *listener, uint64_t seq, unsigned part, struct str json)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *chunk;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (rc_bad(json_parse(&scratch, json, &chunk, NULL)))
+        return;
+    struct str text = json_text(chunk, "text"), heard = buf_str(&listener->heard);
+    bool told = heard.n && str_starts(heard, text), more = heard.n && begins_with_heard(listener, text);
+    json_open(&out, '{');
+    json_member_u64(&out, "seq", seq);
+    json_member(&out, "type", STR("text_chunk"));
+    json_member(&out, "at", json_text(chunk, "at"));
+    json_key(&out, "text");
+    json_put_str(&out, told ? STR("") : more ? str_sub(text, heard.n, text.n) : text);
+    if (heard.n && !told && !more)
+        json_member_bool(&out, "replaces", true);
+    json_close(&out, '}');
+    struct str rest = told ? arena_str(&scratch, str_sub(heard, text.n, heard.n)) : STR_NONE;
+    buf_clear(&listener->heard);
+    buf_put(&listener->heard, rest); /* of the answer's next text */
+    send_event(listener, "text_chunk", seq, part, buf_str(&buf));
+}
+
+static void put_told(void *arg, const char *type, uint64_t seq, unsigned part, struct str json)
+{
+    struct listener *listener = arg;
+    if (seq < listener->has_seq || (seq == listener->has_seq && part <= listener->has_part))
+        return;
+    if (str_is(str_of(type), "text_chunk"))
+        send_text(listener, seq, part, json);
+    else
+        send_event(listener, type, seq, part, json);
+}
+
+static void end_if_over(struct listener *listener)
+{
+    if (listener->watcher.live && listener->teller.over)
+        http_stream_end(listener->stream);
+}
+
+static void tell(struct watcher *watcher, struct happening *happening)
+{
+    struct listener *listener = watcher->arg;
+    if (listener->token->revoked_ms) {
+        http_stream_end(listener->stream);
+        return;
+    }
+    request_tell(&listener->teller, happening->event);
+    if (happening->event->kind == EVENT_AGENT_MESSAGE)
+        buf_clear(&listener->heard);
+    end_if_over(listener);
+}
+
+/* A piece of a text, while it is said. */
+static void hear(struct watcher *watcher, struct str json)
+{
+    ARENA_SCOPE(scratch);
+    struct listener *listener = watcher->arg;
+    const struct json *said;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (listener->token->revoked_ms || rc_bad(json_parse(&scratch, json, &said, NULL)) ||
+        !str_is(json_text(said, "type"), "text_chunk") || !str_eq(json_text(said, "runId"), listener->teller.run))
+        return;
+    buf_put(&listener->heard, json_text(said, "text"));
+    json_open(&out, '{');
+    json_member(&out, "type", STR("text_chunk"));
+    json_member(&out, "text", json_text(said, "text"));
+    json_member_bool(&out, "live", true);
+    json_close(&out, '}');
+    send_line(listener, arena_printf(&scratch, "event: text_chunk\ndata: %.*s\n\n", STR_ARG(buf_str(&buf))));
+}
+
+static void go_on(struct listener *listener)
+{
+    if (listener->watcher.failed)
+        http_stream_end(listener->stream);
+    else if (listener->watcher.live)
+        end_if_over(listener);
+    else if (http_stream_queued(listener->stream) == 0)
+        gate_watch_more(&listener->watcher);
+}
+
+static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
+
+static void drained(struct http_stream *stream, void *arg)
+{
+    (void)stream;
+    go_on(arg);
+}
+
+static void listener_free(struct listener *listener)
+{
+    buf_done(&listener->heard);
+    arena_done(&listener->arena);
+    free(listener);
+}
+
+static void gone(struct http_stream *stream, void *arg)
+{
+    struct listener *listener = arg;
+    (void)stream;
+    gate_unwatch(&listener->watcher);
+    listener_free(listener);
+}
+
+static struct rc read_cursor(struct exchange *x, struct listener *listener, struct err *err)
+{
+    struct str text = STR_NONE, part;
+    TRY(query_text(x, "after", &text, err));
+    if (http_header(x->http, "last-event-id").p)
+        text = http_header(x->http, "last-event-id");
+    if (str_empty(text))
+        return RC_OK;
+    struct str seq = str_cut(text, '.', &part);
+    listener->has_part = UINT64_MAX;
+    if (!str_to_u64(seq, &listener->has_seq) || (part.n && !str_to_u64(part, &listener->has_part)))
+        return err_set(err, ERR_INVALID, "after= and Last-Event-ID must be the id of an event");
+    return RC_OK;
+}
+
+void request_stream(struct exchange *x, struct str thread)
+{
+    struct listener *listener = heap_new(sizeof *listener);
+    struct gate *gate = x->gate;
+    struct err err;
+    listener->heard = buf_init(HEARD_BYTES_MAX);
+    if (rc_bad(read_cursor(x, listener, &err))) {
+        exchange_fail(x, &err);
+        listener_free(listener);
+        return;
+    }
+    listener->token = x->token;
+    listener->teller = (struct request_teller){
+        .run = arena_str(&listener->arena, x->params[0]), .put = put_told, .arg = listener};
+    listener->watcher = (struct watcher){
+        .session = arena_str(&listener->arena, x->session), .thread = arena_str(&listener->arena, thread),
+        .kinds = (uint64_t)1 << EVENT_AGENT_MESSAGE | (uint64_t)1 << EVENT_TOOL_RESULT |
+                 (uint64_t)1 << EVENT_RUN_STATUS,
+        .tell = tell, .hear = hear, .caught_up = caught_up, .arg = listener,
+    };
+    x->api->answers[2]++;
+    listener->stream = http_stream_start(
+        x->http, &(struct http_stream_options){.gone = gone, .drained = drained, .arg = listener});
+    if (!listener->stream)
+        listener_free(listener);
+    else
+        gate_watch(gate, &listener->watcher);
+}
