@@ -36,6 +36,7 @@ struct house {
     struct servers *servers;
     struct token_change admin;
     struct demo_child demo;
+    struct auto_archive *archive;
     struct err err; /* why it had to end */
     int64_t started_us;
     bool stopping;
@@ -133,6 +134,7 @@ static void open_doors(struct house *house)
     }
     api_set_ready(house->api, true);
     runtime_start(house->runtime);
+    house->archive = auto_archive_new(house->loop, house->gate, settings->archive_after_s);
     struct gate_figures figures = gate_figures(house->gate);
     log_line(LOG_INFO, "ready", LOG_I("port", port), LOG_C("socket", settings->socket),
              LOG_I("waiting", figures.pending), LOG_I("us", clock_steady_us() - house->started_us));
@@ -257,6 +259,7 @@ static void close_house(struct house *house)
     /* Ended in a hurry: what the runs do is as safe as in a crash, and waiting for them is what was refused. */
     if (house->runtime && runtime_busy(house->runtime))
         _exit(1);
+    auto_archive_free(house->archive);
     if (house->gate)
         gate_close(house->gate);
     if (house->runtime)

@@ -15,6 +15,7 @@ struct demo_child {
 struct rc demo_start(struct demo_child *child, const struct settings *settings, struct err *err);
 void demo_stop(struct demo_child *child);
 
+struct auto_archive;
 struct cli;
 struct gate;
 struct loop;
@@ -26,6 +27,10 @@ bool serve_keeper(int argc, char **argv);
 
 /* Where archives are: in the data folder. */
 const char *archive_folder(struct cli *cli);
+
+/* Archives by itself what is older than so long; NULL for 0. Free it before the gate is closed. */
+struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int64_t after_s);
+void auto_archive_free(struct auto_archive *archive);
 
 /* The MCP servers of the file that the settings name; NULL when there is none. */
 struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct err *err);
