@@ -51,7 +51,8 @@ bool effect_parse(struct str name, enum effect *ret_effect)
             return true;
         }
     }
-    return false;
+    *ret_effect = EFFECT_ASK; /* the name that some agents' configurations have for it */
+    return str_is(name, "require-approval");
 }
 
 /* ---- notes ---- */

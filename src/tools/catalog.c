@@ -20,6 +20,10 @@
     X("TodoWrite",          TOOL_TASK,     NULL,            "Update the task list") \
     X("TodoRead",           TOOL_TASK,     NULL,            "Read the task list")   \
     X("task-add",           TOOL_TASK,     NULL,            "Add a task")           \
+    X("task-create",        TOOL_TASK,     NULL,            "Add a task")           \
+    X("task-update",        TOOL_TASK,     NULL,            "Update a task")        \
+    X("task-add-note",      TOOL_TASK,     NULL,            "Add a note to a task") \
+    X("task-view",          TOOL_TASK,     NULL,            "Read a task")          \
     X("task-complete",      TOOL_TASK,     NULL,            "Complete a task")      \
     X("task-list",          TOOL_TASK,     NULL,            "Read the task list")   \
     X("task_add",           TOOL_TASK,     NULL,            "Add a task")           \
