@@ -28,8 +28,8 @@ static struct rc read_note(struct exchange *x, struct note *note, struct err *er
     TRY(json_want_object(x->body, "data", &data, err));
     note->kind = event_kind_parse(type);
     if (!gate_note_kind(note->kind))
-        return err_set(err, ERR_INVALID, "\"type\" must be USER_MESSAGE, AGENT_MESSAGE, LOCAL_SYSTEM_MESSAGE "
-                                         "or RUN_STATUS");
+        return err_set(err, ERR_INVALID, "\"type\" must be USER_MESSAGE, AGENT_MESSAGE, LOCAL_SYSTEM_MESSAGE, "
+                                         "SYSTEM_PROMPT, USER_SYSTEM_PROMPT or RUN_STATUS");
     if (!data)
         return err_set(err, ERR_INVALID, "\"data\" is missing; it must be an object");
     if (x->token->role == ROLE_AGENT && str_is(json_text(data, "source"), BY_A_PERSON))

@@ -7,7 +7,7 @@
 bool gate_note_kind(enum event_kind kind)
 {
     return kind == EVENT_USER_MESSAGE || kind == EVENT_AGENT_MESSAGE || kind == EVENT_LOCAL_SYSTEM_MESSAGE ||
-           kind == EVENT_RUN_STATUS;
+           kind == EVENT_SYSTEM_PROMPT || kind == EVENT_USER_SYSTEM_PROMPT || kind == EVENT_RUN_STATUS;
 }
 
 static void note_kept(struct append *append)

@@ -43,14 +43,14 @@ static void created(struct append *append)
     start->done(start);
 }
 
-static struct str prompt_data(struct arena *arena, const struct run_start *start)
+static struct str text_data(struct arena *arena, const struct run_start *start, struct str text)
 {
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
     json_member(&out, "runId", start->id);
     json_key(&out, "text");
-    json_put_str(&out, start->prompt);
+    json_put_str(&out, text);
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }
@@ -63,7 +63,6 @@ static struct str pending_data(struct arena *arena, const struct run_start *star
     json_member(&out, "runId", start->id);
     json_member(&out, "status", STR("pending"));
     json_member(&out, "model", start->model);
-    json_member(&out, "system", start->system);
     if (start->iterations_max)
         json_member_i64(&out, "maxIterations", start->iterations_max);
     if (start->answer_tokens)
@@ -84,7 +83,7 @@ static void keep_start(struct creating *creating, uint64_t seq)
         .session = arena_str(arena, start->session),
         .thread = arena_str(arena, start->thread),
         .actor = arena_str(arena, start->actor),
-        .data = prompt_data(arena, start),
+        .data = text_data(arena, start, start->prompt),
     };
     append_need(append, (struct need){
         .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = seq});
@@ -92,6 +91,10 @@ static void keep_start(struct creating *creating, uint64_t seq)
     event.kind = EVENT_RUN_STATUS;
     event.data = pending_data(arena, start);
     (void)append_event(append, event);
+    event.kind = EVENT_USER_SYSTEM_PROMPT;
+    event.data = text_data(arena, start, start->system);
+    if (start->system.n)
+        (void)append_event(append, event);
     append->done = created;
     append->arg = creating;
     gate_keep(creating->runtime->gate, append);

@@ -7,6 +7,8 @@
  *
  * Events of a run, beside those of its calls (event/call.h):
  *   USER_MESSAGE   {"runId","text"}
+ *   USER_SYSTEM_PROMPT {"runId","text"}       what the model is told of itself by whoever asked for the run
+ *   SYSTEM_PROMPT  {"runId","text"}           and by Nod; when it differs from what the thread's last one says
  *   AGENT_MESSAGE  {"runId","content":[blocks as the model gave them],"stopReason","model","usage":{…}}
  *   RUN_STATUS     {"runId","status","reason","model","maxIterations","maxTokens","owner",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}

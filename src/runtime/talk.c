@@ -124,6 +124,19 @@ static void take_status(struct talk *talk, const struct event *event, const stru
     run->status_seq = event->seq;
 }
 
+static void take_user_system(struct talk *talk, const struct event *event, const struct json *data)
+{
+    (void)event;
+    if (str_eq(json_text(data, "runId"), talk->run.id))
+        talk->system = copy(talk, data, "text");
+}
+
+static void take_told(struct talk *talk, const struct event *event, const struct json *data)
+{
+    (void)event;
+    talk->told = copy(talk, data, "text");
+}
+
 /* Where reading begins with a COMPACTION, it says what the run is. */
 static void take_basis(struct talk *talk, const struct json *data)
 {
@@ -217,7 +230,7 @@ static const struct {
     enum event_kind kind;
     void (*take)(struct talk *talk, const struct event *event, const struct json *data);
 } takers[] = {
-    {EVENT_USER_MESSAGE, take_user},
+    {EVENT_USER_MESSAGE, take_user}, {EVENT_USER_SYSTEM_PROMPT, take_user_system}, {EVENT_SYSTEM_PROMPT, take_told},
     {EVENT_AGENT_MESSAGE, take_agent},
     {EVENT_RUN_STATUS, take_status},
     {EVENT_COMPACTION, take_compaction},

@@ -31,6 +31,7 @@ struct talk {
     struct map repeats;          /* id of a call that saw what its look had seen → that look */
     struct run_state run;        /* the last one */
     struct str system;           /* added by whoever started the run */
+    struct str told;             /* the last SYSTEM_PROMPT */
     int64_t context_tokens;      /* that the last answer was made from */
     int64_t tasks;               /* sub-agents that the run has started */
     uint64_t compacted_seq;      /* of the last COMPACTION: the same talk can be read from there; 0: of none */

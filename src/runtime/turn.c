@@ -94,11 +94,33 @@ static struct str system_prompt(struct worker *w)
         "it.\nSome uses of tools are shown to a person first, who may allow, change or refuse them. A refusal comes "
         "back as an error with the person's words: heed them.\nWhen you need to use tools:\n"
         "- Suggest ONE tool at a time\n- Wait for the result before suggesting the next tool\n"
-        "- Use the result to inform your next decision\nWhen the task is done, say briefly what you did.%s%s%.*s",
+        "- Use the result to inform your next decision\nWhen the task is done, say briefly what you did.%s",
         STR_ARG(w->root),
         w->talk.run.parent.depth ? "\nYou are a sub-agent. Another agent has given you this task and reads nothing but "
-                                   "your last message: put all that matters into it." : "",
-        w->talk.system.n ? "\n\n" : "", STR_ARG(w->talk.system));
+                                   "your last message: put all that matters into it." : "");
+}
+
+static struct str whole_prompt(struct worker *w)
+{
+    struct str own = system_prompt(w);
+    return w->talk.system.n ? arena_printf(&w->arena, "%.*s\n\n%.*s", STR_ARG(own), STR_ARG(w->talk.system)) : own;
+}
+
+/* What the model is told of itself is in the log before its first answer, and again whenever it is another text. */
+static struct rc keep_prompt(struct worker *w, struct err *err)
+{
+    struct str prompt = system_prompt(w);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    if (str_eq(w->talk.told, prompt))
+        return RC_OK;
+    json_open(&out, '{');
+    json_member(&out, "runId", w->talk.run.id);
+    json_member(&out, "text", prompt);
+    json_close(&out, '}');
+    TRY(desk_keep(w, EVENT_SYSTEM_PROMPT, buf_str(&buf), NULL, err));
+    w->talk.told = arena_str(&w->talk.arena, prompt);
+    return RC_OK;
 }
 
 /* A model's id for a use must be new in the session and fit to be shown. What other threads have is not known here, nor
@@ -152,7 +174,7 @@ static struct request request_of(struct worker *w)
     return (struct request){
         .talk = &w->talk,
         .model = w->talk.run.model,
-        .system = system_prompt(w),
+        .system = whole_prompt(w),
         .tools = w->runtime->tools,
         .answer_tokens = w->talk.run.answer_tokens ? w->talk.run.answer_tokens : options->answer_tokens,
         .parallel_tools = options->parallel_tools,
@@ -195,6 +217,7 @@ static struct rc ask_model(struct worker *w, struct err *err)
     struct answer answer = {.ended = false};
     if (w->talk.context_tokens > w->runtime->options.context_tokens)
         TRY(compact(w, err));
+    TRY(keep_prompt(w, err));
     struct request request = request_of(w);
     TRY(offer_tools(w, &request.tools, err));
     struct rc rc = model_ask(w, &request, &answer, err);
