@@ -107,6 +107,16 @@ static void connections(struct buf *buf, const struct http_figures *h)
         h->dropped_slow_total);
 }
 
+/* Of the calls that waited at the last start and wait no more: the part that a person answered. */
+static void recovery(struct buf *buf, const struct gate_figures *f)
+{
+    uint64_t ended = f->recovered_answered + f->recovered_lost;
+    head(buf, "nod_approvals_recovery_ratio", "gauge",
+         "Of the calls found at the last start that have ended since: those that a person answered.");
+    buf_printf(buf, "nod_approvals_recovery_ratio %.4f\n",
+               ended ? (double)f->recovered_answered / (double)ended : 1.0);
+}
+
 void metrics_show(struct exchange *x)
 {
     struct gate_figures f = gate_figures(x->gate);
@@ -118,6 +128,7 @@ void metrics_show(struct exchange *x)
     one(&buf, "nod_approvals_pending", "gauge", "Calls that wait for an answer.", f.pending);
     one(&buf, "nod_approvals_recovered_total", "counter", "Waiting calls found at the last start.",
         f.recovered);
+    recovery(&buf, &f);
     one(&buf, "nod_waiting_clients", "gauge", "Clients held until an answer comes.", f.waiting);
     one(&buf, "nod_watchers", "gauge", "Followers of events.", f.watchers);
     response_times(&buf, &f);

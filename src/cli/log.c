@@ -20,6 +20,8 @@ static const struct {
     {EVENT_USER_MESSAGE, {"text", "content"}},
     {EVENT_AGENT_MESSAGE, {"text", "content"}},
     {EVENT_LOCAL_SYSTEM_MESSAGE, {"text", "content"}},
+    {EVENT_SYSTEM_PROMPT, {"text"}},
+    {EVENT_USER_SYSTEM_PROMPT, {"text"}},
     {EVENT_COMPACTION, {"summary"}},
     {EVENT_TOOL_CALL, {"id", "verdict.effect", "name", "input"}},
     {EVENT_TOOL_APPROVAL_REQUEST, {"toolCallId", "reason.why"}},

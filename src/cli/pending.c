@@ -132,7 +132,10 @@ struct rc show_command(struct cli *cli, struct err *err)
         return RC_OK;
     }
     struct str session = json_text(reply.json, "sessionId");
-    view_call(&buf, cli, reply.json, view_title(&cli->arena, titles(cli, &cli->arena), session));
+    const struct json *call = reply.json;
+    if (str_is(json_text(call, "status"), "awaiting"))
+        TRY(view_waiting(cli, &cli->arena, call, &call, err));
+    view_call(&buf, cli, call, view_title(&cli->arena, titles(cli, &cli->arena), session));
     cli_out(buf_str(&buf));
     return RC_OK;
 }

@@ -57,20 +57,24 @@ struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *ses
     return json_parse(arena, ret_reply->body, &ret_reply->json, err);
 }
 
-struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
-                     struct err *err)
+struct rc view_waiting(struct cli *cli, struct arena *arena, const struct json *known, const struct json **ret_call,
+                       struct err *err)
 {
     struct query query = {.method = "GET"};
     struct reply reply;
-    *ret_call = listed;
-    if (!json_bool(listed, "cut", false))
-        return RC_OK;
     query.target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
-                                remote_escape(arena, json_text(listed, "sessionId")).p,
-                                remote_escape(arena, json_text(listed, "toolCallId")).p);
+                                remote_escape(arena, json_text(known, "sessionId")).p,
+                                remote_escape(arena, json_text(known, "toolCallId")).p);
     TRY(remote_ask(cli, arena, &query, &reply, err));
     *ret_call = reply.json;
     return RC_OK;
+}
+
+struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
+                     struct err *err)
+{
+    *ret_call = listed;
+    return json_bool(listed, "cut", false) ? view_waiting(cli, arena, listed, ret_call, err) : RC_OK;
 }
 
 /* Ids of ours begin alike, so their ends count too, when they are long enough to be meant. */
@@ -210,12 +214,45 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
     struct str age = text_age(&arena, now_ms - at_ms);
     field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s%s)", STR_ARG(text_time(&arena, at, now_ms)),
                                           STR_ARG(age), str_is(age, "now") ? "" : " ago"));
+    if (json_bool(call, "alerted", false))
+        field(buf, cli, "waits", STR("nobody has answered; it was told of once more"));
     struct str deadline = json_text(call, "deadline");
     if (!str_empty(deadline))
         field(buf, cli, "until", text_time(&arena, deadline, now_ms));
     struct str decided = json_text(call, "decidedAt");
     if (!str_empty(decided))
         field(buf, cli, "decided", text_time(&arena, decided, now_ms));
+}
+
+static enum tint tint_of(struct str line)
+{
+    char first = line.n ? line.p[0] : ' ';
+    if (str_starts(line, STR("---")) || str_starts(line, STR("+++")))
+        return TINT_BOLD;
+    return first == '+' ? TINT_GREEN : first == '-' ? TINT_RED : first == '@' ? TINT_CYAN : TINT_NONE;
+}
+
+/* "unified" of a preview: its lines; "files": those of each. */
+static void view_diff(struct buf *buf, const struct cli *cli, const struct json *lines)
+{
+    for (const struct json *line = lines->first; line; line = line->next) {
+        ARENA_SCOPE(arena);
+        if (line->type == JSON_OBJECT && json_get(line, "unified"))
+            view_diff(buf, cli, json_get(line, "unified"));
+        else if (line->type == JSON_STRING)
+            buf_printf(buf, "  %.*s\n",
+                       STR_ARG(text_tinted(&arena, cli->color, tint_of(line->text), text_line(&arena, line->text))));
+    }
+}
+
+/* Members that say in another form what is shown. */
+static bool hidden(struct str key)
+{
+    static const char *const keys[] = {"input", "marks", "original_content", "new_content"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (str_is(key, keys[i]))
+            return true;
+    return false;
 }
 
 /* What the preview says beyond the input. */
@@ -225,7 +262,9 @@ static void previewed(struct buf *buf, const struct cli *cli, const struct json 
     for (const struct json *part = preview ? preview->first : NULL; part; part = part->next) {
         const struct json *same = json_get_str(input, part->key);
         bool known = str_is(part->key, "type") || (same && str_eq(same->raw, part->raw));
-        if (!known && !str_is(part->key, "input"))
+        if (str_is(part->key, "unified") || str_is(part->key, "files"))
+            view_diff(buf, cli, part);
+        else if (!known && !hidden(part->key))
             block(buf, cli, part->key, part);
     }
 }
@@ -235,6 +274,7 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     ARENA_SCOPE(arena);
     const struct json *tool = json_get(call, "toolCall");
     const struct json *reason = json_get(call, "reason");
+    struct str status = json_text(call, "status");
     struct str session = text_line(&arena, json_text(call, "sessionId"));
     if (!str_empty(title))
         session = arena_printf(&arena, "%.*s (%.*s)", STR_ARG(session), STR_ARG(title));
@@ -243,7 +283,7 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     field(buf, cli, "thread", json_text(call, "threadId"));
     field(buf, cli, "agent", json_text(call, "agent"));
     times(buf, cli, call);
-    field(buf, cli, "status", json_text(call, "status"));
+    field(buf, cli, "status", str_empty(status) && json_get(call, "deadline") ? STR("awaiting") : status);
     field(buf, cli, "decision", view_decision(&arena, call));
     field(buf, cli, "feedback", json_text(call, "feedback"));
     if (reason && reason->type == JSON_OBJECT)

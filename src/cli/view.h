@@ -12,6 +12,9 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
 /* All of them, of one agent when one is named. */
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err);
+/* A call that waits, as whoever may answer it sees it: with its preview. */
+struct rc view_waiting(struct cli *cli, struct arena *arena, const struct json *known, const struct json **ret_call,
+                       struct err *err);
 /* The call as the list has it, or the whole of one that is too large for a list. */
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err);

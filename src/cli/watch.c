@@ -59,8 +59,8 @@ static void *follow(void *arg)
     while (!atomic_load(&watch->ended)) {
         ARENA_SCOPE(arena);
         struct str target =
-            arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE",
-                         (unsigned long long)atomic_load(&watch->after));
+            arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE,"
+                                 "TOOL_APPROVAL_ALERT", (unsigned long long)atomic_load(&watch->after));
         atomic_store(&watch->live, true);
         ring(watch);
         struct rc rc = http_client_stream(watch->stream, target, heard, watch, NULL);

@@ -29,6 +29,8 @@ static void follow(void *arg, const struct event *events, size_t count)
         journal_follow(gate, event);
         if (event->seq > gate->read_open)
             open_follow(gate, event, before);
+        if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+            journal_requested(gate, event);
         if (event->seq > gate->read_tokens)
             tokens_follow(gate, event);
         if (event->seq > gate->read_rules)

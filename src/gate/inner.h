@@ -21,6 +21,7 @@ struct open {
     int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
     bool alerted;
+    bool recovered;      /* it waited already when this process started */
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
     size_t size;         /* of all this, with `bytes` */
@@ -95,6 +96,8 @@ void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
 void watch_broken(struct gate *gate, const struct err *err);
 void journal_follow(struct gate *gate, const struct event *event);
+/* Once the call is open: its tool is known then. */
+void journal_requested(struct gate *gate, const struct event *event);
 
 void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);

@@ -28,17 +28,20 @@ static void responded(struct gate *gate, const struct event *event)
     enum decision decision = data.decision;
     int64_t took_ms = open ? event->at_ms - open->requested_ms : 0;
     count_response(&gate->figures, decision, took_ms);
+    if (open && open->recovered)
+        *(decision_by_person(decision) ? &gate->figures.recovered_answered : &gate->figures.recovered_lost) += 1;
     log_line(LOG_INFO, decision == DECISION_TIMEOUT ? "approval timed out" : "approval resolved",
-             LOG_S("session", event->session), LOG_S("call", event->call),
-             LOG_C("decision", decision_name(decision)), LOG_S("actor", event->actor),
-             LOG_I("response_ms", took_ms));
+             LOG_S("session", event->session), LOG_S("threadId", event->thread), LOG_S("call", event->call),
+             LOG_S("toolName", open ? open->name : STR_NONE), LOG_C("decision", decision_name(decision)),
+             LOG_S("actor", event->actor), LOG_I("responseTime", took_ms));
 }
 
 static void alerted(struct gate *gate, const struct event *event)
 {
     const struct open *open = open_find(gate, event->session, event->call);
-    log_line(LOG_WARN, "approval unanswered", LOG_S("session", event->session), LOG_S("call", event->call),
-             LOG_S("tool", open ? open->name : STR_NONE),
+    log_line(LOG_WARN, "approval unanswered", LOG_S("session", event->session),
+             LOG_S("threadId", event->thread), LOG_S("call", event->call),
+             LOG_S("toolName", open ? open->name : STR_NONE),
              LOG_I("waited_ms", open ? event->at_ms - open->requested_ms : 0));
 }
 
@@ -49,14 +52,19 @@ static void called(struct gate *gate, const struct event *event)
              LOG_S("data", event->data));
 }
 
+void journal_requested(struct gate *gate, const struct event *event)
+{
+    const struct open *open = open_find(gate, event->session, event->call);
+    gate->figures.requested++;
+    log_line(LOG_INFO, "approval requested", LOG_S("session", event->session), LOG_S("threadId", event->thread),
+             LOG_S("call", event->call), LOG_S("toolName", open ? open->name : STR_NONE),
+             LOG_S("agent", event->actor));
+}
+
 void journal_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind == EVENT_TOOL_CALL) {
         called(gate, event);
-    } else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST) {
-        gate->figures.requested++;
-        log_line(LOG_INFO, "approval requested", LOG_S("session", event->session), LOG_S("call", event->call),
-                 LOG_S("agent", event->actor));
     } else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
         responded(gate, event);
     } else if (event->kind == EVENT_TOOL_APPROVAL_ALERT) {

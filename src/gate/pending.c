@@ -105,6 +105,13 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     return true;
 }
 
+/* Nobody has answered for so long that it was told of once more. */
+static void put_alerted(struct json_out *out, const struct open *open)
+{
+    if (open && open->alerted)
+        json_member_bool(out, "alerted", true);
+}
+
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, bool whole)
 {
@@ -125,6 +132,7 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     json_put_raw(out, by_rules);
     if (cut)
         json_member_bool(out, "cut", true);
+    put_alerted(out, open_find(gate, open->request.session, open->request.call));
     json_close(out, '}');
 }
 
@@ -152,6 +160,7 @@ void gate_write_listed(struct gate *gate, struct json_out *out, const struct lis
     if (!str_empty(open->brief)) {
         json_open(out, '{');
         json_put_raw(out, open->brief);
+        put_alerted(out, open);
         json_close(out, '}');
         return;
     }

@@ -175,8 +175,9 @@ static void open_read(struct read *read)
     for (size_t i = 0; i < read->open_count; i++) {
         const struct open_approval *open = &read->open[i];
         open_add(gate, open);
+        open_find(gate, open->request.session, open->request.call)->recovered = true;
         log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
-                 LOG_S("call", open->request.call));
+                 LOG_S("threadId", open->request.thread), LOG_S("call", open->request.call));
     }
     gate->figures.recovered = read->open_count;
     struct err err = read->err;
