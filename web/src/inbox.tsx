@@ -35,7 +35,7 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
           <span class="tool"><Shown text={toolName(item.p.toolCall.name)} line /></span>
           <span class="where"><Shown text={where} line /></span>
           {words && <span class="risk" title={words}>⚠<span class="sr"> risky</span></span>}
-          <span class={`age ${soon ? "bad" : ""}`}>{item.p.deadline ? left(item.p.deadline, now) : ago(item.p.requestedAt, now)}</span>
+          <span class={`age ${soon || item.p.alerted ? "bad" : ""}`} title={item.p.alerted ? "nobody has answered" : undefined}>{item.p.deadline ? left(item.p.deadline, now) : ago(item.p.requestedAt, now)}</span>
         </span>
       </button>
     </div>

@@ -199,11 +199,23 @@ function take(event: NodEvent): void {
       decision: String(event.data.decision), actor: event.actor, at: event.at,
       feedback: event.data.feedback ? String(event.data.feedback) : undefined, mine: false,
     });
+  } else if (event.type === "TOOL_APPROVAL_ALERT" && event.sessionId) {
+    unanswered(keyOf(event.sessionId, callId));
   } else if (event.type === "SESSION_CHANGED" && event.sessionId && state.sessions.has(event.sessionId)) {
     wanted.delete(event.sessionId);
     wantSession(event.sessionId, true);
   }
   for (const listener of listeners) listener(event);
+}
+
+/* Nobody has answered it for some time: it is announced once more, as if it were new. */
+function unanswered(key: string): void {
+  const item = state.items.get(key);
+  if (!item || item.closed || item.p.alerted) return;
+  const told = { ...item, p: { ...item.p, alerted: true } };
+  state.items.set(key, told);
+  alertNew([told], waiting().length);
+  changed();
 }
 
 /* What was answered while a read was under way: the read may be older than the answer. */

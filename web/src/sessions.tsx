@@ -127,6 +127,9 @@ function Say({ event }: { event: NodEvent }) {
         : `${event.actor} changed ${Object.keys(event.data).filter((k) => k !== "change").map((k) => `${k} to ${typeof event.data[k] === "string" ? event.data[k] : print(event.data[k])}`).join(", ")}`);
     }
     case "RUN_STATUS": return small(`run: ${String(event.data.status ?? "")} ${String(event.data.reason ?? event.data.error ?? "")}`);
+    case "TOOL_APPROVAL_ALERT": return small(`nobody has answered ${String(event.data.tool ?? "the call")} (${String(event.data.toolCallId ?? "")}) since ${clock(String(event.data.requestedAt ?? event.at))}`);
+    case "SYSTEM_PROMPT": return small(`Nod told the model how to work: ${text}`);
+    case "USER_SYSTEM_PROMPT": return small(`${event.actor} told the model how to work: ${text}`);
     case "COMPACTION": return small("the conversation was shortened for the model");
     default: return small(`${event.type.toLowerCase().replace(/_/g, " ")}: ${text || print(event.data)}`);
   }
