@@ -24,6 +24,7 @@
     F(text, system, "system", SET, "its system prompt")                               \
     F(number, iterations, "iterations", ALWAYS, "answers so far")                     \
     F(number, iterations_max, "maxIterations", ALWAYS, "answers in all; 0: the default") \
+    F(number, answer_tokens, "maxTokens", SET, "tokens of one answer, when the run says") \
     F(number, tasks, "tasks", ALWAYS, "sub-agents so far")                            \
     F(time, created_ms, "createdAt", ALWAYS, "when the run began")                    \
     F(usage, usage, "usage", ALWAYS, "tokens so far")                                 \
@@ -47,6 +48,10 @@
     F(text, run, "runId", SET, "the run")                                             \
     F(text, text, "text", SET, "words for people; no model sees them")
 
+#define SYSTEM_PROMPT_FIELDS(F)                                                       \
+    F(text, run, "runId", SET, "the run")                                             \
+    F(text, text, "text", ALWAYS, "what the model is told of itself")
+
 #define COMPACTION_FIELDS(F)                                                          \
     F(text, run, "runId", ALWAYS, "the run")                                          \
     F(text, summary, "summary", SET, "what stands for all that came before")          \
@@ -63,6 +68,7 @@
     F(text, model, "model", SET, "the model, when the run names one")                 \
     F(text, system, "system", SET, "its system prompt")                               \
     F(number, iterations_max, "maxIterations", SET, "answers in all")                 \
+    F(number, answer_tokens, "maxTokens", SET, "tokens of one answer")                \
     F(number, iterations, "iterations", GIVEN, "answers so far")                      \
     F(usage, usage, "usage", SET, "tokens so far")                                    \
     F(text, agent, "agent", SET, "the sub-agent's name")                              \
@@ -79,6 +85,8 @@
     S(user_message, USER_MESSAGE, NULL, USER_MESSAGE_FIELDS, "Words for the agent.")                              \
     S(agent_message, AGENT_MESSAGE, NULL, AGENT_MESSAGE_FIELDS, "An answer of the model.")                        \
     S(local_system_message, LOCAL_SYSTEM_MESSAGE, NULL, LOCAL_SYSTEM_MESSAGE_FIELDS, "Something for people only.") \
+    S(system_prompt, SYSTEM_PROMPT, NULL, SYSTEM_PROMPT_FIELDS, "How the model is to work, by Nod.")              \
+    S(user_system_prompt, USER_SYSTEM_PROMPT, NULL, SYSTEM_PROMPT_FIELDS, "The same, by whoever asked.")          \
     S(compaction, COMPACTION, NULL, COMPACTION_FIELDS, "The conversation is replaced by its summary.")            \
     S(run_status, RUN_STATUS, NULL, RUN_STATUS_FIELDS, "A run begins, waits, goes on, ends.")                     \
     S(run_lease, RUN_LEASE, NULL, RUN_LEASE_FIELDS, "A node lives; of a store that several share.")

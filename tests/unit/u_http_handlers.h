@@ -146,7 +146,8 @@ static inline void rig_stream(struct rig *rig, struct http_request *request)
 
 static inline void rig_upgrade(struct rig *rig, struct http_request *request)
 {
-    const struct http_socket_options options = {rig_socket_message, rig_socket_gone, NULL, rig};
+    const struct http_socket_options options = {
+        .message = rig_socket_message, .gone = rig_socket_gone, .arg = rig};
     rig->socket = http_socket_start(request, &options);
 }
 

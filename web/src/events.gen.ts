@@ -222,6 +222,7 @@ export interface BasisData {
   system?: string; // its system prompt
   iterations: number; // answers so far
   maxIterations: number; // answers in all; 0: the default
+  maxTokens?: number; // tokens of one answer, when the run says
   tasks: number; // sub-agents so far
   createdAt: string; // when the run began
   usage: UsageData; // tokens so far
@@ -252,6 +253,18 @@ export interface LocalSystemMessageData {
   text?: string; // words for people; no model sees them
 }
 
+/** How the model is to work, by Nod. */
+export interface SystemPromptData {
+  runId?: string; // the run
+  text: string; // what the model is told of itself
+}
+
+/** The same, by whoever asked. */
+export interface UserSystemPromptData {
+  runId?: string; // the run
+  text: string; // what the model is told of itself
+}
+
 /** The conversation is replaced by its summary. */
 export interface CompactionData {
   runId: string; // the run
@@ -271,6 +284,7 @@ export interface RunStatusData {
   model?: string; // the model, when the run names one
   system?: string; // its system prompt
   maxIterations?: number; // answers in all
+  maxTokens?: number; // tokens of one answer
   iterations?: number; // answers so far
   usage?: UsageData; // tokens so far
   agent?: string; // the sub-agent's name
@@ -293,6 +307,8 @@ export interface EventData {
   TOOL_STARTED: ToolStartedData;
   TOOL_RESULT: ToolResultData;
   LOCAL_SYSTEM_MESSAGE: LocalSystemMessageData;
+  SYSTEM_PROMPT: SystemPromptData;
+  USER_SYSTEM_PROMPT: UserSystemPromptData;
   COMPACTION: CompactionData;
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
