@@ -1,4 +1,4 @@
-/* The events of one agent request under the names text_chunk, tool_call, tool_result and completion. Private to api/. */
+/* The events of one agent request as text_chunk, tool_call, tool_result and completion. Private to api/. */
 #ifndef API_REQUEST_EVENTS_H
 #define API_REQUEST_EVENTS_H
 
@@ -15,7 +15,7 @@ struct request_teller {
 };
 void request_tell(struct request_teller *teller, const struct event *event);
 
-/* Answers with a live stream of them, from the cursor in Last-Event-ID or after= on. It ends when the request is over. */
+/* Answers with a live stream of them, behind the cursor in Last-Event-ID or after=. It ends when the request does. */
 void request_stream(struct exchange *x, struct str thread);
 
 #endif

@@ -47,7 +47,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
       "a call that nobody has answered for so long is told of once more; 0: never", .max = 366 * 86400)    \
     X(archive_after_s, DURATION, "archive-after", "NOD_ARCHIVE_AFTER", IN_FLAGS | IN_FILE, SERVES, "0", "TIME", \
-      "finished sessions in which nothing has happened for so long move into an archive; 0: never", .max = 36600 * 86400LL) \
+      "finished sessions in which nothing has happened for so long move into an archive; 0: never",      \
+      .max = 36600 * 86400LL)                                                                              \
     X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
       "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
     X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
