@@ -17,6 +17,7 @@ struct studying {
 #define ALL_WORDS SIZE_MAX
 
 /* ---- acts ---- */
+struct act *act_add(struct studying *s, enum act_kind kind, size_t word, const char *why);
 void act_other(struct studying *s, size_t word, const char *why);
 void act_writes(struct studying *s, size_t word, struct str path);
 /* The command that begins at word `from`, with `more` (may be NULL) behind it. */
@@ -60,5 +61,15 @@ void study_sqlite(struct studying *s);
 void study_git(struct studying *s);
 void study_sed(struct studying *s);
 void study_awk(struct studying *s);
+void study_command(struct studying *s);
+void study_shell(struct studying *s);
+void study_state(struct studying *s);
+void study_test(struct studying *s);
+void study_set(struct studying *s);
+void study_dd(struct studying *s);
+bool sed_harmless(struct str text);
+bool awk_harmless(struct str text);
+/* The option is judged by its name alone; 0: nothing is known against it. */
+bool option_tells(struct str name);
 
 #endif

@@ -1,11 +1,11 @@
 #include "policy/commands.h"
 
 #include "base/err.h"
-#include "policy/command_study.h"
+#include "policy/effects.h"
 
 /* ---- acts ---- */
 
-static struct act *add_act(struct studying *s, enum act_kind kind, size_t word, const char *why)
+struct act *act_add(struct studying *s, enum act_kind kind, size_t word, const char *why)
 {
     CHECK(why && (word == ALL_WORDS || word <= s->count));
     struct act *act = arena_new(s->arena, struct act);
@@ -14,11 +14,11 @@ static struct act *add_act(struct studying *s, enum act_kind kind, size_t word, 
     return act;
 }
 
-void act_other(struct studying *s, size_t word, const char *why) { add_act(s, ACT_OTHER, word, why); }
+void act_other(struct studying *s, size_t word, const char *why) { act_add(s, ACT_OTHER, word, why); }
 
 void act_writes(struct studying *s, size_t word, struct str path)
 {
-    struct act *act = add_act(s, ACT_WRITES, word, "it writes a file");
+    struct act *act = act_add(s, ACT_WRITES, word, "it writes a file");
     unsigned flags = word < s->count ? s->words[word].flags : 0;
     act->path = (struct word){.raw = path, .text = path, .flags = flags};
 }
@@ -28,7 +28,7 @@ void act_runs(struct studying *s, size_t from, const struct word *more)
     s->study->packs = true;
     if (from >= s->count)
         return;
-    struct act *act = add_act(s, ACT_RUNS, from, "it runs another command");
+    struct act *act = act_add(s, ACT_RUNS, from, "it runs another command");
     act->inner = (struct argv){.words = s->words + from, .count = s->count - from};
     if (!more)
         return;
@@ -40,19 +40,19 @@ void act_runs(struct studying *s, size_t from, const struct word *more)
 
 void act_script(struct studying *s, size_t word, struct str text)
 {
-    struct act *act = add_act(s, ACT_SCRIPT, word, "it runs shell text");
+    struct act *act = act_add(s, ACT_SCRIPT, word, "it runs shell text");
     act->code = text;
     act->script = shell_parse_inner(s->arena, text, s->depth + 1);
 }
 
 void act_code(struct studying *s, size_t word, struct str code, const char *why)
 {
-    add_act(s, ACT_CODE, word, why)->code = code;
+    act_add(s, ACT_CODE, word, why)->code = code;
 }
 
 void act_text(struct studying *s, struct str text)
 {
-    add_act(s, ACT_TEXT, ALL_WORDS, "it runs text that is not known")->code = text;
+    act_add(s, ACT_TEXT, ALL_WORDS, "it runs text that is not known")->code = text;
 }
 
 /* ---- rows ---- */
@@ -232,6 +232,12 @@ static char telling_name(const struct command_row *row, struct str name)
         if (str_is(name, writing_names[i]))
             return 'X';
     return 0;
+}
+
+bool option_tells(struct str name)
+{
+    static const struct command_row any = {"any", WAY_READS, "", ""};
+    return telling_name(&any, name) != 0;
 }
 
 /* `--name` or `--name=value`. An abbreviation of a name counts as the name, unless it is one itself. */
@@ -435,7 +441,7 @@ static bool like_bash(struct str name)
 }
 
 /* `-c text` in any cluster, or a script, or standard input. */
-static void study_shell(struct studying *s)
+void study_shell(struct studying *s)
 {
     size_t i = 1;
     bool text = false;
@@ -616,7 +622,7 @@ static void study_service(struct studying *s)
             act_other(s, i, "it runs the script of this name");
 }
 
-static void study_dd(struct studying *s)
+void study_dd(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
         struct str value, name = str_cut(s->words[i].text, '=', &value);
@@ -627,7 +633,7 @@ static void study_dd(struct studying *s)
     }
 }
 
-static void study_state(struct studying *s)
+void study_state(struct studying *s)
 {
     act_other(s, ALL_WORDS, "it changes what later commands mean");
     s->study->acts->fine_alone = true;
@@ -649,7 +655,7 @@ static bool counts_letters(struct str format)
 }
 
 /* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable, `printf %n` sets one. */
-static void study_test(struct studying *s)
+void study_test(struct studying *s)
 {
     bool prints = str_is(program_name(s->words[0].text), "printf");
     for (size_t i = 1; i < s->count; i++) {
@@ -662,7 +668,7 @@ static void study_test(struct studying *s)
 }
 
 /* `set -euo pipefail` only makes bash stricter. */
-static void study_set(struct studying *s)
+void study_set(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
@@ -678,7 +684,7 @@ static void study_set(struct studying *s)
     }
 }
 
-static void study_command(struct studying *s)
+void study_command(struct studying *s)
 {
     static const struct command_row row = {"command", WAY_RUNS, "", "F -p"};
     if (s->count > 1 && (word_is(&s->words[1], "-v") || word_is(&s->words[1], "-V")))
@@ -770,6 +776,14 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
     if (!argv->count || !word_literal(&argv->words[0]))
         return;
     ret_study->row = find_row(program_name(argv->words[0].text));
+    const struct table_row *known = table_find(program_name(argv->words[0].text));
+    if (known && depth < STUDY_DEPTH_MAX) {
+        /* What the older table knows counts as well, until every program has its row. */
+        if (ret_study->row && !effects_has_reader(known))
+            study_way(&s, ret_study->row, 1);
+        effects_words(&s, known);
+        return;
+    }
     if (depth >= STUDY_DEPTH_MAX)
         act_other(&s, ALL_WORDS, "it is packed too deep");
     else if (ret_study->row)

@@ -13,6 +13,12 @@
 #include "policy/match.h"
 
 enum act_kind {
+    ACT_READS,   /* reads `path` */
+    ACT_REMOVES, /* removes `path` */
+    ACT_TALKS,   /* reaches the address `path`, or one that nobody knows */
+    ACT_CHANGES, /* changes state that no path names */
+    ACT_OBEYS,   /* takes orders from `path` */
+    ACT_PROJECT, /* runs code of the project: tests, builds, scripts, `path` where it is one file */
     ACT_RUNS,   /* runs the command `inner` */
     ACT_SCRIPT, /* runs the shell text `script` */
     ACT_CODE,   /* runs code in another language, or a text that is not known: `code` */
@@ -23,8 +29,19 @@ enum act_kind {
 
 struct study;
 
+enum act_flag {
+    ACT_BY_OPTION = 1 << 0, /* not what the program's name says */
+    ACT_TREE = 1 << 1,      /* with everything below it */
+    ACT_SENDS = 1 << 2,     /* data leaves the machine */
+    ACT_STDIN = 1 << 3,     /* code comes by standard input */
+    ACT_PERHAPS = 1 << 4,   /* a path, or something else */
+    ACT_EDITS = 1 << 5,     /* needs a rule on the path, too */
+    ACT_NATURAL = 1 << 6,   /* what the program's name says */
+};
+
 struct act {
     enum act_kind kind;
+    unsigned flags;
     size_t word;          /* a rule that names this word has meant it; SIZE_MAX: only one that names all */
     bool fine_alone;      /* only matters when the line goes on */
     const char *why;      /* begins with "it" */
@@ -64,6 +81,9 @@ struct command_row {
 
 struct study {
     const struct command_row *row; /* NULL: not known */
+    const struct table_row *table; /* the row of the table of programs; NULL: the older one is asked */
+    unsigned risk;                 /* classes of the row and its options */
+    bool only_reads;               /* an option of it says so */
     struct act *acts;
     bool packs; /* some of its words are a command: look at each of them when looking for what is forbidden */
 };

@@ -587,6 +587,7 @@ bool policy_covers(struct arena *arena, const struct question *question)
 {
     struct judging j;
     judging_init(&j, arena, question);
+    j.rules_alone = true;
     return look(&j) && j.used_count && !j.stop.rule && str_empty(j.protected_path);
 }
 

@@ -30,6 +30,7 @@ struct judging {
     struct str protected_path;  /* a protected target that would be touched; empty: none */
     const char *protected_why;  /* NULL: it is on the list */
     bool secret;                /* the name of a file says that it holds keys */
+    bool rules_alone;           /* no default, no built-in allowance: policy_covers */
     bool outside;               /* it reads beyond the session's folder */
     struct node *tree;          /* of the command; NULL: none */
     size_t part_count;          /* simple commands of the line */
@@ -73,6 +74,8 @@ const struct compiled *place_covered(struct judging *j, const struct place *plac
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* The same for what a word with holes in it could become: target.h. */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
+/* Whether what a pattern could find lies outside the session's folder, or is a secret there. */
+bool target_outside(struct judging *j, struct str target, bool writes);
 /* Reading tools pass by themselves inside the session's folder. */
 bool place_inside(const struct judging *j, const struct place *place);
 /* Folders of the system, which commands that write are asked about. */

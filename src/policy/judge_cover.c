@@ -2,6 +2,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "policy/effects.h"
 
 struct covering {
     struct judging *j;
@@ -100,6 +101,27 @@ static bool script_covered(struct covering *c, struct act *act)
     return act->covered == COVER_YES;
 }
 
+/* What the program's own name says: cp writes its target, rm removes. */
+static bool act_natural(const struct act *act) { return act->path.text.p && (act->flags & ACT_NATURAL); }
+
+/* A rule on a program means the session's folder, unless a rule on paths says more. */
+static bool act_outside(struct covering *c, const struct act *act)
+{
+    if (c->j->rules_alone)
+        return false;
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
+                              c->j->places.home.named, targets);
+    bool writes = act->kind != ACT_READS;
+    for (size_t i = 0; i < count; i++) {
+        if (!target_outside(c->j, targets[i], writes))
+            continue;
+        if (!target_literal(targets[i]) || !file_covered(c, &act->path, writes))
+            return true;
+    }
+    return false;
+}
+
 /* A rule that names `named` words of the command has meant the acts of these words. */
 static bool act_covered(struct covering *c, struct act *act, size_t named)
 {
@@ -117,8 +139,11 @@ static bool act_covered(struct covering *c, struct act *act, size_t named)
         return covered;
     }
     case ACT_SCRIPT: return meant || script_covered(c, act);
-    case ACT_WRITES: return meant || file_covered(c, &act->path, true);
-    case ACT_CODE: case ACT_TEXT: case ACT_OTHER: return meant;
+    case ACT_WRITES:
+        return meant || (act_natural(act) ? !act_outside(c, act) : file_covered(c, &act->path, true));
+    case ACT_READS: case ACT_REMOVES: return meant || !act_outside(c, act);
+    case ACT_TALKS: case ACT_CHANGES: case ACT_PROJECT: return meant || !(act->flags & ACT_BY_OPTION);
+    case ACT_CODE: case ACT_TEXT: case ACT_OTHER: case ACT_OBEYS: return meant;
     }
     return false;
 }
@@ -136,6 +161,13 @@ static bool acts_covered(struct covering *c, const struct study *study, size_t n
 
 /* ---- rules ---- */
 
+static bool study_is_git(const struct study *study)
+{
+    return (study->row && study->row->way == WAY_GIT) ||
+           (study->table && str_starts(table_str(study->table->name), STR("git")));
+}
+
+
 static const struct compiled *covered_under(struct covering *c, const struct rule_key *key, struct argv *argv,
                                             const struct study *study)
 {
@@ -152,7 +184,7 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
         size_t behind = named == SIZE_MAX            ? SIZE_MAX
                         : named > argv->assign_count ? named - argv->assign_count
                                                      : 0;
-        if (rule->rule.kind != RULE_TOOL && study->row && study->row->way == WAY_GIT &&
+        if (rule->rule.kind != RULE_TOOL && study_is_git(study) &&
             folder_strange_to_git(c->j, c->folder)) {
             c->why = "git may find a repository there that is none of yours";
             continue;

@@ -274,6 +274,20 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
     return is_protected(j, place->named, touch) || is_protected(j, place->real, touch);
 }
 
+bool target_outside(struct judging *j, struct str target, bool writes)
+{
+    struct str project = j->places.project.named, rest;
+    if (str_is(target, "/dev/null") || (writes && target.n && target.p[0] == SHAPE_ANY))
+        return false;
+    if (target_secret(target, true))
+        return true;
+    if (str_empty(project) || (!str_eq(target, project) && !path_below(target, project, &rest)))
+        return true;
+    struct folder here = {.path = project, .known = true};
+    struct place place;
+    return target_literal(target) && (!place_of(j, &here, target, &place) || !place_inside(j, &place));
+}
+
 bool policy_hides(struct str path, struct str own)
 {
     return name_protected(path, true) || target_secret(path, false) || (!str_empty(own) && path_within(path, own));

@@ -433,7 +433,8 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
     port_stops(j, argv);
-    paths_stops(j, argv, study, folder);
+    if (!study->table)
+        paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);
     for (struct act *act = study->acts; act; act = act->next) {
@@ -466,7 +467,20 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             if (!text_stops(j, act->code, true))
                 note_unknown(j, act->why);
             break;
-        case ACT_WRITES: word_stops(j, &act->path, folder, (struct touch){0}); break;
+        case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
+            word_stops(j, &act->path, folder,
+                       (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
+                                      .tree = act->flags & ACT_TREE});
+            break;
+        case ACT_TALKS: case ACT_CHANGES: break;
+        case ACT_PROJECT:
+            if (!str_empty(act->path.text))
+                word_stops(j, &act->path, folder, (struct touch){.looks = true});
+            break;
+        case ACT_OBEYS:
+            word_stops(j, &act->path, folder, (struct touch){.looks = true});
+            doubt_stops(j, act->why);
+            break;
         case ACT_OTHER:
             doubt_stops(j, act->why);
             program_stops(j, argv, study);

@@ -81,7 +81,8 @@
     X(ANYWHERE, "anywhere")   /* covered outside the session's folder, too: cd, echo, pwd */              \
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
     X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
-    X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */
+    X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \
+    X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */
 
 /* Risk classes, as the verdict names them. */
 #define TABLE_RISKS(X)                                                                                    \
@@ -148,7 +149,6 @@ enum table_reader {
 
 enum table_arity { ARITY_NONE, ARITY_VALUE, ARITY_MAYBE };
 enum table_repeat { REPEAT_ONCE, REPEAT_ANY };
-
 struct table_option {
     uint32_t name;  /* with its dashes */
     uint8_t arity;

@@ -34,7 +34,7 @@ struct row {
     struct option *options;
     size_t option_count, option_room;
     uint8_t reader, stdin_lang;
-    bool known;
+    bool known, exact;
     uint32_t styles;
     uint16_t risk;
     const char *behind, *touches, *prefixes, *paths, *groups;
@@ -42,7 +42,7 @@ struct row {
 
 struct facts {
     const char *name, *options;
-    bool used;
+    bool used, exact; /* exact: asked of the program itself, so that nothing is left out */
 };
 
 static struct row *rows;
@@ -220,7 +220,8 @@ static void read_facts(const char *path)
             continue;
         }
         facts = grow(facts, facts_count, &facts_room, sizeof *facts);
-        facts[facts_count++] = (struct facts){.name = line, .options = fields[3]};
+        facts[facts_count++] = (struct facts){
+            .name = line, .options = fields[3], .exact = strcmp(fields[1], "help") != 0 || strcmp(line, "curl") == 0};
     }
 }
 
@@ -263,6 +264,7 @@ static void add_facts(struct row *row, const char *name)
         return;
     /* `-` alone says that the program has no options at all. */
     row->known = found->used = true;
+    row->exact = found->exact;
     char *text = copy(found->options, strlen(found->options)), *word;
     while ((word = take_word(&text))) {
         uint8_t arity;
@@ -677,7 +679,8 @@ static void write_rows(FILE *out, const size_t *options, const size_t *operands)
         const struct row *r = &rows[i];
         (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%u,%u,%u,%u,%u},\n", put_text(r->names[0]),
                       options[i], r->option_count, operands[i], r->operand_count, r->reader, r->stdin_lang,
-                      r->known ? "true" : "false", r->styles, r->risk, put_text(r->behind), put_text(r->touches),
+                      r->known && r->exact ? "true" : "false", r->styles, r->risk,
+                      put_text(r->behind), put_text(r->touches),
                       put_text(r->prefixes), put_text(r->paths), put_text(r->groups));
     }
     (void)fprintf(out, "{0}};\n");

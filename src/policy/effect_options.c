@@ -1,0 +1,298 @@
+/* Options as programs take them: clusters, values attached or behind, beginnings of long names, `--no-`. */
+#include "policy/effects.h"
+
+#include "base/err.h"
+
+static const char *const unknown_why = "an option of it is not known";
+static const char *const several_why = "an option of it is the beginning of several";
+
+/* ---- finding ---- */
+
+static int compare(struct str name, const struct table_option *option)
+{
+    return str_cmp(name, table_str(option->name));
+}
+
+/* The first option of the row whose name is not before `name`. */
+static size_t lower_bound(const struct table_row *row, struct str name)
+{
+    size_t from = 0, to = row->option_count;
+    const struct table_option *options = table_options + row->options;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (compare(name, &options[middle]) > 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+static const struct table_option *find_in(const struct table_row *row, struct str name)
+{
+    size_t at = lower_bound(row, name);
+    const struct table_option *options = table_options + row->options;
+    return at < row->option_count && compare(name, &options[at]) == 0 ? &options[at] : NULL;
+}
+
+static const struct table_option *find_exact(const struct effects *e, struct str name)
+{
+    const struct table_option *option = find_in(e->row, name);
+    for (size_t i = e->parent_count; !option && i-- > 0;)
+        option = find_in(e->parents[i], name);
+    return option;
+}
+
+/* Go: --x is -x, and the other way round. */
+static const struct table_option *find_dashes(const struct effects *e, struct str name)
+{
+    char other[64];
+    if (!(e->row->styles & STYLE_TWODASH) || name.n + 1 >= sizeof other)
+        return NULL;
+    if (is_long_option(name))
+        return find_exact(e, str_sub(name, 1, name.n));
+    other[0] = '-';
+    memcpy(other + 1, name.p, name.n);
+    return find_exact(e, (struct str){other, name.n + 1});
+}
+
+static bool same_meaning(const struct table_option *a, const struct table_option *b)
+{
+    return a->arity == b->arity && a->mark == b->mark && a->arg == b->arg;
+}
+
+/* The option that the beginning of a long name stands for; *ret_several: more than one, with other meanings. */
+static const struct table_option *find_beginning(const struct table_row *row, struct str name, bool *ret_several)
+{
+    const struct table_option *options = table_options + row->options, *found = NULL;
+    for (size_t i = lower_bound(row, name); i < row->option_count; i++) {
+        if (!str_starts(table_str(options[i].name), name))
+            break;
+        if (found && !same_meaning(found, &options[i]))
+            *ret_several = true;
+        found = &options[i];
+    }
+    return found;
+}
+
+/* Without what may stand before a name: --expand-url is --url. */
+static struct str without_prefix(const struct effects *e, struct str name)
+{
+    struct str list = table_str(e->row->prefixes);
+    static char bare[96];
+    while (!str_empty(list)) {
+        struct str prefix = str_cut(list, ',', &list);
+        if (prefix.n > 2 && str_starts(name, prefix) && name.n - prefix.n + 3 < sizeof bare) {
+            bare[0] = bare[1] = '-';
+            memcpy(bare + 2, name.p + prefix.n, name.n - prefix.n);
+            return (struct str){bare, name.n - prefix.n + 2};
+        }
+    }
+    return name;
+}
+
+static const struct table_option *find_long(const struct effects *e, struct str name, bool *ret_several)
+{
+    const struct table_option *option = find_exact(e, name);
+    if (!option)
+        option = find_dashes(e, name);
+    if (!option && e->row->prefixes)
+        option = find_exact(e, without_prefix(e, name));
+    if (option || name.n < 3)
+        return option;
+    if (!(e->row->styles & STYLE_NOABBREV))
+        option = find_beginning(e->row, name, ret_several);
+    for (size_t i = e->parent_count; !option && i-- > 0;)
+        if (!(e->parents[i]->styles & STYLE_NOABBREV))
+            option = find_beginning(e->parents[i], name, ret_several);
+    return option;
+}
+
+/* ---- sharpness ---- */
+
+static bool acts(enum table_role role)
+{
+    switch (role) {
+    case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
+    case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE:
+        return false;
+    case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
+    case ROLE_MODULE: case ROLE_ASSIGN: case ROLE_DATA: case ROLE_SEND: case ROLE_OBEY: case ROLE_CHDIR: case ROLE_SUB:
+    case ROLE_BAD: case ROLE_WRITES: case ROLE_CHANGES: case ROLE_INSTEAD: case ROLE_COUNT:
+        break;
+    }
+    return true;
+}
+
+static bool option_acts(const struct table_option *option)
+{
+    if (option->mark == ROLE_INSTEAD)
+        return acts((enum table_role)option->arg);
+    return acts((enum table_role)option->mark);
+}
+
+bool effect_sharp(const struct effects *e)
+{
+    for (size_t i = 0; i < e->row->option_count; i++)
+        if (option_acts(&table_options[e->row->options + i]))
+            return true;
+    return e->row->option_count == 0 && !e->row->known && !(e->row->styles & STYLE_READS);
+}
+
+bool effect_writes(const struct effects *e)
+{
+    for (size_t i = 0; i < e->row->option_count; i++) {
+        enum table_role role = (enum table_role)table_options[e->row->options + i].mark;
+        if (acts(role) && role != ROLE_OBEY && role != ROLE_CHDIR && role != ROLE_CHANGES && role != ROLE_INSTEAD)
+            return true;
+    }
+    return false;
+}
+
+bool effect_has(const struct effects *e, struct str option) { return find_exact(e, option) != NULL; }
+
+/* ---- unknown ones ---- */
+
+static bool harmless_everywhere(struct str name)
+{
+    return str_starts(name, STR("--no-")) || str_is(name, "--help") || str_is(name, "--version");
+}
+
+/* Closed where all options are known; else by its name. */
+static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
+{
+    if (harmless_everywhere(name) && !several)
+        return;
+    /* git's own helper leaves many out; effect_git's reader knows those that act. */
+    bool closed = e->row->known && !(e->row->styles & STYLE_OPEN) && !str_starts(table_str(e->row->name), STR("git"));
+    /* No program has a long option of three letters or less that nobody knows; one that only reads has no letter. */
+    if (closed && (is_long_option(name) ? name.n < 6 : !effect_sharp(e)))
+        return;
+    if (several || closed)
+        act_add(e->s, ACT_OTHER, i, several ? several_why : unknown_why);
+    else if (option_tells(name))
+        act_add(e->s, ACT_OTHER, i, "an option of it is not known, and its name says that it may do more");
+}
+
+/* ---- taking ---- */
+
+/* The value of an option that is marked: `text` in word `word`. */
+static void take(struct effects *e, const struct table_option *option, size_t i, size_t word, struct str text)
+{
+    switch ((enum table_role)option->mark) {
+    case ROLE_TREE: e->tree = true; return;
+    case ROLE_WRITES: e->written = true; return;
+    case ROLE_READS: e->only_reads = true; return;
+    case ROLE_RISK: e->s->study->risk |= 1u << option->arg; return;
+    case ROLE_CHANGES:
+        act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise tell")->flags = ACT_BY_OPTION;
+        return;
+    case ROLE_INSTEAD:
+        e->instead = true;
+        effect_role(e, (enum table_role)option->arg, option->lang, word, text, true);
+        return;
+    case ROLE_INTO:
+        e->into = true;
+        e->into_at = word;
+        e->into_word = e->s->words[word];
+        if (text.p != e->into_word.text.p)
+            e->into_word = (struct word){.raw = text, .text = text, .shape = text, .flags = e->s->words[word].flags};
+        return;
+    default: effect_role(e, (enum table_role)option->mark, option->arg, word, text, true);
+    }
+}
+
+/* Takes the option at word `i` whose value, if attached, begins at `value_at`; returns the last word. */
+static size_t take_option(struct effects *e, const struct table_option *option, size_t i, size_t value_at)
+{
+    struct str text = e->s->words[i].text;
+    bool attached = value_at < text.n;
+    if (option->arity == ARITY_VALUE && !attached) {
+        if (i + 1 >= e->s->count) {
+            if (option_acts(option))
+                take(e, option, i, i, STR_NONE);
+            return i;
+        }
+        take(e, option, i, i + 1, e->s->words[i + 1].text);
+        return i + 1;
+    }
+    struct str value = attached ? str_sub(text, value_at, text.n) : STR_NONE;
+    take(e, option, i, i, value);
+    return i;
+}
+
+static size_t take_long(struct effects *e, size_t i)
+{
+    struct str text = e->s->words[i].text;
+    size_t equals = str_find(text, '=');
+    struct str name = str_sub(text, 0, equals);
+    bool several = false;
+    const struct table_option *option = find_long(e, name, &several);
+    if (!option || several) {
+        unknown_option(e, i, name, several);
+        return i;
+    }
+    return take_option(e, option, i, equals < text.n ? equals + 1 : text.n);
+}
+
+/* Names of several letters behind one dash; else the longest beginning that takes a value. */
+static size_t take_single(struct effects *e, size_t i, bool *ret_taken)
+{
+    struct str text = e->s->words[i].text;
+    size_t equals = str_find(text, '=');
+    const struct table_option *option = find_exact(e, str_sub(text, 0, equals));
+    if (!option)
+        option = find_dashes(e, str_sub(text, 0, equals));
+    *ret_taken = true;
+    if (option && (option->arity != ARITY_NONE || equals == text.n || (e->row->styles & STYLE_TWODASH)))
+        return take_option(e, option, i, equals < text.n ? equals + 1 : text.n);
+    bool single = e->row->styles & STYLE_SINGLE;
+    for (size_t n = text.n; single && n > 1; n--) {
+        option = find_exact(e, str_sub(text, 0, n));
+        if (option && option->arity != ARITY_NONE)
+            return take_option(e, option, i, n);
+    }
+    *ret_taken = single;
+    if (single)
+        unknown_option(e, i, text, false);
+    return i;
+}
+
+static bool all_digits(struct str text, size_t from)
+{
+    for (size_t i = from; i < text.n; i++)
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return false;
+    return from < text.n;
+}
+
+static size_t take_cluster(struct effects *e, size_t i)
+{
+    struct str text = e->s->words[i].text;
+    for (size_t k = 1; k < text.n; k++) {
+        char letter[2] = {'-', text.p[k]};
+        const struct table_option *option = find_exact(e, (struct str){letter, 2});
+        if (!option && all_digits(text, k))
+            return i; /* head -20 */
+        if (!option) {
+            unknown_option(e, i, text, false);
+            return i;
+        }
+        if (option->arity != ARITY_NONE)
+            return take_option(e, option, i, k + 1);
+        take(e, option, i, i, STR_NONE);
+    }
+    return i;
+}
+
+size_t effect_option(struct effects *e, size_t i)
+{
+    CHECK(i < e->s->count && is_option(e->s->words[i].text));
+    if (is_long_option(e->s->words[i].text))
+        return take_long(e, i);
+    bool taken = false;
+    size_t last = i;
+    if (e->s->words[i].text.n > 2 || (e->row->styles & STYLE_SINGLE))
+        last = take_single(e, i, &taken);
+    return taken ? last : take_cluster(e, i);
+}

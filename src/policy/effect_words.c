@@ -1,0 +1,146 @@
+/* Programs whose words are a language of their own: find, tar, dd, the shell's built-ins. The readers of command_*.c do
+ * the languages; here stands which row has which, and what their words touch. */
+#include "policy/effects.h"
+
+#include "base/err.h"
+
+static struct act *touch(struct studying *s, enum act_kind kind, size_t word, struct str value, unsigned flags)
+{
+    CHECK(word < s->count);
+    struct act *act = act_add(s, kind, word, kind == ACT_READS ? "it reads a file" : "it writes a file");
+    const struct word *whole = &s->words[word];
+    act->flags = flags | ACT_NATURAL;
+    act->path = *whole;
+    if (value.p != whole->text.p || value.n != whole->text.n)
+        act->path = (struct word){.raw = value, .text = value, .shape = value, .flags = whole->flags};
+    return act;
+}
+
+/* The starting points stand before the expression; without one it is the folder itself. */
+static void read_find(struct studying *s)
+{
+    bool removes = false;
+    size_t at = 1;
+    for (size_t i = 1; i < s->count; i++)
+        removes = removes || word_is(&s->words[i], "-delete");
+    while (at < s->count && (word_is(&s->words[at], "-L") || word_is(&s->words[at], "-P") ||
+                             word_is(&s->words[at], "-H") || word_is(&s->words[at], "-E")))
+        at++;
+    for (; at < s->count; at++) {
+        struct str text = s->words[at].text;
+        if (text.n && strchr("-(!,", text.p[0]))
+            break;
+        touch(s, ACT_READS, at, text, ACT_TREE);
+        if (removes && !str_is(text, "."))
+            touch(s, ACT_REMOVES, at, text, ACT_TREE);
+    }
+    for (size_t i = at; i < s->count; i++)
+        if (word_is(&s->words[i], "-files0-from"))
+            act_other(s, i, "it takes its starting points from a file");
+    study_find(s);
+}
+
+static void read_dd(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        struct str value, name = str_cut(s->words[i].text, '=', &value);
+        if (str_is(name, "if") && !str_empty(value))
+            touch(s, ACT_READS, i, value, 0);
+    }
+    study_dd(s);
+    for (struct act *act = s->study->acts; act; act = act->next)
+        if (act->kind == ACT_WRITES)
+            act->flags |= ACT_EDITS;
+}
+
+/* What tar is asked to do: the letters of its first word, or of its options. */
+static bool tar_does(const struct studying *s, const char *letters, const char *name)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool first = i == 1 && text.n && text.p[0] != '-';
+        bool cluster = first || (text.n > 1 && text.p[0] == '-' && text.p[1] != '-');
+        for (size_t k = 0; cluster && k < text.n; k++)
+            if (strchr(letters, text.p[k]))
+                return true;
+        if (text.n > 3 && str_starts(str_of(name), text))
+            return true;
+    }
+    return false;
+}
+
+static void read_tar(struct studying *s)
+{
+    bool extracts = tar_does(s, "x", "--extract") || tar_does(s, "x", "--get");
+    bool lists = tar_does(s, "t", "--list");
+    study_tar(s);
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text, value;
+        bool folder = i > 1 && (word_is(&s->words[i - 1], "-C") || word_is(&s->words[i - 1], "--directory"));
+        struct str name = str_cut(text, '=', &value);
+        if (folder && extracts)
+            touch(s, ACT_WRITES, i, text, ACT_TREE);
+        else if (extracts && !str_empty(value) &&
+                 (str_starts(STR("--directory"), name) || str_is(name, "--one-top-level")))
+            touch(s, ACT_WRITES, i, value, ACT_TREE);
+        else if (i > 1 && !is_option(text) && !extracts && !lists)
+            touch(s, ACT_READS, i, text, ACT_TREE);
+        if (!lists && !extracts && i > 1 && !is_option(text) && tar_does(s, "f", "--file") &&
+            str_find(s->words[i - 1].text, 'f') < s->words[i - 1].text.n)
+            touch(s, ACT_WRITES, i, text, ACT_PERHAPS);
+    }
+    act_add(s, ACT_CHANGES, 0, "it packs or unpacks files");
+    if (lists && !extracts)
+        s->study->only_reads = true;
+}
+
+/* With its own little language beside the options: both are read. */
+static void read_both(struct studying *s, const struct table_row *row, void (*language)(struct studying *s))
+{
+    language(s);
+    effects_study(s, row, 1);
+}
+
+bool effects_has_reader(const struct table_row *row)
+{
+    switch ((enum table_reader)row->reader) {
+    case READER_FIND: case READER_XARGS: case READER_ENV: case READER_SED: case READER_AWK: case READER_GIT:
+    case READER_MAKE: case READER_TAR: case READER_DD: case READER_TEST: case READER_PRINTF:
+    case READER_SQL: case READER_SHELL: case READER_COMMAND:
+        return true;
+    case READER_SET: case READER_CD: case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG:
+    case READER_DEFINES: case READER_CURL: case READER_AR: case READER_PS: case READER_UNZIP: case READER_RSYNC:
+    case READER_FFMPEG:
+    case READER_OPENSSL: case READER_COUNT:
+        break;
+    }
+    return false;
+}
+
+void effects_words(struct studying *s, const struct table_row *row)
+{
+    s->study->table = row;
+    s->study->risk |= row->risk;
+    switch ((enum table_reader)row->reader) {
+    case READER_FIND: read_find(s); break;
+    case READER_XARGS: study_xargs(s); break;
+    case READER_ENV: study_env(s); break;
+    case READER_SED: read_both(s, row, study_sed); break;
+    case READER_AWK: read_both(s, row, study_awk); break;
+    case READER_GIT: read_both(s, row, study_git); break;
+    case READER_MAKE: read_both(s, row, study_make); break;
+    case READER_TAR: read_tar(s); break;
+    case READER_DD: read_dd(s); break;
+    case READER_SET: study_set(s); break;
+    case READER_TEST: study_test(s); break;
+    case READER_PRINTF: study_test(s); break;
+    case READER_SQL: study_sqlite(s); break;
+    case READER_SHELL: study_shell(s); break;
+    case READER_COMMAND: study_command(s); break;
+    case READER_CD: break;
+    case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG: case READER_DEFINES: case READER_CURL:
+    case READER_AR: case READER_PS: case READER_UNZIP: case READER_RSYNC: case READER_FFMPEG: case READER_OPENSSL:
+    case READER_COUNT:
+        effects_study(s, row, 1);
+    }
+}

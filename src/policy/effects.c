@@ -1,0 +1,584 @@
+#include "policy/effects.h"
+
+#include "base/err.h"
+#include "policy/target.h"
+
+/* ---- rows ---- */
+
+static size_t name_bound(struct str name)
+{
+    size_t from = 0, to = table_name_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (str_cmp(name, table_str(table_names[middle].name)) > 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+const struct table_row *table_exact(struct str name)
+{
+    size_t at = name_bound(name);
+    bool found = at < table_name_count && str_eq(table_str(table_names[at].name), name);
+    return found ? &table_rows[table_names[at].row] : NULL;
+}
+
+bool table_begins(struct str start)
+{
+    size_t at = name_bound(start);
+    return at < table_name_count && str_starts(table_str(table_names[at].name), start);
+}
+
+static struct str without_version(struct str name)
+{
+    while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
+        name.n--;
+    return name;
+}
+
+/* x86_64-linux-gnu-gcc, arm-none-eabi-ld. */
+static bool is_triple(struct str name)
+{
+    static const char *const systems[] = {"-linux", "-none-",  "-mingw",    "-elf",
+                                          "-eabi",  "-apple-", "-unknown-", "-musl"};
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+        if (str_has(name, str_of(systems[i])))
+            return true;
+    return false;
+}
+
+const struct table_row *table_find(struct str name)
+{
+    const struct table_row *row = table_exact(name);
+    if (row)
+        return row;
+    struct str bare = without_version(name);
+    row = bare.n < name.n ? table_exact(bare) : NULL;
+    /* A target triple: at least two dashes before the name. */
+    struct str rest = bare;
+    for (unsigned dashes = 0; !row && is_triple(bare) && str_find(rest, '-') < rest.n;) {
+        (void)str_cut(rest, '-', &rest);
+        if (++dashes >= 2)
+            row = table_exact(rest);
+    }
+    return row;
+}
+
+/* ---- roles ---- */
+
+static struct word word_of(const struct effects *e, size_t word, struct str value)
+{
+    const struct word *whole = &e->s->words[word];
+    if (value.p == whole->text.p && value.n == whole->text.n)
+        return *whole;
+    struct str shape = value;
+    /* The value's own part of the shape. */
+    if (value.p >= whole->text.p && value.p + value.n <= whole->text.p + whole->text.n && whole->shape.p)
+        shape = str_sub(whole->shape, (size_t)(value.p - whole->text.p), (size_t)(value.p - whole->text.p) + value.n);
+    return (struct word){.raw = value, .text = value, .shape = shape, .flags = whole->flags & ~(unsigned)WORD_TILDE};
+}
+
+/* `file:x` is x. */
+static struct str without_scheme(const struct effects *e, struct str value)
+{
+    struct str list = table_str(e->row->paths);
+    while (!str_empty(list)) {
+        struct str prefix = str_cut(list, ',', &list);
+        if (prefix.n && str_starts(value, prefix))
+            return str_sub(value, prefix.n, value.n);
+    }
+    return value;
+}
+
+static unsigned natural_flag(const struct effects *e, bool by_option)
+{
+    return by_option || (e->row->styles & STYLE_EDITS) || e->written ? 0 : ACT_NATURAL;
+}
+
+static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, struct str value, bool by_option)
+{
+    static const char *const whys[] = {[ACT_READS] = "it reads a file", [ACT_REMOVES] = "it removes a file",
+                                       [ACT_WRITES] = "it writes a file",
+                                       [ACT_OBEYS] = "it takes its orders from a file"};
+    struct act *act = act_add(e->s, kind, word, whys[kind]);
+    act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option);
+    act->path = word_of(e, word, without_scheme(e, value));
+    if (e->chdir.n && value.n && value.p[0] != '/' && value.p[0] != '~') {
+        act->path.text = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(e->chdir), STR_ARG(act->path.text));
+        act->path.shape = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(e->chdir), STR_ARG(act->path.shape));
+    }
+    if ((e->row->styles & STYLE_PIPE) && str_starts(value, STR("|")))
+        act_text(e->s, str_sub(value, 1, value.n));
+    return act;
+}
+
+static bool is_stdin(struct str value)
+{
+    return str_empty(value) || str_is(value, "-") || str_is(value, "/dev/stdin") || str_starts(value, STR("/dev/fd/"));
+}
+
+static void role_write(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    if (str_is(value, "-") && (e->row->styles & STYLE_STDOUT))
+        return;
+    struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
+    if (e->row->styles & STYLE_EDITS)
+        act->flags |= ACT_EDITS;
+}
+
+static void role_code(struct effects *e, unsigned lang, size_t word, struct str value, bool by_option)
+{
+    const struct word *whole = &e->s->words[word];
+    e->coded = true;
+    /* Read by its own reader. */
+    if (e->row->reader == READER_SED || e->row->reader == READER_AWK)
+        return;
+    bool literal = word_literal(whole);
+    if ((lang == LANG_SED && literal && sed_harmless(value)) || (lang == LANG_AWK && literal && awk_harmless(value)) ||
+        lang == LANG_JQ)
+        return;
+    if (lang == LANG_SED || lang == LANG_AWK) {
+        act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
+        return;
+    }
+    act_code(e->s, word, value, "it runs code that is on the line");
+    e->s->study->acts->flags = by_option ? ACT_BY_OPTION : 0;
+}
+
+static void role_script(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    if (is_stdin(value) || str_starts(value, STR("/dev/"))) {
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "it reads its program from standard input")->flags = ACT_STDIN;
+        return;
+    }
+    e->coded = true;
+    struct act *act = act_add(e->s, ACT_PROJECT, word, "it runs a file");
+    act->path = word_of(e, word, value);
+    act->flags = by_option ? ACT_BY_OPTION : 0;
+}
+
+static void role_shell(struct effects *e, size_t word, struct str value)
+{
+    e->s->study->packs = true;
+    if (word_literal(&e->s->words[word]))
+        act_script(e->s, word, value);
+    else
+        act_text(e->s, value);
+}
+
+/* A folder that it works in: below this one it is only another place. */
+static void role_chdir(struct effects *e, size_t word, struct str value)
+{
+    bool below = value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR(".."));
+    if (word_literal(&e->s->words[word]) && below && !e->chdir.n)
+        e->chdir = value;
+    else
+        path_act(e, ACT_OBEYS, word, value, true);
+}
+
+static void role_data(struct effects *e, size_t word, struct str value)
+{
+    const struct word *whole = &e->s->words[word];
+    bool found = ((whole->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
+    bool plain = found && (word_literal(whole) || str_find(whole->raw, '@') == whole->raw.n);
+    if (str_starts(value, STR("@"))) {
+        struct act *act = path_act(e, ACT_OBEYS, word, str_sub(value, 1, value.n), true);
+        act->flags |= ACT_SENDS;
+        act->why = "it sends a file";
+    } else if (!plain || str_has(value, STR("%output")) || str_has(value, STR("%{output"))) {
+        act_add(e->s, ACT_OTHER, word, "its text may name a file");
+    }
+}
+
+static void role_talks(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    struct act *act = act_add(e->s, ACT_TALKS, word, "it reaches the network");
+    act->path = word_of(e, word, value);
+    act->flags = by_option ? ACT_BY_OPTION : 0;
+}
+
+void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
+{
+    switch (role) {
+    case ROLE_TEXT: case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
+    case ROLE_INTO: case ROLE_COUNT: break;
+    case ROLE_CHANGES: act_add(e->s, ACT_OTHER, word, "it sets what it would otherwise tell"); break;
+    case ROLE_READ:
+        if (!is_stdin(value))
+            path_act(e, e->written && !by_option ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |=
+                e->written && !by_option ? ACT_EDITS : 0;
+        break;
+    case ROLE_WRITE: role_write(e, word, value, by_option); break;
+    case ROLE_REMOVE:
+        if (by_option && value.p == NULL)
+            act_add(e->s, ACT_OTHER, word, "it deletes what it finds");
+        else
+            path_act(e, ACT_REMOVES, word, value, by_option);
+        break;
+    case ROLE_MOVE:
+        path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
+        break;
+    case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS; break;
+    case ROLE_SCRIPT: role_script(e, word, value, by_option); break;
+    case ROLE_CODE: role_code(e, arg, word, value, by_option); break;
+    case ROLE_RUN: case ROLE_CMD:
+        e->coded = true;
+        act_code(e->s, word, value, "an option of it runs a program");
+        e->s->study->acts->flags = ACT_BY_OPTION;
+        break;
+    case ROLE_SH: role_shell(e, word, value); break;
+    case ROLE_REMOTE: act_code(e->s, word, value, "it runs a command on another machine"); break;
+    case ROLE_MODULE: effect_module(e, word, value); break;
+    case ROLE_ASSIGN: act_add(e->s, ACT_OTHER, word, "it sets a variable for the command it runs"); break;
+    case ROLE_URL: case ROLE_HOST: role_talks(e, word, value, by_option); break;
+    case ROLE_DATA: role_data(e, word, value); break;
+    case ROLE_SEND: {
+        struct act *act = path_act(e, ACT_OBEYS, word, value, by_option);
+        act->flags |= ACT_SENDS;
+        act->why = "it sends a file";
+        break;
+    }
+    case ROLE_OBEY: path_act(e, ACT_OBEYS, word, value, by_option); break;
+    case ROLE_CHDIR: role_chdir(e, word, value); break;
+    case ROLE_BAD: act_add(e->s, ACT_OTHER, word, "an option of it does more than its name says"); break;
+    }
+}
+
+/* ---- the row that the words choose ---- */
+
+static bool descend_to(struct effects *e, const struct table_row *row)
+{
+    if ((e->row->styles & STYLE_GLOBALS) && e->parent_count < sizeof e->parents / sizeof *e->parents)
+        e->parents[e->parent_count++] = e->row;
+    e->s->study->risk |= row->risk;
+    e->row = row;
+    return true;
+}
+
+/* Of the names that begin with what was read: their one row, or NULL. */
+static const struct table_row *shortened(struct str start)
+{
+    const struct table_row *found = NULL;
+    for (size_t i = name_bound(start); i < table_name_count; i++) {
+        struct str name = table_str(table_names[i].name);
+        if (!str_starts(name, start))
+            break;
+        struct str rest = str_sub(name, start.n, name.n);
+        const struct table_row *row = &table_rows[table_names[i].row];
+        if (str_find(rest, ' ') < rest.n)
+            continue;
+        if (found && found != row)
+            return NULL;
+        found = row;
+    }
+    return found;
+}
+
+/* Whether the operand at `i` is a sub-command; adds an act when it must be one and is not known. */
+static bool try_descend(struct effects *e, size_t i)
+{
+    const struct word *word = &e->s->words[i];
+    bool must = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
+    size_t n = e->name_n + 1 + word->text.n;
+    if (!word_literal(word) || n + 1 >= sizeof e->name) {
+        if (must)
+            act_add(e->s, ACT_OTHER, word_literal(word) ? i : ALL_WORDS, "its sub-command is not known");
+        return must;
+    }
+    size_t before = e->name_n;
+    e->name[e->name_n] = ' ';
+    memcpy(e->name + e->name_n + 1, word->text.p, word->text.n);
+    e->name_n = n;
+    struct str name = {e->name, n};
+    const struct table_row *row = table_exact(name);
+    if (!row && must && (e->row->styles & STYLE_SHORTSUBS))
+        row = shortened(name);
+    if (row) {
+        return descend_to(e, row);
+    }
+    e->name[n] = ' ';
+    if (table_begins((struct str){e->name, n + 1}))
+        return true; /* a longer row: `aws s3 rm` without `aws s3` */
+    e->name_n = before;
+    if (must)
+        act_add(e->s, ACT_OTHER, i, "its sub-command is not known");
+    return must;
+}
+
+/* ---- words ---- */
+
+static enum table_role role_at(const struct effects *e, size_t nth)
+{
+    size_t skip = e->instead ? 1 : 0;
+    if (nth + skip < e->row->operand_count)
+        return (enum table_role)table_operands[e->row->operands + nth + skip].role;
+    return ROLE_COUNT;
+}
+
+/* What follows belongs to somebody else: a command, a script's arguments. */
+static bool ends_options(enum table_role role)
+{
+    return role == ROLE_RUN || role == ROLE_REMOTE || role == ROLE_SCRIPT || role == ROLE_ASSIGN;
+}
+
+static void study_behind(struct effects *e, size_t i)
+{
+    const struct table_row *row = table_find(table_str(e->row->behind));
+    if (!row || i + 1 > e->s->count)
+        return;
+    struct studying part = *e->s;
+    effects_study(&part, row, i + 1);
+    e->s->study->acts = part.study->acts;
+}
+
+void effect_module(struct effects *e, size_t word, struct str value)
+{
+    struct str program = table_str(e->row->name);
+    e->coded = e->handed = true;
+    e->rest = e->s->count;
+    if (word_literal(&e->s->words[word])) {
+        struct str name = arena_printf(e->s->arena, "%.*s -m %.*s", STR_ARG(program), STR_ARG(value));
+        const struct table_row *row = table_exact(name);
+        if (row) {
+            e->s->study->risk |= row->risk;
+            effects_study(e->s, row, word + 1);
+            return;
+        }
+    }
+    act_add(e->s, ACT_OTHER, word_literal(&e->s->words[word]) ? word : ALL_WORDS, "it runs a module that is not known");
+}
+
+static bool may_become_option(const struct effects *e, const struct word *word)
+{
+    if (!may_be_option(word))
+        return false;
+    unsigned flags = word->flags & WORD_OPEN;
+    bool begins = word->text.n && word->text.p[0] == WORD_HOLE;
+    /* Names of files that a pattern finds: those that look like an option are unlikely enough where they end as the
+     * line says, or where every file of the project is meant. */
+    if (begins && (flags == (WORD_VAR | WORD_GLOB) || (flags == WORD_GLOB && word_names_ending(word))))
+        return false;
+    bool project = e->row->styles & (STYLE_CODE | STYLE_CHANGES | STYLE_OPEN);
+    return !(begins && flags == WORD_GLOB && (project || !effect_writes(e)));
+}
+
+static void read_words(struct effects *e, size_t from)
+{
+    bool descending = true;
+    for (size_t i = from; i < e->s->count; i++) {
+        const struct word *word = &e->s->words[i];
+        struct str text = word->text;
+        if (!e->ended && may_become_option(e, word) && effect_sharp(e))
+            act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
+        if (!e->ended && str_is(text, "--")) {
+            if (e->row->behind) {
+                study_behind(e, i);
+                return;
+            }
+            e->ended = true;
+            continue;
+        }
+        if (!e->ended && (e->row->styles & STYLE_PLUS) && i == from && str_starts(text, STR("+")))
+            continue;
+        if (!e->ended && is_option(text)) {
+            size_t last = effect_option(e, i);
+            if (e->rest != SIZE_MAX)
+                return;
+            i = last;
+            continue;
+        }
+        if (text.n && ((text.p[0] == '+' && effect_has(e, STR("+"))) ||
+                       (text.p[0] == '@' && (e->row->styles & STYLE_AT)))) {
+            act_add(e->s, ACT_OTHER, i, "a word of it takes orders from elsewhere");
+            continue;
+        }
+        if (descending && try_descend(e, i))
+            continue;
+        descending = false;
+        if (ends_options(role_at(e, e->operand_count)) && !e->coded) {
+            e->rest = i;
+            return;
+        }
+        e->operands[e->operand_count++] = i;
+        e->ended = e->ended || (e->row->styles & STYLE_POSIX);
+    }
+}
+
+/* ---- operands ---- */
+
+static struct str last_part(struct str path)
+{
+    while (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--;
+    size_t from = path.n;
+    while (from > 0 && path.p[from - 1] != '/')
+        from--;
+    return str_sub(path, from, path.n);
+}
+
+/* What lands in the folder, or is the new name: both, since nobody knows whether it is a folder. */
+static void receive(struct effects *e, const struct word *into, size_t at, const size_t *sources, size_t count)
+{
+    struct act *act = act_add(e->s, ACT_WRITES, at, "it writes a file");
+    act->path = *into;
+    act->flags = ACT_NATURAL;
+    for (size_t i = 0; i < count; i++) {
+        const struct word *source = &e->s->words[sources[i]];
+        struct str name = last_part(source->shape.p ? source->shape : source->text);
+        bool all = str_is(name, ".") || str_is(name, "..") || str_empty(name) || str_is(name, "/");
+        if (all) {
+            act->flags |= e->tree ? ACT_TREE : 0;
+            continue;
+        }
+        struct str base = into->shape.p ? into->shape : into->text;
+        struct str below = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(name));
+        struct act *inner = act_add(e->s, ACT_WRITES, at, "it writes a file");
+        inner->flags = ACT_NATURAL;
+        inner->path = (struct word){.raw = below, .text = below, .shape = below, .flags = into->flags | source->flags};
+    }
+}
+
+/* eval and its like: the operands are one text. */
+static void take_joined(struct effects *e, size_t from)
+{
+    struct str text;
+    e->s->study->packs = true;
+    if (words_joined(e->s, from, &text))
+        act_script(e->s, e->s->count - 1, text);
+    else
+        act_text(e->s, text);
+}
+
+/* Operands in their roles: before the repeated one from the front, behind it from the end. */
+static void take_operands(struct effects *e)
+{
+    size_t first = e->row->operands, have = e->operand_count, skip = e->instead && e->row->operand_count ? 1 : 0;
+    struct table_operand spec[8];
+    size_t count = 0, repeat = SIZE_MAX;
+    for (size_t i = skip; i < e->row->operand_count && count < 8; i++) {
+        struct table_operand operand = table_operands[first + i];
+        if (operand.role == ROLE_INTO && e->into)
+            continue;
+        if (operand.repeat == REPEAT_ANY)
+            repeat = count;
+        spec[count++] = operand;
+    }
+    size_t behind = repeat == SIZE_MAX ? 0 : count - repeat - 1;
+    for (size_t i = 0; i < have; i++) {
+        size_t at = i;
+        if (repeat != SIZE_MAX && i >= repeat)
+            at = have - i <= behind && i > repeat ? count - (have - i) : repeat;
+        size_t word = e->operands[i];
+        enum table_role role = at < count ? (enum table_role)spec[at].role : ROLE_PERHAPS;
+        if (role == ROLE_INTO)
+            receive(e, &e->s->words[word], word, e->operands, i);
+        else if (role == ROLE_SH && at == repeat) {
+            take_joined(e, word);
+            break;
+        } else if (!(e->only_reads && role == ROLE_PERHAPS))
+            effect_role(e, role, at < count ? spec[at].arg : 0, word, e->s->words[word].text, false);
+    }
+    if (e->into)
+        receive(e, &e->into_word, e->into_at, e->operands, have);
+}
+
+/* ---- the rest ---- */
+
+static bool assigns(struct str text) { return looks_like_assignment(text); }
+
+static void take_rest(struct effects *e)
+{
+    enum table_role role = role_at(e, e->operand_count);
+    size_t at = e->rest;
+    if (role == ROLE_ASSIGN) {
+        for (; at < e->s->count && assigns(e->s->words[at].text); at++)
+            effect_role(e, ROLE_ASSIGN, 0, at, e->s->words[at].text, false);
+        role = role_at(e, e->operand_count + 1);
+    }
+    if (at >= e->s->count)
+        return;
+    if (role == ROLE_SCRIPT) {
+        role_script(e, at, e->s->words[at].text, false);
+    } else if (role == ROLE_REMOTE) {
+        struct str text = STR_NONE;
+        bool known = words_joined(e->s, at, &text);
+        act_code(e->s, known ? e->s->count - 1 : ALL_WORDS, text, "it runs a command on another machine");
+        e->s->study->packs = true;
+    } else {
+        if (looks_like_assignment(e->s->words[at].text))
+            act_add(e->s, ACT_OTHER, ALL_WORDS, "it sets a variable for the command it runs");
+        act_runs(e->s, at, NULL);
+    }
+}
+
+static void take_styles(struct effects *e)
+{
+    const struct table_row *row = e->row;
+    struct study *study = e->s->study;
+    if (e->only_reads) {
+        study->only_reads = true;
+        return;
+    }
+    if (row->styles & STYLE_BAD) {
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "what it does cannot be told from its words");
+        study->packs = true;
+    }
+    if (row->styles & STYLE_STATE)
+        study_state(e->s);
+    if (row->styles & STYLE_CHANGES)
+        act_add(e->s, ACT_CHANGES, 0, "it changes what is there");
+    if (row->styles & STYLE_CODE)
+        act_add(e->s, ACT_PROJECT, 0, "it runs code of the project");
+    if (row->styles & STYLE_TALKS)
+        act_add(e->s, ACT_TALKS, 0, "it reaches the network");
+    struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row->touches);
+    while (!str_empty(list)) {
+        struct str path = str_cut(list, ',', &list);
+        if (str_is(path, "."))
+            study->risk |= RISK_OVERWRITES;
+        else
+            act_writes(e->s, ALL_WORDS, path);
+    }
+    if (row->styles & STYLE_DISCARDS)
+        study->risk |= RISK_DELETES;
+    bool script = row->operand_count && table_operands[row->operands].role == ROLE_SCRIPT;
+    if ((row->stdin_lang || script || ((row->styles & STYLE_ALONE) && !e->operand_count && e->rest == SIZE_MAX)) &&
+        !e->coded && e->rest == SIZE_MAX)
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "it reads its program from standard input")->flags = ACT_STDIN;
+}
+
+static bool asks_version(const struct studying *s, size_t from)
+{
+    static const char *const tells[] = {"--version", "-V", "--help", "-h", "-v", "version", "help", "-version"};
+    for (size_t i = 0; i < sizeof tells / sizeof *tells; i++)
+        if (s->count == from + 1 && word_is(&s->words[from], tells[i]))
+            return i != 3 && i != 4;
+    return false;
+}
+
+void effects_study(struct studying *s, const struct table_row *row, size_t from)
+{
+    struct effects e = {.s = s, .row = row, .rest = SIZE_MAX};
+    struct str name = table_str(row->name);
+    CHECK(name.n < sizeof e.name);
+    memcpy(e.name, name.p, name.n);
+    e.name_n = name.n;
+    s->study->table = row;
+    s->study->risk |= row->risk;
+    if (asks_version(s, from)) {
+        s->study->only_reads = true;
+        return;
+    }
+    e.operands = arena_array(s->arena, size_t, s->count + 1);
+    read_words(&e, from);
+    if (e.handed)
+        return;
+    s->study->table = e.row;
+    e.tree = e.tree || (e.row->styles & STYLE_TREE);
+    take_operands(&e);
+    if (e.rest != SIZE_MAX)
+        take_rest(&e);
+    take_styles(&e);
+}

@@ -1,0 +1,57 @@
+/* One command's words, read by the table of programs (table.h): which of them are options, values and operands, as
+ * the program itself would take them, and what each of them does. */
+#ifndef POLICY_EFFECTS_H
+#define POLICY_EFFECTS_H
+
+#include "policy/command_study.h"
+#include "policy/table.h"
+
+/* NULL when the table does not know it. Also finds python3.11 and x86_64-linux-gnu-gcc-12. */
+const struct table_row *table_find(struct str name);
+/* The row of exactly this name. */
+const struct table_row *table_exact(struct str name);
+/* Whether a row's name begins with `start`. */
+bool table_begins(struct str start);
+static inline struct str table_str(uint32_t at) { return str_of(table_text + at); }
+
+/* A command while it is read. */
+struct effects {
+    struct studying *s;
+    const struct table_row *row;       /* the deepest that fits */
+    const struct table_row *parents[4]; /* those before it whose options hold behind it */
+    size_t parent_count;
+    char name[96];                     /* the words that chose the row */
+    size_t name_n;
+    size_t *operands;                  /* words, behind the sub-command */
+    size_t operand_count;
+    size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
+    bool tree, written, only_reads, instead, into, coded, ended;
+    bool handed;                       /* everything else was read by another row */
+    struct word into_word;
+    size_t into_at;
+    struct str chdir;                  /* works in this folder; empty: where it is */
+};
+
+/* Reads the words from `from` on by the row; adds their acts. */
+void effects_study(struct studying *s, const struct table_row *row, size_t from);
+
+/* The same for a whole command, with the languages that some programs have. */
+void effects_words(struct studying *s, const struct table_row *row);
+/* Whether that reads a language by itself. */
+bool effects_has_reader(const struct table_row *row);
+/* `-m x`: the row "NAME -m x" says what the rest does. */
+void effect_module(struct effects *e, size_t word, struct str value);
+
+/* ---- effect_options.c ---- */
+
+/* Reads the option in word `i`; returns its last word. */
+size_t effect_option(struct effects *e, size_t i);
+/* Whether one of the row's options does more than reading, so that a word must not become one. */
+bool effect_sharp(const struct effects *e);
+/* The same for writing and running alone. */
+bool effect_writes(const struct effects *e);
+bool effect_has(const struct effects *e, struct str option);
+/* One value of an option, or one operand, in its role. */
+void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);
+
+#endif
