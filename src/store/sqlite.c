@@ -15,7 +15,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,49 +177,6 @@ static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 
 /* ---- files ---- */
 
-enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000 };
-
-static struct str lock_holder(struct arena *arena, const char *lock)
-{
-    struct str text;
-    return rc_ok(file_read(arena, lock, 64, &text, NULL)) ? str_trim(text) : STR_NONE;
-}
-
-/* Who was killed while it was starting a program leaves a child that holds the lock for a moment: worth waiting. */
-static bool lives(struct str pid)
-{
-    uint64_t number;
-    return !str_to_u64(pid, &number) || number == 0 || number > INT32_MAX || kill((pid_t)number, 0) == 0 ||
-           errno != ESRCH;
-}
-
-static struct rc lock_folder(struct backend_handle *handle, struct err *err)
-{
-    ARENA_SCOPE(arena);
-    struct str path = str_of(handle->path);
-    while (path.n && path.p[path.n - 1] != '/')
-        path.n--;
-    const char *lock = arena_printf(&arena, "%.*snod.lock", STR_ARG(path)).p;
-    struct rc rc = file_lock(lock, &handle->lock_fd, err);
-    struct str pid = STR_NONE;
-    for (int tries = 0; rc.code == ERR_CONFLICT && tries < LOCK_TRIES; tries++) {
-        pid = lock_holder(&arena, lock);
-        if (lives(pid))
-            break;
-        (void)usleep(LOCK_WAIT_US);
-        rc = file_lock(lock, &handle->lock_fd, err);
-    }
-    if (rc.code == ERR_CONFLICT) {
-        return err_set(err, ERR_CONFLICT, "another nod serve (pid %.*s) uses this folder: %s",
-                       STR_ARG(str_empty(pid) ? STR("unknown") : pid), handle->path);
-    }
-    TRY(rc);
-    /* Who holds it is a kindness: a disk that is too full for it is no reason to stop here. Always as many
-     * bytes, because truncating can wait for the disk. */
-    (void)!dprintf(handle->lock_fd, "%-10d\n", (int)getpid());
-    return RC_OK;
-}
-
 /* SQLite gives its other files the mode of the database, so it is enough to make that one private. */
 static struct rc make_private(const char *path, struct err *err)
 {
@@ -313,6 +269,7 @@ static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memor
 /* A page through the log and onto the disk. */
 static struct rc probe(struct backend_handle *writer, struct err *err)
 {
+    TRY(sqlite_check_place(writer, err));
     TRY(sqlite_exec(writer->db, "BEGIN IMMEDIATE", err));
     struct rc rc = sqlite_exec(writer->db, "UPDATE meta SET value = value; COMMIT", err);
     if (rc_bad(rc) && !sqlite3_get_autocommit(writer->db))
@@ -339,6 +296,7 @@ static struct rc open_database(struct backend_handle *handle, struct err *err)
                                sqlite_log_layer());
     if (code != SQLITE_OK)
         return sqlite_fail(handle->db, code, handle->path, err);
+    sqlite_note_place(handle);
     CHECK(sqlite3_busy_timeout(handle->db, BUSY_MS) == SQLITE_OK);
     if (handle->role != BACKEND_WRITER)
         CHECK(sqlite3_db_config(handle->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) == SQLITE_OK);
@@ -383,7 +341,8 @@ static struct rc refuse_archive(struct backend_handle *handle, struct err *err)
 
 static struct rc open_writer(struct backend_handle *handle, struct err *err)
 {
-    TRY(lock_folder(handle, err));
+    TRY(sqlite_lock_folder(handle, err));
+    TRY(sqlite_check_log(handle, err));
     TRY(make_private(handle->path, err));
     TRY(open_database(handle, err));
     if (sqlite3_db_readonly(handle->db, "main") != 0)
@@ -462,6 +421,7 @@ const struct backend backend_sqlite = {
     .close = sqlite_close,
     .commit = sqlite_commit,
     .probe = probe,
+    .check = sqlite_check_place,
     .last_seq = sqlite_last_seq,
     .read = sqlite_read,
     .tidy_due = tidy_due,

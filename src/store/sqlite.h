@@ -25,6 +25,7 @@ struct backend_handle {
     struct sqlite3 *db;
     struct sqlite3_stmt *statements[SQL_COUNT]; /* NULL: not of this role */
     char *path;
+    uint64_t device, inode; /* of the file that was opened */
     enum backend_role role;
 
     /* The writer's. What is known here is forgotten when a group fails or somebody else has written. */
@@ -59,6 +60,16 @@ struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_st
                          struct err *err);
 void sqlite_finalize(struct sqlite3_stmt **statement);
 #define STATEMENT_SCOPE(name) __attribute__((cleanup(sqlite_finalize))) struct sqlite3_stmt *name = NULL
+
+/* ---- sqlite_place.c ---- */
+/* Keeps a second writer out. */
+struct rc sqlite_lock_folder(struct backend_handle *handle, struct err *err);
+/* Before the database is opened: refuses to join a log with a file that is not its own. */
+struct rc sqlite_check_log(const struct backend_handle *handle, struct err *err);
+/* After it. */
+void sqlite_note_place(struct backend_handle *handle);
+/* Whether the path still names the file that was opened. From any thread. */
+struct rc sqlite_check_place(const struct backend_handle *handle, struct err *err);
 
 /* ---- sqlite_log.c ---- */
 /* The name of our layer over the log, registered with SQLite. */

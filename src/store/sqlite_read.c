@@ -340,6 +340,8 @@ struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct e
 {
     struct answer answer = {.handle = handle, .read = read};
     CHECK(handle->role == BACKEND_READER || handle->role == BACKEND_GUEST);
+    if (handle->role == BACKEND_READER)
+        TRY(sqlite_check_place(handle, err));
     TRY(sqlite_run(handle, SQL_BEGIN_READ, err));
     struct rc rc = fill(&answer, err);
     reset_all(handle);

@@ -390,6 +390,7 @@ static struct rc apply_group(struct backend_handle *handle, struct append *group
 
 static struct rc commit_once(struct backend_handle *handle, struct append *group, struct err *err)
 {
+    TRY(sqlite_check_place(handle, err));
     TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
     struct rc rc = apply_group(handle, group, err);
     if (rc_ok(rc)) {

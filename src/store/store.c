@@ -461,6 +461,8 @@ static void commit_group(struct store *store, struct append *group, struct appen
     struct rc rc = store->backend->commit(store->writer, group, &err);
     if (rc_bad(rc))
         fail_group(group, &err);
+    if (rc_bad(rc) && atomic_load_explicit(&store->figures.keeps, memory_order_relaxed))
+        log_line(LOG_ERROR, "nothing can be kept", LOG_C("why", err.text));
     notice_broken(store, rc, &err);
     atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
     set_health(store, &store->figures.keeps, rc_ok(rc));
@@ -773,7 +775,11 @@ struct store_figures store_figures(const struct store *store)
     return figures_show(&store->figures, clock_steady_us());
 }
 
-bool store_healthy(const struct store *store) { return figures_healthy(&store->figures, clock_steady_us()); }
+bool store_healthy(const struct store *store)
+{
+    return figures_healthy(&store->figures, clock_steady_us()) &&
+           (!store->backend->check || rc_ok(store->backend->check(store->writer, NULL)));
+}
 
 struct rc store_shed(const char *url, struct err *err)
 {
