@@ -22,7 +22,7 @@ struct loop;
 struct runtime;
 struct servers;
 
-/* First thing in main: see tool_keeper. */
+/* First thing in main: see keeper_main. */
 bool serve_keeper(int argc, char **argv);
 
 /* Where archives are: in the data folder. */

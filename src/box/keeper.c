@@ -5,15 +5,14 @@
  *     way, everything is killed.
  *  2. Orphans of the command become its children (subreaper), also those that left the process group or the session:
  *     when the shell has ended they are killed, too.
- *  3. It is this program, started anew under another name (tool_keeper): small, with one thread, and with nothing of
+ *  3. It is this program, started anew under another name (keeper_main): small, with one thread, and with nothing of
  *     the server in its memory or among its descriptors.
  *
  *     nod-keeper FOLDER PROGRAM ARGUMENT...      descriptors: 3 output, 4 report, 5 life
  */
-#include "tools/keeper.h"
+#include "box/keeper.h"
 
 #include "base/err.h"
-#include "tools/tools.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,14 +28,11 @@
 #include <unistd.h>
 
 enum {
-    FD_OUT = 3,
-    FD_REPORT,
-    FD_LIFE,
     REAP_MS = 1000,      /* how often orphans that ended are looked for */
     KILL_ROUNDS = 200,   /* then what is left is left to the kernel: it has its SIGKILL */
     KILL_NAP_MS = 10,
     ARGS_FIRST = 3,      /* name, folder, program; then the program's own */
-    ARGS_MAX = 64,
+    ARGS_MAX = 64 + BOX_WORDS_MAX,
 };
 
 #define KEEPER_NAME "nod-keeper"
@@ -50,7 +46,7 @@ struct shell {
 static void report(enum keeper_word word, int value)
 {
     struct keeper_report report = {.word = word, .value = value};
-    ssize_t put = write(FD_REPORT, &report, sizeof report);
+    ssize_t put = write(KEEPER_FD_REPORT, &report, sizeof report);
     (void)put; /* nobody listens: then nobody needs it */
 }
 
@@ -63,9 +59,9 @@ static _Noreturn void become_shell(char **argv, pid_t keeper)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != keeper)
         _exit(1);
-    (void)dup2(FD_OUT, STDOUT_FILENO);
-    (void)dup2(FD_OUT, STDERR_FILENO);
-    (void)close(FD_OUT);
+    (void)dup2(KEEPER_FD_OUT, STDOUT_FILENO);
+    (void)dup2(KEEPER_FD_OUT, STDERR_FILENO);
+    (void)close(KEEPER_FD_OUT);
     (void)umask(S_IWGRP | S_IWOTH); /* the server's own is for its own files */
     if (chdir(argv[1]) == 0)
         (void)execve(argv[2], argv + ARGS_FIRST, environ);
@@ -137,8 +133,8 @@ static _Noreturn void keep(char **argv)
         _exit(1);
     }
     (void)setpgid(shell.pid, shell.pid); /* whoever is first */
-    (void)close(FD_OUT);
-    struct pollfd polls[] = {{.fd = FD_LIFE, .events = POLLIN},
+    (void)close(KEEPER_FD_OUT);
+    struct pollfd polls[] = {{.fd = KEEPER_FD_LIFE, .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, shell.pid, 0), .events = POLLIN}};
     while (!shell.ended) {
         (void)poll(polls, 2, polls[1].fd < 0 ? KILL_NAP_MS : REAP_MS);
@@ -151,13 +147,15 @@ static _Noreturn void keep(char **argv)
     _exit(0);
 }
 
-bool tool_keeper(int argc, char **argv)
+bool keeper_main(int argc, char **argv)
 {
+    if (argc > 1 && strcmp(argv[0], BOX_NAME) == 0)
+        box_main(argc, argv);
     if (argc <= ARGS_FIRST || strcmp(argv[0], KEEPER_NAME) != 0)
         return false;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)fcntl(FD_REPORT, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(FD_LIFE, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(KEEPER_FD_REPORT, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(KEEPER_FD_LIFE, F_SETFD, FD_CLOEXEC);
     keep(argv);
 }
 
@@ -167,10 +165,10 @@ static int prepare(const struct keeper_start *start, posix_spawn_file_actions_t 
 {
     const int from[] = {start->out, start->report, start->life};
     int failed = 0;
-    for (int fd = 0; fd < FD_OUT && !failed; fd++)
+    for (int fd = 0; fd < KEEPER_FD_OUT && !failed; fd++)
         failed = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
     for (int i = 0; i < 3 && !failed; i++)
-        failed = posix_spawn_file_actions_adddup2(actions, from[i], FD_OUT + i);
+        failed = posix_spawn_file_actions_adddup2(actions, from[i], KEEPER_FD_OUT + i);
     return failed;
 }
 
@@ -179,12 +177,16 @@ int keeper_spawn(const struct keeper_start *start, pid_t *ret_pid)
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    char *args[ARGS_MAX] = {KEEPER_NAME, (char *)start->folder, (char *)start->path};
-    size_t count = 0;
-    while (start->args[count])
-        count++;
-    CHECK(count + ARGS_FIRST < ARGS_MAX);
-    memcpy(args + ARGS_FIRST, start->args, count * sizeof *args);
+    char *args[ARGS_MAX] = {start->box ? BOX_NAME : KEEPER_NAME};
+    size_t count = 1;
+    for (size_t i = 0; start->box && start->box[i]; i++)
+        args[count++] = start->box[i];
+    args[count++] = (char *)start->folder;
+    args[count++] = (char *)start->path;
+    for (size_t i = 0; start->args[i]; i++) {
+        CHECK(count + 1 < ARGS_MAX);
+        args[count++] = start->args[i];
+    }
     (void)sigemptyset(&none);
     (void)sigfillset(&all);
     CHECK(posix_spawn_file_actions_init(&actions) == 0);

@@ -1,0 +1,68 @@
+/* The box: what a command of Nod's own agent can see, reach and leave behind.
+ *
+ * A box is one command in namespaces of its own (user, mount, process, network, IPC, host name, cgroup). Its file tree
+ * is an allow-list: the system's programs and libraries, toolchains of the home folder and the project, nothing else.
+ * A socket or a secret that is not in the tree does not exist there, so neither a path nor a link can lead to it.
+ * The command has no capability, cannot gain one, and a seccomp filter refuses the system calls that would build
+ * another box or reach another process. When the first process of the box ends, the kernel ends the rest.
+ *
+ * The server fills in a `struct box`, turns it into words (box_words) and starts this program again under the name
+ * BOX_NAME with them; box_main then does the rest in that process. It has one thread and nothing of the server.
+ *
+ *     nod-box WORD... -- FOLDER PROGRAM ARGUMENT...      descriptors: see box/keeper.h
+ */
+#ifndef BOX_BOX_H
+#define BOX_BOX_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+#include <sys/types.h>
+
+#define BOX_NAME "nod-box"
+
+enum {
+    BOX_PATHS_MAX = 32, /* of each list below */
+    BOX_WORDS_MAX = 3 * BOX_PATHS_MAX + 8,
+    BOX_STEP_BYTES = 200,
+};
+
+struct box {
+    const char *project;             /* absolute, without links: read-write, at its own path */
+    dev_t project_dev;               /* which folder that was when the call was approved; 0: any */
+    ino_t project_ino;
+    const char *home;                /* of the person: an empty folder in the box */
+    const char *locks;               /* a folder of Nod's, outside the box: who uses which project */
+    bool git_open;                   /* .git may be written, but for hooks and configuration */
+    bool no_user_namespace;          /* for root where user namespaces are switched off */
+    const char *hidden[BOX_PATHS_MAX + 1]; /* covered wherever they would show up: Nod's own folders */
+    const char *read[BOX_PATHS_MAX + 1];   /* further paths of the host, read-only */
+    const char *write[BOX_PATHS_MAX + 1];  /* further paths of the host, read-write */
+};
+
+/* The kind of boundary that this machine can make. */
+enum box_order {
+    BOX_NAMESPACES,      /* a user namespace and all the others */
+    BOX_ROOT_NAMESPACES, /* the same without a user namespace: root, where those are switched off */
+    BOX_NONE,            /* no boundary: calls that want one are asked about */
+};
+
+/* How commands are run: what the server found out at its start, and which folders are Nod's. */
+struct box_setting {
+    enum box_order order;
+    const char *data; /* Nod's data folder: hidden in every box, and home of the locks */
+    const char *home; /* of the person, by the system's word and not by a variable's */
+};
+
+/* The words for a box; the last one is followed by NULL. They and their strings live in the arena. */
+char **box_words(struct arena *arena, const struct box *box);
+
+/* In the process that was started as BOX_NAME; does not return. `argv` begins with BOX_NAME. */
+_Noreturn void box_main(int argc, char **argv);
+
+/* Starts a box with the real launcher in a folder of its own and says which order holds; `ret_why` (BOX_STEP_BYTES or
+ * more) gets the step that failed, and why, when it is BOX_NONE. Blocks for some milliseconds. */
+enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes);
+const char *box_order_text(enum box_order order);
+
+#endif
