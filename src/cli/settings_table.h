@@ -88,7 +88,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
       "let a model use several tools in one answer")                                                       \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
-      "commands of runs: no network, writes in the session's folder only; all files stay readable")               \
+      "commands of runs in a box: no network, an allow-list of files, writes in the session's folder only") \
     X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \
       "runs may fetch pages of this machine and of the private networks around it")                        \
     X(mcp_servers, PATH, "mcp-servers", "NOD_MCP_SERVERS", IN_FLAGS | IN_FILE, SERVES, "DATA/mcp.json",    \

@@ -189,7 +189,7 @@ static struct tool_use use_of(struct execution *x)
         .input = x->input,
         .root = x->root,
         .cancelled = x->execute->cancelled,
-        .sandbox = x->gate->sandbox,
+        .box = x->gate->box,
         .private_net = x->gate->web_private,
         .may_follow = hops_may_follow,
         .hides = hides,

@@ -62,7 +62,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->home = str_of(options->home);
     gate->timeout_seconds = options->timeout_seconds;
     gate->alert_ms = options->alert_seconds * 1000;
-    gate->sandbox = options->sandbox;
+    gate->box = options->box;
     gate->store_url = options->store_url;
     gate->archive_folder = options->archive_folder;
     gate->web_private = options->web_private;

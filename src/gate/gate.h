@@ -26,7 +26,7 @@ struct gate_options {
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
     int64_t alert_seconds;   /* after which an open one is told of once more; 0: never */
-    bool sandbox;            /* commands that Nod runs itself: no network, only the session's folder to write in */
+    const struct box_setting *box; /* commands that Nod runs itself run in one; NULL: as they are */
     bool web_private;        /* pages of this machine and the networks around it may be fetched */
     struct servers *servers; /* MCP servers whose tools may be used, too; NULL: none. Must outlive the gate */
     const char *managed;     /* the policy file that belongs to root; NULL: none */

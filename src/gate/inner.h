@@ -74,7 +74,8 @@ struct gate {
     void *broken_arg;
     struct archivist *archivist; /* at work, or NULL */
     struct work_pool *hands; /* threads in which tools are done; NULL until the first */
-    bool sandbox, web_private;
+    const struct box_setting *box;
+    bool web_private;
     struct servers *servers; /* NULL: none */
 };
 

@@ -12,6 +12,7 @@
 #include "io/file.h"
 #include "io/loop.h"
 #include "runtime/runtime.h"
+#include "serve/boxes.h"
 #include "serve/serve.h"
 #include "tools/tools.h"
 
@@ -232,7 +233,7 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .archive_folder = archive_folder(house->cli),
-                                .sandbox = settings->sandbox,
+                                .box = boxes_open(house->cli),
                                 .web_private = settings->web_private,
                                 .broken = history_changed, .arg = house};
     TRY(mcp_servers_open(house->cli, &house->servers, err));

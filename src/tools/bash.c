@@ -4,7 +4,7 @@
  * standard input. What it writes is told while it runs; the result is the whole, of long output the beginning and the
  * end. When the time is over, or the run is cancelled, or the shell has ended, all it started is killed (keeper.c):
  * nothing stays behind, not even when Nod itself is killed.
- * With the sandbox on, bubblewrap gives it no network and only the session's folder to write in.
+ * With the sandbox on it runs in a box (box/box.h).
  * In the background it goes on after the call, until it ends, is stopped, or Nod stops (shells.c).
  */
 #include "tools/child.h"
@@ -102,8 +102,8 @@ static struct rc judge(const struct watching *watching, const struct child *chil
     const struct tool_use *use = watching->use;
     const char *end = output.n && output.p[output.n - 1] != '\n' ? "\n" : "";
     if (child->failed)
-        return err_set(err, ERR_IO, "it cannot be started in %.*s: %s%s", STR_ARG(use->root),
-                       strerror(child->failed), use->sandbox ? " (the sandbox needs bubblewrap)" : "");
+        return err_set(err, ERR_IO, "it cannot be started in %.*s: %s%s%s", STR_ARG(use->root),
+                       child->step, child->step[0] ? ": " : "", strerror(child->failed));
     if (!watching->cancelled && !watching->timed_out)
         return bash_outcome(use->arena, child->status, output, ret_text, err);
     if (watching->cancelled)

@@ -1,13 +1,14 @@
 /* A command from its start to its end: environment, sandbox, pipes. What keeps it from staying behind is keeper.c. */
 #include "tools/child.h"
 
-#include "tools/keeper.h"
+#include "box/keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -85,34 +86,57 @@ static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT
     environment[n] = NULL;
 }
 
-static void arguments(const struct tool_use *use, char *args[ARGS_MAX])
+/* In a box the temporary folder is the box's own, and git does not see the names that the box put there. */
+static void box_environment(char *environment[ENVIRONMENT_MAX])
 {
-    char *root = (char *)arena_c(use->arena, use->root);
-    char *command = (char *)arena_c(use->arena, json_text(use->input, "command"));
-    char *const sandbox[] = {"bwrap", "--die-with-parent", "--new-session", "--unshare-net", "--unshare-pid",
-                             "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
-                             "--bind", root, root, "--chdir", root, "--"};
-    char *const shell[] = {"/bin/bash", "-c", command, NULL};
-    size_t n = 0;
-    if (use->sandbox) {
-        memcpy(args, sandbox, sizeof sandbox);
-        n = sizeof sandbox / sizeof *sandbox;
-    }
-    CHECK(n + sizeof shell / sizeof *shell <= ARGS_MAX);
-    memcpy(args + n, shell, sizeof shell);
+    static char *const added[] = {"TMPDIR=/tmp", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
+                                  "GIT_CONFIG_VALUE_0=/etc/nod-excludes"};
+    size_t n = 0, kept = 0;
+    for (; environment[n]; n++)
+        if (strncmp(environment[n], "TMPDIR=", 7) != 0 && strncmp(environment[n], "XDG_RUNTIME_DIR=", 16) != 0)
+            environment[kept++] = environment[n];
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        environment[kept++] = added[i];
+    CHECK(kept < ENVIRONMENT_MAX);
+    environment[kept] = NULL;
 }
 
-/* The keeper cannot search: it must be given a path. */
-static const char *bubblewrap(struct arena *arena)
+static void arguments(const struct tool_use *use, char *args[ARGS_MAX])
 {
-    struct str rest = str_of(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
-    while (!str_empty(rest)) {
-        struct str folder = str_cut(rest, ':', &rest);
-        const char *path = arena_printf(arena, "%.*s/bwrap", STR_ARG(folder)).p;
-        if (folder.n && access(path, X_OK) == 0)
-            return path;
+    char *command = (char *)arena_c(use->arena, json_text(use->input, "command"));
+    char *const shell[] = {"/bin/bash", "-c", command, NULL};
+    memcpy(args, shell, sizeof shell);
+}
+
+/* The box of one command. The folder is compared by inode when the box opens it, so that a folder exchanged in between
+ * is noticed. */
+static struct rc make_box(const struct tool_use *use, char ***ret_words, struct err *err)
+{
+    struct stat seen;
+    const char *root = arena_c(use->arena, use->root);
+    *ret_words = NULL;
+    if (!use->box)
+        return RC_OK;
+    if (use->box->order == BOX_NONE)
+        return err_set(err, ERR_UNAVAILABLE, "this machine cannot make a box, and commands are to run in one; "
+                                             "`nod doctor` says why");
+    const char *real = realpath(root, NULL);
+    if (!real || stat(real, &seen) != 0) {
+        free((void *)real);
+        return err_set(err, ERR_IO, "%s cannot be opened: %s", root, strerror(errno));
     }
-    return "bwrap";
+    struct box box = {
+        .project = arena_str(use->arena, str_of(real)).p,
+        .project_dev = seen.st_dev,
+        .project_ino = seen.st_ino,
+        .home = use->box->home,
+        .locks = arena_printf(use->arena, "%s/boxes", use->box->data).p,
+        .no_user_namespace = use->box->order == BOX_ROOT_NAMESPACES,
+        .hidden = {use->box->data},
+    };
+    free((void *)real);
+    *ret_words = box_words(use->arena, &box);
+    return RC_OK;
 }
 
 /* The keeper gets its ends under low numbers: they must come from above those. */
@@ -142,14 +166,19 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     char *args[ARGS_MAX];
     char *environment[ENVIRONMENT_MAX];
+    char **box;
+    TRY(make_box(use, &box, err));
     arguments(use, args);
     clean_environment(use->arena, environment);
+    if (box)
+        box_environment(environment);
     struct rc rc = open_pipes(pipes, err);
     struct keeper_start start = {
-        .path = use->sandbox ? bubblewrap(use->arena) : args[0],
+        .path = args[0],
         .args = args,
         .environment = environment,
         .folder = arena_c(use->arena, use->root),
+        .box = box,
         .out = pipes[OUT][1],
         .report = pipes[REPORT][1],
         .life = pipes[LIFE][0],
@@ -206,8 +235,10 @@ static void read_report(struct child *child)
         child->status = SIGKILL;
     else if (report.word == KEEPER_ENDED)
         child->status = report.value;
-    else
+    else {
         child->failed = report.value;
+        memcpy(child->step, report.step, sizeof child->step);
+    }
 }
 
 bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str text), void *arg)

@@ -24,6 +24,7 @@ struct child {
     int life;    /* closed: everything is killed */
     int status;  /* of wait(2), when it has ended */
     int failed;  /* errno, when it could not be started */
+    char step[BOX_STEP_BYTES]; /* of its box, at which that was */
 };
 
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err);

@@ -10,6 +10,7 @@
 #define TOOLS_TOOLS_H
 
 #include "base/digest.h"
+#include "box/box.h"
 #include "event/tool.h"
 #include "tools/tool_servers.h"
 
@@ -38,7 +39,7 @@ struct tool_use {
     struct str session;       /* whose commands in the background they are */
     struct shells *shells;    /* where those are; NULL: nothing runs in the background */
     const atomic_bool *cancelled; /* may be NULL */
-    bool sandbox;             /* commands see the network not at all and may write in `root` only */
+    const struct box_setting *box; /* commands run in a box; NULL: as they are */
     bool private_net;         /* pages of this machine and the networks around it may be fetched */
     /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
@@ -50,10 +51,6 @@ struct tool_use {
     void *sayer;              /* say's */
     struct servers *servers;  /* whose tools may be used, too; NULL: none */
 };
-
-/* First thing in main: a program that can run commands is started by itself, under another name, to keep one
- * (keeper.c). Then this does not return; else it is false. */
-bool tool_keeper(int argc, char **argv);
 
 /* Commands in the background. Freeing ends them all and waits for that. */
 struct shells *shells_new(void);

@@ -1,0 +1,97 @@
+/* Which boundary this machine can make: found by making one. Runs in the server at its start and in `nod doctor`. */
+#include "box/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The keeper wants its descriptors above the numbers it uses itself. */
+static bool make_pipe(int ends[2])
+{
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    for (int i = 0; i < 2; i++) {
+        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+        (void)close(ends[i]);
+        ends[i] = above;
+    }
+    return ends[0] >= 0 && ends[1] >= 0;
+}
+
+static void close_pipe(int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (ends[i] >= 0)
+            (void)close(ends[i]);
+}
+
+/* Whether /bin/true ends well in a box around `folder`; else the report says what failed. */
+static bool try_box(const struct box *box, const char *folder, struct keeper_report *report)
+{
+    ARENA_SCOPE(arena);
+    int report_pipe[2] = {-1, -1}, life[2] = {-1, -1};
+    pid_t pid;
+    char *args[] = {"true", NULL}, *environment[] = {NULL};
+    *report = (struct keeper_report){.word = KEEPER_FAILED, .value = EMFILE};
+    int out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    if (out >= 0 && make_pipe(report_pipe) && make_pipe(life)) {
+        struct keeper_start start = {
+            .path = "/bin/true", .args = args, .environment = environment, .folder = folder,
+            .box = box_words(&arena, box), .out = out, .report = report_pipe[1], .life = life[0]};
+        int failed = keeper_spawn(&start, &pid);
+        (void)close(report_pipe[1]);
+        report_pipe[1] = -1;
+        if (failed)
+            report->value = failed;
+        else {
+            if (read(report_pipe[0], report, sizeof *report) != sizeof *report)
+                *report = (struct keeper_report){.word = KEEPER_FAILED, .value = ECHILD};
+            while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+                ;
+        }
+    }
+    if (out >= 0)
+        (void)close(out);
+    close_pipe(report_pipe);
+    close_pipe(life);
+    return report->word == KEEPER_ENDED && report->value == 0;
+}
+
+enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes)
+{
+    char folder[] = "/tmp/nod-probe-XXXXXX", locks[4096];
+    struct keeper_report report;
+    enum box_order order = BOX_NONE;
+    if (!mkdtemp(folder)) {
+        (void)snprintf(ret_why, why_bytes, "make a folder in /tmp: %s", strerror(errno));
+        return BOX_NONE;
+    }
+    (void)snprintf(locks, sizeof locks, "%s/boxes", setting->data);
+    struct box box = {.project = folder, .home = setting->home, .locks = locks, .hidden = {setting->data}};
+    if (try_box(&box, folder, &report))
+        order = BOX_NAMESPACES;
+    else {
+        (void)snprintf(ret_why, why_bytes, "%.*s: %s", (int)sizeof report.step, report.step, strerror(report.value));
+        box.no_user_namespace = true;
+        if (geteuid() == 0 && try_box(&box, folder, &report))
+            order = BOX_ROOT_NAMESPACES;
+    }
+    (void)rmdir(folder);
+    return order;
+}
+
+const char *box_order_text(enum box_order order)
+{
+    static const char *const texts[] = {
+        [BOX_NAMESPACES] = "commands run in a box: own namespaces, an allow-list of files, no network",
+        [BOX_ROOT_NAMESPACES] = "commands run in a box: own namespaces but for the user's (switched off here), "
+                                "an allow-list of files, no network",
+        [BOX_NONE] = "this machine cannot make a box",
+    };
+    return texts[order];
+}

@@ -1,0 +1,11 @@
+/* Boxes for the commands of runs; private to serve/. */
+#ifndef SERVE_BOXES_H
+#define SERVE_BOXES_H
+
+struct box_setting;
+struct cli;
+
+/* NULL when the setting `sandbox` is off. Lives as long as the command's arena. Blocks for a few milliseconds. */
+const struct box_setting *boxes_open(struct cli *cli);
+
+#endif
