@@ -3,7 +3,7 @@ import os
 import time
 
 from stage import results_in, use
-from world import Follower, Skip, eventually, must
+from world import Follower, eventually, must
 
 BYPASS = "bypassPermissions"
 
@@ -154,8 +154,6 @@ def test_nothing_outlives_the_server(stage):
 
 
 def test_nor_in_the_sandbox(stage):
-    if os.system("bwrap --unshare-net --unshare-pid --ro-bind / / true 2>/dev/null") != 0:
-        raise Skip("bubblewrap does not work here")
     mark = mark_of(6)
     model = stage.model([{"tools": [use(1, "Bash", command=brood(mark) + f"sleep {mark}")]}])
     server = stage.serve(model, "--sandbox")
