@@ -1,6 +1,7 @@
 #include "base/digest.h"
 
 #include "base/err.h"
+#include "base/sign.h"
 
 #include <openssl/evp.h>
 #include <pthread.h>
@@ -58,32 +59,14 @@ struct digest digest_of_pieces(const struct str *pieces, size_t count)
 
 void digest_hex(const struct digest *digest, char out[DIGEST_HEX_BYTES])
 {
-    static const char hex[] = "0123456789abcdef";
-    for (int i = 0; i < DIGEST_BYTES; i++) {
-        out[2 * i] = hex[digest->bytes[i] >> 4];
-        out[2 * i + 1] = hex[digest->bytes[i] & 15];
-    }
-    out[2 * DIGEST_BYTES] = '\0';
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    hex_write(digest->bytes, DIGEST_BYTES, out);
 }
 
 bool digest_parse(struct str hex, struct digest *ret_digest)
 {
     struct digest digest;
-    if (hex.n != 2 * DIGEST_BYTES)
+    if (!hex_read(hex, digest.bytes, DIGEST_BYTES))
         return false;
-    for (size_t i = 0; i < DIGEST_BYTES; i++) {
-        int high = hex_digit(hex.p[2 * i]), low = hex_digit(hex.p[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        digest.bytes[i] = (unsigned char)(high << 4 | low);
-    }
     *ret_digest = digest;
     return true;
 }

@@ -55,6 +55,15 @@ struct id id_short(void)
     return id;
 }
 
+void id_secret_from(const unsigned char bytes[ID_SECRET_BYTES], char out[ID_SECRET_BYTES])
+{
+    enum { LETTERS = 52 };
+    memcpy(out, "nod_", 4);
+    for (size_t i = 0; i < LETTERS; i++)
+        out[4 + i] = alphabet[bytes[i] & 31];
+    out[4 + LETTERS] = '\0';
+}
+
 void id_secret(char out[ID_SECRET_BYTES])
 {
     memcpy(out, "nod_", 4);

@@ -14,6 +14,8 @@ struct id {
 struct id id_new(const char *prefix);
 /* Eight random characters: unique within one session. */
 struct id id_short(void);
+/* The same form of secret, always the same for the same bytes. */
+void id_secret_from(const unsigned char bytes[ID_SECRET_BYTES], char out[ID_SECRET_BYTES]);
 /* 256 random bits: "nod_…", for tokens. */
 void id_secret(char out[ID_SECRET_BYTES]);
 /* Printable ASCII without blanks, quotes, slashes or dots-only: what an agent may bring as an id. */
