@@ -115,6 +115,7 @@ struct answer {
     int status;
     struct str content_type;
     struct str headers;
+    struct str proof;
     struct str body;
 };
 
@@ -142,6 +143,7 @@ static void put_head(struct http_server *server, const struct answer *answer, bo
     else if (old)
         buf_put(head, STR("Connection: keep-alive\r\n"));
     buf_put(head, answer->headers);
+    buf_put(head, answer->proof);
     buf_put(head, STR("\r\n"));
     CHECK(!head->over);
 }
@@ -163,7 +165,8 @@ void http_answer(struct http_request *request, int status, struct str content_ty
                  struct str body)
 {
     CHECK(body.n <= LIMIT_ANSWER_BYTES);
-    const struct answer answer = {status, content_type, headers, body};
+    char proof[PROOF_LINE_BYTES];
+    const struct answer answer = {status, content_type, headers, proof_line(request, status, body, proof), body};
     if (request->answered)
         request->answered(request, status, body);
     else if (request->connection)

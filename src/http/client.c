@@ -9,6 +9,7 @@
 #include "http/wire.h"
 
 #include "base/buf.h"
+#include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
 
@@ -21,6 +22,9 @@ struct http_client {
     struct wire_address address;
     char *token;
     struct wire wire;
+    const struct http_identity *identity; /* NULL: a token, or nothing, says who we are */
+    struct proof_exchange asked;          /* the request under way; nonce and body lie behind it */
+    char nonce[DIGEST_HEX_BYTES], body[DIGEST_HEX_BYTES];
 };
 
 /* One answer while it comes in. */
@@ -28,7 +32,9 @@ struct incoming {
     struct buf field; /* the header being read, */
     struct buf value;
     struct buf content_type;
+    struct buf proof;
     struct buf body;
+    const struct http_client *client;
     struct event_lines *events; /* takes the body, when it is an event stream */
     struct err *err;
     size_t head_bytes;
@@ -63,9 +69,31 @@ static int on_header_value_complete(llhttp_t *parser)
         buf_clear(&in->content_type);
         buf_put(&in->content_type, buf_str(&in->value));
     }
+    if (str_same_letters(buf_str(&in->field), STR("nod-proof"))) {
+        buf_clear(&in->proof);
+        buf_put(&in->proof, buf_str(&in->value));
+    }
     buf_clear(&in->field);
     buf_clear(&in->value);
     return HPE_OK;
+}
+
+/* Whether the server that our identity names said this. */
+static bool is_proven(const struct incoming *in, struct str body)
+{
+    const struct http_client *client = in->client;
+    struct signature signature;
+    if (!client->identity)
+        return true;
+    struct digest said = proof_of_answer(&client->asked, in->status, body);
+    return hex_read(buf_str(&in->proof), signature.bytes, SIGN_BYTES) &&
+           sign_check(&client->identity->server, &said, &signature);
+}
+
+static struct rc unproven(const struct incoming *in)
+{
+    return err_set(in->err, ERR_FORBIDDEN, "what answers at %s is not the nod server that this identity is for",
+                   in->client->address.words);
 }
 
 static int on_headers_complete(llhttp_t *parser)
@@ -75,6 +103,10 @@ static int on_headers_complete(llhttp_t *parser)
     in->streams = in->events && in->status == 200 &&
                   str_starts(buf_str(&in->content_type), STR("text/event-stream"));
     in->in_body = in->status >= 200;
+    if (in->streams && !is_proven(in, STR_NONE)) {
+        (void)!unproven(in).code;
+        return HPE_USER;
+    }
     return in->head_only ? 1 : 0;
 }
 
@@ -138,7 +170,53 @@ void http_client_free(struct http_client *client)
     free(client);
 }
 
+void http_client_identify(struct http_client *client, const struct http_identity *identity)
+{
+    client->identity = identity;
+}
+
+bool http_client_peer(struct http_client *client, uint32_t *ret_uid)
+{
+    if (!client->address.path[0] ||
+        (client->wire.fd < 0 && rc_bad(wire_connect(&client->wire, &client->address, NULL))))
+        return false;
+    return wire_peer(&client->wire, ret_uid);
+}
+
 /* ---- one exchange ---- */
+
+/* A connection to whoever our identity names, and to nobody else. */
+static struct rc connect_to_server(struct http_client *client, struct err *err)
+{
+    const struct http_identity *identity = client->identity;
+    uint32_t uid;
+    TRY(wire_connect(&client->wire, &client->address, err));
+    if (!identity || !identity->has_uid || !client->address.path[0])
+        return RC_OK;
+    if (wire_peer(&client->wire, &uid) && uid == identity->uid)
+        return RC_OK;
+    wire_close(&client->wire);
+    return err_set(err, ERR_FORBIDDEN, "another user's program answers at %s", client->address.words);
+}
+
+/* The line that says who we are, without the secret that proves it. */
+static void put_claim(struct buf *out, struct http_client *client, const char *method, struct str target,
+                      struct str body)
+{
+    const struct http_identity *identity = client->identity;
+    struct digest random, came = digest_of(body);
+    char mac[DIGEST_HEX_BYTES];
+    id_random(random.bytes, sizeof random.bytes);
+    digest_hex(&random, client->nonce);
+    digest_hex(&came, client->body);
+    client->asked = (struct proof_exchange){str_of(method), target, str_of(client->nonce), str_of(client->body)};
+    struct digest asked = proof_of_request(&client->asked, identity->token_id);
+    struct digest proof = mac_of((struct str){(const char *)identity->verifier.bytes, DIGEST_BYTES},
+                                 (struct str){(const char *)asked.bytes, DIGEST_BYTES});
+    digest_hex(&proof, mac);
+    buf_printf(out, "Authorization: Nod %.*s %s %s %s\r\n", STR_ARG(identity->token_id), client->nonce, client->body,
+               mac);
+}
 
 /* What comes from outside must be escaped by now; a blank or line break would change the request. */
 static struct rc check_target(struct str target, struct err *err)
@@ -149,7 +227,7 @@ static struct rc check_target(struct str target, struct err *err)
     return RC_OK;
 }
 
-static void put_request(struct buf *out, const struct http_client *client, const char *method,
+static void put_request(struct buf *out, struct http_client *client, const char *method,
                         struct str target, struct str body)
 {
     const struct wire_address *to = &client->address;
@@ -162,7 +240,9 @@ static void put_request(struct buf *out, const struct http_client *client, const
     else
         buf_printf(out, brackets ? "[%s]:%s" : "%s:%s", to->host, to->port);
     buf_puts(out, "\r\n");
-    if (client->token)
+    if (client->identity)
+        put_claim(out, client, method, target, body);
+    else if (client->token)
         buf_printf(out, "Authorization: Bearer %s\r\n", client->token);
     if (body.n)
         buf_puts(out, "Content-Type: application/json\r\n");
@@ -185,7 +265,7 @@ static struct rc send_request(struct http_client *client, struct str request, bo
             return rc;
         wire_close(wire);
     }
-    TRY(wire_connect(wire, &client->address, err));
+    TRY(connect_to_server(client, err));
     return wire_send(wire, request, &sent, err);
 }
 
@@ -216,6 +296,7 @@ static void incoming_done(struct incoming *in)
     buf_done(&in->field);
     buf_done(&in->value);
     buf_done(&in->content_type);
+    buf_done(&in->proof);
     buf_done(&in->body);
 }
 
@@ -227,6 +308,8 @@ static struct rc attempt(struct http_client *client, struct str request, bool *r
     in->field = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->value = buf_init(ANSWER_HEAD_BYTES_MAX);
     in->content_type = buf_init(ANSWER_HEAD_BYTES_MAX);
+    in->proof = buf_init(ANSWER_HEAD_BYTES_MAX);
+    in->client = client;
     in->body = buf_init(LIMIT_ANSWER_BYTES);
     struct rc rc = send_request(client, request, ret_kept, in->err);
     /* A server that refuses a large body answers before it has read it all: look for that answer. */
@@ -268,6 +351,8 @@ struct rc http_client_call(struct http_client *client, struct arena *arena, cons
         return err_set(err, ERR_TOO_LARGE, "the request is too large");
     wire_hurry(&client->wire, timeout_ms);
     TRY(exchange(client, buf_str(&request), &in));
+    if (!is_proven(&in, buf_str(&in.body)))
+        return unproven(&in);
     *ret_response = (struct http_response){
         .status = in.status,
         .body = arena_str(arena, buf_str(&in.body)),

@@ -16,6 +16,7 @@
 #include "base/shared.h"
 #include "base/str.h"
 #include "http/fetch.h"
+#include "http/proof.h"
 
 #include <stdint.h>
 
@@ -31,6 +32,7 @@ struct http_header {
 struct http_request {
     struct arena arena;      /* owns everything below; the handler may allocate in it */
     struct str method;       /* "POST" */
+    struct str target;       /* path and query as they were sent */
     struct str path;         /* percent-decoded; never contains NUL; starts with '/' */
     struct str query;        /* behind '?', still encoded; see http_query */
     struct str body;
@@ -45,6 +47,8 @@ struct http_request {
     /* Set by whoever makes a request that is not from a socket (a WebSocket message): takes the answer. */
     void (*answered)(struct http_request *request, int status, struct str body);
     void *answered_arg;
+    /* Set by whoever found a claim in it (proof.h): the answer is signed. */
+    const struct sign_key *prover;
 };
 
 struct http_options {
@@ -145,6 +149,11 @@ struct http_response {
 /* "unix:/path/nod.sock" or "http://host:port". Connects at the first request and again when needed. */
 struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
                           struct err *err);
+/* Speaks as this identity, which must outlive the client: sends no secret, and takes only the answers of the
+ * server that it names. */
+void http_client_identify(struct http_client *client, const struct http_identity *identity);
+/* Under whose uid the server at a Unix socket runs; false when it is at none, or not there. */
+bool http_client_peer(struct http_client *client, uint32_t *ret_uid);
 void http_client_free(struct http_client *client);
 /* timeout_ms covers the whole exchange, 0: none. ERR_UNAVAILABLE when the server cannot be reached or went
  * away before it answered. */

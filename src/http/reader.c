@@ -69,6 +69,7 @@ static struct rc feed_parser(struct http_reader *reader, struct str bytes, bool 
 static struct rc take_target(struct http_request *request, struct str target, struct err *err)
 {
     struct str path = str_cut(target, '?', &request->query);
+    request->target = target;
     return http_decode(&request->arena, path, HTTP_DECODE_PATH, &request->path, err);
 }
 

@@ -17,7 +17,7 @@ static const char stream_head[] = "HTTP/1.1 200 OK\r\n"
                                   "Cache-Control: no-store\r\n"
                                   "X-Content-Type-Options: nosniff\r\n"
                                   "X-Accel-Buffering: no\r\n"
-                                  "Connection: close\r\n\r\n";
+                                  "Connection: close\r\n";
 
 static struct http_connection *connection_of(struct http_stream *stream) { return &stream->connection; }
 
@@ -25,7 +25,9 @@ struct http_stream *http_stream_start(struct http_request *request, const struct
 {
     CHECK(!request->answered && options->gone);
     struct http_connection *connection = request->connection;
-    const struct str head = {stream_head, sizeof stream_head - 1};
+    char proof[PROOF_LINE_BYTES];
+    struct str line = proof_line(request, 200, STR_NONE, proof);
+    const struct str head[] = {{stream_head, sizeof stream_head - 1}, line, STR("\r\n")};
     if (connection && http_reader_of(request)->head_only) {
         http_answer(request, 200, STR("text/event-stream"), STR_NONE, STR_NONE);
         return NULL;
@@ -36,7 +38,7 @@ struct http_stream *http_stream_start(struct http_request *request, const struct
     http_connection_turn(connection, PHASE_STREAM);
     connection->owner = *options;
     connection->server->figures.streams++;
-    (void)http_output_write(connection, &head, 1);
+    (void)http_output_write(connection, head, sizeof head / sizeof *head);
     return (struct http_stream *)connection;
 }
 

@@ -178,6 +178,16 @@ struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size
     }
 }
 
+bool wire_peer(const struct wire *wire, uint32_t *ret_uid)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    if (wire->fd < 0 || getsockopt(wire->fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
+        return false;
+    *ret_uid = peer.uid;
+    return true;
+}
+
 bool wire_is_quiet(const struct wire *wire)
 {
     char byte;
