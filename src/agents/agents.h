@@ -61,6 +61,9 @@ struct rc hook_read(enum hook_agent agent, const struct json *message, struct ho
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call);
 void hook_refuse(struct buf *out, const struct hook *hook, struct str words);
 
+/* Whether Claude Code, in this mode, asks a person what its rules do not answer. */
+bool agent_mode_asks(struct str mode);
+
 /* Words for the agent when its call was not allowed: the person's, or the rule's, or what became of it. */
 struct str agent_words(struct arena *arena, const struct call *call);
 /* The call in the gate's answer (the members that decide); ERR_INVALID when it is none. */

@@ -23,6 +23,7 @@ struct rc agent_call_read(struct arena *arena, const struct json *answer, struct
         return err_set(err, ERR_INVALID, "the server's answer has no status of a call");
     if (call.status == CALL_ALLOWED && (!call_allowed(&call) || !input || input->type != JSON_OBJECT))
         return err_set(err, ERR_INVALID, "the server's answer does not hold together");
+    call.no_opinion = call.status == CALL_UNKNOWN && json_bool(answer, "noOpinion", false);
     call.id = member(arena, answer, "toolCallId");
     call.session = member(arena, answer, "sessionId");
     call.thread = member(arena, answer, "threadId");

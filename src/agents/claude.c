@@ -341,6 +341,10 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
 {
     ARENA_SCOPE(scratch);
     CHECK(ask->kind == CLAUDE_BEFORE);
+    if (call->no_opinion) {
+        claude_no_opinion(buf, ask->request);
+        return;
+    }
     bool asks = call->status == CALL_UNKNOWN || call->status == CALL_AWAITING;
     struct str words = agent_words(&scratch, call);
     if (!asks && !is_allowed(call)) {

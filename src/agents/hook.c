@@ -50,8 +50,7 @@ const char *hook_agent_name(enum hook_agent agent)
     return agent_names[agent];
 }
 
-/* Modes in which Claude Code asks a person what its rules do not answer. */
-static bool mode_asks(struct str mode)
+bool agent_mode_asks(struct str mode)
 {
     static const char *const asking[] = {"default", "manual", "acceptEdits", "plan"};
     for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
@@ -92,7 +91,7 @@ struct rc hook_read(enum hook_agent agent, const struct json *message, struct ho
     if (str_empty(hook->tool) || !hook->input || str_empty(hook->session))
         return err_set(err, ERR_INVALID, "the hook's message lacks session_id, tool_name or tool_input");
     hook->asks_later = agent == HOOK_CLAUDE && hook->kind == HOOK_BEFORE &&
-                       mode_asks(json_text(message, "permission_mode"));
+                       agent_mode_asks(json_text(message, "permission_mode"));
     return RC_OK;
 }
 
@@ -193,6 +192,13 @@ static void allow(struct buf *out, const struct hook *hook, struct str edited, s
     }
 }
 
+/* The agent goes on as it would without a hook. */
+static void say_nothing(struct buf *out, const struct hook *hook)
+{
+    if (hook->agent != HOOK_CODEX)
+        buf_puts(out, "{}");
+}
+
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call)
 {
     ARENA_SCOPE(scratch);
@@ -200,8 +206,8 @@ void hook_answer(struct buf *out, const struct hook *hook, const struct call *ca
     struct str words = agent_words(&scratch, call);
     if (call->status == CALL_ALLOWED && call_allowed(call))
         allow(out, hook, call->updated_input, words);
-    else if (call->status == CALL_UNKNOWN && hook->asks_later)
-        buf_puts(out, "{}");
+    else if (call->status == CALL_UNKNOWN && (hook->asks_later || call->no_opinion))
+        say_nothing(out, hook);
     else
         hook_refuse(out, hook, words);
 }

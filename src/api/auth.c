@@ -103,9 +103,35 @@ struct str auth_offered(const struct http_request *http, const char *prefix)
     return STR_NONE;
 }
 
+/* A program that proves its token without sending it, and wants our answer signed. */
+static struct rc identify_claim(struct exchange *x, const struct proof_claim *claim, struct err *err)
+{
+    char secret[ID_SECRET_BYTES];
+    const struct token *token = gate_token_by_id(x->gate, claim->token_id);
+    x->http->prover = gate_key(x->gate);
+    if (!token || !gate_token_secret(x->gate, token, secret))
+        return err_set(err, ERR_UNAUTHENTICATED, "this token is not known or was revoked");
+    struct digest verifier = proof_verifier(str_of(secret));
+    if (!proof_claim_holds(x->http, claim, &verifier))
+        return err_set(err, ERR_UNAUTHENTICATED, "the proof of this token does not hold");
+    x->token = token;
+    return RC_OK;
+}
+
+struct rc auth_check_body(const struct exchange *x, struct err *err)
+{
+    struct proof_claim claim;
+    if (!proof_claim_read(x->http, &claim) || proof_body_holds(x->http, &claim))
+        return RC_OK;
+    return err_set(err, ERR_UNAUTHENTICATED, "the body is not the one that was claimed");
+}
+
 struct rc auth_identify(struct exchange *x, struct err *err)
 {
     struct str header = http_header(x->http, "authorization"), offered = auth_offered(x->http, "nod.bearer.");
+    struct proof_claim claim;
+    if (proof_claim_read(x->http, &claim))
+        return identify_claim(x, &claim, err);
     struct str secret;
     struct str scheme = str_cut(header, ' ', &secret);
     if (!header.p && !offered.n && http_header(x->http, "cookie").p)

@@ -88,6 +88,8 @@ struct exchange {
 /* Who is it, may it speak to us at all. The token goes into x. */
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err);
 struct rc auth_identify(struct exchange *x, struct err *err);
+/* Whether the body is the one that whoever proved a token claimed to send. */
+struct rc auth_check_body(const struct exchange *x, struct err *err);
 /* The same for a browser that logged in with a link. */
 struct rc login_identify(struct exchange *x, struct err *err);
 /* The token was refused. When another node may have made it just now, `then` follows once this node knows all that was

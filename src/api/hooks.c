@@ -202,6 +202,9 @@ static struct rc prepare(struct hooking *h, struct err *err)
     ask->input = h->hook.input;
     ask->cwd = h->hook.cwd;
     ask->only_rules = h->hook.asks_later && !strict;
+    ask->by_default = ask->only_rules                 ? BY_DEFAULT_LEAVE
+                      : h->hook.kind == HOOK_BEFORE ? BY_DEFAULT_ASK_ACTS
+                                                    : BY_DEFAULT_ASK;
     ask->wait_ms = ask->only_rules ? 0 : (int64_t)wait_seconds * 1000;
     return RC_OK;
 }

@@ -190,6 +190,7 @@ static struct rc prepare(struct mcp_call_held *held, struct str text, struct err
     if (!id_acceptable(ask->id))
         return err_set(err, ERR_INVALID, "\"tool_use_id\" is none that can be kept");
     ask->name = what.name;
+    ask->by_default = BY_DEFAULT_ASK; /* the client asks because its own rules do not allow it */
     ask->input = what.input;
     return RC_OK;
 }

@@ -298,6 +298,7 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
     if (!x->route)
         return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; see /api/openapi.json");
     TRY(check_role(x, err));
+    TRY(auth_check_body(x, err));
     return read_body(x, err);
 }
 

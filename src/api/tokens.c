@@ -22,6 +22,12 @@ static void token_made(struct token_change *change)
         json_put_null(&out);
     else
         json_put_str(&out, change->session);
+    if (change->role == ROLE_AGENT && gate_key(x->gate)) {
+        char hex[2 * SIGN_PUBLIC_BYTES + 1];
+        struct sign_public public = sign_public_of(gate_key(x->gate));
+        hex_write(public.bytes, SIGN_PUBLIC_BYTES, hex);
+        json_member(&out, "serverKey", arena_printf(x->arena, "ed25519:%s", hex));
+    }
     json_close(&out, '}');
     exchange_answer(x, 201, &buf);
 }

@@ -64,6 +64,7 @@ static struct rc read_wait(struct exchange *x, int64_t *ret_wait_ms, struct err 
 static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 {
     const struct json *input = NULL;
+    struct str by_default = STR_NONE;
     uint64_t hangs_up = 0;
     TRY(read_wait(x, &ask->wait_ms, err));
     TRY(query_u64(x, "withdraw", 1, &hangs_up, err));
@@ -73,6 +74,9 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
     TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));
     TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &ask->cwd, err));
     TRY(json_want_str(x->body, "dialect", LIMIT_NAME_BYTES, &ask->dialect, err));
+    TRY(json_want_str(x->body, "byDefault", LIMIT_NAME_BYTES, &by_default, err));
+    if (by_default.p && !by_default_parse(by_default, &ask->by_default))
+        return err_set(err, ERR_INVALID, "\"byDefault\" must be allow, ask, ask-acts or leave");
     TRY(json_want_bool(x->body, "onlyRules", &ask->only_rules, err));
     TRY(json_want_object(x->body, "input", &input, err));
     if (str_empty(ask->name))

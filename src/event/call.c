@@ -189,6 +189,8 @@ void call_write_members(struct json_out *out, const struct call *call)
     else
         json_put_str(out, str_of(decision_name(call->decision)));
     write_decided_by(out, call);
+    if (call->no_opinion)
+        json_member_bool(out, "noOpinion", true);
     json_member(out, "reason", call->why);
     json_member(out, "rule", call->rule);
     json_member_raw(out, "input", call_effective_input(call));

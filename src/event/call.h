@@ -51,6 +51,7 @@ struct call {
     enum call_status status;
     enum decision decision;
     bool by_policy;            /* decided without a person */
+    bool no_opinion;           /* CALL_UNKNOWN: no rule speaks of it; the agent may go on as it would without us */
     struct str actor;          /* who decided */
     struct str by;             /* the token that decided */
     struct str feedback;

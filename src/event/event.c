@@ -1,5 +1,6 @@
 #include "event/event.h"
 
+#include "base/arena.h"
 #include "base/err.h"
 
 static const struct {
@@ -40,6 +41,26 @@ static void put_or_null(struct json_out *out, const char *key, struct str value)
         json_put_str(out, value);
 }
 
+/* The digest of a token's secret is for us alone. */
+static void put_data(struct json_out *out, const struct event *event)
+{
+    ARENA_SCOPE(arena);
+    const struct json *data = NULL;
+    if (event->kind != EVENT_TOKEN_CHANGED || rc_bad(json_parse(&arena, event->data, &data, NULL))) {
+        json_member_raw(out, "data", event->data);
+        return;
+    }
+    json_key(out, "data");
+    json_open(out, '{');
+    for (const struct json *member = data->first; member; member = member->next) {
+        if (str_is(member->key, "hash"))
+            continue;
+        json_key_str(out, member->key);
+        json_put_raw(out, member->raw);
+    }
+    json_close(out, '}');
+}
+
 void event_write(struct json_out *out, const struct event *event)
 {
     json_open(out, '{');
@@ -49,7 +70,7 @@ void event_write(struct json_out *out, const struct event *event)
     json_member(out, "type", str_of(event_kind_name(event->kind)));
     json_member_time(out, "at", event->at_ms);
     json_member(out, "actor", event->actor);
-    json_member_raw(out, "data", event->data);
+    put_data(out, event);
     json_close(out, '}');
 }
 

@@ -69,6 +69,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->broken = options->broken;
     gate->broken_arg = options->arg;
     gate->servers = options->servers;
+    gate->key = options->key;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .broken = broken,
                                   .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);
@@ -359,6 +360,36 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
     store_append(ask->gate->store, append);
 }
 
+bool by_default_parse(struct str name, enum by_default *ret_by_default)
+{
+    static const char *const names[] = {
+#define X(name, wire) [BY_DEFAULT_##name] = wire,
+        BY_DEFAULTS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (str_is(name, names[i])) {
+            *ret_by_default = (enum by_default)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An allow that no rule gave, for whoever does not take that: asked about instead, or, when this returns true, left to
+ * the agent. */
+static bool leaves_to_agent(const struct ask *ask, const struct tool_facts *facts, struct verdict *verdict)
+{
+    bool acts = facts->class != TOOL_TASK && facts->class != TOOL_AGENT;
+    if (verdict->effect != EFFECT_ALLOW || !str_empty(verdict->rule) || ask->by_default == BY_DEFAULT_ALLOW)
+        return false;
+    if (ask->by_default == BY_DEFAULT_LEAVE || (ask->by_default == BY_DEFAULT_ASK_ACTS && !acts))
+        return true;
+    verdict->effect = EFFECT_ASK;
+    verdict->why = STR("no rule allows it, and the agent would not ask");
+    return false;
+}
+
 static void ask_with_session(struct session_want *want, const struct session *session, const struct err *err)
 {
     struct ask *ask = want->arg;
@@ -373,9 +404,10 @@ static void ask_with_session(struct session_want *want, const struct session *se
     struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
     if (verdict.effect == EFFECT_ALLOW && ask->only_person)
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
-    if (verdict.effect == EFFECT_ASK && ask->only_rules) {
+    bool leaves = leaves_to_agent(ask, &facts, &verdict);
+    if (leaves || (verdict.effect == EFFECT_ASK && ask->only_rules)) {
         ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session,
-                                  .thread = ask->thread, .input = ask->input->raw,
+                                  .thread = ask->thread, .input = ask->input->raw, .no_opinion = leaves,
                                   .why = arena_str(ask->arena, verdict.why),
                                   .rule = arena_str(ask->arena, verdict.rule)};
         waiter_settle(ask);

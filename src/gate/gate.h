@@ -35,6 +35,7 @@ struct gate_options {
     const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;
+    const struct sign_key *key; /* the server's, must outlive the gate; NULL: no token can be proven unsent */
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -71,6 +72,18 @@ struct session_change {
 void gate_change_session(struct gate *gate, struct session_change *change);
 
 /* ---- calls ---- */
+/* What becomes of a call that only a default or the session's mode would allow, no rule and no person. */
+#define BY_DEFAULTS(X)        \
+    X(ALLOW, "allow")         \
+    X(ASK, "ask")             \
+    X(ASK_ACTS, "ask-acts") /* asked, but for what touches nothing: that is left to the agent */ \
+    X(LEAVE, "leave")       /* left to the agent, which asks by itself: no opinion */
+enum by_default {
+#define X(name, wire) BY_DEFAULT_##name,
+    BY_DEFAULTS(X)
+#undef X
+};
+bool by_default_parse(struct str name, enum by_default *ret_by_default);
 struct ask {
     struct arena *arena;
     struct str session, thread, id, name, cwd;
@@ -79,6 +92,7 @@ struct ask {
     struct str actor, by;     /* the name and the id of the token; `by` is empty when Nod asks itself */
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
+    enum by_default by_default;
     bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
     bool only_person;    /* what rules would allow is asked all the same */
     struct call call;    /* the answer */
@@ -172,29 +186,12 @@ void gate_watch(struct gate *gate, struct watcher *watcher);
 void gate_watch_more(struct watcher *watcher);
 void gate_unwatch(struct watcher *watcher);
 
-/* ---- tokens ---- */
-/* The token with this secret; NULL when there is none or it was revoked. */
-const struct token *gate_token(const struct gate *gate, struct str secret);
-const struct token *gate_tokens(const struct gate *gate); /* all, newest first */
-
-struct token_change {
-    struct arena *arena;
-    struct str name, session;   /* a new one: */
-    enum role role;             /* ROLE_NONE: revoke `id` instead */
-    struct str id;
-    struct str actor;
-    char secret[64];            /* of a new one, filled in */
-    struct err err;
-    void (*done)(struct token_change *change);
-    void *arg;
-};
-void gate_change_token(struct gate *gate, struct token_change *change);
-
 #include "gate/gate_figures.h"
 #include "gate/gate_archive.h"
 #include "gate/gate_catch_up.h"
 #include "gate/gate_notes.h"
 #include "gate/gate_rules.h"
+#include "gate/gate_tokens.h"
 #include "gate/gate_waiting.h"
 
 #endif

@@ -54,6 +54,7 @@ struct gate {
     struct deadlines deadlines;
     struct arena token_arena;
     struct map tokens_by_hash;
+    const struct sign_key *key;
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;

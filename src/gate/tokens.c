@@ -2,6 +2,7 @@
 #include "gate/inner.h"
 
 #include "base/digest.h"
+#include "base/sign.h"
 #include "io/clock.h"
 
 static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
@@ -9,6 +10,20 @@ static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
     struct digest digest = digest_of(secret);
     digest_hex(&digest, hex);
     return (struct str){hex, DIGEST_HEX_BYTES - 1};
+}
+
+/* The secret of an agent's token: made from our key and the token's id. */
+static void agent_secret(const struct gate *gate, struct str id, char secret[ID_SECRET_BYTES])
+{
+    struct digest root = sign_key_secret(gate->key, STR("nod-agent-tokens-v1"));
+    struct str key = {(const char *)root.bytes, DIGEST_BYTES};
+    struct digest first = mac_of(key, id);
+    struct digest second = mac_of(key, (struct str){(const char *)first.bytes, DIGEST_BYTES});
+    unsigned char bytes[ID_SECRET_BYTES];
+    _Static_assert(sizeof bytes == 2 * DIGEST_BYTES, "two digests fill it");
+    memcpy(bytes, first.bytes, DIGEST_BYTES);
+    memcpy(bytes + DIGEST_BYTES, second.bytes, DIGEST_BYTES);
+    id_secret_from(bytes, secret);
 }
 
 static struct token *by_id(const struct gate *gate, struct str id)
@@ -45,6 +60,23 @@ const struct token *gate_token(const struct gate *gate, struct str secret)
     return map_get(&gate->tokens_by_hash, hash_of(secret, hex));
 }
 
+const struct token *gate_token_by_id(const struct gate *gate, struct str id)
+{
+    const struct token *token = by_id(gate, id);
+    return token && !token->revoked_ms ? token : NULL;
+}
+
+bool gate_token_secret(const struct gate *gate, const struct token *token, char secret[64])
+{
+    char hex[DIGEST_HEX_BYTES];
+    if (!gate->key || token->role != ROLE_AGENT)
+        return false;
+    agent_secret(gate, token->id, secret);
+    return str_eq(hash_of(str_of(secret), hex), token->hash);
+}
+
+const struct sign_key *gate_key(const struct gate *gate) { return gate->key; }
+
 const struct token *gate_tokens(const struct gate *gate) { return gate->tokens; }
 
 bool tokens_revoked(const struct gate *gate, struct str id)
@@ -73,13 +105,16 @@ static void changed(struct append *append)
     change->done(change);
 }
 
-static struct str creation(struct arena *arena, struct token_change *change)
+static struct str creation(const struct gate *gate, struct arena *arena, struct token_change *change)
 {
     char hex[DIGEST_HEX_BYTES];
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
-    id_secret(change->secret);
     change->id = arena_str(change->arena, str_of(id_new("tok").text));
+    if (gate->key && change->role == ROLE_AGENT)
+        agent_secret(gate, change->id, change->secret);
+    else
+        id_secret(change->secret);
     json_open(&out, '{');
     json_member(&out, "change", STR("created"));
     json_member(&out, "id", change->id);
@@ -113,7 +148,7 @@ void gate_change_token(struct gate *gate, struct token_change *change)
         return;
     }
     struct append *append = append_new();
-    struct str data = revoke ? revocation(&append->arena, change->id) : creation(&append->arena, change);
+    struct str data = revoke ? revocation(&append->arena, change->id) : creation(gate, &append->arena, change);
     (void)append_event(append, (struct event){
         .kind = EVENT_TOKEN_CHANGED,
         .at_ms = clock_wall_ms(),

@@ -36,6 +36,7 @@ struct house {
     struct runtime *runtime;
     struct servers *servers;
     struct token_change admin;
+    struct sign_key *key;
     struct demo_child demo;
     struct auto_archive *archive;
     struct err err; /* why it had to end */
@@ -236,6 +237,8 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .box = boxes_open(house->cli),
                                 .web_private = settings->web_private,
                                 .broken = history_changed, .arg = house};
+    TRY(server_key_open(house->cli, &house->key, err));
+    gate.key = house->key;
     TRY(mcp_servers_open(house->cli, &house->servers, err));
     gate.servers = house->servers;
     TRY(gate_open(house->loop, &gate, &house->gate, err));
@@ -270,6 +273,7 @@ static void close_house(struct house *house)
     if (house->api)
         api_free(house->api);
     loop_free(house->loop);
+    sign_key_free(house->key);
 }
 
 struct rc serve_command(struct cli *cli, struct err *err)

@@ -21,6 +21,7 @@ struct gate;
 struct loop;
 struct runtime;
 struct servers;
+struct sign_key;
 
 /* First thing in main: see keeper_main. */
 bool serve_keeper(int argc, char **argv);
@@ -31,6 +32,8 @@ const char *archive_folder(struct cli *cli);
 /* Archives by itself what is older than so long; NULL for 0. Free it before the gate is closed. */
 struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int64_t after_s);
 void auto_archive_free(struct auto_archive *archive);
+/* The server's own key, made when there is none. */
+struct rc server_key_open(const struct cli *cli, struct sign_key **ret_key, struct err *err);
 
 /* The MCP servers of the file that the settings name; NULL when there is none. */
 struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct err *err);

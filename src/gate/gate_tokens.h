@@ -1,0 +1,33 @@
+/* Tokens, as the gate knows them; a part of gate.h. */
+#ifndef GATE_GATE_TOKENS_H
+#define GATE_GATE_TOKENS_H
+
+#include "event/token.h"
+
+struct gate;
+struct sign_key;
+
+/* The token with this secret; NULL when there is none or it was revoked. */
+const struct token *gate_token(const struct gate *gate, struct str secret);
+const struct token *gate_tokens(const struct gate *gate); /* all, newest first */
+/* The token of this id; NULL when there is none or it was revoked. */
+const struct token *gate_token_by_id(const struct gate *gate, struct str id);
+/* What an agent's token is proven by when it is not sent (http/proof.h): its secret is made from the server's key
+ * and its id, so that neither has to be kept. False for tokens of people. */
+bool gate_token_secret(const struct gate *gate, const struct token *token, char secret[64]);
+const struct sign_key *gate_key(const struct gate *gate);
+
+struct token_change {
+    struct arena *arena;
+    struct str name, session;   /* a new one: */
+    enum role role;             /* ROLE_NONE: revoke `id` instead */
+    struct str id;
+    struct str actor;
+    char secret[64];            /* of a new one, filled in */
+    struct err err;
+    void (*done)(struct token_change *change);
+    void *arg;
+};
+void gate_change_token(struct gate *gate, struct token_change *change);
+
+#endif
