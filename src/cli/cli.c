@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 
+#include "cli/identity.h"
 #include "cli/remote.h"
 #include "cli/text.h"
 #include "cli/words.h"
@@ -267,11 +268,37 @@ static void look_at_terminal(struct cli *cli)
     cli->json = cli->settings.json;
 }
 
+/* A hook's or an MCP client's program: its environment and the files found by it are not a person's word. */
+static bool started_by_agent(const struct cli *cli)
+{
+    const struct command *command = cli->command;
+    bool agents = command && (strcmp(command->name, "hook") == 0 || strcmp(command->name, "mcp") == 0);
+    bool manages = cli->argc > 0 && (strcmp(cli->argv[0], "install") == 0 || strcmp(cli->argv[0], "remove") == 0);
+    return agents && !manages;
+}
+
+/* What the settings were taken from is not passed on: no program that we start sees a token or an address of ours. */
+static void clear_environment(struct cli *cli)
+{
+    bool serves = cli->command && (cli->command->audience & (SERVES | KEEPS));
+    for (char **variable = environ; variable && *variable;) {
+        struct str name = str_cut(str_of(*variable), '=', &(struct str){0});
+        if (!str_starts(name, STR("NOD_")) || (serves && str_is(name, "NOD_STORE_LISTEN"))) {
+            variable++;
+            continue;
+        }
+        (void)unsetenv(arena_c(&cli->arena, name));
+        variable = environ;
+    }
+}
+
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
 {
     CHECK(argv && !cli->command && !cli->uses);
     cli->settings = settings_init(&cli->arena, getenv);
     struct rc line = read_line(cli, argc, argv, err);
+    if (rc_ok(line) && started_by_agent(cli))
+        identity_shut_out(cli);
     struct rc loaded = settings_load(&cli->settings, rc_ok(line) ? &cli->settings_err : NULL);
     look_at_terminal(cli);
     if (rc_bad(line))
@@ -285,6 +312,7 @@ struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
 
 struct rc cli_run(struct cli *cli, const command_run runs[COMMAND_COUNT], struct err *err)
 {
+    clear_environment(cli);
     if (cli->command && (!cli->help || cli->command->id == COMMAND_help))
         return runs[cli->command->id](cli, err);
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

@@ -16,6 +16,7 @@
 
 struct cli;
 struct http_client;
+struct identity;
 
 struct option {
     char letter;       /* 0: none */
@@ -68,6 +69,7 @@ struct cli {
     bool json, color;
     unsigned width;     /* of the terminal on standard output; 0: it is none */
     int status;
+    const struct identity *identity; /* that we speak with; NULL: with the person's token */
     struct http_client *client; /* remote.c's */
 };
 

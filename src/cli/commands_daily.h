@@ -77,17 +77,21 @@
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
-    X(mcp, "mcp", TALKS | SITS, "", "be an MCP server on standard input and output",                       \
+    X(mcp, "mcp", TALKS | SITS, "[install]", "be an MCP server on standard input and output",              \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
-      "pending_calls. The server itself speaks the same over HTTP at /api/mcp.", )                         \
+      "pending_calls. install makes an identity for the agents of this folder and prints the entry for "   \
+      "an MCP client. The server itself speaks the same over HTTP at /api/mcp.",                           \
+      OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; install makes it")) \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
       "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \
       "install and remove show the change and write it when you agree.",                                   \
       OPTION(0, "wait", "TIME", "how long a person may take (590s)")                                       \
+      OPTION(0, "identity", "FILE", "who this hook is and to which server it speaks; install makes it")    \
       OPTION(0, "strict", NULL, "ask a person also what Claude Code's own rules allow")                    \
       OPTION(0, "settings", "FILE", "install, remove: the agent's settings; else the person's own")        \
       OPTION(0, "http", NULL, "install: let the agent call the server itself, with NOD_TOKEN")             \
+      OPTION(0, "start", NULL, "install: start a server in the background when none runs")                 \
       OPTION('y', "yes", NULL, "install, remove: write without asking"))                                   \
     X(run, "run", TALKS, "[WORDS...]", "let Nod's own agent do something",                                 \
       "Shows what the agent says and does, and asks here before it changes anything: y yes, n no with "    \

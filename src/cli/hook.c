@@ -9,6 +9,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "cli/hook_install.h"
+#include "cli/identity.h"
 #include "cli/remote.h"
 #include "http/http.h"
 #include "io/clock.h"
@@ -67,7 +68,7 @@ static struct str target(struct hooked *hooked, int64_t seconds)
 
 static int64_t left_s(const struct hooked *hooked)
 {
-    int64_t left = (hooked->until_us - clock_steady_us()) / 1000000;
+    int64_t left = (hooked->until_us - clock_steady_us() + 999999) / 1000000;
     return left > 0 ? left : 0;
 }
 
@@ -173,6 +174,7 @@ static struct rc answer(struct hooked *hooked, struct err *err)
     struct http_client *client;
     struct str text;
     TRY(read_message(&hooked->cli->arena, &hooked->message, err));
+    TRY(identity_load(hooked->cli, err));
     TRY(remote_client(hooked->cli, &client, err));
     watch_reader();
     struct rc rc = ask_on(hooked, client, &text, err);

@@ -2,8 +2,11 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "cli/remote.h"
+#include "io/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +22,16 @@ struct rc local_folder(struct cli *cli, const char *path, const char **ret_absol
     free(real);
     if (stat(*ret_absolute, &st) != 0 || !S_ISDIR(st.st_mode))
         return err_set(err, ERR_INVALID, "'%s' is not a folder", path);
+    return RC_OK;
+}
+
+struct rc local_self(struct cli *cli, const char **ret_path, struct err *err)
+{
+    char self[LIMIT_PATH_BYTES];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return err_set(err, ERR_IO, "cannot find this program itself: %s", strerror(errno));
+    *ret_path = arena_c(&cli->arena, (struct str){self, (size_t)n});
     return RC_OK;
 }
 
@@ -68,4 +81,45 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
                        rc_bad(rc) && err ? arena_printf(&cli->arena, "%s", err->text).p : "");
     *ret_input = input;
     return RC_OK;
+}
+
+/* Its words go into a file of the data folder; it outlives us. */
+static _Noreturn void become_server(char **argv, const char *log)
+{
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    (void)setsid();
+    if (in >= 0 && out >= 0 && dup2(in, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
+        dup2(out, STDERR_FILENO) >= 0)
+        (void)execv(argv[0], argv);
+    _exit(127);
+}
+
+struct rc local_start_server(struct cli *cli, struct err *err)
+{
+    enum { LOOKS = 100, LOOK_US = 100000 };
+    const struct settings *settings = &cli->settings;
+    const char *self, *log = arena_printf(&cli->arena, "%s/serve.log", settings->data).p;
+    struct reply reply;
+    bool named = settings->origins[SETTING_ID_config].kind != ORIGIN_DEFAULT;
+    TRY(local_self(cli, &self, err));
+    TRY(file_own_folder(settings->data, err));
+    char *argv[] = {(char *)self, "serve", "--data", (char *)settings->data, "--socket", (char *)settings->socket,
+                    named ? "--config" : NULL, (char *)settings->config, NULL};
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set(err, ERR_IO, "no process: %s", strerror(errno));
+    if (pid == 0) {
+        (void)setenv("NOD_LISTEN", settings->listen, 1); /* as flags everybody could read them */
+        (void)setenv("NOD_STORE", settings->store, 1);
+        become_server(argv, log);
+    }
+    for (int i = 0; i < LOOKS; i++) {
+        if (rc_ok(remote_get(cli, STR("/healthz"), &reply, NULL))) {
+            cli_note("a nod server runs now (process %d); its words are in %s", (int)pid, log);
+            return RC_OK;
+        }
+        (void)usleep(LOOK_US);
+    }
+    return err_set(err, ERR_UNAVAILABLE, "the server did not start; see %s", log);
 }

@@ -12,4 +12,9 @@ struct str local_title(struct str path);
 /* A tool's input, a JSON object, from the command line or, for "-", from standard input. */
 struct rc local_input(struct cli *cli, const char *operand, const struct json **ret_input, struct err *err);
 
+/* Starts a server in the background, as `nod serve` does, and waits until it answers. */
+struct rc local_start_server(struct cli *cli, struct err *err);
+/* This program's own file. */
+struct rc local_self(struct cli *cli, const char **ret_path, struct err *err);
+
 #endif

@@ -11,6 +11,7 @@
 #include "agents/mcp.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "http/http.h"
@@ -182,6 +183,8 @@ static struct rc find_session(struct mcp *mcp, struct err *err)
     struct reply reply;
     if (!str_empty(mcp->thread))
         return RC_OK;
+    if (!cli->identity)
+        TRY(identity_load(cli, err));
     TRY(remote_get(cli, STR("/api/me"), &reply, err));
     struct str named = json_text(reply.json, "sessionId");
     if (cli->settings.session[0])
@@ -207,6 +210,7 @@ static struct str call_body(struct mcp_asking *asking)
     json_member(&out, "name", asking->ask.name);
     json_member_raw(&out, "input", asking->ask.input->raw);
     json_member(&out, "cwd", asking->mcp->cwd);
+    json_member(&out, "byDefault", STR("ask")); /* the client asks because its own rules do not allow it */
     json_close(&out, '}');
     return arena_str(&asking->arena, buf_str(&buf));
 }
@@ -301,6 +305,31 @@ static void take_line(struct mcp *mcp, struct str text)
         put_line(mcp, &line);
 }
 
+/* Makes an identity for the agents of this folder, and prints the entry for an MCP client's settings. */
+static struct rc install(struct cli *cli, const char *cwd, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    struct identity_want want = {.kind = STR("mcp"), .about = str_of(cwd), .path = option_text(cli, "identity")};
+    const char *path, *self;
+    want.name = arena_printf(&cli->arena, "mcp in %.*s", STR_ARG(local_title(str_of(cwd))));
+    TRY(local_self(cli, &self, err));
+    TRY(identity_have(cli, &want, &path, err));
+    json_open(&out, '{');
+    json_member(&out, "command", str_of(self));
+    json_key(&out, "args");
+    json_open(&out, '[');
+    json_put_str(&out, STR("mcp"));
+    json_put_str(&out, STR("--identity"));
+    json_put_str(&out, str_of(path));
+    json_close(&out, ']');
+    json_close(&out, '}');
+    buf_putc(&buf, '\n');
+    cli_note("the entry for an MCP client, such as \"mcpServers\":{\"nod\":…} in .mcp.json:");
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
 struct rc mcp_command(struct cli *cli, struct err *err)
 {
     static struct mcp mcp = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* threads look at it until the process ends */
@@ -308,6 +337,10 @@ struct rc mcp_command(struct cli *cli, struct err *err)
     mcp.cli = cli;
     mcp.lines = lines_init(LINE_BYTES_MAX);
     TRY(local_folder(cli, ".", &cwd, err));
+    if (cli->argc > 0 && strcmp(cli->argv[0], "install") == 0)
+        return install(cli, cwd, err);
+    if (cli->argc > 0)
+        return err_set(err, ERR_INVALID, "nod mcp takes nothing or install; see nod mcp --help");
     mcp.cwd = str_of(cwd);
     for (bool more = true; more;) {
         size_t room;

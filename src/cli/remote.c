@@ -1,6 +1,7 @@
 #include "cli/remote.h"
 
 #include "base/limits.h"
+#include "cli/identity.h"
 #include "http/http.h"
 #include "io/file.h"
 
@@ -79,6 +80,11 @@ struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct
     if (!str_starts(url, STR("unix:")) && !str_starts(url, STR("http://")))
         return err_set(err, ERR_INVALID, "the server's url must be http://HOST:PORT or unix:PATH, not '%s'",
                        url.p);
+    if (cli->identity) {
+        TRY(http_client_new(cli->identity->address, NULL, ret_client, err));
+        http_client_identify(*ret_client, &cli->identity->http);
+        return RC_OK;
+    }
     TRY(find_token(cli, &token, err));
     return http_client_new(cli->settings.url, token, ret_client, err);
 }
@@ -98,6 +104,8 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
         return err_set(err, reply->status == 503 ? ERR_UNAVAILABLE : ERR_INTERNAL,
                        "the server at %s answered with status %d and no reason", remote_where(cli),
                        reply->status);
+    if (code == ERR_UNAUTHENTICATED && cli->identity)
+        return err_set(err, code, "%.*s; it is the one in %s", STR_ARG(message), cli->identity->path);
     if (code == ERR_UNAUTHENTICATED && cli->settings.token[0])
         return err_set(err, code, "%.*s; see NOD_TOKEN and --token-file", STR_ARG(message));
     if (code == ERR_UNAUTHENTICATED)

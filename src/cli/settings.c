@@ -334,11 +334,11 @@ static struct rc environment_take(struct settings *settings, struct err *err)
 struct rc settings_load(struct settings *settings, struct err *err)
 {
     CHECK(settings->arena && settings->environment);
-    struct rc rc = environment_take(settings, err);
+    struct rc rc = settings->pinned ? RC_OK : environment_take(settings, err);
     struct str folder = own_folder(settings, "XDG_CONFIG_HOME", ".config");
     default_take(settings, SETTING_ID_config,
                  str_empty(folder) ? folder : arena_printf(settings->arena, "%s/config", folder.p));
-    if (rc_ok(rc))
+    if (rc_ok(rc) && !settings->pinned)
         rc = file_load(settings, err);
     url_yields(settings);
     defaults_take(settings);

@@ -85,6 +85,7 @@ struct settings {
     struct origin origins[SETTING_COUNT];
     struct arena *arena; /* where the values live */
     char *(*environment)(const char *name); /* getenv, or a test's */
+    bool pinned; /* an identity says all: no environment, no file */
 };
 
 static inline struct settings settings_init(struct arena *arena, char *(*environment)(const char *name))

@@ -260,8 +260,8 @@ static bool run_editor(const char *path)
     pid_t child = fork();
     if (child == 0) {
         /* The variable may hold options; the path is no part of the script. */
-        (void)setenv("NOD_EDITOR", editor_of(), 1);
-        (void)execl("/bin/sh", "sh", "-c", "exec $NOD_EDITOR \"$1\"", "sh", path, (char *)NULL);
+        (void)setenv("EDITOR_COMMAND", editor_of(), 1);
+        (void)execl("/bin/sh", "sh", "-c", "exec $EDITOR_COMMAND \"$1\"", "sh", path, (char *)NULL);
         _exit(127);
     }
     return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -1,0 +1,45 @@
+/* Who a program is that an agent starts, and to which server alone it speaks.
+ *
+ * A file, 0600, named by its absolute path in the hook's command or in the MCP client's settings:
+ *   {"address":"unix:/…","serverUid":1000,"serverKey":"ed25519:…","token":"nod_…","tokenId":"tok_…","name":"…"}
+ * With it nothing else counts: no NOD_* variable, no configuration file, no HOME. The token in it is of the
+ * role agent, made for this one installation, and is never sent (http/proof.h).
+ */
+#ifndef CLI_IDENTITY_H
+#define CLI_IDENTITY_H
+
+#include "cli/cli.h"
+#include "http/http.h"
+
+struct identity {
+    const char *path, *address;
+    struct str name;
+    struct http_identity http;
+};
+
+/* What the commands that agents start must not listen to is left out of the settings; before they are loaded. */
+void identity_shut_out(struct cli *cli);
+/* Reads the file that --identity names and speaks with it from now on. */
+struct rc identity_load(struct cli *cli, struct err *err);
+struct rc identity_read(struct cli *cli, const char *path, struct identity **ret_identity, struct err *err);
+
+/* An installation of an agent that is to have an identity. */
+struct identity_want {
+    struct str kind;    /* "claude", "claude-hook", "mcp": the file's name begins with it */
+    struct str about;   /* what tells it from others of the kind: a folder, a settings file */
+    struct str name;    /* of the token */
+    struct str session; /* that the token is bound to; may be empty */
+    const char *path;   /* NULL: in the data folder */
+};
+/* Where the file of it is. */
+const char *identity_path(struct cli *cli, const struct identity_want *want);
+/* The identity that is there and works, else a new one, made with the person's own token. */
+struct rc identity_have(struct cli *cli, const struct identity_want *want, const char **ret_path, struct err *err);
+/* Whether there is such a file, the server takes it, and proves to be the one it names. */
+bool identity_works(struct cli *cli, const char *path);
+/* Revokes the token, as far as the server can be reached, and removes the file. */
+void identity_drop(struct cli *cli, const char *path);
+/* Speaks with it from now on, instead of with the person's token. */
+struct rc identity_use(struct cli *cli, const char *path, struct err *err);
+
+#endif
