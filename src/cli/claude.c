@@ -11,6 +11,8 @@
 #include "agents/lines.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "cli/hook_install.h"
+#include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 
@@ -389,7 +391,7 @@ static void run(struct wrapper *w)
 
 /* ---- beginning ---- */
 
-static struct str new_session_body(struct wrapper *w, const char *session, bool with_mode)
+static struct str new_session_body(struct wrapper *w, const char *session)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct arena *arena = &w->cli->arena;
@@ -401,10 +403,35 @@ static struct str new_session_body(struct wrapper *w, const char *session, bool 
         json_member(&out, "agent", STR("claude"));
         json_member(&out, "agentSession", str_of(session));
     }
-    if (with_mode)
-        json_member(&out, "permissionMode", STR("acceptEdits"));
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
+}
+
+/* From here on the agent's questions are asked under its own name: with the identity of the installed hook, so that
+ * both know the same session, else with one for this folder. A token that is an agent's already stays. */
+static struct rc become_agent(struct wrapper *w, struct str named, struct str role, struct err *err)
+{
+    struct cli *cli = w->cli;
+    struct identity_want want = {.kind = STR("claude"), .about = w->asks.cwd, .session = named};
+    const char *path = str_empty(named) ? hook_identity(cli, HOOK_CLAUDE) : NULL;
+    want.name = arena_printf(&cli->arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd)));
+    if (str_is(role, "agent"))
+        return RC_OK;
+    if (!path)
+        TRY(identity_have(cli, &want, &path, err));
+    return identity_use(cli, path, err);
+}
+
+/* A person who starts it may loosen the session; the agent's token may not, and then Nod goes on asking. */
+static void accept_edits(struct wrapper *w, struct http_client *person)
+{
+    struct http_response response = {0};
+    struct arena *arena = &w->cli->arena;
+    struct str target = arena_printf(arena, "/api/sessions/%.*s", STR_ARG(w->asks.session));
+    bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
+    if (edits)
+        (void)!http_client_call(person, arena, "PATCH", target, STR("{\"permissionMode\":\"acceptEdits\"}"), 10000,
+                                &response, NULL).code;
 }
 
 /* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. */
@@ -413,21 +440,27 @@ static struct rc find_session(struct wrapper *w, const char *session, struct err
     struct cli *cli = w->cli;
     struct reply reply;
     struct rc rc;
-    bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
+    struct http_client *person;
     TRY(remote_get(cli, STR("/api/me"), &reply, err));
     struct str named = json_text(reply.json, "sessionId");
     if (cli->settings.session[0])
         named = str_of(cli->settings.session);
+    TRY(remote_client(cli, &person, err));
+    rc = become_agent(w, named, json_text(reply.json, "role"), err);
+    if (rc_bad(rc))
+        http_client_free(person);
+    TRY(rc);
     if (!str_empty(named))
         rc = remote_get(cli, arena_printf(&cli->arena, "/api/sessions/%s", remote_escape(&cli->arena, named).p),
                         &reply, err);
     else
-        rc = remote_post(cli, STR("/api/sessions"), new_session_body(w, session, edits), &reply, err);
-    if (rc.code == ERR_FORBIDDEN && edits) /* an agent's token may not loosen: Nod goes on asking */
-        rc = remote_post(cli, STR("/api/sessions"), new_session_body(w, session, false), &reply, err);
+        rc = remote_post(cli, STR("/api/sessions"), new_session_body(w, session), &reply, err);
+    w->asks.session = rc_ok(rc) ? json_text(reply.json, "id") : STR_NONE;
+    w->asks.thread = rc_ok(rc) ? json_text(reply.json, "threadId") : STR_NONE;
+    if (rc_ok(rc) && str_empty(named))
+        accept_edits(w, person);
+    http_client_free(person);
     TRY(rc);
-    w->asks.session = json_text(reply.json, "id");
-    w->asks.thread = json_text(reply.json, "threadId");
     if (str_empty(w->asks.session) || str_empty(w->asks.thread))
         return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
     return RC_OK;

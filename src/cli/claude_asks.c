@@ -143,6 +143,9 @@ static struct str ask_body(struct claude_asking *asking, struct arena *arena)
     json_member_raw(&out, "input", message->input->raw);
     json_member(&out, "cwd", asking->asks->cwd);
     json_member_bool(&out, "onlyRules", message->kind == CLAUDE_BEFORE);
+    json_member(&out, "byDefault", message->kind != CLAUDE_BEFORE        ? STR("ask")
+                                   : agent_mode_asks(message->mode) ? STR("leave")
+                                                                         : STR("ask-acts"));
     json_close(&out, '}');
     return arena_str(arena, buf_str(&buf));
 }

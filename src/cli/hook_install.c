@@ -1,19 +1,22 @@
 /* Hooks in an agent's settings: shown as a change first, written when the person agrees.
  *
- * The settings are read as JSON and written again with two blanks per level, everything else in its order and
- * with its bytes; entries of ours are recognised by their command and never doubled. The file is replaced as
+ * The settings are read as JSON, with comments where an agent allows them. Only the bytes of "hooks" are written anew;
+ * entries of ours are recognised by their command and never doubled. The file is replaced as
  * a whole, or not at all.
  */
 #include "cli/hook_install.h"
 
 #include "base/limits.h"
+#include "cli/identity.h"
 #include "cli/local.h"
+#include "cli/remote.h"
 #include "io/file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 enum {
@@ -62,6 +65,9 @@ struct edit {
     bool remove, strict;
     const char *command; /* without its time limit */
     const char *url;     /* NULL: the hook is a command */
+    const char *settings; /* that --settings names */
+    struct identity_want want;
+    const char *identity; /* its file */
 };
 
 /* ---- JSON with two blanks per level ---- */
@@ -101,6 +107,24 @@ static void put_pretty(struct buf *buf, const struct json *value, unsigned depth
     }
     new_line(buf, depth);
     buf_putc(buf, object ? '}' : ']');
+}
+
+/* As a word of the shell. */
+static struct str quoted(struct arena *arena, const char *word)
+{
+    BUF_SCOPE(buf, LIMIT_PATH_BYTES * 4);
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@";
+    if (word[0] && word[strspn(word, plain)] == '\0')
+        return arena_str(arena, str_of(word));
+    buf_putc(&buf, '\'');
+    for (const char *c = word; *c; c++) {
+        if (*c == '\'')
+            buf_puts(&buf, "'\\''");
+        else
+            buf_putc(&buf, *c);
+    }
+    buf_putc(&buf, '\'');
+    return arena_str(arena, buf_str(&buf));
 }
 
 /* ---- our entries ---- */
@@ -147,12 +171,15 @@ static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsig
         put_address(&out, edit, wait_s);
     } else {
         json_member(&out, "type", STR("command"));
-        json_member(&out, "command", arena_printf(arena, "%s --wait %lld%s", edit->command, (long long)wait_s,
-                                                    edit->strict ? " --strict" : ""));
+        json_member(&out, "command", arena_printf(arena, "%s --wait %lld%s --identity %s", edit->command,
+                                                    (long long)wait_s, edit->strict ? " --strict" : "",
+                                                    quoted(arena, edit->identity).p));
     }
     json_member_i64(&out, "timeout", hooks[row].seconds * hooks[row].unit);
     if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S) /* what only tells us must hold nothing up */
         json_member(&out, "onFailure", STR("block"));
+    if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S)
+        json_member(&out, "statusMessage", STR("Nod asks a person: nod watch, nod approve, or the page (nod login)"));
     json_close(&out, '}');
     json_close(&out, ']');
     json_close(&out, '}');
@@ -219,34 +246,90 @@ static bool put_hooks(struct buf *buf, const struct edit *edit, const struct jso
     return !first;
 }
 
-static void put_hooks_member(struct buf *buf, const struct edit *edit, const struct json *there, bool *first)
+/* Takes `"hooks": …` out of an object, with the comma that parted it from the others. */
+static struct rc cut_hooks(struct buf *buf, struct str old, size_t from, size_t to, struct err *err)
 {
-    size_t start = buf->n;
-    bool was_first = *first;
-    put_key(buf, STR("hooks"), first, 1);
-    if (put_hooks(buf, edit, there))
-        return;
-    buf->n = start;
-    *first = was_first;
+    static const char key[] = "\"hooks\"";
+    while (from > 0 && (strchr(" \t\r\n:", old.p[from - 1])))
+        from--;
+    if (from < sizeof key - 1 || memcmp(old.p + from - (sizeof key - 1), key, sizeof key - 1) != 0)
+        return err_set(err, ERR_INVALID, "\"hooks\" is not written plainly, so the settings are left alone");
+    from -= sizeof key - 1;
+    while (from > 0 && strchr(" \t\r\n", old.p[from - 1]))
+        from--;
+    size_t after = to;
+    while (after < old.n && strchr(" \t\r\n", old.p[after]))
+        after++;
+    if (from > 0 && old.p[from - 1] == ',')
+        from--;
+    else if (after < old.n && old.p[after] == ',')
+        to = after + 1;
+    buf_put(buf, str_sub(old, 0, from));
+    buf_put(buf, str_sub(old, to, old.n));
+    return RC_OK;
 }
 
-static void put_settings(struct buf *buf, const struct edit *edit, const struct json *settings)
+/* The settings with our hooks in them, or without: all bytes but those of "hooks" stay. `plain` is the old text
+ * without comments, byte for byte in the same place; `settings` was read from it. */
+static struct rc put_settings(struct buf *buf, const struct edit *edit, struct str old, struct str plain,
+                              const struct json *settings, struct err *err)
 {
-    bool first = true;
-    buf_putc(buf, '{');
-    for (const struct json *v = settings->first; v; v = v->next) {
-        if (str_is(v->key, "hooks")) {
-            put_hooks_member(buf, edit, v, &first);
-            continue;
+    BUF_SCOPE(ours_too, SETTINGS_BYTES_MAX * 2);
+    const struct json *there = json_get(settings, "hooks");
+    bool some = put_hooks(&ours_too, edit, there);
+    size_t from = (size_t)((there ? there->raw.p : settings->raw.p + 1) - plain.p);
+    size_t to = there ? from + there->raw.n : from;
+    if (!some && there)
+        return cut_hooks(buf, old, from, to, err);
+    buf_put(buf, str_sub(old, 0, from));
+    if (some && !there)
+        buf_puts(buf, "\n  \"hooks\": ");
+    if (some)
+        buf_put(buf, buf_str(&ours_too));
+    if (some && !there)
+        buf_puts(buf, settings->count ? "," : "\n");
+    buf_put(buf, str_sub(old, to, old.n));
+    return RC_OK;
+}
+
+/* ---- comments, which some agents allow in their settings ---- */
+
+static size_t comment_end(struct str text, size_t at)
+{
+    bool line = text.p[at + 1] == '/';
+    size_t end = at + 2;
+    while (end < text.n && (line ? text.p[end] != '\n' : text.p[end - 1] != '*' || text.p[end] != '/' || end == at + 2))
+        end++;
+    return line || end == text.n ? end : end + 1;
+}
+
+/* Blanks for comments and for commas that nothing follows; everything else stays where it is. */
+static struct str without_comments(struct arena *arena, struct str text)
+{
+    char *out = arena_bytes(arena, text.n + 1);
+    size_t comma = SIZE_MAX;
+    bool quoted = false;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = out[i] = text.p[i];
+        if (quoted && c == '\\' && i + 1 < text.n) {
+            out[i + 1] = text.p[i + 1];
+            i++;
+        } else if (c == '"') {
+            quoted = !quoted;
+            comma = SIZE_MAX;
+        } else if (!quoted && c == '/' && i + 1 < text.n && (text.p[i + 1] == '/' || text.p[i + 1] == '*')) {
+            for (size_t end = comment_end(text, i); i < end; i++)
+                out[i] = text.p[i] == '\n' ? '\n' : ' ';
+            i--;
+        } else if (!quoted && (c == '}' || c == ']') && comma != SIZE_MAX) {
+            out[comma] = ' ';
+            comma = SIZE_MAX;
+        } else if (!quoted && !strchr(" \t\r\n", c)) {
+            comma = c == ',' ? i : SIZE_MAX;
         }
-        put_key(buf, v->key, &first, 1);
-        put_pretty(buf, v, 1);
     }
-    if (!json_get(settings, "hooks"))
-        put_hooks_member(buf, edit, NULL, &first);
-    if (!first)
-        new_line(buf, 0);
-    buf_puts(buf, "}\n");
+    out[text.n] = '\0';
+    return (struct str){out, text.n};
 }
 
 /* ---- showing and writing ---- */
@@ -280,10 +363,10 @@ static void show_change(const char *path, struct str old, struct str new)
     (void)fflush(stdout);
 }
 
-static bool person_agrees(const char *path)
+static bool person_agrees(const char *question)
 {
     char answer[8] = "";
-    (void)fprintf(stderr, "Write this to %s? [y/N] ", path);
+    (void)fprintf(stderr, "%s [y/N] ", question);
     return fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
@@ -303,7 +386,7 @@ static struct rc write_settings(const char *path, struct str text, struct err *e
 static struct rc settings_path(struct edit *edit, const char **ret_path, struct err *err)
 {
     struct arena *arena = &edit->cli->arena;
-    const char *named = option_text(edit->cli, "settings");
+    const char *named = edit->settings;
     const char *variable = places[edit->agent].variable;
     const char *folder = variable ? getenv(variable) : NULL;
     const char *home = getenv("HOME");
@@ -321,40 +404,47 @@ static struct rc settings_path(struct edit *edit, const char **ret_path, struct 
     return RC_OK;
 }
 
-/* As a word of the shell. */
-static struct str quoted(struct arena *arena, const char *word)
+/* "claude@host", or the folder of settings that are a project's. */
+static struct str token_name(struct edit *edit, const char *path)
 {
-    BUF_SCOPE(buf, LIMIT_PATH_BYTES * 4);
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@";
-    if (word[0] && word[strspn(word, plain)] == '\0')
-        return arena_str(arena, str_of(word));
-    buf_putc(&buf, '\'');
-    for (const char *c = word; *c; c++) {
-        if (*c == '\'')
-            buf_puts(&buf, "'\\''");
-        else
-            buf_putc(&buf, *c);
+    struct utsname system;
+    struct arena *arena = &edit->cli->arena;
+    const char *name = hook_agent_name(edit->agent);
+    if (!edit->settings)
+        return arena_printf(arena, "%s@%s", name, uname(&system) == 0 ? system.nodename : "here");
+    struct str folder = str_of(path);
+    for (int up = 0; up < 2; up++) {
+        while (folder.n && folder.p[folder.n - 1] != '/')
+            folder.n--;
+        folder.n -= folder.n ? 1 : 0;
     }
-    buf_putc(&buf, '\'');
-    return arena_str(arena, buf_str(&buf));
+    return arena_printf(arena, "%s@%.*s", name, STR_ARG(local_title(folder)));
 }
 
-static struct rc compose(struct edit *edit, struct err *err)
+static struct identity_want want_of(struct edit *edit, const char *path)
+{
+    struct arena *arena = &edit->cli->arena;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    struct str folder = name == path ? STR(".") : str_sub(str_of(path), 0, (size_t)(name - path));
+    char *real = realpath(arena_c(arena, folder), NULL);
+    struct identity_want want = {.kind = arena_printf(arena, "%s-hook", hook_agent_name(edit->agent)),
+                                 .about = arena_printf(arena, "%s/%s", real ? real : "", name),
+                                 .path = edit->remove ? NULL : edit->identity};
+    free(real);
+    want.name = token_name(edit, path);
+    return want;
+}
+
+static struct rc compose(struct edit *edit, const char *path, struct err *err)
 {
     struct cli *cli = edit->cli;
     struct arena *arena = &cli->arena;
     const struct settings *settings = &cli->settings;
-    const char *name = hook_agent_name(edit->agent);
-    char self[LIMIT_PATH_BYTES];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return err_set(err, ERR_IO, "cannot find this program itself: %s", strerror(errno));
-    self[n] = '\0';
-    bool elsewhere = settings->origins[SETTING_ID_data].kind != ORIGIN_DEFAULT;
-    struct str data = STR("");
-    if (elsewhere)
-        data = arena_printf(arena, " --data %s", quoted(arena, settings->data).p);
-    edit->command = arena_printf(arena, "%s%.*s hook %s", quoted(arena, self).p, STR_ARG(data), name).p;
+    const char *name = hook_agent_name(edit->agent), *self;
+    TRY(local_self(cli, &self, err));
+    edit->want = want_of(edit, path);
+    edit->identity = identity_path(cli, &edit->want);
+    edit->command = arena_printf(arena, "%s hook %s", quoted(arena, self).p, name).p;
     if (option_flag(cli, "http") && edit->agent != HOOK_CLAUDE)
         return err_set(err, ERR_INVALID, "only Claude Code has hooks over HTTP");
     if (option_flag(cli, "http"))
@@ -364,7 +454,8 @@ static struct rc compose(struct edit *edit, struct err *err)
     return RC_OK;
 }
 
-static struct rc read_settings(struct cli *cli, const char *path, struct str *ret_text,
+/* The text as it is, the same without comments, and what that says. */
+static struct rc read_settings(struct cli *cli, const char *path, struct str *ret_text, struct str *ret_plain,
                                const struct json **ret_settings, struct err *err)
 {
     struct err why = {0};
@@ -373,8 +464,10 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
         *ret_text = STR_NONE;
     else if (rc_bad(rc))
         return err_set(err, rc.code, "%s", why.text);
-    struct str text = str_empty(str_trim(*ret_text)) ? STR("{}") : *ret_text;
-    rc = json_parse(&cli->arena, text, ret_settings, &why);
+    if (str_empty(str_trim(*ret_text)))
+        *ret_text = STR("{}\n");
+    *ret_plain = without_comments(&cli->arena, *ret_text);
+    rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "%s is no JSON object, so it is left alone%s%.200s", path,
                        rc_bad(rc) ? ": " : "", rc_bad(rc) ? why.text : "");
@@ -384,35 +477,80 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
     return RC_OK;
 }
 
-struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, struct err *err)
+const char *hook_identity(struct cli *cli, enum hook_agent agent)
 {
-    struct edit edit = {.cli = cli, .agent = agent, .remove = remove, .strict = option_flag(cli, "strict")};
-    BUF_SCOPE(new, SETTINGS_BYTES_MAX * 2);
-    const struct json *settings;
-    const char *path = NULL;
-    struct str old;
-    TRY(compose(&edit, err));
-    TRY(settings_path(&edit, &path, err));
-    TRY(read_settings(cli, path, &old, &settings, err));
-    put_settings(&new, &edit, settings);
-    if (new.over)
-        return err_set(err, ERR_TOO_LARGE, "%s would become too large", path);
-    if (str_eq(str_trim(old), str_trim(buf_str(&new))) || (remove && str_empty(old))) {
-        cli_note("nothing to change in %s", path);
-        return RC_OK;
-    }
-    show_change(path, old, buf_str(&new));
-    if (!remove)
-        cli_note("%s", places[agent].words);
+    struct edit edit = {.cli = cli, .agent = agent};
+    const char *path;
+    if (rc_bad(settings_path(&edit, &path, NULL)))
+        return NULL;
+    struct identity_want want = want_of(&edit, path);
+    const char *file = identity_path(cli, &want);
+    return identity_works(cli, file) ? file : NULL;
+}
+
+/* Without a server no identity can be made, and the hook would refuse everything. */
+static struct rc have_server(struct edit *edit, struct err *err)
+{
+    struct reply reply;
+    struct cli *cli = edit->cli;
+    struct rc rc = remote_get(cli, STR("/healthz"), &reply, err);
+    if (rc.code != ERR_UNAVAILABLE)
+        return rc;
+    cli_note("no nod server runs at %s. While none runs, this hook refuses every call of the agent.",
+             remote_where(cli));
+    bool start = option_flag(cli, "start");
+    if (!start && isatty(STDIN_FILENO) && !option_flag(cli, "yes"))
+        start = person_agrees("Start one now, in the background?");
+    if (!start)
+        return err_set(err, ERR_UNAVAILABLE,
+                       "nothing was written: start a server with `nod serve` and install again, or add --start");
+    return local_start_server(cli, err);
+}
+
+/* Asks the person, shows what is new, and writes it. */
+static struct rc write_agreed(struct edit *edit, const char *path, struct str old, struct str new, struct err *err)
+{
+    struct cli *cli = edit->cli;
     bool asks = !option_flag(cli, "yes");
+    show_change(path, old, new);
+    if (!edit->remove)
+        cli_note("%s", places[edit->agent].words);
     if (asks && !isatty(STDIN_FILENO))
         return err_set(err, ERR_INVALID, "nothing was written: add --yes when this is what you want");
-    if (asks && !person_agrees(path)) {
+    if (asks && !person_agrees(arena_printf(&cli->arena, "Write this to %s?", path).p)) {
         cli_note("nothing was written");
         cli->status = 1;
         return RC_OK;
     }
-    TRY(write_settings(path, buf_str(&new), err));
+    if (!edit->remove && !edit->url)
+        TRY(identity_have(cli, &edit->want, &edit->identity, err));
+    TRY(write_settings(path, new, err));
+    if (edit->remove)
+        identity_drop(cli, edit->identity);
     cli_note("written: %s", path);
     return RC_OK;
+}
+
+struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, struct err *err)
+{
+    struct edit edit = {.cli = cli, .agent = agent, .remove = remove, .strict = option_flag(cli, "strict"),
+                        .settings = option_text(cli, "settings"), .identity = option_text(cli, "identity")};
+    BUF_SCOPE(new, SETTINGS_BYTES_MAX * 2);
+    const struct json *settings;
+    const char *path = NULL;
+    struct str old, plain;
+    TRY(settings_path(&edit, &path, err));
+    TRY(compose(&edit, path, err));
+    TRY(read_settings(cli, path, &old, &plain, &settings, err));
+    if (!remove && !edit.url)
+        TRY(have_server(&edit, err));
+    TRY(put_settings(&new, &edit, old, plain, settings, err));
+    if (new.over)
+        return err_set(err, ERR_TOO_LARGE, "%s would become too large", path);
+    if (!str_eq(str_trim(old), str_trim(buf_str(&new))))
+        return write_agreed(&edit, path, old, buf_str(&new), err);
+    cli_note("nothing to change in %s", path);
+    if (remove || edit.url)
+        return RC_OK;
+    return identity_have(cli, &edit.want, &edit.identity, err);
 }

@@ -7,4 +7,7 @@
 
 struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, struct err *err);
 
+/* The identity of the hooks in the person's own settings of this agent, when it is there and works; else NULL. */
+const char *hook_identity(struct cli *cli, enum hook_agent agent);
+
 #endif
