@@ -25,6 +25,16 @@ def question(cwd, number):
                        "tool_input": {"file_path": os.path.join(cwd, f"{number}.c")}}).encode()
 
 
+def installed(world, server):
+    """The identity file of a hook, as an installation makes it; and a rule that allows what is asked."""
+    settings, data = os.path.join(world.folder, "settings.json"), ["--data", server.data]
+    identity = os.path.join(world.folder, "identity.json")
+    subprocess.run([NOD, *data, "hook", "install", "--yes", "--settings", settings, "--identity", identity],
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    subprocess.run([NOD, *data, "policy", "add", "allow", "Read"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return identity
+
+
 @section("hook")
 def hook(world, report):
     what = "nod hook allows a call, start to exit; to node -e 0"
@@ -34,8 +44,9 @@ def hook(world, report):
         return
     hooks, nodes = [], []
     with world.serve("hook") as server:
+        identity = installed(world, server)
         for i in range(ROUNDS):
-            ms, run = took_ms([NOD, "hook", "--data", server.data], question(world.folder, i))
+            ms, run = took_ms([NOD, "hook", "claude", "--identity", identity], question(world.folder, i))
             if run.returncode or b'"behavior":"allow"' not in run.stdout:
                 raise Broken(f"nod hook: status {run.returncode}, {run.stdout!r}, {run.stderr!r}")
             hooks.append(ms)

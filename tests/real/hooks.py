@@ -14,7 +14,7 @@ def install(d, *more):
 
 
 def test_install_shows_the_change_and_remove_takes_it_back(place):
-    with desk(place, [], serve=False) as d:
+    with desk(place, []) as d:
         path = os.path.join(d.config, "settings.json")
         d.settings({"model": "x", "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}})
         refused = d.nod("hook", "install").ends(2)
@@ -71,6 +71,7 @@ def test_rules_answer_at_once(place):
         d.put("a.txt", "hello")
         d.model.script[0] = [("Read", {"file_path": os.path.join(d.project, "a.txt")})]
         install(d)
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Read(/**)"})
         run = d.claude("-p", "go")
         d.decide(d.waiting()[0], "deny")
         run.ends()
@@ -78,13 +79,83 @@ def test_rules_answer_at_once(place):
         must([c["name"] for c in calls] == ["Read", "Bash"], f"not all calls are kept: {calls}")
 
 
+def secret(d):
+    """A file outside the project that Claude Code asks about before it reads it."""
+    home = os.path.join(d.world.folder, "elsewhere", ".kube")
+    os.makedirs(home)
+    with open(os.path.join(home, "config"), "w", encoding="utf-8") as file:
+        file.write("TOPSECRET\n")
+    return os.path.join(home, "config")
+
+
+def test_a_secret_elsewhere_is_asked_about(place):
+    with desk(place, [[("Read", {"file_path": "FILE"})]]) as d:
+        path = secret(d)
+        d.model.script[0] = [("Read", {"file_path": path})]
+        install(d)
+        run = d.claude("-p", "go")
+        waiting = d.waiting()[0]
+        must(waiting["toolCall"]["name"] == "Read", f"not asked: {waiting}")
+        d.decide(waiting, "deny")
+        run.ends()
+        must("TOPSECRET" not in d.model.said(), "the model knows the secret")
+
+
+def test_with_an_empty_policy_nothing_runs_that_would_not_run_alone(place):
+    """What the hook does not ask a person about, Claude Code alone would have done, too."""
+    def script(d):
+        inside = os.path.join(d.project, "a.txt")
+        return [("Read", {"file_path": inside}), ("Read", {"file_path": os.path.join(d.world.folder, "elsewhere", ".kube", "config")}),
+                ("Glob", {"pattern": "*.txt"}), ("Grep", {"pattern": "TOP", "path": os.path.join(d.world.folder, "elsewhere")}),
+                ("Bash", {"command": "echo ran-echo", "description": "x"}), ("Bash", {"command": "touch touched", "description": "x"}),
+                ("Write", {"file_path": os.path.join(d.project, "w.txt"), "content": "x"})]
+
+    def results(d):
+        last = d.model.requests[-1]["messages"]
+        return {part["tool_use_id"] for message in last if message["role"] == "user" and isinstance(message["content"], list)
+                for part in message["content"] if part.get("type") == "tool_result" and not part.get("is_error")}
+
+    def ran(place, hooked):
+        with desk(place, []) as d:
+            secret(d)
+            d.put("a.txt", "hello")
+            d.model.script[:] = [[(*step, f"toolu_{number}")] for number, step in enumerate(script(d))]
+            if hooked:
+                install(d)
+            run = d.claude("-p", "go")
+
+            def deny_all():
+                for one in d.admin.pending():
+                    d.decide(one, "deny")
+                return run.process.poll() is not None
+            eventually(deny_all, "it ends", 60)
+            return results(d)
+    from world import World
+    other = World()
+    alone = ran(other, False)
+    other.close()
+    both = ran(place, True)
+    must(both <= alone, f"with the hook more ran: {sorted(both - alone)}; alone {sorted(alone)}")
+    must("toolu_0" in both, "what it does by itself, it still does")
+
+
+def test_settings_of_a_repository_change_nothing(place):
+    with desk(place, [TOUCH]) as d:
+        install(d)
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Bash(touch:*)"})
+        d.put(".claude/settings.json", json.dumps({"env": {
+            "NOD_URL": "http://127.0.0.1:1", "NOD_SOCKET": "/nonexistent", "NOD_CONFIG": "/nonexistent", "NOD_DATA": "/nonexistent",
+            "HOME": d.project, "XDG_CONFIG_HOME": d.project}}))
+        d.claude("-p", "go").ends()
+        must(not d.has("made.txt") and "policy" in d.model.said(), f"the rule did not hold: {d.told()}")
+
+
 def test_nods_deny_holds_against_claudes_allow_rule(place):
     with desk(place, [TOUCH]) as d:
         d.settings({"permissions": {"allow": ["Bash(touch:*)"]}})
-        session = d.admin.session(toolPolicies={"Bash": "deny"})
-        token = d.admin.token_for("agent", "claude", session["id"])
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Bash(touch:*)"})
         install(d)
-        d.claude("-p", "go", NOD_TOKEN=token.token).ends()
+        d.claude("-p", "go").ends()
         must(not d.has("made.txt"), "Claude Code's own rule was stronger")
         must("policy" in d.model.said(), "the model does not know why")
 
@@ -110,10 +181,11 @@ def test_bypass_mode_is_asked_too(place):
 
 
 def test_nothing_runs_without_a_server(place):
-    with desk(place, [TOUCH, ("Write", {"file_path": "W", "content": "x"})], serve=False) as d:
+    with desk(place, [TOUCH, ("Write", {"file_path": "W", "content": "x"})]) as d:
         d.model.script[1] = ("Write", {"file_path": os.path.join(d.project, "w.txt"), "content": "x"})
         d.settings({"permissions": {"allow": ["Bash(touch:*)", "Write"]}})
         install(d)
+        d.server.stop()
         d.claude("-p", "go").ends()
         must(not d.has("made.txt") and not d.has("w.txt"), "it ran although nobody could be asked")
         must("nod serve" in d.model.said(), f"the message does not say what to do: {d.model.said()[-800:]}")
@@ -200,9 +272,10 @@ def test_a_hook_that_cannot_be_started_lets_the_older_release_run(place):
 
 
 def test_nothing_runs_without_a_server_in_the_older_release(place):
-    with desk(place, [TOUCH], version=OLD, serve=False) as d:
+    with desk(place, [TOUCH], version=OLD) as d:
         d.settings({"permissions": {"allow": ["Bash(touch:*)"]}})
         install(d)
+        d.server.stop()
         d.claude("-p", "go").ends()
         must(not d.has("made.txt") and "nod serve" in d.model.said(), f"not refused with help: {d.told()}")
 

@@ -14,8 +14,13 @@ def config(value):
     return ["--permission-prompt-tool", "mcp__nod__approve", "--strict-mcp-config", "--mcp-config", json.dumps({"mcpServers": {"nod": value}})]
 
 
-def stdio():
-    return config({"command": NOD, "args": ["mcp"]})
+def entry(d):
+    """What `nod mcp install` says should stand in a client's settings."""
+    return json.loads(d.nod("mcp", "install").ends().out)
+
+
+def stdio(d):
+    return config(entry(d))
 
 
 def over_http(d, **more):
@@ -25,7 +30,7 @@ def over_http(d, **more):
 
 def test_stdio_allows_and_denies(place):
     with desk(place, [TOUCH, ("Bash", {"command": "touch second.txt", "description": "x"})]) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         d.decide(d.waiting()[0])
         second = eventually(lambda: [p for p in d.admin.pending() if "second" in p["toolCall"]["input"]["command"]], "the second waits")[0]
         d.decide(second, "deny", feedback="one is enough")
@@ -36,7 +41,7 @@ def test_stdio_allows_and_denies(place):
 
 def test_stdio_edited(place):
     with desk(place, [TOUCH]) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt", "description": "x"})
         run.ends()
         must(d.has("other.txt") and not d.has("made.txt"), "it did not run as edited")
@@ -44,7 +49,7 @@ def test_stdio_edited(place):
 
 def test_stdio_in_the_older_release(place):
     with desk(place, [TOUCH, ("Bash", {"command": "touch second.txt", "description": "x"})], version=OLD) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         d.decide(d.waiting()[0])
         second = eventually(lambda: [p for p in d.admin.pending() if "second" in p["toolCall"]["input"]["command"]], "the second waits")[0]
         d.decide(second, "deny", feedback="one is enough")
@@ -54,7 +59,7 @@ def test_stdio_in_the_older_release(place):
 
 def test_abort_ends_the_turn(place):
     with desk(place, [TOUCH, TOUCH]) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         d.decide(d.waiting()[0], "abort")
         run.wait()
         must(not d.has("made.txt") and len(d.model.requests) == 1, f"it went on: {d.told()}")
@@ -63,7 +68,7 @@ def test_abort_ends_the_turn(place):
 def test_what_claude_code_lets_pass_is_not_seen(place, more=("--allowedTools", "Bash(touch:*)")):
     """Its own rules come before the permission tool; the docs say so."""
     with desk(place, [TOUCH]) as d:
-        d.claude("-p", "go", *more, *stdio()).ends()
+        d.claude("-p", "go", *more, *stdio(d)).ends()
         must(d.has("made.txt") and not d.events(types="TOOL_CALL"), f"{more}: it is seen now, the docs are out of date")
 
 
@@ -73,7 +78,7 @@ def test_bypass_mode_is_not_seen(place):
 
 def test_a_plan_over_mcp(place):
     with desk(place, [("ExitPlanMode", {}), TOUCH]) as d:
-        run = d.claude("-p", "go", "--permission-mode", "plan", "--settings", '{"useAutoModeDuringPlan":false}', *stdio())
+        run = d.claude("-p", "go", "--permission-mode", "plan", "--settings", '{"useAutoModeDuringPlan":false}', *stdio(d))
         first = d.waiting()[0]
         must(first["toolCall"]["name"] == "ExitPlanMode", f"not the plan: {first}")
         d.decide(first)
@@ -87,7 +92,7 @@ def test_questions_are_answered_over_mcp(place):
     questions = {"questions": [{"question": "Which colour?", "header": "Colour", "multiSelect": False,
                                 "options": [{"label": "Red", "description": "r"}, {"label": "Blue", "description": "b"}]}]}
     with desk(place, [("AskUserQuestion", questions)]) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         d.waiting()
         d.nod("answer", "-a", "Blue").ends()
         run.ends()
@@ -95,14 +100,16 @@ def test_questions_are_answered_over_mcp(place):
 
 
 def test_stdio_without_a_server(place):
-    with desk(place, [TOUCH], serve=False) as d:
-        d.claude("-p", "go", *stdio()).ends()
+    with desk(place, [TOUCH]) as d:
+        entry_of_it = stdio(d)
+        d.server.stop()
+        d.claude("-p", "go", *entry_of_it).ends()
         must(not d.has("made.txt") and "nod serve" in d.model.said(), f"not refused with help: {d.told()}")
 
 
 def test_stdio_the_server_is_killed_meanwhile(place):
     with desk(place, [TOUCH]) as d:
-        run = d.claude("-p", "go", *stdio())
+        run = d.claude("-p", "go", *stdio(d))
         pending = d.waiting()[0]
         time.sleep(0.1)
         eventually(lambda: d.admin.pending(), "it waits")
@@ -155,7 +162,7 @@ def test_http_whoever_hangs_up_takes_the_question_back(place):
 
 def test_ask_human_and_pending_calls(place):
     with desk(place, [("mcp__nod__ask_human", {"question": "Which port?", "options": ["80", "443"]}), ("mcp__nod__pending_calls", {})]) as d:
-        run = d.claude("-p", "go", "--allowedTools", "mcp__nod__ask_human,mcp__nod__pending_calls", *stdio()[2:])
+        run = d.claude("-p", "go", "--allowedTools", "mcp__nod__ask_human,mcp__nod__pending_calls", *stdio(d)[2:])
         pending = d.waiting()[0]
         must("Which port?" in json.dumps(pending["toolCall"]["input"]), f"not the question: {pending}")
         d.decide(pending, feedback="take 443")
@@ -167,7 +174,7 @@ class Stdio:
     """A client that speaks MCP by hand."""
 
     def __init__(self, d):
-        self.process = subprocess.Popen([NOD, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=d.world.environment,
+        self.process = subprocess.Popen([entry(d)["command"], *entry(d)["args"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=d.world.environment,
                                         cwd=d.project)
 
     def send(self, value):
@@ -220,6 +227,7 @@ def test_by_hand_over_stdio(place):
 def test_by_hand_over_http(place):
     with desk(place, []) as d:
         agent = d.admin.token_for("agent", "mcp")
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Read"})
         reply = agent.post("/api/mcp", {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}})
         session = {"Mcp-Session-Id": reply.headers["mcp-session-id"]}
         must(agent.post("/api/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, headers=session).status == 202, "no 202")
