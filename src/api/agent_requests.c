@@ -5,6 +5,7 @@
  */
 #include "api/request_events.h"
 
+#include "event/shapes.h"
 #include "policy/policy.h"
 #include "runtime/runtime.h"
 
@@ -265,22 +266,17 @@ static struct str title_of(struct arena *arena, struct str prompt)
 
 static void make_session(struct exchange *x, struct asking *asking)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_key(&out, "title");
-    json_put_str(&out, title_of(x->arena, asking->start.prompt));
-    json_member(&out, "cwd", asking->cwd);
-    json_member(&out, "permissionMode", asking->mode);
-    if (asking->policies)
-        json_member_raw(&out, "toolPolicies", asking->policies->raw);
-    if (x->api->timeout_seconds)
-        json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
-    json_member(&out, "owner", x->token_id);
-    json_close(&out, '}');
+    struct data_session_created created = {
+        .title = title_of(x->arena, asking->start.prompt),
+        .cwd = asking->cwd,
+        .mode = asking->mode,
+        .policies = asking->policies ? asking->policies->raw : STR_NONE,
+        .timeout_seconds = x->api->timeout_seconds ? x->api->timeout_seconds : -1,
+        .owner = x->token_id,
+    };
     asking->change = (struct session_change){
         .arena = x->arena,
-        .data = arena_str(x->arena, buf_str(&buf)),
+        .created = &created,
         .actor = x->actor,
         .done = session_made,
         .arg = x,

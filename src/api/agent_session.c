@@ -1,6 +1,8 @@
 /* The session that an agent knows by an id of its own: found, or made at its first call. */
 #include "api/exchange.h"
 
+#include "event/shapes.h"
+
 struct search {
     struct exchange *x;
     struct agent_session agent;
@@ -42,20 +44,18 @@ static void make(struct search *s)
 {
     struct exchange *x = s->x;
     struct session_change *change = arena_new(x->arena, struct session_change);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     struct str place = last_part(s->agent.cwd);
     s->created = true;
-    json_open(&out, '{');
-    json_member(&out, "title", arena_printf(x->arena, "%.*s%s%.*s", STR_ARG(s->agent.name),
-                                            str_empty(place) ? "" : " in ", STR_ARG(place)));
-    json_member(&out, "cwd", s->agent.cwd);
-    json_member_i64(&out, "approvalTimeoutSeconds", x->api->timeout_seconds);
-    json_member(&out, "owner", x->token_id);
-    json_close(&out, '}');
+    struct data_session_created created = {
+        .title = arena_printf(x->arena, "%.*s%s%.*s", STR_ARG(s->agent.name), str_empty(place) ? "" : " in ",
+                              STR_ARG(place)),
+        .cwd = s->agent.cwd,
+        .timeout_seconds = x->api->timeout_seconds,
+        .owner = x->token_id,
+    };
     change->arena = x->arena;
     change->new_id = s->id;
-    change->data = arena_str(x->arena, buf_str(&buf));
+    change->created = &created;
     change->actor = x->actor;
     change->done = made;
     change->arg = s;

@@ -3,6 +3,8 @@
  * that a person did, so nobody but people may write that. */
 #include "api/exchange.h"
 
+#include "event/shapes.h"
+
 #define BY_A_PERSON "person"
 
 static void noted(struct note *note)
@@ -55,24 +57,13 @@ void notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_
 
 /* ---- people speak ---- */
 
-static void say(struct exchange *x, const struct session *session, enum event_kind kind, const char *key,
-                struct str value)
+static void say(struct exchange *x, const struct session *session, enum event_kind kind, struct str data)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     struct note *note = arena_new(x->arena, struct note);
-    json_open(&out, '{');
-    json_member(&out, key, value);
-    json_member(&out, "source", STR(BY_A_PERSON));
-    json_close(&out, '}');
-    if (buf.over) {
-        exchange_error(x, ERR_TOO_LARGE, "this is longer than %d bytes", LIMIT_EVENT_BYTES);
-        return;
-    }
     *note = (struct note){.arena = x->arena, .kind = kind, .actor = x->actor, .done = noted, .arg = x,
                           .session = arena_str(x->arena, session->id),
                           .thread = arena_str(x->arena, session->main_thread),
-                          .data = arena_str(x->arena, buf_str(&buf))};
+                          .data = data};
     gate_note(x->gate, note);
 }
 
@@ -82,12 +73,14 @@ static void prompt_session(struct exchange *x, const struct session *session)
     if (!text || text->type != JSON_STRING || str_empty(str_trim(text->text)))
         exchange_error(x, ERR_INVALID, "\"text\" is missing: what the agent is to do");
     else
-        say(x, session, EVENT_USER_MESSAGE, "text", text->text);
+        say(x, session, EVENT_USER_MESSAGE,
+            DATA(x->arena, user_message, .text = text->text, .source = STR(BY_A_PERSON)));
 }
 
 static void interrupt_session(struct exchange *x, const struct session *session)
 {
-    say(x, session, EVENT_RUN_STATUS, "status", STR("interrupting"));
+    say(x, session, EVENT_RUN_STATUS,
+        DATA(x->arena, run_status, .status = STR("interrupting"), .source = STR(BY_A_PERSON), .iterations = -1));
 }
 
 void notes_prompt(struct exchange *x) { exchange_with_session(x, x->params[0], prompt_session); }

@@ -1,6 +1,8 @@
 /* Rules: listed by layer, added, revoked, explained, tried; and trust in a project's policy file. */
 #include "api/exchange.h"
 
+#include "event/shapes.h"
+
 /* ---- list ---- */
 
 static void write_policy(struct exchange *x, const struct session *session)
@@ -53,7 +55,8 @@ static void add_to_session(struct exchange *x, const struct session *session)
     addition->session = (struct session_change){
         .arena = x->arena,
         .id = arena_str(x->arena, session->id),
-        .data = arena_printf(x->arena, "{\"change\":\"settings\",\"rules\":[%.*s]}", STR_ARG(addition->json)),
+        .data = DATA(x->arena, session_settings, .rules = arena_printf(x->arena, "[%.*s]", STR_ARG(addition->json)),
+                     .timeout_seconds = -1),
         .actor = x->actor,
         .done = session_rule_added,
         .arg = x,
@@ -117,7 +120,7 @@ static void remove_from_session(struct exchange *x, const struct session *sessio
     *change = (struct session_change){
         .arena = x->arena,
         .id = arena_str(x->arena, session->id),
-        .data = arena_printf(x->arena, "{\"change\":\"settings\",\"removedRules\":[\"%.*s\"]}", STR_ARG(rule->id)),
+        .data = DATA(x->arena, session_settings, .removed_rules = {&rule->id, 1}, .timeout_seconds = -1),
         .actor = x->actor,
         .done = session_rule_gone,
         .arg = x,

@@ -2,6 +2,7 @@
 #include "api/exchange.h"
 
 #include "base/id.h"
+#include "event/shapes.h"
 #include "policy/policy.h"
 
 enum { THREAD_NAME_BYTES = 64 };
@@ -11,7 +12,7 @@ struct settings {
     struct str title, cwd, mode;
     const struct json *policies;
     int64_t timeout_seconds; /* -1: not said */
-    bool has_title, loosens;
+    bool loosens;
 };
 
 static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
@@ -40,7 +41,6 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
     TRY(json_want_str(body, "permissionMode", LIMIT_NAME_BYTES, &s.mode, err));
     TRY(json_want_i64(body, "approvalTimeoutSeconds", 0, LIMIT_TIMEOUT_SECONDS, &s.timeout_seconds, err));
     TRY(json_want_object(body, "toolPolicies", &s.policies, err));
-    s.has_title = s.title.p != NULL;
     if (s.cwd.n && s.cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     if (s.mode.p && !mode_parse(s.mode, &mode))
@@ -56,26 +56,20 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
     return RC_OK;
 }
 
-static struct str settings_data(struct arena *arena, const struct settings *s, struct str owner)
+static struct str settings_data(struct arena *arena, const struct settings *s)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    if (str_empty(owner))
-        json_member(&out, "change", STR("settings"));
-    if (s->has_title) {
-        json_key(&out, "title");
-        json_put_str(&out, s->title);
-    }
-    json_member(&out, "cwd", s->cwd);
-    json_member(&out, "permissionMode", s->mode);
-    if (s->policies)
-        json_member_raw(&out, "toolPolicies", s->policies->raw);
-    if (s->timeout_seconds >= 0)
-        json_member_i64(&out, "approvalTimeoutSeconds", s->timeout_seconds);
-    json_member(&out, "owner", owner);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return DATA(arena, session_settings, .title = s->title, .cwd = s->cwd, .mode = s->mode,
+                .policies = s->policies ? s->policies->raw : STR_NONE, .timeout_seconds = s->timeout_seconds);
+}
+
+static struct data_session_created created_data(const struct settings *s, struct str owner)
+{
+    return (struct data_session_created){.title = s->title,
+                                         .cwd = s->cwd,
+                                         .mode = s->mode,
+                                         .policies = s->policies ? s->policies->raw : STR_NONE,
+                                         .timeout_seconds = s->timeout_seconds,
+                                         .owner = owner};
 }
 
 static void answer_session(struct exchange *x, const struct session *session)
@@ -96,17 +90,11 @@ static void session_changed(struct session_change *change)
         exchange_with_session(x, change->id, answer_session);
 }
 
-static void change_session(struct exchange *x, struct str id, struct str new_id, struct str data)
+static struct session_change *new_change(struct exchange *x)
 {
     struct session_change *change = arena_new(x->arena, struct session_change);
-    change->arena = x->arena;
-    change->id = id;
-    change->new_id = new_id;
-    change->data = data;
-    change->actor = x->actor;
-    change->done = session_changed;
-    change->arg = x;
-    gate_change_session(x->gate, change);
+    *change = (struct session_change){.arena = x->arena, .actor = x->actor, .done = session_changed, .arg = x};
+    return change;
 }
 
 /* "ses_" and 26 hexadecimal digits of what makes it this session and no other. */
@@ -149,7 +137,11 @@ void sessions_create(struct exchange *x)
     }
     if (settings.timeout_seconds < 0)
         settings.timeout_seconds = x->api->timeout_seconds;
-    change_session(x, STR_NONE, new_id, settings_data(x->arena, &settings, x->token_id));
+    struct data_session_created created = created_data(&settings, x->token_id);
+    struct session_change *change = new_change(x);
+    change->new_id = new_id;
+    change->created = &created;
+    gate_change_session(x->gate, change);
 }
 
 void sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
@@ -158,10 +150,14 @@ static void change_found(struct exchange *x, const struct session *session)
 {
     struct settings settings;
     struct err err;
-    if (rc_bad(read_settings(x->body, &settings, &err)))
+    if (rc_bad(read_settings(x->body, &settings, &err))) {
         exchange_fail(x, &err);
-    else
-        change_session(x, arena_str(x->arena, session->id), STR_NONE, settings_data(x->arena, &settings, STR_NONE));
+        return;
+    }
+    struct session_change *change = new_change(x);
+    change->id = arena_str(x->arena, session->id);
+    change->data = settings_data(x->arena, &settings);
+    gate_change_session(x->gate, change);
 }
 
 void sessions_change(struct exchange *x) { exchange_with_session(x, x->params[0], change_found); }
@@ -255,22 +251,6 @@ static void thread_added(struct session_change *change)
         exchange_with_session(x, change->id, answer_thread);
 }
 
-static struct str thread_data(struct arena *arena, struct str id, struct str parent, struct str title)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", STR("thread"));
-    json_key(&out, "thread");
-    json_open(&out, '{');
-    json_member(&out, "id", id);
-    json_member(&out, "parentId", parent);
-    json_member(&out, "title", title);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
 /* The part of the thread's id behind the dot, for whoever brings one: the same again is the same thread. */
 static struct rc read_thread_name(const struct json *body, struct str *ret_name, struct err *err)
 {
@@ -308,7 +288,8 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
         answer_thread(x, session);
         return;
     }
-    change->data = thread_data(x->arena, change->thread, parent, title);
+    struct data_thread thread = {.id = change->thread, .parent = parent, .title = title};
+    change->data = DATA(x->arena, session_thread, .thread = &thread);
     change->actor = x->actor;
     change->done = thread_added;
     change->arg = x;

@@ -6,6 +6,8 @@
  */
 #include "api/terminal.h"
 
+#include "event/shapes.h"
+
 enum { TIMEOUT_SECONDS = 300, PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000, ANSWER_TOKENS_MAX = 1 << 20 };
 
 /* Tools of this protocol that "auto_approve_safe": false asks about. */
@@ -201,27 +203,21 @@ static void read_settings(struct act *act, const struct session *session)
 {
     struct order *order = act->order;
     struct str mode = mode_of(order, session);
+    struct data_session_settings settings = {.timeout_seconds = order->timeout_seconds ? order->timeout_seconds : -1};
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", STR("settings"));
-    size_t nothing = buf.n;
     if (!str_eq(mode, session->mode)) {
-        json_member(&out, "permissionMode", mode);
+        settings.mode = mode;
         order->looser = !is_strict(mode) || str_is(session->mode, "plan");
     }
     if (order->safe != UNSAID) {
-        json_key(&out, "toolPolicies");
         json_open(&out, '{');
         write_safe(&out, order, session);
         json_close(&out, '}');
+        settings.policies = buf_str(&buf);
     }
-    if (order->timeout_seconds)
-        json_member_i64(&out, "approvalTimeoutSeconds", order->timeout_seconds);
-    bool something = buf.n > nothing;
-    json_close(&out, '}');
-    if (something)
-        order->settings = arena_str(&act->arena, buf_str(&buf));
+    if (settings.mode.n || settings.policies.n || order->timeout_seconds)
+        order->settings = shape_data(&act->arena, shape_session_settings(), &settings);
 }
 
 static void session_found(struct session_want *want, const struct session *session, const struct err *err)
@@ -280,38 +276,38 @@ static void session_made(struct session_change *change)
     make_run(act);
 }
 
-static struct str session_data(struct act *act)
+/* {"Read":"ask",…}; empty: as the session says. */
+static struct str safe_policies(struct act *act)
 {
-    const struct order *order = act->order;
-    const struct terminal *terminal = act->terminal;
-    int64_t seconds = terminal->api->timeout_seconds ? terminal->api->timeout_seconds : TIMEOUT_SECONDS;
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
+    if (act->order->safe != SAID_NO)
+        return STR_NONE;
     json_open(&out, '{');
-    json_member(&out, "title", STR("terminal"));
-    json_member(&out, "cwd", order->cwd.n ? order->cwd : terminal->cwd);
-    if (str_is(order->mode, "bypassPermissions"))
-        json_member(&out, "permissionMode", order->mode);
-    if (order->safe == SAID_NO) {
-        json_key(&out, "toolPolicies");
-        json_open(&out, '{');
-        for (size_t i = 0; i < sizeof safe_tools / sizeof *safe_tools; i++)
-            json_member(&out, safe_tools[i], STR("ask"));
-        json_close(&out, '}');
-    }
-    json_member_i64(&out, "approvalTimeoutSeconds", order->timeout_seconds ? order->timeout_seconds : seconds);
-    json_member(&out, "owner", terminal->token->id);
+    for (size_t i = 0; i < sizeof safe_tools / sizeof *safe_tools; i++)
+        json_member(&out, safe_tools[i], STR("ask"));
     json_close(&out, '}');
     return arena_str(&act->arena, buf_str(&buf));
 }
 
 static void begin(struct act *act)
 {
+    const struct order *order = act->order;
+    const struct terminal *terminal = act->terminal;
+    int64_t seconds = terminal->api->timeout_seconds ? terminal->api->timeout_seconds : TIMEOUT_SECONDS;
+    struct data_session_created created = {
+        .title = STR("terminal"),
+        .cwd = order->cwd.n ? order->cwd : terminal->cwd,
+        .mode = str_is(order->mode, "bypassPermissions") ? order->mode : STR_NONE,
+        .policies = safe_policies(act),
+        .timeout_seconds = order->timeout_seconds ? order->timeout_seconds : seconds,
+        .owner = terminal->token->id,
+    };
     act->change = (struct session_change){
-        .arena = &act->arena, .data = session_data(act), .actor = act->start.actor,
+        .arena = &act->arena, .created = &created, .actor = act->start.actor,
         .done = session_made, .arg = act,
     };
-    gate_change_session(act->terminal->api->gate, &act->change);
+    gate_change_session(terminal->api->gate, &act->change);
 }
 
 /* The message's bytes end with this call: what is read of them is the act's from here. */

@@ -1,53 +1,30 @@
 #include "event/archived.h"
 
-#include "base/buf.h"
-
-enum { DATA_BYTES_MAX = 8192 };
-
-static void put_digest(struct json_out *out, const char *key, const struct digest *digest)
-{
-    char hex[DIGEST_HEX_BYTES];
-    digest_hex(digest, hex);
-    json_member(out, key, str_of(hex));
-}
+#include "event/shapes.h"
 
 struct str archived_data(struct arena *arena, const struct archived *archived)
 {
-    BUF_SCOPE(buf, DATA_BYTES_MAX);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "archive", archived->file);
-    put_digest(&out, "archiveDigest", &archived->file_digest);
-    json_member_u64(&out, "events", archived->events);
-    json_member_u64(&out, "calls", archived->calls);
-    json_member_u64(&out, "firstSeq", archived->first_seq);
-    json_member_u64(&out, "lastSeq", archived->last_seq);
-    put_digest(&out, "hash", &archived->hash);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
-}
-
-static bool take_number(const struct json *data, const char *key, uint64_t *ret_value)
-{
-    int64_t value = -1;
-    if (!json_i64(json_get(data, key), &value) || value < 0)
-        return false;
-    *ret_value = (uint64_t)value;
-    return true;
+    char file[DIGEST_HEX_BYTES], hash[DIGEST_HEX_BYTES];
+    digest_hex(&archived->file_digest, file);
+    digest_hex(&archived->hash, hash);
+    return DATA(arena, session_archived, .file = archived->file, .file_digest = str_of(file),
+                .events = (int64_t)archived->events, .calls = (int64_t)archived->calls,
+                .first_seq = (int64_t)archived->first_seq, .last_seq = (int64_t)archived->last_seq,
+                .hash = str_of(hash));
 }
 
 bool archived_parse(struct arena *arena, struct str data, struct archived *ret_archived)
 {
-    const struct json *json = NULL;
-    struct archived archived;
-    if (rc_bad(json_parse(arena, data, &json, NULL)) || json->type != JSON_OBJECT)
+    struct data_session_archived read;
+    if (!READ_DATA(arena, session_archived, data, &read) || str_empty(read.file) ||
+        read.events < 0 || read.calls < 0 || read.first_seq < 0 || read.last_seq < 0)
         return false;
-    archived.file = json_text(json, "archive");
-    if (str_empty(archived.file) || !digest_parse(json_text(json, "archiveDigest"), &archived.file_digest) ||
-        !digest_parse(json_text(json, "hash"), &archived.hash) ||
-        !take_number(json, "events", &archived.events) || !take_number(json, "calls", &archived.calls) ||
-        !take_number(json, "firstSeq", &archived.first_seq) || !take_number(json, "lastSeq", &archived.last_seq))
+    struct archived archived = {.file = read.file,
+                                .events = (uint64_t)read.events,
+                                .calls = (uint64_t)read.calls,
+                                .first_seq = (uint64_t)read.first_seq,
+                                .last_seq = (uint64_t)read.last_seq};
+    if (!digest_parse(read.file_digest, &archived.file_digest) || !digest_parse(read.hash, &archived.hash))
         return false;
     if (archived.first_seq == 0 || archived.last_seq < archived.first_seq || archived.events == 0 ||
         archived.calls > archived.events || archived.events > archived.last_seq - archived.first_seq + 1)

@@ -1,8 +1,7 @@
 /* What a SESSION_ARCHIVED event says: the session's events left the store, and where they are.
  *
  * It is the last event of its session. Its own link in the chain follows `hash`, so the chain goes on from the
- * archive into the store, and either end shows that the other was not changed. Its data:
- *   {"archive":"archive-….db","archiveDigest":"…","events":N,"calls":N,"firstSeq":N,"lastSeq":N,"hash":"…"}
+ * archive into the store, and either end shows that the other was not changed.
  */
 #ifndef EVENT_ARCHIVED_H
 #define EVENT_ARCHIVED_H

@@ -1,5 +1,7 @@
 #include "event/session.h"
 
+#include "event/shapes.h"
+
 #include <stdlib.h>
 
 struct session *session_new(struct str id)
@@ -18,11 +20,11 @@ void session_free(struct session *session)
     free(session);
 }
 
-static void take_text(struct session *session, const struct json *data, const char *key, struct str *field)
+/* Of a setting that was said. */
+static void take_text(struct session *session, struct str said, struct str *field)
 {
-    const struct json *member = json_get(data, key);
-    if (member && member->type == JSON_STRING)
-        *field = arena_str(&session->arena, member->text);
+    if (said.n)
+        *field = arena_str(&session->arena, said);
 }
 
 static struct session_tool *find_tool(struct session *session, struct str tool)
@@ -58,10 +60,12 @@ static void unset_tool(struct session *session, struct str tool)
         *slot = session->tools[--session->tool_count];
 }
 
-static void take_tools(struct session *session, const struct json *data)
+static void take_tools(struct session *session, struct arena *scratch, struct str policies)
 {
-    const struct json *policies = json_get(data, "toolPolicies");
-    for (const struct json *p = policies ? policies->first : NULL; p; p = p->next) {
+    const struct json *json = NULL;
+    if (!policies.n || rc_bad(json_parse(scratch, policies, &json, NULL)))
+        return;
+    for (const struct json *p = json->first; p; p = p->next) {
         if (p->type == JSON_STRING)
             set_tool(session, p->key, p->text);
         else
@@ -78,25 +82,6 @@ static void add_thread(struct session *session, struct session_thread thread)
     **last = thread;
 }
 
-static void take_thread(struct session *session, const struct json *data, int64_t at_ms)
-{
-    const struct json *thread = json_get(data, "thread");
-    struct session_thread added = {.at_ms = at_ms};
-    take_text(session, thread, "id", &added.id);
-    take_text(session, thread, "parentId", &added.parent);
-    take_text(session, thread, "title", &added.title);
-    if (!str_empty(added.id))
-        add_thread(session, added);
-}
-
-static void take_creation(struct session *session, const struct json *data, int64_t at_ms)
-{
-    session->created_ms = at_ms;
-    take_text(session, data, "owner", &session->owner);
-    take_text(session, data, "threadId", &session->main_thread);
-    add_thread(session, (struct session_thread){.id = session->main_thread, .at_ms = at_ms});
-}
-
 static struct session_rule **find_rule(struct session *session, struct str id)
 {
     struct session_rule **link = &session->rules;
@@ -105,12 +90,12 @@ static struct session_rule **find_rule(struct session *session, struct str id)
     return link;
 }
 
-static void take_rules(struct session *session, const struct json *data, const struct event *event)
+static void add_rules(struct session *session, struct arena *scratch, struct str rules, const struct event *event)
 {
-    const struct json *added = json_get(data, "rules");
-    const struct json *removed = json_get(data, "removedRules");
-    const struct json *used = json_get(data, "usedRules");
-    for (const struct json *r = added ? added->first : NULL; r; r = r->next) {
+    const struct json *list = NULL;
+    if (!rules.n || rc_bad(json_parse(scratch, rules, &list, NULL)))
+        return;
+    for (const struct json *r = list->first; r; r = r->next) {
         struct session_rule **link = find_rule(session, json_text(r, "id"));
         if (*link)
             continue;
@@ -120,38 +105,85 @@ static void take_rules(struct session *session, const struct json *data, const s
         (*link)->author = arena_str(&session->arena, event->actor);
         (*link)->at_ms = event->at_ms;
     }
-    for (const struct json *id = removed ? removed->first : NULL; id; id = id->next) {
-        struct session_rule **link = find_rule(session, id->text);
+}
+
+/* ---- one function per change ---- */
+
+static void take_created(struct session *session, struct arena *scratch, const struct event *event)
+{
+    struct data_session_created data;
+    if (!READ_DATA(scratch, session_created, event->data, &data))
+        return;
+    session->created_ms = event->at_ms;
+    take_text(session, data.owner, &session->owner);
+    take_text(session, data.thread, &session->main_thread);
+    add_thread(session, (struct session_thread){.id = session->main_thread, .at_ms = event->at_ms});
+    take_text(session, data.title, &session->title);
+    take_text(session, data.cwd, &session->cwd);
+    take_text(session, data.mode, &session->mode);
+    if (data.timeout_seconds >= 0)
+        session->timeout_seconds = data.timeout_seconds;
+    take_tools(session, scratch, data.policies);
+}
+
+static void take_settings(struct session *session, struct arena *scratch, const struct event *event)
+{
+    struct data_session_settings data;
+    if (!READ_DATA(scratch, session_settings, event->data, &data))
+        return;
+    if (data.title.p)
+        session->title = arena_str(&session->arena, data.title);
+    take_text(session, data.cwd, &session->cwd);
+    take_text(session, data.mode, &session->mode);
+    if (data.timeout_seconds >= 0)
+        session->timeout_seconds = data.timeout_seconds;
+    take_tools(session, scratch, data.policies);
+    add_rules(session, scratch, data.rules, event);
+    for (size_t i = 0; i < data.removed_rules.count; i++) {
+        struct session_rule **link = find_rule(session, data.removed_rules.items[i]);
         if (*link)
             *link = (*link)->next;
     }
-    for (const struct json *id = used ? used->first : NULL; id; id = id->next) {
-        struct session_rule **link = find_rule(session, id->text);
+}
+
+static void take_used(struct session *session, struct arena *scratch, const struct event *event)
+{
+    struct data_session_used data;
+    if (!READ_DATA(scratch, session_used, event->data, &data))
+        return;
+    for (size_t i = 0; i < data.rules.count; i++) {
+        struct session_rule **link = find_rule(session, data.rules.items[i]);
         if (*link)
             (*link)->used++;
     }
 }
 
+static void take_thread(struct session *session, struct arena *scratch, const struct event *event)
+{
+    struct data_session_thread data;
+    if (!READ_DATA(scratch, session_thread, event->data, &data) || !data.thread || !data.thread->id.n)
+        return;
+    add_thread(session, (struct session_thread){.id = arena_str(&session->arena, data.thread->id),
+                                                .parent = arena_str(&session->arena, data.thread->parent),
+                                                .title = arena_str(&session->arena, data.thread->title),
+                                                .at_ms = event->at_ms});
+}
+
 void session_apply(struct session *session, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
     if (event->seq <= session->changed_seq || event->kind != EVENT_SESSION_CHANGED)
         return;
     session->changed_seq = event->seq;
-    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
-        return; /* not written by us: `nod verify` will say so */
-    struct str change = json_text(data, "change");
+    struct str change = shape_change(event->data); /* not written by us: `nod verify` will say so */
     if (str_is(change, "created"))
-        take_creation(session, data, event->at_ms);
-    if (str_is(change, "thread"))
-        take_thread(session, data, event->at_ms);
-    take_text(session, data, "title", &session->title);
-    take_text(session, data, "cwd", &session->cwd);
-    take_text(session, data, "permissionMode", &session->mode);
-    (void)json_i64(json_get(data, "approvalTimeoutSeconds"), &session->timeout_seconds);
-    take_tools(session, data);
-    take_rules(session, data, event);
+        take_created(session, &scratch, event);
+    else if (str_is(change, "thread"))
+        take_thread(session, &scratch, event);
+    else if (str_is(change, "settings"))
+        take_settings(session, &scratch, event);
+    else if (str_is(change, "used"))
+        take_used(session, &scratch, event);
 }
 
 const struct session_thread *session_thread_find(const struct session *session, struct str thread)

@@ -1,13 +1,6 @@
-/* What a session is: the sum of its SESSION_CHANGED events.
- *
- * Their data:
- *   {"change":"created","title","cwd","permissionMode","toolPolicies":{…},"approvalTimeoutSeconds","owner",
- *    "threadId"}
- *   {"change":"settings", any of the settings above; "toolPolicies" are merged, null takes one away;
- *    "rules":[{"id","effect","rule",…}] are added, "removedRules":["id"] taken away, "usedRules":["id"] counted}
- *   {"change":"thread","thread":{"id","parentId","title"}}
- * A thread's id begins with its session's id and a dot, so that a thread alone names its session.
- */
+/* What a session is: the sum of its SESSION_CHANGED events, whose data is described in shapes_session.h: tool policies
+ * are merged, null takes one away. A thread's id begins with its session's id and a dot, so that a thread alone names
+ * its session. */
 #ifndef EVENT_SESSION_H
 #define EVENT_SESSION_H
 

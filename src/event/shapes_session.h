@@ -68,10 +68,10 @@
 #define SESSION_ARCHIVED_FIELDS(F)                                                    \
     F(text, file, "archive", ALWAYS, "the archive's name, without its folder")        \
     F(text, file_digest, "archiveDigest", ALWAYS, "SHA-256 of the archive")           \
-    F(number, events, "events", ALWAYS, "how many events went there")                 \
-    F(number, calls, "calls", ALWAYS, "and calls")                                    \
-    F(number, first_seq, "firstSeq", ALWAYS, "the first of them")                     \
-    F(number, last_seq, "lastSeq", ALWAYS, "the last of them")                        \
+    F(number, events, "events", GIVEN, "how many events went there")                 \
+    F(number, calls, "calls", GIVEN, "and calls")                                    \
+    F(number, first_seq, "firstSeq", GIVEN, "the first of them")                     \
+    F(number, last_seq, "lastSeq", GIVEN, "the last of them")                        \
     F(text, hash, "hash", ALWAYS, "the link of the last in the session's chain")
 
 /*    name, kind, change, fields, words */

@@ -1,5 +1,7 @@
 #include "event/token.h"
 
+#include "event/shapes.h"
+
 static const struct {
     enum role role;
     const char *wire;
@@ -27,25 +29,22 @@ enum role role_parse(struct str name)
     return ROLE_NONE;
 }
 
-static const struct json *change(struct arena *arena, const struct event *event, const char *what)
+static bool is_change(const struct event *event, const char *change)
 {
-    const struct json *data = NULL;
-    if (event->kind != EVENT_TOKEN_CHANGED || rc_bad(json_parse(arena, event->data, &data, NULL)))
-        return NULL;
-    return str_is(json_text(data, "change"), what) ? data : NULL;
+    return event->kind == EVENT_TOKEN_CHANGED && str_is(shape_change(event->data), change);
 }
 
 bool token_created(struct arena *arena, const struct event *event, struct token *ret_token)
 {
-    const struct json *data = change(arena, event, "created");
-    if (!data)
+    struct data_token_created data;
+    if (!is_change(event, "created") || !READ_DATA(arena, token_created, event->data, &data))
         return false;
     *ret_token = (struct token){
-        .id = arena_str(arena, json_text(data, "id")),
-        .name = arena_str(arena, json_text(data, "name")),
-        .session = arena_str(arena, json_text(data, "sessionId")),
-        .hash = arena_str(arena, json_text(data, "hash")),
-        .role = role_parse(json_text(data, "role")),
+        .id = arena_str(arena, data.id),
+        .name = arena_str(arena, data.name),
+        .session = arena_str(arena, data.session),
+        .hash = arena_str(arena, data.hash),
+        .role = role_parse(data.role),
         .created_ms = event->at_ms,
     };
     return ret_token->role != ROLE_NONE;
@@ -53,8 +52,10 @@ bool token_created(struct arena *arena, const struct event *event, struct token 
 
 struct str token_revoked(struct arena *arena, const struct event *event)
 {
-    const struct json *data = change(arena, event, "revoked");
-    return data ? arena_str(arena, json_text(data, "id")) : STR_NONE;
+    struct data_token_revoked data;
+    if (!is_change(event, "revoked") || !READ_DATA(arena, token_revoked, event->data, &data))
+        return STR_NONE;
+    return arena_str(arena, data.id);
 }
 
 void token_write(struct json_out *out, const struct token *token)

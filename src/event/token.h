@@ -1,10 +1,5 @@
-/* Who may do what: tokens, the sum of the TOKEN_CHANGED events of the installation.
- *
- * Their data:
- *   {"change":"created","id","name","role","sessionId","hash"}   hash: SHA-256 of the secret, hex
- *   {"change":"revoked","id"}
- * The secret itself is shown once and kept nowhere.
- */
+/* Who may do what: tokens, the sum of the TOKEN_CHANGED events of the installation (shapes_session.h). The secret
+ * itself is shown once and kept nowhere. */
 #ifndef EVENT_TOKEN_H
 #define EVENT_TOKEN_H
 

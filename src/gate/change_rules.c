@@ -1,6 +1,7 @@
 /* Rules of the user's layer and trust in project files: listed, added, taken away, tried. */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "tools/tools.h"
 
@@ -19,19 +20,14 @@ static void changed(struct append *append)
 
 static struct str change_data(struct arena *arena, const struct rule_change *change)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", change->change);
-    if (!str_empty(change->rule)) {
-        json_key(&out, "rule");
-        json_put_raw(&out, change->rule);
-    }
-    json_member(&out, "id", change->id);
-    json_member(&out, "path", change->path);
-    json_member(&out, "hash", change->hash);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    if (str_is(change->change, "added"))
+        return DATA(arena, rule_added, .rule = change->rule);
+    if (str_is(change->change, "removed"))
+        return DATA(arena, rule_removed, .id = change->id);
+    if (str_is(change->change, "trusted"))
+        return DATA(arena, rule_trusted, .path = change->path, .hash = change->hash);
+    CHECK(str_is(change->change, "distrusted"));
+    return DATA(arena, rule_distrusted, .path = change->path, .hash = change->hash);
 }
 
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,

@@ -1,8 +1,5 @@
 /* Definitions of tools of MCP servers, and repositories' files that name servers: which of them hold is the sum of
- * events, like trust in a project's rules.
- *
- *   RULE_CHANGED {"change":"pinned","root","tool","digest","definition":{"description","inputSchema"},"toolCallId"}
- *                {"change":"trusted","path","hash","toolCallId"}
+ * events, like trust in a project's rules (shapes_session.h: rule_pinned, rule_trusted).
  *
  * A definition that is seen for the first time is pinned as it is. One that differs, and a file that is not trusted
  * as it is, are asked about in calls of their own, McpDefinition and McpServers, with what is new as the preview; no
@@ -12,6 +9,7 @@
  */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "tools/tools.h"
 
@@ -19,21 +17,10 @@ static const struct str definition_name = {"McpDefinition", 13}, file_name = {"M
 
 static struct str news_data(struct arena *arena, const struct server_news *news, struct str call)
 {
-    bool file = !str_empty(news->file);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", file ? STR("trusted") : STR("pinned"));
-    json_member(&out, "path", news->file);
-    json_member(&out, "root", news->root);
-    json_member(&out, "tool", news->tool);
-    json_member(&out, file ? "hash" : "digest", news->digest);
-    if (!file)
-        json_member_raw(&out, "definition", news->definition);
-    json_member(&out, "toolCallId", call);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(arena, buf_str(&buf));
+    if (!str_empty(news->file))
+        return DATA(arena, rule_trusted, .path = news->file, .hash = news->digest, .call = call);
+    return DATA(arena, rule_pinned, .root = news->root, .tool = news->tool, .digest = news->digest,
+                .definition = news->definition, .call = call);
 }
 
 /* ---- what is new ---- */
@@ -116,13 +103,17 @@ void definitions_agreed(struct append *append, const struct call *call, const st
                                               .data = news_data(&append->arena, &news, response->call)});
 }
 
-void definitions_follow(struct gate *gate, const struct json *data)
+void definitions_trusted(struct gate *gate, struct str path, struct str hash)
 {
-    const struct json *definition = json_get(data, "definition");
-    if (!gate->servers)
-        return;
-    if (definition)
-        servers_pin(gate->servers, json_text(data, "root"), json_text(data, "tool"), definition);
-    else
-        servers_trust(gate->servers, json_text(data, "path"), json_text(data, "hash"));
+    if (gate->servers)
+        servers_trust(gate->servers, path, hash);
+}
+
+void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pinned)
+{
+    struct data_rule_pinned data;
+    const struct json *definition = NULL;
+    if (gate->servers && READ_DATA(scratch, rule_pinned, pinned, &data) && data.definition.n &&
+        rc_ok(json_parse(scratch, data.definition, &definition, NULL)))
+        servers_pin(gate->servers, data.root, data.tool, definition);
 }

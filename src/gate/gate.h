@@ -18,6 +18,7 @@
 #include "event/token.h"
 #include "gate/execute.h"
 
+struct data_session_created;
 struct gate;
 struct loop;
 struct servers;
@@ -61,14 +62,14 @@ struct session_change {
     struct arena *arena;
     struct str id;       /* empty: a new one, its id is filled in */
     struct str new_id;   /* of a new one that is to have this id; ERR_CONFLICT when there is one already */
-    struct str data;     /* of the SESSION_CHANGED event; see event/session.h */
+    const struct data_session_created *created; /* of a new one, read at once; its thread is the gate's choice */
+    struct str data;     /* of the SESSION_CHANGED event otherwise (event/shapes_session.h) */
     struct str thread;   /* that the change is about; may be empty */
     struct str actor;
     struct err err;
     void (*done)(struct session_change *change);
     void *arg;
 };
-/* A new session's data must not name "threadId" or "change": the gate adds them. */
 void gate_change_session(struct gate *gate, struct session_change *change);
 
 /* ---- calls ---- */

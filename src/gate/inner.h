@@ -135,7 +135,8 @@ struct tool_use;
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
 
 /* Definitions of MCP servers' tools, and trust in files that name servers (definitions.c). */
-void definitions_follow(struct gate *gate, const struct json *data);
+void definitions_trusted(struct gate *gate, struct str path, struct str hash);
+void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pinned);
 /* Whether a decision agrees to one: then the call must be read before the response is kept. */
 bool definitions_asked(const struct decide *d, const struct open *open);
 /* Pins it together with the response. */

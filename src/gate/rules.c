@@ -2,6 +2,7 @@
 
 #include "base/log.h"
 #include "base/stamp.h"
+#include "event/shapes.h"
 #include "gate/inner.h"
 #include "io/file.h"
 
@@ -323,12 +324,15 @@ struct rule_record *rules_find(const struct gate *gate, struct str id)
     return NULL;
 }
 
-static void follow_added(struct gate *gate, const struct event *event, const struct json *data)
+static void follow_added(struct gate *gate, const struct event *event, struct arena *scratch)
 {
     struct rules *rules = &gate->rules;
-    const struct json *rule = json_get(data, "rule");
+    struct data_rule_added data;
+    const struct json *rule = NULL;
     struct rule_record *record = arena_new(&rules->arena, struct rule_record);
-    if (!rule || rc_bad(rule_read(&rules->arena, rule, &record->source, &record->uses, NULL)) ||
+    if (!READ_DATA(scratch, rule_added, event->data, &data) || !data.rule.n ||
+        rc_bad(json_parse(scratch, data.rule, &rule, NULL)) ||
+        rc_bad(rule_read(&rules->arena, rule, &record->source, &record->uses, NULL)) ||
         rules_find(gate, record->source.id))
         return;
     record->source.author = arena_str(&rules->arena, event->actor);
@@ -367,28 +371,30 @@ static void follow_trust(struct gate *gate, struct str path, struct str hash)
         memcpy(copy, hash.p, hash.n);
         (void)map_put(&gate->rules.trusted, path, copy);
     }
+    definitions_trusted(gate, path, hash);
 }
 
 void rules_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
+    struct data_rule_removed rule; /* the same members as of one that is used */
+    struct data_rule_trusted file;
     hits_follow(gate, event);
-    if (event->kind != EVENT_RULE_CHANGED || rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+    if (event->kind != EVENT_RULE_CHANGED)
         return;
-    struct str change = json_text(data, "change");
+    struct str change = shape_change(event->data);
     if (str_is(change, "added"))
-        follow_added(gate, event, data);
-    else if (str_is(change, "removed"))
-        follow_removed(gate, json_text(data, "id"));
-    else if (str_is(change, "used"))
-        follow_used(gate, json_text(data, "id"));
-    else if (str_is(change, "trusted"))
-        follow_trust(gate, json_text(data, "path"), json_text(data, "hash"));
-    else if (str_is(change, "distrusted"))
-        follow_trust(gate, json_text(data, "path"), STR_NONE);
-    if (str_is(change, "pinned") || str_ends(change, STR("trusted")))
-        definitions_follow(gate, data);
+        follow_added(gate, event, &scratch);
+    else if (str_is(change, "removed") && READ_DATA(&scratch, rule_removed, event->data, &rule))
+        follow_removed(gate, rule.id);
+    else if (str_is(change, "used") && READ_DATA(&scratch, rule_removed, event->data, &rule))
+        follow_used(gate, rule.id);
+    else if (str_is(change, "trusted") && READ_DATA(&scratch, rule_trusted, event->data, &file))
+        follow_trust(gate, file.path, file.hash);
+    else if (str_is(change, "distrusted") && READ_DATA(&scratch, rule_trusted, event->data, &file))
+        follow_trust(gate, file.path, STR_NONE);
+    else if (str_is(change, "pinned"))
+        definitions_pinned(gate, &scratch, event->data);
     gate->rules.version++;
 }
 

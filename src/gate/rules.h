@@ -6,8 +6,6 @@
  *           its exact content (a RULE_CHANGED event with the content's hash)
  * session   the session's own events
  *
- * Data of RULE_CHANGED: {"change":"added","rule":{…}}, {"change":"removed","id"}, {"change":"used","id"},
- * {"change":"trusted","path","hash"}, {"change":"distrusted","path"}.
  * A policy file: {"deny":[…],"ask":[…],"allow":[…]}, each entry a rule's text or an object {"rule","reason",
  * "expiresAt","uses","match","notMatch"}.
  */

@@ -8,6 +8,8 @@
  */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
+
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -189,22 +191,16 @@ static void changed(struct append *append)
     change->done(change);
 }
 
-/* {"title":…} → {"change":"created","threadId":"….main","title":…} */
+/* The gate chooses the id and the main thread of a new session. */
 static struct str creation(struct arena *arena, struct session_change *change)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    struct data_session_created created = *change->created;
     change->id = change->new_id;
     if (str_empty(change->id))
         change->id = arena_str(change->arena, str_of(id_new("ses").text));
     change->thread = arena_printf(change->arena, "%.*s.main", STR_ARG(change->id));
-    json_open(&out, '{');
-    json_member(&out, "change", STR("created"));
-    json_member(&out, "threadId", change->thread);
-    if (change->data.n > 2)
-        json_put_raw(&out, str_sub(change->data, 1, change->data.n - 1));
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    created.thread = change->thread;
+    return shape_data(arena, shape_session_created(), &created);
 }
 
 void gate_change_session(struct gate *gate, struct session_change *change)

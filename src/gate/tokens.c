@@ -3,6 +3,7 @@
 
 #include "base/digest.h"
 #include "base/sign.h"
+#include "event/shapes.h"
 #include "io/clock.h"
 
 static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
@@ -108,33 +109,13 @@ static void changed(struct append *append)
 static struct str creation(const struct gate *gate, struct arena *arena, struct token_change *change)
 {
     char hex[DIGEST_HEX_BYTES];
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     change->id = arena_str(change->arena, str_of(id_new("tok").text));
     if (gate->key && change->role == ROLE_AGENT)
         agent_secret(gate, change->id, change->secret);
     else
         id_secret(change->secret);
-    json_open(&out, '{');
-    json_member(&out, "change", STR("created"));
-    json_member(&out, "id", change->id);
-    json_member(&out, "name", change->name);
-    json_member(&out, "role", str_of(role_name(change->role)));
-    json_member(&out, "sessionId", change->session);
-    json_member(&out, "hash", hash_of(str_of(change->secret), hex));
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
-static struct str revocation(struct arena *arena, struct str id)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", STR("revoked"));
-    json_member(&out, "id", id);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return DATA(arena, token_created, .id = change->id, .name = change->name, .role = str_of(role_name(change->role)),
+                .session = change->session, .hash = hash_of(str_of(change->secret), hex));
 }
 
 void gate_change_token(struct gate *gate, struct token_change *change)
@@ -148,7 +129,8 @@ void gate_change_token(struct gate *gate, struct token_change *change)
         return;
     }
     struct append *append = append_new();
-    struct str data = revoke ? revocation(&append->arena, change->id) : creation(gate, &append->arena, change);
+    struct str data = revoke ? DATA(&append->arena, token_revoked, .id = change->id)
+                             : creation(gate, &append->arena, change);
     (void)append_event(append, (struct event){
         .kind = EVENT_TOKEN_CHANGED,
         .at_ms = clock_wall_ms(),

@@ -127,7 +127,7 @@ def run(stage, admin):
                           ("completed", "failed"), "the next question")
         if any("sleep 9" in str(p["toolCall"]["input"]) for p in (done if isinstance(done, list) else [])):
             break
-    must(work.state()["status"] == "awaiting_approval", work.state())
+    work.until("awaiting_approval")
     other = stage.begin(admin, "review once more")
     must(other.over()["status"] == "completed", other.state())
     return work

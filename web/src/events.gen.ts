@@ -192,10 +192,10 @@ export interface RulePinnedData {
 export interface SessionArchivedData {
   archive: string; // the archive's name, without its folder
   archiveDigest: string; // SHA-256 of the archive
-  events: number; // how many events went there
-  calls: number; // and calls
-  firstSeq: number; // the first of them
-  lastSeq: number; // the last of them
+  events?: number; // how many events went there
+  calls?: number; // and calls
+  firstSeq?: number; // the first of them
+  lastSeq?: number; // the last of them
   hash: string; // the link of the last in the session's chain
 }
 
