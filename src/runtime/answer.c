@@ -102,14 +102,3 @@ void answer_write(struct json_out *out, const struct answer *answer)
         write_block(out, &answer->blocks[i]);
     json_close(out, ']');
 }
-
-void run_usage_write(struct json_out *out, const struct run_usage *usage)
-{
-    json_open(out, '{');
-    json_member_i64(out, "input", usage->input);
-    json_member_i64(out, "output", usage->output);
-    json_member_i64(out, "cacheRead", usage->cache_read);
-    json_member_i64(out, "cacheWrite", usage->cache_write);
-    cost_write(out, usage);
-    json_close(out, '}');
-}

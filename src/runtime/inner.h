@@ -85,7 +85,7 @@ void runs_wake(struct runtime *runtime, struct str session, struct str thread);
 void leases_start(struct runtime *runtime);
 void leases_done(struct runtime *runtime);
 /* A RUN_STATUS: who is at work on which run. */
-void leases_told(struct runtime *runtime, const struct event *event, const struct json *data);
+void leases_told(struct runtime *runtime, const struct event *event, const struct data_run_status *data);
 void leases_heard(struct runtime *runtime, struct str owner);
 /* Whether it has not been heard of for a lease. */
 bool leases_silent(const struct runtime *runtime, struct str owner);

@@ -65,13 +65,13 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
-void leases_told(struct runtime *runtime, const struct event *event, const struct json *data)
+void leases_told(struct runtime *runtime, const struct event *event, const struct data_run_status *data)
 {
-    struct str owner = json_text(data, "owner");
+    struct str owner = data->owner;
     if (!shared(runtime))
         return;
     free(map_take(&runtime->leases.elsewhere, event->thread));
-    if (!str_is(json_text(data, "status"), "running") || str_eq(owner, runtime->owner))
+    if (!str_is(data->status, "running") || str_eq(owner, runtime->owner))
         return;
     struct elsewhere *run = heap_new(sizeof *run + event->session.n + event->thread.n + owner.n);
     char *at = run->bytes;
@@ -94,7 +94,7 @@ static void say_alive(struct runtime *runtime)
         .kind = EVENT_RUN_LEASE,
         .at_ms = clock_wall_ms(),
         .actor = STR("nod"),
-        .data = arena_printf(&append->arena, "{\"owner\":\"%.*s\"}", STR_ARG(runtime->owner)),
+        .data = DATA(&append->arena, run_lease, .owner = runtime->owner),
     });
     append->done = said;
     gate_keep(runtime->gate, append);

@@ -56,16 +56,11 @@ static void tell_retry(struct worker *w, const char *why, int64_t wait_ms)
     struct err ignored;
     struct str words = arena_printf(&w->arena, "The model could not answer (%s); asking again in %lld.%lld s", why,
                                     (long long)(wait_ms / 1000), (long long)(wait_ms % 1000 / 100));
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
+    struct str data = DATA(&w->arena, local_system_message, .run = w->talk.run.id, .text = words);
     log_line(LOG_WARN, "model", LOG_S("thread", w->run->thread), LOG_C("error", why), LOG_I("retry_ms", wait_ms));
-    json_open(&out, '{');
-    json_member(&out, "runId", w->talk.run.id);
-    json_member(&out, "text", words);
-    json_close(&out, '}');
     tell(w, "retry", words);
     /* For people only: when it cannot be kept the run notices at its next step. */
-    (void)desk_keep(w, EVENT_LOCAL_SYSTEM_MESSAGE, buf_str(&buf), NULL, &ignored).code;
+    (void)desk_keep(w, EVENT_LOCAL_SYSTEM_MESSAGE, data, NULL, &ignored).code;
 }
 
 static void nap(struct worker *w, int64_t ms)

@@ -43,34 +43,6 @@ static void created(struct append *append)
     start->done(start);
 }
 
-static struct str text_data(struct arena *arena, const struct run_start *start, struct str text)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", start->id);
-    json_key(&out, "text");
-    json_put_str(&out, text);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
-static struct str pending_data(struct arena *arena, const struct run_start *start)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", start->id);
-    json_member(&out, "status", STR("pending"));
-    json_member(&out, "model", start->model);
-    if (start->iterations_max)
-        json_member_i64(&out, "maxIterations", start->iterations_max);
-    if (start->answer_tokens)
-        json_member_i64(&out, "maxTokens", start->answer_tokens);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
 static void keep_start(struct creating *creating, uint64_t seq)
 {
     struct run_start *start = creating->start;
@@ -83,16 +55,18 @@ static void keep_start(struct creating *creating, uint64_t seq)
         .session = arena_str(arena, start->session),
         .thread = arena_str(arena, start->thread),
         .actor = arena_str(arena, start->actor),
-        .data = text_data(arena, start, start->prompt),
+        .data = DATA(arena, user_message, .run = start->id, .text = start->prompt),
     };
     append_need(append, (struct need){
         .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = seq});
     (void)append_event(append, event);
     event.kind = EVENT_RUN_STATUS;
-    event.data = pending_data(arena, start);
+    event.data = DATA(arena, run_status, .run = start->id, .status = STR("pending"), .model = start->model,
+                      .iterations_max = start->iterations_max, .answer_tokens = start->answer_tokens,
+                      .iterations = -1);
     (void)append_event(append, event);
     event.kind = EVENT_USER_SYSTEM_PROMPT;
-    event.data = text_data(arena, start, start->system);
+    event.data = DATA(arena, user_system_prompt, .run = start->id, .text = start->system);
     if (start->system.n)
         (void)append_event(append, event);
     append->done = created;

@@ -58,28 +58,46 @@ static bool parse_decimal(struct str text, int decimals, int64_t *ret_value)
     return true;
 }
 
-void cost_write(struct json_out *out, const struct run_usage *usage)
+/* In dollars; empty when it is not known. */
+static struct str cost_text(struct arena *arena, const struct run_usage *usage)
 {
-    ARENA_SCOPE(arena);
     int64_t billion = 1000000000;
     if (usage->cost_unknown)
-        return;
-    struct str text = arena_printf(&arena, "%lld.%09lld", (long long)(usage->cost / billion),
+        return STR_NONE;
+    struct str text = arena_printf(arena, "%lld.%09lld", (long long)(usage->cost / billion),
                                    (long long)(usage->cost % billion));
     while (str_ends(text, STR("0")))
         text.n--;
     if (str_ends(text, STR(".")))
         text.n--;
-    json_key(out, "costUsd");
-    json_put_raw(out, text);
+    return text;
 }
 
-void cost_read(const struct json *usage, struct run_usage *ret_usage)
+struct data_usage usage_data(struct arena *arena, const struct run_usage *usage)
 {
-    const struct json *cost = json_get(usage, "costUsd");
-    ret_usage->cost = 0;
-    ret_usage->cost_unknown =
-        !cost || cost->type != JSON_NUMBER || !parse_decimal(cost->raw, DECIMALS, &ret_usage->cost);
+    return (struct data_usage){.input = usage->input,
+                               .output = usage->output,
+                               .cache_read = usage->cache_read,
+                               .cache_write = usage->cache_write,
+                               .cost = cost_text(arena, usage)};
+}
+
+void run_usage_write(struct json_out *out, const struct run_usage *usage)
+{
+    ARENA_SCOPE(scratch);
+    struct data_usage data = usage_data(&scratch, usage);
+    shape_write(out, shape_usage(), &data);
+}
+
+struct run_usage usage_read(const struct data_usage *data)
+{
+    struct run_usage usage = {.cost_unknown = true};
+    if (!data)
+        return usage;
+    usage = (struct run_usage){.input = data->input, .output = data->output, .cache_read = data->cache_read,
+                               .cache_write = data->cache_write};
+    usage.cost_unknown = !data->cost.n || !parse_decimal(data->cost, DECIMALS, &usage.cost);
+    return usage;
 }
 
 /* ---- prices ---- */

@@ -2,13 +2,14 @@
 #ifndef RUNTIME_PRICES_H
 #define RUNTIME_PRICES_H
 
+#include "event/shapes.h"
 #include "runtime/runtime.h"
 
 /* What these tokens of one answer cost at today's prices. */
 void price_usage(const struct runtime_options *options, struct str model, struct run_usage *usage);
-/* "costUsd", when it is known; exact to a billionth of a dollar. */
-void cost_write(struct json_out *out, const struct run_usage *usage);
-/* The same, read from a usage that was kept. One without it is unknown. */
-void cost_read(const struct json *usage, struct run_usage *ret_usage);
+/* As events hold it; the cost, when it is known, is exact to a billionth of a dollar. */
+struct data_usage usage_data(struct arena *arena, const struct run_usage *usage);
+/* And back; NULL, or one without a cost, has an unknown one. */
+struct run_usage usage_read(const struct data_usage *data);
 
 #endif

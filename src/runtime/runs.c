@@ -117,14 +117,14 @@ static void try_again(void *arg)
 /* ---- following ---- */
 
 /* A sub-agent whose run is over wakes the run that waits for it; a run that came to no good end ends its own. */
-static void over_told(struct runtime *runtime, const struct event *event, const struct json *data)
+static void over_told(struct runtime *runtime, const struct event *event, const struct data_run_status *data)
 {
-    struct str parent = json_text(json_get(data, "parent"), "threadId");
+    struct str parent = data->parent ? data->parent->thread : STR_NONE;
     if (runtime->stopping)
         return;
     if (parent.n)
         runs_wake(runtime, event->session, parent);
-    if (str_is(json_text(data, "status"), "completed"))
+    if (str_is(data->status, "completed"))
         return;
     move_cancel_children(runtime, event->session, event->thread);
     if (!parent.n)
@@ -134,15 +134,14 @@ static void over_told(struct runtime *runtime, const struct event *event, const 
 static void status_told(struct runtime *runtime, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data;
-    if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+    struct data_run_status data;
+    if (!READ_DATA(&scratch, run_status, event->data, &data))
         return;
-    struct str status = json_text(data, "status");
+    struct str status = data.status, owner = data.owner;
     struct run *run = run_find(runtime, event->thread);
-    struct str owner = json_text(data, "owner");
-    leases_told(runtime, event, data);
+    leases_told(runtime, event, &data);
     if (run_status_over(status))
-        over_told(runtime, event, data);
+        over_told(runtime, event, &data);
     if (str_is(status, "awaiting_approval") && !run && !runtime->stopping)
         run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
     else if (run && run->working && (str_is(status, "cancelled") || (owner.n && !str_eq(owner, runtime->owner))))
@@ -154,9 +153,9 @@ static void status_told(struct runtime *runtime, const struct event *event)
 static void lease_told(struct runtime *runtime, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data;
-    if (rc_ok(json_parse(&scratch, event->data, &data, NULL)))
-        leases_heard(runtime, json_text(data, "owner"));
+    struct data_run_lease data;
+    if (READ_DATA(&scratch, run_lease, event->data, &data))
+        leases_heard(runtime, data.owner);
 }
 
 static void tell(struct watcher *watcher, struct happening *happening)
@@ -195,12 +194,12 @@ static void runs_read(struct read *read)
         log_line(LOG_ERROR, "runs cannot be recovered", LOG_C("error", read->err.text));
     for (size_t i = 0; i < count; i++) {
         ARENA_SCOPE(scratch);
-        const struct json *data;
+        struct data_run_status data;
         const struct event *event = &read->events[i];
-        if (rc_bad(json_parse(&scratch, event->data, &data, NULL)))
+        if (!READ_DATA(&scratch, run_status, event->data, &data))
             continue;
-        struct str status = json_text(data, "status");
-        leases_told(runtime, event, data); /* who works on it elsewhere may be alive: that takes a lease to know */
+        struct str status = data.status;
+        leases_told(runtime, event, &data); /* who works on it elsewhere may be alive: that takes a lease to know */
         bool elsewhere = !runtime->options.only_process && str_is(status, "running");
         if (!run_status_over(status) && !str_is(status, "pending") && !elsewhere)
             wake(run_ensure(runtime, event->session, event->thread));

@@ -1,6 +1,5 @@
 #include "runtime/talk.h"
 
-#include "base/stamp.h"
 #include "gate/gate.h"
 #include "runtime/prices.h"
 
@@ -37,29 +36,22 @@ static struct turn *add_turn(struct talk *talk, enum turn_kind kind)
     return turn;
 }
 
-static struct str copy(struct talk *talk, const struct json *data, const char *key)
-{
-    return arena_str(&talk->arena, json_text(data, key));
-}
+/* ---- what each event means; `data` is a copy that lives as long as the talk ---- */
 
-/* ---- what each event means ---- */
-
-static void take_user(struct talk *talk, const struct event *event, const struct json *data)
+static void take_user(struct talk *talk, const struct event *event, struct str data)
 {
-    add_turn(talk, TURN_USER)->text = copy(talk, data, "text");
-    talk->run.prompt = copy(talk, data, "text");
+    struct data_user_message message;
     (void)event;
+    if (!READ_DATA(&talk->arena, user_message, data, &message))
+        return;
+    add_turn(talk, TURN_USER)->text = message.text;
+    talk->run.prompt = message.text;
 }
 
 /* Adds it to the run's, and says how many tokens it is. */
-static int64_t add_usage(struct talk *talk, const struct json *usage)
+static int64_t add_usage(struct talk *talk, const struct data_usage *usage)
 {
-    struct run_usage now = {0};
-    (void)json_i64(json_get(usage, "input"), &now.input);
-    (void)json_i64(json_get(usage, "output"), &now.output);
-    (void)json_i64(json_get(usage, "cacheRead"), &now.cache_read);
-    (void)json_i64(json_get(usage, "cacheWrite"), &now.cache_write);
-    cost_read(usage, &now);
+    struct run_usage now = usage_read(usage);
     talk->run.usage.input += now.input;
     talk->run.usage.output += now.output;
     talk->run.usage.cache_read += now.cache_read;
@@ -69,15 +61,19 @@ static int64_t add_usage(struct talk *talk, const struct json *usage)
     return now.input + now.output + now.cache_read + now.cache_write;
 }
 
-static void take_agent(struct talk *talk, const struct event *event, const struct json *data)
+static void take_agent(struct talk *talk, const struct event *event, struct str data)
 {
+    struct data_agent_message message;
+    (void)event;
+    if (!READ_DATA(&talk->arena, agent_message, data, &message))
+        return;
     struct turn *turn = add_turn(talk, TURN_AGENT);
     struct use **last = &turn->uses;
-    turn->content = json_get(data, "content");
-    (void)event;
+    if (message.content.n)
+        (void)json_parse(&talk->arena, message.content, &turn->content, NULL).code;
     talk->run.iterations++;
     talk->run.text = STR_NONE;
-    talk->context_tokens = add_usage(talk, json_get(data, "usage"));
+    talk->context_tokens = add_usage(talk, message.usage);
     for (const struct json *b = turn->content ? turn->content->first : NULL; b; b = b->next) {
         struct str type = json_text(b, "type");
         if (str_is(type, "text"))
@@ -91,103 +87,115 @@ static void take_agent(struct talk *talk, const struct event *event, const struc
     }
 }
 
-static void take_parent(struct talk *talk, const struct json *data)
+static struct run_parent read_parent(const struct data_parent *parent, struct str agent, int64_t depth)
 {
-    const struct json *parent = json_get(data, "parent");
-    talk->run.parent = (struct run_parent){
-        .thread = copy(talk, parent, "threadId"),
-        .call = copy(talk, parent, "callId"),
-        .run = copy(talk, parent, "runId"),
-        .agent = copy(talk, data, "agent"),
-    };
-    (void)json_i64(json_get(data, "depth"), &talk->run.parent.depth);
+    struct run_parent read = {.agent = agent, .depth = depth};
+    if (parent) {
+        read.thread = parent->thread;
+        read.call = parent->call;
+        read.run = parent->run;
+    }
+    return read;
 }
 
-static void take_status(struct talk *talk, const struct event *event, const struct json *data)
+static void take_status(struct talk *talk, const struct event *event, struct str data)
 {
     struct run_state *run = &talk->run;
-    struct str id = json_text(data, "runId");
-    if (!str_eq(id, run->id)) {
+    struct data_run_status status;
+    if (!READ_DATA(&talk->arena, run_status, data, &status))
+        return;
+    if (!str_eq(status.run, run->id)) {
         struct str prompt = run->prompt; /* it came just before */
-        *run = (struct run_state){.id = arena_str(&talk->arena, id), .prompt = prompt, .created_ms = event->at_ms};
-        run->model = copy(talk, data, "model");
-        talk->system = copy(talk, data, "system");
+        *run = (struct run_state){.id = status.run, .prompt = prompt, .created_ms = event->at_ms};
+        run->model = status.model;
+        talk->system = status.system;
         talk->tasks = 0;
-        (void)json_i64(json_get(data, "maxIterations"), &run->iterations_max);
-        (void)json_i64(json_get(data, "maxTokens"), &run->answer_tokens);
-        take_parent(talk, data);
+        run->iterations_max = status.iterations_max;
+        run->answer_tokens = status.answer_tokens;
+        run->parent = read_parent(status.parent, status.agent, status.depth);
     }
-    run->status = copy(talk, data, "status");
-    run->reason = copy(talk, data, "reason");
-    run->owner = copy(talk, data, "owner");
+    run->status = status.status;
+    run->reason = status.reason;
+    run->owner = status.owner;
     run->changed_ms = event->at_ms;
     run->status_seq = event->seq;
 }
 
-static void take_user_system(struct talk *talk, const struct event *event, const struct json *data)
+static void take_user_system(struct talk *talk, const struct event *event, struct str data)
 {
+    struct data_user_system_prompt prompt;
     (void)event;
-    if (str_eq(json_text(data, "runId"), talk->run.id))
-        talk->system = copy(talk, data, "text");
+    if (READ_DATA(&talk->arena, user_system_prompt, data, &prompt) && str_eq(prompt.run, talk->run.id))
+        talk->system = prompt.text;
 }
 
-static void take_told(struct talk *talk, const struct event *event, const struct json *data)
+static void take_told(struct talk *talk, const struct event *event, struct str data)
 {
+    struct data_system_prompt prompt;
     (void)event;
-    talk->told = copy(talk, data, "text");
+    if (READ_DATA(&talk->arena, system_prompt, data, &prompt))
+        talk->told = prompt.text;
 }
 
 /* Where reading begins with a COMPACTION, it says what the run is. */
-static void take_basis(struct talk *talk, const struct json *data)
+static void take_basis(struct talk *talk, struct str id, const struct data_basis *basis)
 {
-    struct run_state *run = &talk->run;
-    const struct json *basis = json_get(data, "basis");
-    *run = (struct run_state){.id = copy(talk, data, "runId"), .prompt = copy(talk, basis, "prompt"),
-                              .model = copy(talk, basis, "model")};
-    talk->system = copy(talk, basis, "system");
-    take_parent(talk, basis);
-    (void)json_i64(json_get(basis, "iterations"), &run->iterations);
-    (void)json_i64(json_get(basis, "maxIterations"), &run->iterations_max);
-    (void)json_i64(json_get(basis, "maxTokens"), &run->answer_tokens);
-    (void)json_i64(json_get(basis, "tasks"), &talk->tasks);
-    (void)stamp_parse(json_text(basis, "createdAt"), &run->created_ms);
-    (void)add_usage(talk, json_get(basis, "usage"));
+    talk->run = (struct run_state){
+        .id = id,
+        .prompt = basis->prompt,
+        .model = basis->model,
+        .iterations = basis->iterations,
+        .iterations_max = basis->iterations_max,
+        .answer_tokens = basis->answer_tokens,
+        .created_ms = basis->created_ms,
+        .parent = read_parent(basis->parent, basis->agent, basis->depth),
+    };
+    talk->system = basis->system;
+    talk->tasks = basis->tasks;
+    (void)add_usage(talk, basis->usage);
 }
 
-void talk_write_basis(struct json_out *out, const struct talk *talk)
+const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk)
 {
     const struct run_state *run = &talk->run;
-    json_open(out, '{');
-    json_member(out, "prompt", run->prompt);
-    json_member(out, "model", run->model);
-    json_member(out, "system", talk->system);
-    json_member_i64(out, "iterations", run->iterations);
-    json_member_i64(out, "maxIterations", run->iterations_max);
-    if (run->answer_tokens)
-        json_member_i64(out, "maxTokens", run->answer_tokens);
-    json_member_i64(out, "tasks", talk->tasks);
-    json_member_time(out, "createdAt", run->created_ms);
-    json_key(out, "usage");
-    run_usage_write(out, &run->usage);
-    run_parent_write(out, &run->parent);
-    json_close(out, '}');
+    struct data_usage *usage = arena_new(arena, struct data_usage);
+    struct data_basis *basis = arena_new(arena, struct data_basis);
+    *usage = usage_data(arena, &run->usage);
+    *basis = (struct data_basis){
+        .prompt = run->prompt,
+        .model = run->model,
+        .system = talk->system,
+        .iterations = run->iterations,
+        .iterations_max = run->iterations_max,
+        .answer_tokens = run->answer_tokens,
+        .tasks = talk->tasks,
+        .created_ms = run->created_ms,
+        .usage = usage,
+        .agent = run->parent.agent,
+        .depth = run->parent.depth,
+        .parent = parent_data(arena, &run->parent),
+    };
+    return basis;
 }
 
 /* What came before is replaced by its summary. */
-static void take_compaction(struct talk *talk, const struct event *event, const struct json *data)
+static void take_compaction(struct talk *talk, const struct event *event, struct str data)
 {
-    if (talk->run.id.n == 0 && json_get(data, "basis"))
-        take_basis(talk, data);
-    talk->compacted_seq = json_get(data, "basis") ? event->seq : 0;
+    struct data_compaction compaction;
+    if (!READ_DATA(&talk->arena, compaction, data, &compaction))
+        return;
+    if (talk->run.id.n == 0 && compaction.basis)
+        take_basis(talk, compaction.run, compaction.basis);
+    talk->compacted_seq = compaction.basis ? event->seq : 0;
     talk->first = talk->last = NULL;
     map_done(&talk->looks); /* what they saw is not before the model any more */
     map_done(&talk->repeats);
     talk->context_tokens = 0;
-    if (json_get(data, "usage"))
-        (void)add_usage(talk, json_get(data, "usage"));
+    if (compaction.usage)
+        (void)add_usage(talk, compaction.usage);
     add_turn(talk, TURN_USER)->text =
         arena_printf(&talk->arena, "This is what happened so far, summed up:\n\n%.*s\n\nThe task at hand:\n\n%.*s",
-                     STR_ARG(json_text(data, "summary")), STR_ARG(talk->run.prompt));
+                     STR_ARG(compaction.summary), STR_ARG(talk->run.prompt));
 }
 
 /* The tool has been done all the same, so nothing that is told is old; it is the telling that is spared. */
@@ -220,15 +228,15 @@ static void take_call(struct talk *talk, const struct event *event)
     talk->tasks += event->kind == EVENT_TOOL_STARTED && call->child.n;
     if (event->kind == EVENT_TOOL_RESULT)
         note_look(talk, call);
-    const struct json *usage;
+    struct data_usage usage;
     if (event->kind == EVENT_TOOL_RESULT && call->usage.n &&
-        rc_ok(json_parse(&talk->arena, call->usage, &usage, NULL)))
-        (void)add_usage(talk, usage); /* what a sub-agent used was used for this run */
+        READ_DATA(&talk->arena, usage, call->usage, &usage))
+        (void)add_usage(talk, &usage); /* what a sub-agent used was used for this run */
 }
 
 static const struct {
     enum event_kind kind;
-    void (*take)(struct talk *talk, const struct event *event, const struct json *data);
+    void (*take)(struct talk *talk, const struct event *event, struct str data);
 } takers[] = {
     {EVENT_USER_MESSAGE, take_user}, {EVENT_USER_SYSTEM_PROMPT, take_user_system}, {EVENT_SYSTEM_PROMPT, take_told},
     {EVENT_AGENT_MESSAGE, take_agent},
@@ -251,7 +259,6 @@ uint64_t run_event_kinds(void)
 
 void talk_apply(struct talk *talk, const struct event *event)
 {
-    const struct json *data;
     if (event->seq <= talk->seq)
         return;
     talk->seq = event->seq;
@@ -263,9 +270,7 @@ void talk_apply(struct talk *talk, const struct event *event)
         if (takers[i].kind != event->kind)
             continue;
         /* Blocks of the conversation are views into this copy. */
-        struct str text = arena_str(&talk->arena, event->data);
-        if (rc_ok(json_parse(&talk->arena, text, &data, NULL)))
-            takers[i].take(talk, event, data);
+        takers[i].take(talk, event, arena_str(&talk->arena, event->data));
     }
 }
 

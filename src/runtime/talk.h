@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "event/call.h"
+#include "event/shapes.h"
 #include "runtime/runtime.h"
 
 /* A use of a tool that the model asked for. */
@@ -41,10 +42,11 @@ struct talk {
 void talk_init(struct talk *talk);
 void talk_done(struct talk *talk);
 void talk_apply(struct talk *talk, const struct event *event);
-/* What of all that came before must be known to read on from here: the "basis" of a COMPACTION. */
-void talk_write_basis(struct json_out *out, const struct talk *talk);
+/* What of all that came before must be known to read on from here, for a COMPACTION. */
+const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk);
 
-void run_parent_write(struct json_out *out, const struct run_parent *parent);
+/* As events hold it; NULL: it is nobody's. */
+const struct data_parent *parent_data(struct arena *arena, const struct run_parent *parent);
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */
 const struct use *talk_open_uses(const struct talk *talk);

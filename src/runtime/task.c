@@ -40,50 +40,13 @@ static struct str agent_name(struct arena *arena, struct str wanted)
     return shown.n ? arena_str(arena, buf_str(&shown)) : STR("sub-agent");
 }
 
-static struct str thread_data(const struct worker *w, struct arena *arena, struct str child, struct str title)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "change", STR("thread"));
-    json_key(&out, "thread");
-    json_open(&out, '{');
-    json_member(&out, "id", child);
-    json_member(&out, "parentId", w->run->thread);
-    json_member(&out, "title", title);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
-static struct str prompt_data(struct arena *arena, struct str child, struct str prompt)
-{
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", child);
-    json_key(&out, "text");
-    json_put_str(&out, prompt);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
-}
-
 static struct str start_data(const struct worker *w, struct arena *arena, struct str child,
                              const struct run_parent *parent)
 {
     const struct run_state *run = &w->talk.run;
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", child);
-    json_member(&out, "status", STR("running"));
-    json_member(&out, "model", run->model);
-    json_member(&out, "system", w->talk.system);
-    if (run->iterations_max)
-        json_member_i64(&out, "maxIterations", run->iterations_max);
-    run_parent_write(&out, parent);
-    json_close(&out, '}');
-    return arena_str(arena, buf_str(&buf));
+    return DATA(arena, run_status, .run = child, .status = STR("running"), .model = run->model,
+                .system = w->talk.system, .iterations_max = run->iterations_max, .iterations = -1,
+                .agent = parent->agent, .depth = parent->depth, .parent = parent_data(arena, parent));
 }
 
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err)
@@ -100,17 +63,19 @@ struct rc task_prepare(struct worker *w, const struct call *call, struct execute
         .agent = agent_name(arena, json_text(input, "subagent_type")),
         .depth = w->talk.run.parent.depth + 1,
     };
+    struct data_thread thread = {.id = child, .parent = w->run->thread,
+                                 .title = agent_name(arena, json_text(input, "description"))};
     struct event event = {
         .kind = EVENT_SESSION_CHANGED,
         .at_ms = clock_wall_ms(),
         .session = w->run->session,
         .thread = child,
         .actor = w->actor,
-        .data = thread_data(w, arena, child, agent_name(arena, json_text(input, "description"))),
+        .data = DATA(arena, session_thread, .thread = &thread),
     };
     with[0] = event;
     event.kind = EVENT_USER_MESSAGE;
-    event.data = prompt_data(arena, child, json_text(input, "prompt"));
+    event.data = DATA(arena, user_message, .run = child, .text = json_text(input, "prompt"));
     with[1] = event;
     event.kind = EVENT_RUN_STATUS;
     event.data = start_data(w, arena, child, &parent);

@@ -10,6 +10,7 @@
 #include "runtime/inner.h"
 
 #include "event/shapes.h"
+#include "runtime/prices.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/clock.h"
@@ -110,15 +111,10 @@ static struct str whole_prompt(struct worker *w)
 static struct rc keep_prompt(struct worker *w, struct err *err)
 {
     struct str prompt = system_prompt(w);
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
     if (str_eq(w->talk.told, prompt))
         return RC_OK;
-    json_open(&out, '{');
-    json_member(&out, "runId", w->talk.run.id);
-    json_member(&out, "text", prompt);
-    json_close(&out, '}');
-    TRY(desk_keep(w, EVENT_SYSTEM_PROMPT, buf_str(&buf), NULL, err));
+    struct str data = DATA(&w->arena, system_prompt, .run = w->talk.run.id, .text = prompt);
+    TRY(desk_keep(w, EVENT_SYSTEM_PROMPT, data, NULL, err));
     w->talk.told = arena_str(&w->talk.arena, prompt);
     return RC_OK;
 }
@@ -141,19 +137,12 @@ static void settle_ids(struct worker *w, struct answer *answer)
 
 static struct str message_data(struct worker *w, const struct answer *answer)
 {
-    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    json_member(&out, "runId", w->talk.run.id);
-    json_key(&out, "content");
+    BUF_SCOPE(content, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&content);
+    struct data_usage usage = usage_data(&w->arena, &answer->usage);
     answer_write(&out, answer);
-    json_member(&out, "stopReason", answer->stop_reason);
-    json_member(&out, "model", answer->model);
-    json_key(&out, "usage");
-    run_usage_write(&out, &answer->usage);
-    json_close(&out, '}');
-    CHECK(!buf.over);
-    return arena_str(&w->arena, buf_str(&buf));
+    return DATA(&w->arena, agent_message, .run = w->talk.run.id, .content = buf_str(&content),
+                .stop_reason = answer->stop_reason, .model = answer->model, .usage = &usage);
 }
 
 /* An answer that could not be read again would be asked for again, without end: what is in it may be nested as deep as
@@ -191,22 +180,15 @@ static struct rc compact(struct worker *w, struct err *err)
                           "state, what is left to do. You will go on from your summary alone.");
     struct rc rc = model_ask(w, &request, &answer, err);
     if (rc_ok(rc)) {
-        BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
         BUF_SCOPE(text, BLOCK_BYTES_MAX);
-        struct json_out out = json_out(&buf);
+        struct data_usage usage = usage_data(&w->arena, &answer.usage);
         for (size_t i = 0; i < answer.count; i++)
             if (answer.blocks[i].kind == BLOCK_TEXT)
                 buf_put(&text, buf_str(&answer.blocks[i].text));
-        json_open(&out, '{');
-        json_member(&out, "runId", w->talk.run.id);
-        json_member(&out, "summary", buf_str(&text));
-        json_member_i64(&out, "tokensBefore", w->talk.context_tokens);
-        json_key(&out, "usage");
-        run_usage_write(&out, &answer.usage);
-        json_key(&out, "basis");
-        talk_write_basis(&out, &w->talk);
-        json_close(&out, '}');
-        rc = desk_keep(w, EVENT_COMPACTION, buf_str(&buf), NULL, err);
+        struct str data = DATA(&w->arena, compaction, .run = w->talk.run.id, .summary = buf_str(&text),
+                               .tokens_before = w->talk.context_tokens, .usage = &usage,
+                               .basis = talk_basis(&w->arena, &w->talk));
+        rc = desk_keep(w, EVENT_COMPACTION, data, NULL, err);
     }
     answer_done(&answer);
     return rc;

@@ -53,10 +53,16 @@ def known(version, store):
         return json.load(file)
 
 
+def told(events):
+    """Events without the digests of tokens' secrets, which were told to everyone once."""
+    return [{**e, "data": {k: v for k, v in e["data"].items() if k != "hash"}} if e["type"] == "TOKEN_CHANGED" else e
+            for e in events]
+
+
 def compare(admin, version, store):
     """All of it as that version has shown it; there may be more by now."""
     expected = known(version, store)
     found = look(admin, last=expected["events"][-1]["seq"])
-    must(found["events"] == expected["events"], "events read differently")
+    must(told(found["events"]) == told(expected["events"]), "events read differently")
     for part in ("sessions", "tokens", "rules", "pending", "calls"):
         must_match(expected[part], found[part], part)

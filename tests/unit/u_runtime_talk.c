@@ -162,8 +162,7 @@ static void test_events_twice_and_broken(void **state)
 static void test_from_a_compaction(void **state)
 {
     struct talk all, late;
-    BUF_SCOPE(data, 4000);
-    struct json_out out = json_out(&data);
+    ARENA_SCOPE(arena);
     (void)state;
     next_seq = 0;
     talk_init(&all);
@@ -175,18 +174,14 @@ static void test_from_a_compaction(void **state)
     ask(&all, "c0");
     tell(&all, EVENT_TOOL_APPROVAL_RESPONSE, "c0", "{\"decision\":\"allow_once\"}");
     tell(&all, EVENT_TOOL_STARTED, "c0", "{\"threadId\":\"ses_1.x\"}");
-    json_open(&out, '{');
-    json_member(&out, "runId", STR("ses_1.r"));
-    json_member(&out, "summary", STR("short"));
-    json_member_raw(&out, "usage", STR("{\"input\":1,\"costUsd\":0.25}"));
-    json_key(&out, "basis");
-    talk_write_basis(&out, &all);
-    json_close(&out, '}');
+    struct data_usage usage = {.input = 1, .cost = STR("0.25")};
+    const char *data = arena_c(&arena, DATA(&arena, compaction, .run = STR("ses_1.r"), .summary = STR("short"),
+                                            .usage = &usage, .basis = talk_basis(&arena, &all)));
     talk_init(&late);
     late.seq = next_seq;
-    tell(&all, EVENT_COMPACTION, NULL, buf_c(&data));
+    tell(&all, EVENT_COMPACTION, NULL, data);
     next_seq--;
-    tell(&late, EVENT_COMPACTION, NULL, buf_c(&data));
+    tell(&late, EVENT_COMPACTION, NULL, data);
     struct talk *both[] = {&all, &late};
     for (int i = 0; i < 2; i++) {
         struct talk *talk = both[i];
