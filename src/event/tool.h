@@ -27,6 +27,7 @@ struct tool_facts {
     struct str paths[TOOL_PATHS_MAX];
     size_t path_count;
     struct str url;           /* TOOL_FETCH */
+    struct str patch;         /* TOOL_EDIT: the text of a patch; empty: it is none */
     struct str cwd;           /* where the input says that it runs; empty: it does not say */
     /* Of a call that came under another name (event/tool_names.h): */
     struct str asked;         /* that name; empty: the tool's own */

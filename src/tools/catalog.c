@@ -1,5 +1,4 @@
 #include "tools/tools.h"
-#include "tools/web.h"
 
 #include "event/tool_names.h"
 
@@ -91,26 +90,10 @@ struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struc
     facts.foreign = named.foreign;
     facts.unclear = named.unclear;
     facts.cwd = named.cwd;
+    facts.patch = named.patch;
     if (!str_empty(named.patch))
         facts.path_count = tool_patch_paths(named.patch, facts.paths, &facts.unclear);
     return facts;
-}
-
-void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd)
-{
-    json_open(out, '{');
-    if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
-        json_member(out, "type", STR("command"));
-        json_member(out, "command", facts->command);
-        json_member(out, "description", json_text(facts->input, "description"));
-    } else {
-        json_member(out, "type", STR("generic"));
-        json_member_raw(out, "input", facts->input->raw);
-        if (str_is(facts->name, "WebFetch") && !str_empty(facts->url))
-            web_url_warn(out, facts->url);
-    }
-    json_member(out, "cwd", cwd);
-    json_close(out, '}');
 }
 
 enum { SUMMARY_BYTES_MAX = 120 };
@@ -123,6 +106,8 @@ void tool_summary(struct buf *buf, const struct tool_facts *facts)
         buf_printf(buf, "Use %.*s", STR_ARG(facts->name));
     else
         buf_puts(buf, tool->verb);
+    if (str_empty(about) && facts->class == TOOL_EDIT && facts->path_count)
+        about = facts->paths[0];
     if (str_empty(about))
         return;
     bool cut = about.n > SUMMARY_BYTES_MAX;
@@ -130,4 +115,6 @@ void tool_summary(struct buf *buf, const struct tool_facts *facts)
     buf_put(buf, cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
     if (cut)
         buf_puts(buf, "…");
+    if (facts->path_count > 1)
+        buf_printf(buf, " and %zu more", facts->path_count - 1);
 }

@@ -103,6 +103,31 @@ static struct rc plan_multi_edit(const struct tool_use *use, struct plan *ret_pl
     return RC_OK;
 }
 
+void edits_write(struct json_out *out, const struct tool_use *use, const struct plan *plan)
+{
+    const struct json *edits = json_get(use->input, "edits");
+    struct str path = json_text(use->input, "file_path"), text = plan->before;
+    int64_t number = 0;
+    struct err err;
+    json_member_i64(out, "edits", edits->count);
+    json_key(out, "files");
+    json_open(out, '[');
+    for (const struct json *edit = edits->first; edit; edit = edit->next) {
+        struct str before = text;
+        if (rc_bad(replace(use->arena, &text, edit, &err)))
+            break; /* it was planned: this does not happen */
+        number++;
+        json_open(out, '{');
+        json_member(out, "file_path", path);
+        json_member_i64(out, "edit", number);
+        json_member(out, "note", arena_printf(use->arena, "Change %lld of %u.", (long long)number, edits->count));
+        if (!memchr(before.p, '\0', before.n) && !memchr(text.p, '\0', text.n))
+            diff_write(out, path, before, text);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 static struct rc carry_out(const struct tool_use *use, const struct plan *plan, struct str *ret_text,
                            struct err *err)
 {

@@ -96,7 +96,7 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
     json_member_i64(out, "original_lines", lines_of(plan->before));
     json_member_i64(out, "new_lines", lines_of(plan->after));
     if (edits)
-        json_member_i64(out, "edits", edits->count);
+        edits_write(out, use, plan);
     if (binary(plan->before) || binary(plan->after)) {
         json_member_bool(out, "binary", true);
         json_member_u64(out, "original_bytes", plan->before.n);
@@ -113,7 +113,7 @@ static void write_command(struct json_out *out, const struct tool_use *use)
     json_member(out, "type", STR("command"));
     json_member(out, "command", command);
     json_member(out, "description", json_text(use->input, "description"));
-    warnings_write(out, use->arena, command, use->root);
+    warnings_write(out, use->arena, command, use->root, true);
 }
 
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)

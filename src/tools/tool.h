@@ -92,8 +92,12 @@ size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
 struct rc schema_check(const char *schema, const struct json *input, struct err *err);
 
 /* ---- warnings.c ---- */
-/* "parts" and "warnings" of a command. */
-void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root);
+/* "warnings" of a command, and its "parts" where they are wanted. */
+void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root, bool parts);
+
+/* ---- edit.c ---- */
+/* "edits" and "files" of a MultiEdit that was planned: what each edit makes of the file as the one before left it. */
+void edits_write(struct json_out *out, const struct tool_use *use, const struct plan *plan);
 
 /* ---- diff.c ---- */
 /* {"hunks":[…],"added","removed"} members of a diff between two texts; see diff.c. */

@@ -22,8 +22,7 @@ struct tool_facts tool_facts(struct str name, const struct json *input);
 struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
                                   const struct json *input);
 
-/* What a person is shown, as JSON: {"type":"command","command","cwd"} or {"type":"generic","input"}. Made
- * from the input alone. */
+/* What a person is shown, as JSON, made from the input alone: see preview.c. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
 /* One line that names the act: "Run `make test`", "Write notes.md". For lists and notifications. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts);

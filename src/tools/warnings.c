@@ -166,7 +166,7 @@ static bool hides(struct str text)
     return false;
 }
 
-void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root)
+void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root, bool parts)
 {
     struct scan scan = {.text = command, .root = root, .arena = arena};
     bool piped = false;
@@ -180,11 +180,13 @@ void warnings_write(struct json_out *out, struct arena *arena, struct str comman
     }
     scan.seen[HIDDEN] = hides(command);
     scan.seen[EVALUATES] = scan.seen[EVALUATES] || str_has(command, STR("$(")) || str_find(command, '`') < command.n;
-    json_key(out, "parts");
-    json_open(out, '[');
-    for (size_t i = 0; i < scan.part_count; i++)
-        json_put_str(out, scan.parts[i]);
-    json_close(out, ']');
+    if (parts) {
+        json_key(out, "parts");
+        json_open(out, '[');
+        for (size_t i = 0; i < scan.part_count; i++)
+            json_put_str(out, scan.parts[i]);
+        json_close(out, ']');
+    }
     json_key(out, "warnings");
     json_open(out, '[');
     for (int i = 0; i < WARNING_COUNT; i++)

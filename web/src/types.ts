@@ -15,6 +15,8 @@ export interface Part {
 export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
   warnings?: (string | { text?: string; words?: string; level?: string })[];
+  edit_mode?: string;
+  fragment?: boolean;    // the numbers of its lines are those of the texts, not of the file
   input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
   file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; binary?: boolean;

@@ -60,7 +60,8 @@ function makeSentence(p: Pending): Sentence {
   const { name, input } = p.toolCall, preview = p.preview;
   const cwd = preview.cwd;
   const path = text(input.file_path) || text(input.notebook_path) || text(input.path);
-  const command = preview.command ?? text(input.command);
+  const changes = /^(diff|multi_diff)$/.test(preview.type);
+  const command = preview.command ?? (changes ? "" : text(input.command));
   const say = (kind: string, verb: string, object = "", tail = ""): Sentence => ({ kind, verb, object, tail });
   const file = path ? relative(path, cwd) : "";
   if (p.cut) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
@@ -73,12 +74,14 @@ function makeSentence(p: Pending): Sentence {
     const fresh = preview.is_new_file ?? preview.created ?? preview.new;
     return say("Write a file", fresh ? "Write a new file" : fresh === false ? "Replace" : "Write", file, `(${size})`);
   }
-  if (/^(Edit|MultiEdit|NotebookEdit|StrReplace.*|apply_patch)$/i.test(name)) {
+  if (changes && !path && preview.files?.length) return say("Change files", `Change ${count(preview.files.length, "file")}:`, preview.files.map((one) => relative(one.file_path ?? "", cwd)).join(", "));
+  if (/^NotebookEdit$/.test(name) && preview.edit_mode) return say("Change a notebook", `${{ insert: "Insert a cell in", delete: "Delete a cell of" }[preview.edit_mode] ?? "Change a cell of"}`, file);
+  if (changes || /^(Edit|MultiEdit|NotebookEdit|StrReplace.*|apply_patch)$/i.test(name)) {
     const { added, removed } = preview;
     const lines = added !== undefined || removed !== undefined ? Math.max(Number(added ?? 0), Number(removed ?? 0))
       : changedLines(text(input.old_string), text(input.new_string));
     const edits = Array.isArray(input.edits) ? input.edits.length : 0;
-    return say("Change a file", edits > 1 ? `Make ${count(edits, "change")} in` : `Change ${count(lines, "line")} in`, file || "a file");
+    return say("Change a file", edits > 1 ? `Make ${count(edits, "change")} in` : `Change ${count(lines, "line")} in`, file || (preview.file_path ? relative(preview.file_path, cwd) : "a file"));
   }
   if (name === "Read") return say("Read a file", "Read", file);
   if (/^(Glob|Grep|LS)$/.test(name)) return say("Search files", "Search", text(input.pattern) || file, path ? `in ${shortPath(path)}` : "");

@@ -55,6 +55,8 @@ static void put_unified(struct buf *buf, const struct json *preview)
         char sign = line->text.n ? line->text.p[0] : ' ';
         put_lines(buf, sign == '+' || sign == '-' ? sign : sign == '@' ? '#' : ' ', "", line->text);
     }
+    if (!str_empty(json_text(preview, "note")))
+        put_lines(buf, '#', "", json_text(preview, "note"));
     if (json_bool(preview, "cut", false))
         put_lines(buf, '!', "", STR("the difference is longer than what is shown"));
 }

@@ -20,9 +20,10 @@ export function fileOf(preview: Preview): FileDiff {
   const unified = preview.unified ?? preview.diff_lines ?? preview.diff?.split("\n");
   const lines = unified ? readUnified(unified, (preview.marks ?? []).map((mark) => mark.map(Number)))
     : before !== undefined && after !== undefined ? compare(before, after) : [];
+  const placed = preview.fragment ? lines.filter((line) => line.kind !== "@") : lines;
   const fresh = preview.is_new_file ?? preview.created ?? preview.new;
   const state = fresh ? "new file" : preview.deleted ? "deleted" : preview.binary ? "binary" : "";
-  return { path, lines, state, cut: preview.cut === true, note: preview.note ?? preview.error ?? "" };
+  return { path, lines: placed, state, cut: preview.cut === true, note: preview.note ?? preview.error ?? "" };
 }
 
 /* Edit and Write without a server's preview: the texts of the call, without the file around them. */

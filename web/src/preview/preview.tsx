@@ -24,7 +24,7 @@ function makeFiles(p: Pending): FileDiff[] | null {
     return [file.path ? file : { ...file, path: String(p.toolCall.input.file_path ?? "") }];
   }
   if (preview.type === "multi_diff") {
-    const many: PreviewOf[] = preview.files ?? [];
+    const many: PreviewOf[] = preview.unified ? [] : preview.files ?? []; // all edits in their places, when the server has read the file
     return (many.length ? many : [preview]).map((one) => fileOf({ file_path: preview.file_path ?? preview.path, ...one }));
   }
   return preview.type === "generic" ? fileOfInput(p.toolCall.name, p.toolCall.input) : null;
