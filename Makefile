@@ -23,10 +23,12 @@ test: build          ## every test: unit, contract, conversations, crash, fuzz c
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench
+	@ninja -C $(BUILD) nod-bench >/dev/null
 	@dev/bench
 
 bench-nodes: build   ## several nodes on one PostgreSQL, as ratios to what it does by itself
 	@dev/setup test
+	@ninja -C $(BUILD) nod-bench >/dev/null
 	@python3 dev/bench-nodes
 
 cluster: build       ## three nodes, a private PostgreSQL and a small proxy, until Ctrl-C

@@ -236,7 +236,8 @@ static struct rc read_line(struct cli *cli, int argc, char **argv, struct err *e
         letters += strlen(argv[i]);
     cli->argv = arena_array(&cli->arena, char *, (size_t)argc + 1);
     cli->uses = arena_array(&cli->arena, struct option_use, letters + 1);
-    TRY(find_command(&reader, err));
+    if (!cli->command)
+        TRY(find_command(&reader, err));
     if (!cli->command)
         return RC_OK;
     bool first_is_help = reader.at < argc && strcmp(argv[reader.at], "--help") == 0;
@@ -294,7 +295,7 @@ static void clear_environment(struct cli *cli)
 
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err)
 {
-    CHECK(argv && !cli->command && !cli->uses);
+    CHECK(argv && !cli->uses);
     cli->settings = settings_init(&cli->arena, getenv);
     struct rc line = read_line(cli, argc, argv, err);
     if (rc_ok(line) && started_by_agent(cli))

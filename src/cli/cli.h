@@ -73,7 +73,8 @@ struct cli {
     struct http_client *client; /* remote.c's */
 };
 
-/* Reads the command line, then the other places of settings. Sets `command` even when it fails later on. */
+/* Reads the command line, then the other places of settings. Sets `command` even when it fails later on; one that is
+ * set already is the only one there is (tests/bench). */
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err);
 /* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. `runs` has the
  * function of each command: main.c knows them all, also those of serve/, which this folder may not know. */

@@ -55,24 +55,6 @@
       "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
     X(doctor, "doctor", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "say what is wrong with this installation", \
       "Exit status 1 when something is bad.", )                                                            \
-    X(bench, "bench", TALKS | KEEPS, "[PART...]", "measure a running server beside the disk it writes to", \
-      "Every figure is a ratio to what this machine does in the same seconds: append 1 KB and fdatasync in " \
-      "the data folder. Parts: disk; gate (many agents ask, each call durable); one (one agent asks); "    \
-      "answer (from a person's decision to the agent that waits); streams (very many readers of one "      \
-      "event); fill (makes a new store, without a server). Without PART: disk, gate, one and answer, some " \
-      "seconds in all. The calls are taken back at the end, but their events stay in the log: for more "   \
-      "than a glance use a data folder of its own, as make bench does.",                                   \
-      OPTION(0, "time", "TIME", "how long one turn of disk and gate may take (1s)")                        \
-      OPTION(0, "calls", "N", "at most so many calls in one turn of gate (4000)")                          \
-      OPTION(0, "connections", "N", "agents at once in gate (64)")                                         \
-      OPTION(0, "sessions", "N", "sessions they share; else each has its own")                             \
-      OPTION(0, "repeat", "N", "turns of gate, rounds of streams (3)")                                     \
-      OPTION(0, "rounds", "N", "calls of one, decisions of answer (200)")                                  \
-      OPTION(0, "streams", "N", "readers (1000)")                                                          \
-      OPTION(0, "against", "URL", "streams: an nchan server at GET /sub and POST /pub, to compare with")   \
-      OPTION(0, "keep", NULL, "leave the calls waiting")                                                   \
-      OPTION(0, "events", "N", "fill: events in the new store (10000)")                                    \
-      OPTION(0, "open", "N", "fill: calls that wait in it (100)"))                                         \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
     X(config, "config", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "print each setting and where it comes from", "", \

@@ -156,15 +156,22 @@ class World:
             return file.read()
 
     def nod(self, *argv):
-        run = subprocess.run([NOD, *argv], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        return self.run(NOD, *argv)
+
+    def nod_bench(self, *argv):
+        """The part of the load that is written in C (tests/bench/main.c)."""
+        return self.run(os.path.join(os.path.dirname(NOD), "nod-bench"), *argv)
+
+    def run(self, *argv):
+        run = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
         if run.returncode != 0:
-            raise Broken(f"nod {' '.join(argv)}: status {run.returncode}: {run.stderr.strip()[-400:]}")
+            raise Broken(f"{' '.join(argv)}: status {run.returncode}: {run.stderr.strip()[-400:]}")
         return run.stdout
 
     @contextlib.contextmanager
-    def serve(self, name, data=None, environment=None):
-        """A server with its own folder; ready when this begins."""
-        server = Server(self, name, data or self.path(name), environment)
+    def serve(self, name, data=None, environment=None, before=()):
+        """A server with its own folder; ready when this begins. `before`: the program that runs it."""
+        server = Server(self, name, data or self.path(name), environment, before)
         try:
             yield server
         finally:
@@ -175,7 +182,7 @@ class World:
         if events not in self.stores:
             data = self.path(f"store-{events}")
             began = time.monotonic()
-            self.nod("bench", "fill", "--data", data, "--events", str(events), "--open", "100")
+            self.nod_bench("fill", "--data", data, "--events", str(events), "--open", "100")
             took = time.monotonic() - began
             check = json.loads(self.nod("verify", "--data", data, "--json"))
             if not check["ok"] or check["events"] != events or check["open"] != 100:
@@ -206,9 +213,9 @@ def until(look, words, patience=20):
 
 
 class Server:
-    def __init__(self, world, name, data, environment=None):
+    def __init__(self, world, name, data, environment=None, before=()):
         self.world, self.name, self.data = world, name, data
-        self.child = world.spawn([NOD, "serve", "--data", data, "--listen", "127.0.0.1:0"], name, environment)
+        self.child = world.spawn([*before, NOD, "serve", "--data", data, "--listen", "127.0.0.1:0"], name, environment)
         found = until(self.address, f"the server {name} is ready")
         self.port = int(found[1])
         self.url = f"http://127.0.0.1:{self.port}"
@@ -241,7 +248,7 @@ class Server:
     def bench(self, part, *options):
         """The figures of one part, by name; again while the disk is not steady, a few times."""
         for _ in range(ATTEMPTS):
-            out = self.world.nod("bench", part, "--data", self.data, "--url", self.url, "--json", *options)
+            out = self.world.nod_bench(part, "--data", self.data, "--url", self.url, "--json", *options)
             figures = {f"{f['part']}.{f['name']}": f for f in json.loads(out)["figures"]}
             if not any(f["noisy"] for f in figures.values()):
                 break

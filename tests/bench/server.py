@@ -24,7 +24,7 @@ def machine(world, report):
     place = subprocess.run(["findmnt", "-no", "FSTYPE,SOURCE", "-T", world.folder], capture_output=True, text=True)
     report.machine("machine", f"{os.cpu_count()} x {model[1] if model else platform.machine()}, "
                               f"Linux {platform.release()}, load {os.getloadavg()[0]:.1f} at the start")
-    out = json.loads(world.nod("bench", "disk", "--data", world.path("disk"), "--time", "2s", "--json"))
+    out = json.loads(world.nod_bench("disk", "--data", world.path("disk"), "--time", "2s", "--json"))
     disk = {f["name"]: f["value"] for f in out["figures"]}
     report.machine("disk", f"{' '.join(place.stdout.split()) or '?'}: append 1 KB + fdatasync "
                            f"{disk['perSecond']:,.0f}/s, p50 {disk['p50']:.0f} us, p99 {disk['p99']:.0f} us")
@@ -46,7 +46,7 @@ def gate(world, report):
     with world.serve("gate") as server:
         acknowledged = 0
         for _ in range(ATTEMPTS):
-            out = world.nod("bench", "gate", "--data", server.data, "--url", server.url, "--json", "--keep",
+            out = world.nod_bench("gate", "--data", server.data, "--url", server.url, "--json", "--keep",
                             "--time", "3s", "--calls", "1000000", "--repeat", "3")
             figures = {f["name"]: f for f in json.loads(out)["figures"]}
             acknowledged += int(figures["acknowledged"]["value"])

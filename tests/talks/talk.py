@@ -23,6 +23,7 @@ session s, `$s.thread` its main thread, `$t` the id of thread t, and whatever `k
     v follows QUERY [with HEADER: VALUE]          v has seen TYPE…     v loses the stream     v follows again
     w opens a socket                              w sends MESSAGE      w receives PATTERN
     nod ARGUMENTS                                 runs a command; exits 0 unless the next line is `exits N`
+    nod-bench ARGUMENTS                           the same for the program that measures
     k runs nod ARGUMENTS                          in the background;   k exits N
     prints "TEXT" | k prints "TEXT"               on standard output;  says: on standard error;  tells: either
     event N is changed: COLUMN = SQL              behind the server's back
@@ -406,6 +407,11 @@ def _(self, name, code):
 @sentence(r"nod (?P<arguments>.*)")
 def _(self, arguments):
     self.command = self.unchecked = self.world.nod(*shlex.split(arguments), exits=None)
+
+
+@sentence(r"nod-bench (?P<arguments>.*)")
+def _(self, arguments):
+    self.command = self.unchecked = self.world.nod(*shlex.split(arguments), exits=None, program="nod-bench")
 
 
 @sentence(r"(?P<name>\w+) runs nod (?P<arguments>.*)")

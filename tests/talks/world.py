@@ -416,11 +416,11 @@ class Socket:
 class Command:
     """A run of the command line."""
 
-    def __init__(self, world, arguments, environment=None, given=None):
+    def __init__(self, world, arguments, environment=None, given=None, program=NOD):
         self.arguments = arguments
         self.out = open(os.path.join(world.folder, f"out.{world.number()}"), "w+b")
         self.err = open(os.path.join(world.folder, f"err.{world.number()}"), "w+b")
-        self.process = subprocess.Popen([NOD, *arguments], stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
+        self.process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE if given is not None else subprocess.DEVNULL,
                                         stdout=self.out, stderr=self.err, cwd=world.folder,
                                         env={**world.environment, **(environment or {})}, start_new_session=True)
         if given is not None:
@@ -553,17 +553,18 @@ class World:
         self.servers.append(server)
         return server.start(**more)
 
-    def nod(self, *arguments, exits=0, environment=None, given=None):
-        """Runs a command to its end."""
-        command = self.start(*arguments, environment=environment, given=given)
+    def nod(self, *arguments, exits=0, environment=None, given=None, program="nod"):
+        """Runs a command to its end; `program` is one that is built beside nod."""
+        command = self.start(*arguments, environment=environment, given=given, program=program)
         status = command.wait()
         if exits is not None:
             must(status == exits, f"nod {' '.join(arguments)} ended with {status}, not {exits}; "
                                   f"out {command.stdout!r}, err {command.stderr!r}")
         return command
 
-    def start(self, *arguments, environment=None, given=None):
-        command = Command(self, list(arguments), environment, given)
+    def start(self, *arguments, environment=None, given=None, program="nod"):
+        path = NOD if program == "nod" else os.path.join(os.path.dirname(NOD), program)
+        command = Command(self, list(arguments), environment, given, path)
         self.commands.append(command)
         return command
 

@@ -1,5 +1,5 @@
 /* Many clients at once, each with one request under way: epoll, one read and one write per answer. */
-#include "cli/bench_wire.h"
+#include "bench/bench_wire.h"
 
 #include "io/clock.h"
 

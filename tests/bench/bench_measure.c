@@ -1,4 +1,4 @@
-#include "cli/bench_measure.h"
+#include "bench/bench_measure.h"
 
 #include "base/arena.h"
 #include "io/clock.h"

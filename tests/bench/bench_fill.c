@@ -1,11 +1,11 @@
-/* A store with a long history, made at once: what `nod bench fill` measures with.
+/* A store with a long history, made at once: what `nod-bench fill` makes.
  *
  * The events are those the gate would have kept, session by session and call by call, with whole chains
  * (`nod verify` finds nothing), handed to the store in large groups. Most calls were answered and run; the
  * open ones are spread evenly over the whole history. Nothing here is random: two stores of the same plan
  * differ only in their times.
  */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include "base/digest.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 /* One agent alone: what a durable call costs, and how soon an answer reaches the agent that waits for it.
  * Short turns of the disk and of the server alternate, so that both meet the same weather. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include "base/id.h"
 #include "io/clock.h"

@@ -1,4 +1,4 @@
-#include "cli/bench_wire.h"
+#include "bench/bench_wire.h"
 
 #include "io/clock.h"
 

@@ -1,6 +1,6 @@
 /* Who plays in a measurement: an agent that asks, a person who answers. Real tokens and real sessions, given
  * back at the end; their events stay in the log, as everything does. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include "base/json.h"
 #include "cli/remote.h"

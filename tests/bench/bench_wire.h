@@ -3,12 +3,12 @@
  * Requests are written before the clock starts; of an answer only status and length are read. A line has
  * one request under way at a time.
  */
-#ifndef CLI_BENCH_WIRE_H
-#define CLI_BENCH_WIRE_H
+#ifndef BENCH_BENCH_WIRE_H
+#define BENCH_BENCH_WIRE_H
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "cli/bench_measure.h"
+#include "bench/bench_measure.h"
 
 #include <sys/socket.h>
 

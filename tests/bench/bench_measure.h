@@ -1,6 +1,6 @@
 /* What is measured with: samples of time, and the yardstick they are put beside. */
-#ifndef CLI_BENCH_MEASURE_H
-#define CLI_BENCH_MEASURE_H
+#ifndef BENCH_BENCH_MEASURE_H
+#define BENCH_BENCH_MEASURE_H
 
 #include "base/err.h"
 

@@ -1,5 +1,5 @@
 /* nod bench: the parts, their options, and the figures as a table or as JSON. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include "base/json.h"
 #include "cli/text.h"
@@ -170,7 +170,7 @@ static struct rc read_plan(struct bench *bench, struct err *err)
     bench->keep = option_flag(cli, "keep");
     if (!bench->connections || !bench->calls || !bench->repeat || !bench->rounds || !bench->streams ||
         !seconds)
-        return err_set(err, ERR_INVALID, "nothing can be measured zero times; see nod bench --help");
+        return err_set(err, ERR_INVALID, "nothing can be measured zero times; see tests/bench/main.c");
     return RC_OK;
 }
 
@@ -189,7 +189,7 @@ static struct rc choose_parts(const struct cli *cli, const struct part **ret_cho
     for (int i = 0; i < cli->argc; i++) {
         const struct part *part = part_find(cli->argv[i]);
         if (!part || cli->argc > PARTS)
-            return err_set(err, ERR_INVALID, "there is no part '%s'; see nod bench --help", cli->argv[i]);
+            return err_set(err, ERR_INVALID, "there is no part '%s'; see tests/bench/main.c", cli->argv[i]);
         ret_chosen[count++] = part;
     }
     for (int i = 0; i < PARTS && cli->argc == 0; i++)
@@ -214,7 +214,7 @@ static struct rc run_parts(struct bench *bench, const struct part *const *chosen
     return RC_OK;
 }
 
-struct rc bench_command(struct cli *cli, struct err *err)
+struct rc bench_run(struct cli *cli, struct err *err)
 {
     struct bench bench = {.cli = cli, .arena = &cli->arena, .connections = 64, .calls = 4000, .repeat = 3,
                           .rounds = 200, .streams = 1000, .events = 10000, .open = 100, .yard.fd = -1};

@@ -1,6 +1,6 @@
 /* What `nod bench` measures with: percentiles, the eye for an answer, the eye for a mark. */
-#include "cli/bench_mark.h"
-#include "cli/bench_wire.h"
+#include "bench/bench_mark.h"
+#include "bench/bench_wire.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

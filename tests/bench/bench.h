@@ -5,11 +5,11 @@
  * fdatasync. Blocks alternate, medians are kept, and a disk that changed in between is called noisy. What
  * was acknowledged is counted again afterwards, by reading the events.
  */
-#ifndef CLI_BENCH_H
-#define CLI_BENCH_H
+#ifndef BENCH_BENCH_H
+#define BENCH_BENCH_H
 
-#include "cli/bench_measure.h"
-#include "cli/bench_wire.h"
+#include "bench/bench_measure.h"
+#include "bench/bench_wire.h"
 #include "cli/cli.h"
 
 /* Every figure that a part may tell; printed in this order.
@@ -102,11 +102,14 @@ struct rc bench_answer(struct bench *bench, struct err *err);
 struct rc bench_streams(struct bench *bench, struct err *err);
 struct rc bench_fill(struct bench *bench, struct err *err);
 
-/* serve/fill.c: makes a new store with so many events, so many of its calls unanswered. */
+/* bench_fill.c: makes a new store with so many events, so many of its calls unanswered. */
 struct fill_plan {
     const char *url;
     uint64_t events, open;
 };
 struct rc fill_store(const struct fill_plan *plan, struct err *err);
+
+/* The whole of it. */
+struct rc bench_run(struct cli *cli, struct err *err);
 
 #endif

@@ -5,9 +5,9 @@
  * A reader is a socket and a few bytes: what it reads goes into one buffer that all share, and is only looked
  * through for the mark of the round.
  */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
-#include "cli/bench_mark.h"
+#include "bench/bench_mark.h"
 #include "io/clock.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* How a reader knows that it has the event of this round: a mark in it, and the blank line that ends it.
  * Bytes come in pieces of any size; between them a reader remembers one number. Pure. */
-#ifndef CLI_BENCH_MARK_H
-#define CLI_BENCH_MARK_H
+#ifndef BENCH_BENCH_MARK_H
+#define BENCH_BENCH_MARK_H
 
 #include "base/str.h"
 

@@ -1,7 +1,7 @@
-#include "cli/bench_mark.h"
+#include "bench/bench_mark.h"
 
 #include "base/err.h"
-#include "cli/bench_wire.h"
+#include "bench/bench_wire.h"
 
 struct mark mark_of_round(char text[MARK_BYTES], uint32_t round)
 {

@@ -1,5 +1,5 @@
 /* Durable calls of many agents at once, beside the disk and beside an answer that keeps nothing. */
-#include "cli/bench.h"
+#include "bench/bench.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,83 @@
+"""Instructions per request: a cost that is the same on every machine and under any load (callgrind).
+
+One connection, an input of 1 KB, the mean of many requests. A server runs under callgrind, which counts each of its
+threads by itself. callgrind does not know the processor's own SHA instructions, so that hashing costs more here than it
+does.
+"""
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from frame import Broken, section, until
+
+REQUESTS = 100
+# What each may cost, in thousands.
+LIMITS = {"ask": {"loop": 85, "writer": 150}, "decide": {"loop": 46, "writer": 95},
+          "report": {"loop": 46, "writer": 85, "readers": 135}}
+INPUT = {"command": "echo " + "x" * 1000}
+
+
+def control(pid, *arguments):
+    done = subprocess.run(["callgrind_control", *arguments, str(pid)], capture_output=True, text=True, check=False)
+    if "OK" not in done.stdout:
+        raise Broken(f"callgrind_control {' '.join(arguments)}: {done.stdout}{done.stderr}")
+
+
+def thread_of(path, text):
+    """Whose counts a file has; the first thread is the loop."""
+    return "loop" if path.endswith("-01") else "writer" if "commit_group" in text else "readers"
+
+
+def count(folder, pid, act):
+    """Instructions per request of loop, writer and readers while `act` runs."""
+    before = set(glob.glob(os.path.join(folder, "out.*")))
+    control(pid, "-i", "on")
+    act()
+    control(pid, "-i", "off")
+    control(pid, "-d")
+    new = until(lambda: set(glob.glob(os.path.join(folder, "out.*-01"))) - before, "callgrind's counts")
+    number = re.search(r"out\.(\d+)-01", new.pop())[1]
+    parts = {"loop": 0, "writer": 0, "readers": 0}
+    for path in glob.glob(os.path.join(folder, f"out.{number}-*")):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        total = re.search(r"^totals: (\d+)", text, re.M)
+        parts[thread_of(path, text)] += int(total[1]) if total else 0
+    return {name: total / REQUESTS / 1000 for name, total in parts.items()}
+
+
+def measure_all(server, folder):
+    connection, pid = server.connect(), server.child.pid
+    session = server.talk("POST", "/api/sessions", {"title": "instructions"}, connection)
+    calls = f"/api/threads/{session['threadId']}/tool-calls?wait=0"
+    acts = {
+        "ask": lambda call: server.talk("POST", calls, {"id": call, "name": "Bash", "input": INPUT}, connection),
+        "decide": lambda call: server.talk("POST", f"/api/sessions/{session['id']}/approvals/{call}",
+                                           {"decision": "allow_once"}, connection),
+        "report": lambda call: server.talk("POST", f"/api/tool-calls/{call}/result", {"content": "ok", "isError": False},
+                                           connection),
+    }
+    for act in acts.values():
+        act("first")
+    found = {name: count(folder, pid, lambda a=act: [a(f"call_{i}") for i in range(REQUESTS)])
+             for name, act in acts.items()}
+    connection.close()
+    return found
+
+
+@section("instructions")
+def instructions(world, report):
+    if not shutil.which("callgrind_control"):
+        report.left_out("instructions", "valgrind is not installed (dev/setup bench)")
+        return
+    folder = world.path("callgrind")
+    os.makedirs(folder, exist_ok=True)
+    counting = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes", "-q",
+                f"--callgrind-out-file={folder}/out"]
+    with world.serve("instructions", before=counting) as server:
+        found = measure_all(server, folder)
+    for name, limits in LIMITS.items():
+        for part, limit in limits.items():
+            report.row(f"instructions: {name}, {part}", found[name][part], "k", at_most=limit)
