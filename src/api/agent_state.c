@@ -4,11 +4,16 @@
  *   GET  /api/sessions/:session/agent-state   {"requests":{ID:{tool,arguments,createdAt}},"completedRequests":{…}}
  *   POST /api/sessions/:session/permission    {id, approved, reason, mode, allowTools, decision}
  *
+ * With Accept: text/event-stream the state comes once as `event: state`, and then each change as `event: change`: a
+ * merge patch of it (RFC 7396), in which a request that was answered is null.
+ *
  * Both are other words for what the session's events say and for a decision; times are milliseconds.
  */
 #include "api/exchange.h"
 
 #include "base/map.h"
+
+#include <stdlib.h>
 
 struct state_read {
     struct exchange *x;
@@ -138,7 +143,210 @@ static void state_session_found(struct exchange *x, const struct session *sessio
     read_page(state, 0);
 }
 
-void agent_state(struct exchange *x) { exchange_with_session(x, x->params[0], state_session_found); }
+/* ---- the state as a stream ---- */
+
+struct state_call {
+    struct arena arena;
+    struct call call;
+};
+
+struct state_stream {
+    struct watcher watcher;
+    struct http_stream *stream;
+    const struct token *token;
+    struct map open;           /* id → struct state_call, asked and not answered */
+    struct buf completed;      /* members of what was answered before the state was told */
+    struct json_out members;
+    bool told;
+    char session[];
+};
+
+static void state_call_free(struct state_call *known)
+{
+    if (!known)
+        return;
+    arena_done(&known->arena);
+    free(known);
+}
+
+static void send_state(struct state_stream *s, const char *type, struct str json)
+{
+    BUF_SCOPE(text, LIMIT_ANSWER_BYTES);
+    buf_printf(&text, "id: %llu\nevent: %s\n", (unsigned long long)s->watcher.after, type);
+    while (json.n) { /* an input's bytes are kept, line ends between its members too */
+        size_t end = 0;
+        while (end < json.n && json.p[end] != '\n' && json.p[end] != '\r')
+            end++;
+        buf_printf(&text, "data: %.*s\n", STR_ARG(str_sub(json, 0, end)));
+        json = str_sub(json, end < json.n ? end + 1 : end, json.n);
+    }
+    buf_putc(&text, '\n');
+    struct shared *bytes = shared_new(buf_str(&text));
+    (void)http_stream_send(s->stream, bytes);
+    shared_unref(bytes);
+}
+
+static void put_open(struct json_out *out, const struct call *call)
+{
+    json_key_str(out, call->id);
+    json_open(out, '{');
+    put_asked(out, call);
+    json_close(out, '}');
+}
+
+static void tell_whole(struct state_stream *s)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    size_t at = 0;
+    struct str id;
+    void *value;
+    if (s->told)
+        return;
+    s->told = true;
+    json_open(&out, '{');
+    json_key(&out, "requests");
+    json_open(&out, '{');
+    while (map_next(&s->open, &at, &id, &value))
+        if (((struct state_call *)value)->call.requested_ms)
+            put_open(&out, &((struct state_call *)value)->call);
+    json_close(&out, '}');
+    json_key(&out, "completedRequests");
+    json_close(&s->members, '}');
+    json_put_raw(&out, buf_str(&s->completed));
+    json_close(&out, '}');
+    buf_done(&s->completed);
+    s->completed = (struct buf){0};
+    send_state(s, "state", buf_str(&buf));
+}
+
+static void put_answered(struct json_out *out, const struct call *call)
+{
+    json_key_str(out, call->id);
+    json_open(out, '{');
+    put_completed(out, call);
+    json_close(out, '}');
+}
+
+static void tell_change(struct state_stream *s, const struct call *call)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    bool answered = call->response_seq != 0;
+    json_open(&out, '{');
+    json_key(&out, "requests");
+    json_open(&out, '{');
+    if (answered) {
+        json_key_str(&out, call->id);
+        json_put_null(&out);
+    } else {
+        put_open(&out, call);
+    }
+    json_close(&out, '}');
+    if (answered) {
+        json_key(&out, "completedRequests");
+        json_open(&out, '{');
+        put_answered(&out, call);
+        json_close(&out, '}');
+    }
+    json_close(&out, '}');
+    send_state(s, "change", buf_str(&buf));
+}
+
+static void state_told(struct watcher *watcher, struct happening *happening)
+{
+    struct state_stream *s = watcher->arg;
+    const struct event *event = happening->event;
+    struct state_call *known = map_get(&s->open, event->call);
+    if (s->token->revoked_ms) {
+        http_stream_end(s->stream);
+        return;
+    }
+    if (watcher->live)
+        tell_whole(s);
+    if (!known && event->kind != EVENT_TOOL_CALL)
+        return;
+    if (!known) {
+        known = heap_new(sizeof *known);
+        (void)map_put(&s->open, event->call, known);
+    }
+    call_apply(&known->arena, &known->call, event);
+    const struct call *call = &known->call;
+    if (s->told && call->requested_ms)
+        tell_change(s, call);
+    else if (call->response_seq && call->requested_ms)
+        put_answered(&s->members, call);
+    if (call->response_seq || call->by_policy)
+        state_call_free(map_take(&s->open, event->call));
+}
+
+static void state_go_on(struct state_stream *s)
+{
+    if (s->watcher.failed)
+        http_stream_end(s->stream);
+    else if (s->watcher.live)
+        tell_whole(s);
+    else if (http_stream_queued(s->stream) == 0)
+        gate_watch_more(&s->watcher);
+}
+
+static void state_caught_up(struct watcher *watcher) { state_go_on(watcher->arg); }
+
+static void state_drained(struct http_stream *stream, void *arg)
+{
+    (void)stream;
+    state_go_on(arg);
+}
+
+static void state_stream_free(struct state_stream *s)
+{
+    size_t at = 0;
+    struct str id;
+    void *value;
+    while (map_next(&s->open, &at, &id, &value))
+        state_call_free(value);
+    map_done(&s->open);
+    buf_done(&s->completed);
+    free(s);
+}
+
+static void state_gone(struct http_stream *stream, void *arg)
+{
+    struct state_stream *s = arg;
+    (void)stream;
+    gate_unwatch(&s->watcher);
+    state_stream_free(s);
+}
+
+static void stream_session_found(struct exchange *x, const struct session *session)
+{
+    struct state_stream *s = heap_new(sizeof *s + session->id.n);
+    struct gate *gate = x->gate;
+    memcpy(s->session, session->id.p, session->id.n);
+    s->token = x->token;
+    s->completed = buf_init(LIMIT_ANSWER_BYTES);
+    s->members = json_out(&s->completed);
+    json_open(&s->members, '{');
+    s->watcher = (struct watcher){
+        .session = {s->session, session->id.n},
+        .kinds = (uint64_t)1 << EVENT_TOOL_CALL | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
+                 (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
+        .tell = state_told, .caught_up = state_caught_up, .arg = s,
+    };
+    x->api->answers[2]++;
+    s->stream = http_stream_start(
+        x->http, &(struct http_stream_options){.gone = state_gone, .drained = state_drained, .arg = s});
+    if (!s->stream)
+        state_stream_free(s);
+    else
+        gate_watch(gate, &s->watcher);
+}
+
+void agent_state(struct exchange *x)
+{
+    bool stream = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
+    exchange_with_session(x, x->params[0], stream ? stream_session_found : state_session_found);
+}
 
 /* ---- the answer ---- */
 
