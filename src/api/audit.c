@@ -26,6 +26,7 @@ struct record {
     int64_t called_ms, decided_ms;
     struct str session, thread, call, tool, about, agent;
     struct str actor, rule, source, why, feedback;
+    struct str mode, rules;       /* that the answer chose; rules are a JSON array */
     const char *outcome, *decision, *by;
     bool edited, asked;
     struct record *next;
@@ -108,6 +109,8 @@ static void fill_decision(struct arena *arena, struct record *record, const stru
     record->actor = arena_str(arena, call->by_policy ? STR("policy") : call->actor);
     record->feedback = arena_str(arena, call->feedback);
     record->edited = !str_empty(call->updated_input);
+    record->mode = arena_str(arena, call->mode);
+    record->rules = arena_str(arena, call->rules);
 }
 
 static struct record *make_record(struct audit *audit, const struct event *event, const struct event *answer)
@@ -199,6 +202,8 @@ static void put_record(struct json_out *out, const struct record *r)
     json_member(out, "why", r->why);
     json_member(out, "feedback", r->feedback);
     json_member_bool(out, "edited", r->edited);
+    json_member(out, "mode", r->mode);
+    json_member_raw(out, "rules", r->rules);
     if (r->decided_ms) {
         json_member_time(out, "decidedAt", r->decided_ms);
         json_member_i64(out, "answerMs", r->decided_ms - r->called_ms);
@@ -237,7 +242,9 @@ static void put_row(struct buf *buf, const struct record *r)
     put_cell(buf, str_of(decided), ',');
     if (r->decided_ms)
         buf_i64(buf, r->decided_ms - r->called_ms);
-    buf_puts(buf, "\r\n");
+    buf_putc(buf, ',');
+    put_cell(buf, r->mode, ',');
+    put_cell(buf, r->rules, '\n');
 }
 
 static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
@@ -245,7 +252,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
     struct json_out out = json_out(buf);
     if (audit->format == FORMAT_CSV)
         buf_puts(buf, "seq,at,session,call,tool,about,agent,outcome,decision,by,actor,rule,why,feedback,"
-                      "decided_at,answer_ms\r\n");
+                      "decided_at,answer_ms,mode,rules\r\n");
     if (audit->format == FORMAT_JSON) {
         json_open(&out, '{');
         json_key(&out, "records");

@@ -60,6 +60,7 @@
     F(decision, decision, "decision", ALWAYS, "how")                                  \
     F(text, mode, "mode", SET, "the session's permission mode")                       \
     F(text, rule, "rule", SET, "the rule that allowed it")                            \
+    F(raw, allow_tools, "allowTools", SET, "rules that the decision made, an array of strings") \
     F(text, by, "by", SET, "the person, or policy")
 
 #define TOOL_RESULT_FIELDS(F)                                                         \
@@ -69,7 +70,7 @@
     F(flag, interrupted, "interrupted", SET, "it had started, and nobody knows how far it came") \
     F(text, superseded_by, "supersededBy", SET, "the call that takes its place, because files had changed") \
     F(raw, usage, "usage", SET, "tokens of the sub-agent that did it")                \
-    F(permissions, permissions, "permissions", SET, "who let it pass; of tools that Nod does itself")
+    F(permissions, permissions, "permissions", SET, "who let it pass")
 
 /*    name, kind, change, fields, words */
 #define CALL_SHAPES(S)                                                                                          \

@@ -370,7 +370,9 @@ static void report_kept(struct append *append)
 
 static struct str result_data(struct arena *arena, const struct report *r)
 {
-    return DATA(arena, tool_result, .call = r->call, .content = r->content, .is_error = r->is_error);
+    struct data_permissions permissions = permissions_of(&r->state, r->state.mode);
+    return DATA(arena, tool_result, .call = r->call, .content = r->content, .is_error = r->is_error,
+                .permissions = &permissions);
 }
 
 static void keep_result(struct report *r)

@@ -98,6 +98,8 @@ void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
 void watch_broken(struct gate *gate, const struct err *err);
 void journal_follow(struct gate *gate, const struct event *event);
+/* Who let a call pass, for its result; `mode` is the session's, or the one that the decision chose. */
+struct data_permissions permissions_of(const struct call *call, struct str mode);
 /* Once the call is open: its tool is known then. */
 void journal_requested(struct gate *gate, const struct event *event);
 

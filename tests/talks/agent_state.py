@@ -1,5 +1,7 @@
 """The names of relays for Claude Code: requests, completedRequests, permission."""
-from world import Socket, must
+import json
+
+from world import Socket, must, must_match
 
 
 def house(world):
@@ -56,3 +58,60 @@ def test_over_the_socket(world):
     must(answer["type"] == "answer" and answer["status"] == 200 and answer["id"] == "c1", f"{answer}")
     must(agent.status("c1")["status"] == "allowed", "not allowed")
     socket.close()
+
+
+def test_the_state_comes_as_a_stream(world):
+    """The whole once, then each change as a merge patch; applied, they are what GET says."""
+    admin = world.server().admin()
+    made = admin.session(toolPolicies={"Bash": "ask"})
+    for number in range(3):
+        admin.call(made["threadId"], "Bash", {"command": f"echo {number}"}, id=f"c{number}")
+    admin.decided(made["id"], "c0", "deny", feedback="no")
+    connection = admin.connection()
+    path = f"/api/sessions/{made['id']}/agent-state"
+    connection.request("GET", path, None, admin.headers(None, {"Accept": "text/event-stream"}))
+    answer = connection.getresponse()
+
+    def event():
+        fields = {}
+        while True:
+            line = answer.readline().decode().rstrip("\n")
+            if not line and "event" in fields:
+                return fields["event"], json.loads(fields["data"])
+            key, _, value = line.partition(": ")
+            if key:
+                fields[key] = value
+
+    kind, state = event()
+    must(kind == "state" and state == admin.get(path).json and set(state["requests"]) == {"c1", "c2"}, state)
+    admin.decided(made["id"], "c1", "allow_session", rules=["Bash(echo:*)"], mode="acceptEdits")
+    admin.call(made["threadId"], "Edit", {"file_path": "f", "old_string": "a", "new_string": "b"}, id="c4")
+    admin.call(made["threadId"], "Bash", {"command": "false"}, id="c3")
+    seen = 0
+    while state != admin.get(path).json and seen < 10:
+        kind, change = event()
+        must(kind == "change", kind)
+        for part, members in change.items():
+            for call, value in members.items():
+                if value is None:
+                    del state[part][call]
+                else:
+                    state[part][call] = value
+        seen += 1
+    must(state == admin.get(path).json and "c1" in state["completedRequests"] and "c3" in state["requests"], state)
+    connection.close()
+
+
+def test_mode_and_rules_stand_in_audit_and_result(world):
+    admin = world.server().admin()
+    made = admin.session(toolPolicies={"Bash": "ask"})
+    admin.call(made["threadId"], "Bash", {"command": "echo 1"}, id="c1")
+    admin.decided(made["id"], "c1", "allow_session", rules=["Bash(echo:*)"], mode="acceptEdits")
+    admin.ok("POST", f"/api/tool-calls/c1/result?session={made['id']}", {"content": "1"})
+    record = admin.get("/api/audit").json["records"][0]
+    must(record["mode"] == "acceptEdits" and record["rules"] == ["Bash(echo:*)"], record)
+    text = admin.request("GET", "/api/audit?format=csv").body.decode()
+    must(text.splitlines()[0].endswith(",mode,rules") and '"acceptEdits"' in text, text)
+    result = [e for e in admin.events(session=made["id"]) if e["type"] == "TOOL_RESULT"][0]["data"]
+    must_match({"date": "*", "result": "approved", "decision": "allow_session", "mode": "acceptEdits",
+                "allowTools": ["Bash(echo:*)"], "by": "admin"}, result["permissions"])

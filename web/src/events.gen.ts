@@ -24,6 +24,7 @@ export interface PermissionsData {
   decision: "allow_once" | "allow_session" | "allow_always" | "deny" | "abort" | "timeout" | "cancelled"; // how
   mode?: string; // the session's permission mode
   rule?: string; // the rule that allowed it
+  allowTools?: Json; // rules that the decision made, an array of strings
   by?: string; // the person, or policy
 }
 
@@ -74,7 +75,7 @@ export interface ToolResultData {
   interrupted?: boolean; // it had started, and nobody knows how far it came
   supersededBy?: string; // the call that takes its place, because files had changed
   usage?: Json; // tokens of the sub-agent that did it
-  permissions?: PermissionsData; // who let it pass; of tools that Nod does itself
+  permissions?: PermissionsData; // who let it pass
 }
 
 /** People are told once more of a call that waits; changes nothing. */
