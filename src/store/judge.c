@@ -1,0 +1,288 @@
+#include "store/judge.h"
+
+#include "store/backend.h"
+
+/* ---- what a group is about ---- */
+
+void facts_done(struct facts *facts)
+{
+    map_done(&facts->heads);
+    map_done(&facts->calls);
+    map_done(&facts->runs);
+    arena_done(&facts->arena);
+}
+
+static struct str pair(struct arena *arena, struct str a, struct str b)
+{
+    char *bytes = arena_bytes(arena, a.n + 1 + b.n);
+    if (a.n)
+        memcpy(bytes, a.p, a.n);
+    bytes[a.n] = '\n';
+    if (b.n)
+        memcpy(bytes + a.n + 1, b.p, b.n);
+    return (struct str){bytes, a.n + 1 + b.n};
+}
+
+struct fact_head *facts_head(struct facts *facts, struct str session)
+{
+    struct fact_head *head = facts->recent_head;
+    if (head && str_eq(head->session, session))
+        return head;
+    head = map_get(&facts->heads, session);
+    if (!head) {
+        head = arena_new(&facts->arena, struct fact_head);
+        head->session = session;
+        *facts->end_head = head;
+        facts->end_head = &head->next;
+        CHECK(map_put(&facts->heads, session, head) == NULL);
+    }
+    if (session.n)
+        facts->recent_head = head; /* the installation's is asked for in between */
+    return head;
+}
+
+struct fact_call *facts_call(struct facts *facts, struct str session, struct str call)
+{
+    struct fact_call *found = facts->recent_call;
+    if (found && str_eq(found->call, call) && str_eq(found->session, session))
+        return found;
+    struct str key = pair(&facts->arena, session, call);
+    found = map_get(&facts->calls, key);
+    if (!found) {
+        found = arena_new(&facts->arena, struct fact_call);
+        *found = (struct fact_call){.session = session, .call = call, .key = key};
+        *facts->end_call = found;
+        facts->end_call = &found->next;
+        CHECK(map_put(&facts->calls, key, found) == NULL);
+    }
+    facts->recent_call = found;
+    return found;
+}
+
+struct fact_run *facts_run(struct facts *facts, struct str session, struct str thread)
+{
+    struct str key = pair(&facts->arena, session, thread);
+    struct fact_run *run = map_get(&facts->runs, key);
+    if (run)
+        return run;
+    run = arena_new(&facts->arena, struct fact_run);
+    run->session = session;
+    run->thread = thread;
+    *facts->end_run = run;
+    facts->end_run = &run->next;
+    CHECK(map_put(&facts->runs, key, run) == NULL);
+    return run;
+}
+
+static void name_need(struct facts *facts, const struct need *need)
+{
+    switch (need->need) {
+    case NEED_NONE:
+        return;
+    case NEED_ABSENT:
+    case NEED_PRESENT:
+        (void)facts_call(facts, need->session, need->call);
+        return;
+    case NEED_CHANGED_AT:
+    case NEED_LAST_AT:
+    case NEED_NONE_AFTER:
+        (void)facts_head(facts, need->session);
+        return;
+    case NEED_RUN_AT:
+        (void)facts_run(facts, need->session, need->call);
+        return;
+    }
+    err_die(__FILE__, __LINE__, "a need of no kind");
+}
+
+static void name_event(struct facts *facts, const struct event *event)
+{
+    (void)facts_head(facts, event->session);
+    facts->leaves = facts->leaves || event->kind == EVENT_SESSION_ARCHIVED;
+    if (event_kind_of_call(event->kind)) {
+        struct fact_call *call = facts_call(facts, event->session, event->call);
+        call->made = call->made || event->kind == EVENT_TOOL_CALL;
+    }
+    if (event->kind == EVENT_RUN_STATUS)
+        (void)facts_run(facts, event->session, event->thread);
+}
+
+void facts_name(struct facts *facts, struct append *group)
+{
+    facts->end_head = &facts->first_head;
+    facts->end_call = &facts->first_call;
+    facts->end_run = &facts->first_run;
+    for (struct append *append = group; append; append = append->next) {
+        for (unsigned i = 0; i < append->need_count; i++)
+            name_need(facts, &append->needs[i]);
+        for (unsigned i = 0; i < append->event_count; i++) {
+            append->events[i].seq = 0;
+            name_event(facts, &append->events[i]);
+        }
+    }
+}
+
+/* ---- whether an append may be kept ---- */
+
+static bool need_holds(struct facts *facts, const struct need *need)
+{
+    switch (need->need) {
+    case NEED_NONE:
+        return true;
+    case NEED_ABSENT:
+        return facts_call(facts, need->session, need->call)->seqs[need->kind] == 0;
+    case NEED_PRESENT:
+        return facts_call(facts, need->session, need->call)->seqs[need->kind] != 0;
+    case NEED_CHANGED_AT:
+        return facts_head(facts, need->session)->changed_seq == need->seq;
+    case NEED_RUN_AT:
+        return facts_run(facts, need->session, need->call)->seq == need->seq;
+    case NEED_LAST_AT:
+        return facts_head(facts, need->session)->last_seq == need->seq;
+    case NEED_NONE_AFTER:
+        return facts_head(facts, need->session)->last_seq <= need->seq;
+    }
+    err_die(__FILE__, __LINE__, "a need of no kind");
+}
+
+/* Whether the call has an event of that kind, kept or among those of this append before number `count`. */
+static bool call_has(struct facts *facts, const struct append *append, unsigned count, enum event_kind kind)
+{
+    const struct event *event = &append->events[count];
+    for (unsigned i = 0; i < count; i++)
+        if (append->events[i].kind == kind && str_eq(append->events[i].call, event->call) &&
+            str_eq(append->events[i].session, event->session))
+            return true;
+    return facts_call(facts, event->session, event->call)->seqs[kind] != 0;
+}
+
+/* Nothing is added to a session that has left, whatever is needed. */
+static struct rc check_sessions(struct facts *facts, const struct append *append, struct err *err)
+{
+    for (unsigned i = 0; i < append->event_count; i++)
+        if (facts_head(facts, append->events[i].session)->archived_seq)
+            return err_set(err, ERR_GONE, "the session was archived");
+    return RC_OK;
+}
+
+/* A session's events may leave when they are what the event says; writing counts them. */
+static bool may_leave(struct facts *facts, const struct event *event, struct archived *ret_archived)
+{
+    const struct fact_head *head = facts_head(facts, event->session);
+    return archived_parse(&facts->arena, event->data, ret_archived) && head->first_seq != 0 &&
+           ret_archived->first_seq == head->first_seq && ret_archived->last_seq == head->last_seq &&
+           digest_eq(&ret_archived->hash, &head->hash);
+}
+
+/* What no caller should hand over. */
+static struct rc check_events(struct facts *facts, const struct append *append, struct err *err)
+{
+    for (unsigned i = 0; i < append->event_count; i++) {
+        const struct event *event = &append->events[i];
+        const char *wrong = NULL;
+        struct archived archived;
+        if (event->kind == EVENT_SESSION_ARCHIVED && (append->event_count > 1 || !may_leave(facts, event, &archived)))
+            return err_set(err, ERR_CONFLICT, "session %.*s is not what was archived", STR_ARG(event->session));
+        if (!event_kind_of_call(event->kind))
+            continue;
+        if (call_has(facts, append, i, event->kind))
+            wrong = "has happened already";
+        else if (event->kind != EVENT_TOOL_CALL && !call_has(facts, append, i, EVENT_TOOL_CALL))
+            wrong = "was never made";
+        else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE &&
+                 !call_has(facts, append, i, EVENT_TOOL_APPROVAL_REQUEST))
+            wrong = "was never asked";
+        if (wrong)
+            return err_set(err, ERR_CONFLICT, "%s of call %.*s, which %s", event_kind_name(event->kind),
+                           STR_ARG(event->call), wrong);
+    }
+    return RC_OK;
+}
+
+/* ---- what is written of it ---- */
+
+static void advance_head(struct facts *facts, struct fact_head *head, const struct event *event)
+{
+    head->hash = facts->next_hash = chain_next(&head->hash, event);
+    if (head->first_seq == 0)
+        head->first_seq = event->seq;
+    CHECK(head->last_seq < event->seq);
+    head->last_seq = event->seq;
+    head->dirty = true;
+    if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED)
+        head->changed_seq = event->seq;
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        head->archived_seq = event->seq;
+}
+
+static void add_event(struct facts *facts, const struct append *append, struct event *event, struct event_row *row)
+{
+    struct fact_head *head = facts_head(facts, event->session);
+    *row = (struct event_row){.event = event, .deadline_ms = append->deadline_ms};
+    if (event->kind == EVENT_SESSION_ARCHIVED) {
+        struct archived *archived = arena_new(&facts->arena, struct archived);
+        CHECK(may_leave(facts, event, archived));
+        row->leaves = archived;
+    }
+    event->seq = facts->next_seq++;
+    advance_head(facts, head, event);
+    row->hash = head->hash;
+    row->chain = head->first_seq;
+    if (event->kind == EVENT_RUN_STATUS)
+        facts_run(facts, event->session, event->thread)->seq = event->seq;
+    if (!event_kind_of_call(event->kind))
+        return;
+    struct fact_call *call = facts_call(facts, event->session, event->call);
+    call->seqs[event->kind] = event->seq;
+    if (event->kind != EVENT_TOOL_CALL)
+        row->call_seq = call->seqs[EVENT_TOOL_CALL];
+}
+
+static enum append_outcome judge_append(struct facts *facts, struct append *append, struct rows *rows)
+{
+    append->refused_need = 0;
+    append->err = (struct err){0};
+    if (rc_bad(check_sessions(facts, append, &append->err)))
+        return APPEND_FAILED;
+    while (append->refused_need < append->need_count && need_holds(facts, &append->needs[append->refused_need]))
+        append->refused_need++;
+    if (append->refused_need < append->need_count)
+        return APPEND_REFUSED;
+    if (rc_bad(check_events(facts, append, &append->err)))
+        return APPEND_FAILED;
+    for (unsigned i = 0; i < append->event_count; i++)
+        add_event(facts, append, &append->events[i], &rows->events[rows->count++]);
+    return APPEND_KEPT;
+}
+
+/* The list of open approvals: what is asked and answered in one group never was open for anybody. */
+static void note_open(struct facts *facts, struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        struct event_row *row = &rows->events[i];
+        const struct event *event = row->event;
+        if (event->kind != EVENT_TOOL_APPROVAL_REQUEST && event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
+            continue;
+        const struct fact_call *call = facts_call(facts, event->session, event->call);
+        uint64_t request_seq = call->seqs[EVENT_TOOL_APPROVAL_REQUEST];
+        if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+            row->opens = call->seqs[EVENT_TOOL_APPROVAL_RESPONSE] == 0;
+        else if (request_seq <= facts->last_seq)
+            row->closes = request_seq;
+    }
+}
+
+void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows)
+{
+    size_t events = 0;
+    for (const struct append *append = group; append; append = append->next)
+        events += append->event_count;
+    *ret_rows = (struct rows){.events = arena_array(&facts->arena, struct event_row, events), .whole = true};
+    facts->next_seq = facts->last_seq + 1;
+    facts->next_hash = facts->last_hash;
+    for (struct append *append = group; append; append = append->next) {
+        append->outcome = judge_append(facts, append, ret_rows);
+        ret_rows->whole = ret_rows->whole && append->outcome == APPEND_KEPT;
+    }
+    note_open(facts, ret_rows);
+}
