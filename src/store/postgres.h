@@ -47,8 +47,9 @@ struct backend_handle {
     bool migrated;          /* by this handle, or not its business */
     bool lent;              /* by a pooler, for one transaction at a time */
     bool refused;           /* the last failure was said by the server: what was asked for is rolled back */
+    bool commit_sent;       /* of the group at hand: how it ended is not known yet */
     bool lock_missed;       /* that failure: somebody held a lock for too long */
-    struct memory *memory;  /* of the store (postgres_group.h) */
+    struct memory *memory;  /* of the store */
     char channel[CHANNEL_BYTES];
 
     /* The follower's, behind a pooler: where notifications come; NULL: by its one connection. */

@@ -241,11 +241,24 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
+struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, struct err *err)
+{
+    for (int i = first, count = pq.PQntuples(rows); i < count; i++) {
+        struct event event;
+        struct digest hash;
+        TRY(row_event(rows, i, 0, &event, err));
+        if (!row_digest(rows, i, EVENT_COLUMN_COUNT, &hash))
+            return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)event.seq);
+        memory_follow(handle->memory, &event, (uint64_t)row_int(rows, i, EVENT_COLUMN_COUNT + 1), &hash);
+    }
+    return RC_OK;
+}
+
 /* Events of all sessions, none left out: whoever read them, the writer may know. */
 static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
                           const PGresult *rows, struct err *err)
 {
-    return question->sql == SQL_EVENTS && read->kinds == 0 ? memory_follow(handle->memory, rows, 0, err) : RC_OK;
+    return question->sql == SQL_EVENTS && read->kinds == 0 ? postgres_remember(handle, rows, 0, err) : RC_OK;
 }
 
 static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
@@ -297,7 +310,7 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
     TRY(postgres_end(handle, err));
     bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE && row_digest(rows, 0, 8, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
-    TRY(memory_follow(handle->memory, rows, found, err));
+    TRY(postgres_remember(handle, rows, found, err));
     TRY(fill_events_from(read, rows, found, pq.PQntuples(rows), err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     return fill_gone(handle, read, err);

@@ -1,0 +1,95 @@
+#include "store/group.h"
+
+#define FACTS_SCOPE(name) __attribute__((cleanup(facts_done))) struct facts name = {0}
+
+/* Whether memory alone is enough. Calls that it does not know are taken for absent; writing finds out. */
+static bool is_all_known(struct facts *facts)
+{
+    if (facts->first_run || facts->leaves)
+        return false;
+    for (const struct fact_head *head = facts->first_head; head; head = head->next)
+        if (!head->known)
+            return false;
+    for (struct fact_call *call = facts->first_call; call; call = call->next)
+        call->assumed = !call->known;
+    return true;
+}
+
+struct rc group_commit_remembered(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
+                                  struct append *group, bool *ret_tried, bool *ret_kept, struct err *err)
+{
+    FACTS_SCOPE(facts);
+    struct rows rows;
+    *ret_tried = *ret_kept = false;
+    facts_name(&facts, group);
+    if (!memory_recall(memory, &facts) || !is_all_known(&facts))
+        return RC_OK;
+    judge_group(&facts, group, &rows);
+    if (!rows.whole)
+        return RC_OK;
+    *ret_tried = true;
+    TRY(ways->write(handle, &facts, &rows, false, ret_kept, err));
+    if (*ret_kept)
+        memory_keep(memory, &facts);
+    return RC_OK;
+}
+
+static bool any_assumed(const struct facts *facts)
+{
+    const struct fact_call *call = facts->first_call;
+    while (call && !call->assumed)
+        call = call->next;
+    return call != NULL;
+}
+
+/* *ret_held false: an assumption may be wrong. */
+static struct rc try_group(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
+                           struct append *group, bool all, bool *ret_held, struct err *err)
+{
+    FACTS_SCOPE(facts);
+    struct rows rows;
+    facts_name(&facts, group);
+    if (!ways->shared && !all)
+        (void)memory_recall(memory, &facts);
+    TRY(ways->load(handle, &facts, all, err));
+    judge_group(&facts, group, &rows);
+    *ret_held = rows.whole || !any_assumed(&facts);
+    if (!*ret_held)
+        return RC_OK;
+    if (rows.count == 0)
+        TRY(ways->abandon(handle, err));
+    else
+        TRY(ways->write(handle, &facts, &rows, true, ret_held, err));
+    if (*ret_held)
+        memory_keep(memory, &facts);
+    return RC_OK;
+}
+
+struct rc group_commit(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
+                       struct append *group, struct err *err)
+{
+    bool held;
+    TRY(try_group(ways, handle, memory, group, false, &held, err));
+    if (!held)
+        TRY(try_group(ways, handle, memory, group, true, &held, err));
+    return held ? RC_OK : err_set(err, ERR_CORRUPT, "somebody wrote to the store without its lock");
+}
+
+struct rc group_commit_each(struct backend_handle *handle, struct append *group,
+                            struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err))
+{
+    for (struct append *append = group; append; append = append->next) {
+        struct append *next = append->next;
+        struct err err = {0};
+        append->next = NULL;
+        struct rc rc = commit(handle, append, &err);
+        append->next = next;
+        if (rc_ok(rc))
+            continue;
+        append->outcome = APPEND_FAILED;
+        append->err = err;
+        for (unsigned i = 0; i < append->event_count; i++)
+            append->events[i].seq = 0;
+    }
+    return RC_OK;
+}

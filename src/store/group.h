@@ -1,0 +1,34 @@
+/* One group, on any backend: name, look, judge, write, remember. */
+#ifndef STORE_GROUP_H
+#define STORE_GROUP_H
+
+#include "store/memory.h"
+
+struct backend_handle;
+
+/* What a backend does for a group. */
+struct group_ways {
+    /* Takes whatever keeps other writers out, unless it has it, and fills in what is not known yet. `all`: nothing may
+     * be assumed; else a call whose TOOL_CALL the group brings may be said to be absent (`assumed`). */
+    struct rc (*load)(struct backend_handle *handle, struct facts *facts, bool all, struct err *err);
+    /* Writes and commits. `loaded`: after load, in the same transaction. *ret_held false: something that was remembered
+     * or assumed does not hold, and nothing was written. ERR_CONFLICT: a value of some append cannot be kept. */
+    struct rc (*write)(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
+                       bool *ret_held, struct err *err);
+    /* After load: nothing is to be kept. */
+    struct rc (*abandon)(struct backend_handle *handle, struct err *err);
+    bool shared; /* other processes write, too: what is remembered may hold no more */
+};
+
+/* From memory alone, without a look. Only a group that would be kept whole is tried: a refusal must be true now, not
+ * when it was remembered. *ret_kept false: nothing was written; *ret_tried: because memory was out of date. */
+struct rc group_commit_remembered(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
+                                  struct append *group, bool *ret_tried, bool *ret_kept, struct err *err);
+/* With a look at what is not known. */
+struct rc group_commit(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
+                       struct append *group, struct err *err);
+/* A group in which some value cannot be kept: each append alone, so that the others do not notice. */
+struct rc group_commit_each(struct backend_handle *handle, struct append *group,
+                            struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err));
+
+#endif

@@ -1,0 +1,268 @@
+#include "store/memory.h"
+
+#include "store/door.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { HEADS_MOST = 8192, CALLS_MOST = 16384 };
+
+struct known_head {
+    uint64_t first_seq, last_seq, changed_seq;
+    struct digest hash;
+};
+
+/* The kinds that are of a call: there may be very many calls in here. */
+static const enum event_kind call_kinds[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_REQUEST, EVENT_TOOL_APPROVAL_RESPONSE,
+                                             EVENT_TOOL_STARTED, EVENT_TOOL_RESULT, EVENT_TOOL_APPROVAL_ALERT};
+enum { CALL_KINDS = sizeof call_kinds / sizeof *call_kinds };
+
+struct known_call {
+    uint64_t seqs[CALL_KINDS];
+};
+
+struct memory {
+    char *place;
+    unsigned handles;     /* with memories_lock */
+    struct memory *next;
+    pthread_mutex_t lock;
+    uint64_t seq;         /* 0: nothing is known */
+    struct anchor last;   /* stays when the rest is forgotten */
+    uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
+    struct map heads;     /* session → struct known_head */
+    struct map calls;     /* "session\ncall" → struct known_call */
+};
+
+static pthread_mutex_t memories_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct memory *memories;
+
+struct memory *memory_open(const char *place)
+{
+    lock(&memories_lock);
+    struct memory *memory = memories;
+    while (memory && strcmp(memory->place, place) != 0)
+        memory = memory->next;
+    if (!memory) {
+        size_t bytes = strlen(place) + 1;
+        memory = heap_new(sizeof *memory);
+        memory->place = memcpy(heap_new(bytes), place, bytes);
+        CHECK(pthread_mutex_init(&memory->lock, NULL) == 0);
+        memory->next = memories;
+        memories = memory;
+    }
+    memory->handles++;
+    unlock(&memories_lock);
+    return memory;
+}
+
+static void forget(struct memory *memory)
+{
+    map_free_values(&memory->heads);
+    map_free_values(&memory->calls);
+    memory->seq = 0;
+}
+
+void memory_clear(struct memory *memory)
+{
+    lock(&memory->lock);
+    forget(memory);
+    unlock(&memory->lock);
+}
+
+void memory_close(struct memory *memory)
+{
+    lock(&memories_lock);
+    bool last = --memory->handles == 0;
+    struct memory **link = &memories;
+    while (last && *link != memory)
+        link = &(*link)->next;
+    if (last)
+        *link = memory->next;
+    unlock(&memories_lock);
+    if (!last)
+        return;
+    forget(memory);
+    CHECK(pthread_mutex_destroy(&memory->lock) == 0);
+    free(memory->place);
+    free(memory);
+}
+
+/* ---- the last event ---- */
+
+static void go_forward(struct memory *memory, uint64_t seq, const struct digest *hash)
+{
+    if (seq > memory->last.seq)
+        memory->last = (struct anchor){seq, *hash};
+}
+
+void memory_meet(struct memory *memory, const struct anchor *last)
+{
+    lock(&memory->lock);
+    go_forward(memory, last->seq, &last->hash);
+    unlock(&memory->lock);
+}
+
+struct anchor memory_anchor(struct memory *memory)
+{
+    lock(&memory->lock);
+    struct anchor last = memory->last;
+    unlock(&memory->lock);
+    return last;
+}
+
+struct rc memory_break(struct memory *memory, uint64_t seq, struct err *err)
+{
+    lock(&memory->lock);
+    if (memory->broken_seq == 0)
+        memory->broken_seq = seq;
+    forget(memory);
+    unlock(&memory->lock);
+    return memory_check(memory, err);
+}
+
+struct rc memory_check(struct memory *memory, struct err *err)
+{
+    lock(&memory->lock);
+    uint64_t seq = memory->broken_seq;
+    unlock(&memory->lock);
+    if (seq == 0)
+        return RC_OK;
+    return err_set(err, ERR_HISTORY, "the history of the store has changed: event %llu is gone or is another one, as "
+                   "after a restored backup or a promoted standby that lacked it", (unsigned long long)seq);
+}
+
+/* ---- out of it ---- */
+
+static void recall_heads(struct memory *memory, struct facts *facts)
+{
+    for (struct fact_head *head = facts->first_head; head; head = head->next) {
+        const struct known_head *known = map_get(&memory->heads, head->session);
+        if (!known)
+            continue;
+        head->first_seq = known->first_seq;
+        head->last_seq = known->last_seq;
+        head->changed_seq = known->changed_seq;
+        head->hash = known->hash;
+        head->known = head->stored = true;
+    }
+}
+
+static void recall_calls(struct memory *memory, struct facts *facts)
+{
+    for (struct fact_call *call = facts->first_call; call; call = call->next) {
+        const struct known_call *known = map_get(&memory->calls, call->key);
+        if (!known)
+            continue;
+        for (int i = 0; i < CALL_KINDS; i++)
+            call->seqs[call_kinds[i]] = known->seqs[i];
+        call->known = true;
+    }
+}
+
+bool memory_recall(struct memory *memory, struct facts *facts)
+{
+    lock(&memory->lock);
+    facts->recalled = memory->seq != 0 && memory->seq == memory->last.seq;
+    if (facts->recalled) {
+        recall_heads(memory, facts);
+        recall_calls(memory, facts);
+        facts->last_seq = memory->seq;
+        facts->last_hash = memory->last.hash;
+    }
+    unlock(&memory->lock);
+    return facts->recalled;
+}
+
+/* ---- into it ---- */
+
+static void *put(struct map *map, struct str key, size_t bytes)
+{
+    void *value = map_get(map, key);
+    if (!value) {
+        value = heap_new(bytes);
+        CHECK(map_put(map, key, value) == NULL);
+    }
+    return value;
+}
+
+static void keep_within_bounds(struct memory *memory)
+{
+    uint64_t seq = memory->seq;
+    if (memory->heads.count <= HEADS_MOST && memory->calls.count <= CALLS_MOST)
+        return;
+    forget(memory);
+    memory->seq = seq;
+}
+
+static void keep_facts(struct memory *memory, const struct facts *facts)
+{
+    for (const struct fact_head *head = facts->first_head; head; head = head->next) {
+        if (head->first_seq == 0 || head->archived_seq)
+            continue; /* a session that does not exist, or has left */
+        struct known_head *known = put(&memory->heads, head->session, sizeof *known);
+        *known = (struct known_head){head->first_seq, head->last_seq, head->changed_seq, head->hash};
+    }
+    for (const struct fact_call *call = facts->first_call; call; call = call->next) {
+        if (call->seqs[EVENT_TOOL_CALL] == 0)
+            continue;
+        struct known_call *known = put(&memory->calls, call->key, sizeof *known);
+        for (int i = 0; i < CALL_KINDS; i++)
+            known->seqs[i] = call->seqs[call_kinds[i]];
+    }
+}
+
+void memory_keep(struct memory *memory, const struct facts *facts)
+{
+    uint64_t last_seq = facts->next_seq - 1;
+    lock(&memory->lock);
+    if (memory->seq != facts->last_seq && memory->seq < last_seq)
+        forget(memory);
+    if (memory->seq < last_seq || memory->seq == facts->last_seq) {
+        keep_facts(memory, facts);
+        memory->seq = last_seq;
+    }
+    go_forward(memory, last_seq, &facts->next_hash);
+    if (facts->leaves)
+        forget(memory);
+    keep_within_bounds(memory);
+    unlock(&memory->lock);
+}
+
+static void follow_call(struct memory *memory, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct str key = arena_printf(&scratch, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
+    struct known_call *call = event->kind == EVENT_TOOL_CALL ? put(&memory->calls, key, sizeof *call)
+                                                             : map_get(&memory->calls, key);
+    for (int i = 0; call && i < CALL_KINDS; i++)
+        if (call_kinds[i] == event->kind)
+            call->seqs[i] = event->seq;
+}
+
+static void follow_event(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
+{
+    if (event->seq != memory->seq + 1 || event->kind == EVENT_SESSION_ARCHIVED)
+        forget(memory);
+    struct known_head *head = event->seq == chain ? put(&memory->heads, event->session, sizeof *head)
+                                                  : map_get(&memory->heads, event->session);
+    if (head && event->kind != EVENT_SESSION_ARCHIVED) {
+        head->first_seq = chain;
+        head->last_seq = event->seq;
+        head->hash = *hash;
+        if (event->kind == EVENT_SESSION_CHANGED)
+            head->changed_seq = event->seq;
+    }
+    if (event_kind_of_call(event->kind))
+        follow_call(memory, event);
+    memory->seq = event->seq;
+    go_forward(memory, event->seq, hash);
+}
+
+void memory_follow(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash)
+{
+    lock(&memory->lock);
+    if (event->seq > memory->seq)
+        follow_event(memory, event, chain, hash);
+    keep_within_bounds(memory);
+    unlock(&memory->lock);
+}

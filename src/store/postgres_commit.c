@@ -1,0 +1,149 @@
+/* A group, until it is kept or given up: what is done while the database is away, while somebody holds the lock and
+ * says nothing, and when nobody knows what became of a COMMIT.
+ *
+ * When the connection is lost after the COMMIT was sent, the mark of the group tells: it is read under the lock, which
+ * the lost transaction holds until it has ended one way or the other.
+ */
+#include "store/postgres_group.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+
+enum {
+    COMMIT_MS = 7000,    /* so long after it was handed over, a group is tried again; callers are told 10 s */
+    RECENT_MS = 1000,    /* a group that has waited so long already is not tried so soon after another has failed */
+    RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
+};
+
+/* ---- a lock that is not to be had ---- */
+
+/* A node that was stopped, or cut off from the network, in the middle of sending a group holds the lock, and the server
+ * waits for the rest of its words without end: idle_in_transaction_session_timeout does not count inside a pipeline.
+ * Whoever has waited for the lock in vain ends such a connection, whose transaction is rolled back. One that works, and
+ * one whose COMMIT waits for a standby, is left alone. */
+static void throw_out(struct backend_handle *handle)
+{
+    RESULT_SCOPE(gone);
+    struct err err = {0};
+    handle->lock_missed = false;
+    postgres_send(handle, SQL_THROW_OUT, NULL);
+    struct rc rc = postgres_flush(handle, &err);
+    if (rc_ok(rc))
+        rc = postgres_take(handle, &gone, &err);
+    if (rc_ok(rc))
+        rc = postgres_end(handle, &err);
+    if (rc_bad(rc))
+        log_line(LOG_WARN, "cannot look who holds the store's lock", LOG_C("why", err.text));
+    else if (row_int(gone, 0, 0))
+        log_line(LOG_WARN, "a node had stopped in the middle of a group and was disconnected");
+}
+
+/* Connects; ends whoever holds the lock and says nothing, when it was missed. */
+static struct rc connect_for_lock(struct backend_handle *handle, int64_t deadline_us, struct err *err)
+{
+    bool missed = handle->lock_missed;
+    TRY(postgres_connect(handle, deadline_us, err));
+    if (missed)
+        throw_out(handle);
+    return handle->conn ? RC_OK : postgres_connect(handle, deadline_us, err);
+}
+
+/* Whether our last group was kept. The lock is had only when that transaction has ended. */
+static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct err *err)
+{
+    RESULT_SCOPE(mark);
+    struct params params = {0};
+    params_str(&params, str_of(handle->id.text));
+    int sent = postgres_send_lock(handle);
+    postgres_send(handle, SQL_MARKED, &params);
+    postgres_send(handle, SQL_ROLLBACK, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, sent, err));
+    TRY(postgres_take(handle, &mark, err));
+    TRY(postgres_skip(handle, 1, err));
+    TRY(postgres_end(handle, err));
+    *ret_kept = pq.PQntuples(mark) == 1 && (uint64_t)row_int(mark, 0, 0) == handle->group_no;
+    return RC_OK;
+}
+
+static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct err *err)
+{
+    int64_t deadline_us = clock_steady_us() + (int64_t)RESOLVE_MS * 1000, pause_ms = 0;
+    for (;;) {
+        struct rc rc = connect_for_lock(handle, deadline_us, err);
+        if (rc_ok(rc))
+            rc = read_mark(handle, ret_kept, err);
+        if (rc_ok(rc))
+            return rc;
+        if (!postgres_pause(&pause_ms, deadline_us)) {
+            return err_set(err, ERR_UNAVAILABLE, "the database went away in the middle of a commit: "
+                           "whether it was kept is not known, ask again");
+        }
+    }
+}
+
+/* Until when the group is tried, by the steady clock: callers wait from the moment they came, not from now. */
+static int64_t deadline_of(const struct append *first)
+{
+    int64_t queued_us = first->queued_us ? first->queued_us : clock_steady_us();
+    return queued_us + (int64_t)COMMIT_MS * 1000;
+}
+
+static bool is_hopeless(const struct backend_handle *handle, int64_t deadline_us)
+{
+    int64_t now_us = clock_steady_us();
+    return now_us >= deadline_us && handle->failed_us && now_us - handle->failed_us < (int64_t)RECENT_MS * 1000;
+}
+
+/* Tries again while the database is away, and resolves what is in doubt. */
+static struct rc commit_patiently(struct backend_handle *handle, struct append *first, struct err *err)
+{
+    int64_t deadline_us = deadline_of(first), pause_ms = 0;
+    if (is_hopeless(handle, deadline_us))
+        return err_set(err, ERR_UNAVAILABLE, "the database could not keep this in time: ask again");
+    for (;;) {
+        bool in_doubt = false, kept = false;
+        TRY(memory_check(handle->memory, err));
+        struct rc rc = connect_for_lock(handle, deadline_us, err);
+        if (rc_ok(rc))
+            rc = postgres_commit_once(handle, first, &in_doubt, err);
+        if (rc_bad(rc)) {
+            postgres_disconnect(handle);
+            memory_clear(handle->memory);
+        }
+        if (in_doubt) {
+            TRY(resolve(handle, &kept, err));
+            if (kept)
+                return RC_OK;
+        }
+        if (rc.code == ERR_UNAVAILABLE && postgres_pause(&pause_ms, deadline_us))
+            continue;
+        handle->failed_us = rc.code == ERR_UNAVAILABLE ? clock_steady_us() : 0;
+        return rc;
+    }
+}
+
+/* Room for some pages more (given back), the lock, and a COMMIT that is durable. */
+struct rc postgres_probe(struct backend_handle *handle, struct err *err)
+{
+    struct params id = {0};
+    params_str(&id, str_of(handle->id.text));
+    TRY(memory_check(handle->memory, err));
+    TRY(connect_for_lock(handle, 0, err));
+    int sent = postgres_send_lock(handle);
+    postgres_send(handle, SQL_SAVEPOINT, NULL);
+    postgres_send(handle, SQL_PROBE, &id);
+    postgres_send(handle, SQL_SAVEPOINT_BACK, NULL);
+    postgres_send(handle, SQL_TOUCH, &id);
+    postgres_send(handle, SQL_COMMIT, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, sent + 4, err));
+    return postgres_take_commit(handle, err);
+}
+
+struct rc postgres_commit(struct backend_handle *handle, struct append *group, struct err *err)
+{
+    CHECK(handle->role == BACKEND_WRITER);
+    struct rc rc = commit_patiently(handle, group, err);
+    return rc.code == ERR_CONFLICT ? group_commit_each(handle, group, commit_patiently) : rc;
+}
