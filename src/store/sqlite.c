@@ -258,7 +258,7 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
                               err);
     CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
     if (idle) {
-        heads_clear(&writer->heads);
+        memory_clear(writer->memory);
         (void)sqlite3_db_release_memory(writer->db);
     }
     return rc;
@@ -357,6 +357,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
     (void)sqlite3_wal_hook(handle->db, count_frames, handle);
+    handle->memory = memory_open(handle->path);
     return prepare_all(handle, err);
 }
 
@@ -383,7 +384,8 @@ static void sqlite_close(struct backend_handle *handle)
     for (int i = 0; i < SQL_COUNT; i++)
         (void)sqlite3_finalize(handle->statements[i]);
     CHECK(sqlite3_close(handle->db) == SQLITE_OK);
-    heads_clear(&handle->heads);
+    if (handle->memory)
+        memory_close(handle->memory);
     if (handle->lock_fd >= 0)
         (void)close(handle->lock_fd);
     free(handle->path);

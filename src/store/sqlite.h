@@ -7,19 +7,11 @@
 #define STORE_SQLITE_H
 
 #include "store/backend.h"
-#include "store/heads.h"
+#include "store/group.h"
 #include "store/sqlite_sql.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
-
-/* Where the call is that an append is about. */
-struct call_found {
-    struct str session;
-    struct str call;
-    uint64_t seq; /* of its TOOL_CALL, 0: there is none */
-    bool looked;
-};
 
 struct backend_handle {
     struct sqlite3 *db;
@@ -28,14 +20,11 @@ struct backend_handle {
     uint64_t device, inode; /* of the file that was opened */
     enum backend_role role;
 
-    /* The writer's. What is known here is forgotten when a group fails or somebody else has written. */
+    /* The writer's. Memory is emptied when a group fails or somebody else has written. */
     int lock_fd;
-    bool known;             /* next_seq and heads are true */
-    uint64_t next_seq;
+    struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */
     int64_t data_version;
-    struct heads heads;
-    struct call_found call; /* of the append at hand */
     unsigned wal_frames;    /* since the log was last begun anew */
     unsigned tidy_at_frames;
     unsigned stop_at_frames;
@@ -106,7 +95,7 @@ struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *e
 /* ---- sqlite_leave.c ---- */
 /* Inside the transaction that keeps `event`, a SESSION_ARCHIVED that is about to be inserted: takes the other events
  * of its session away. ERR_CONFLICT when they are not what the event says. */
-struct rc sqlite_leave(struct backend_handle *handle, const struct head *head, const struct event *event,
+struct rc sqlite_leave(struct backend_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err);
 
 /* ---- sqlite_write.c, sqlite_read.c, sqlite_verify.c ---- */

@@ -33,7 +33,7 @@ enum { BLOCK_SHIFT = 12 };
     X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                                          \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
-    X(FIND_OF_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_seq = ?1 AND kind = ?2")             \
+    X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM events WHERE call_seq = ?1")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2 AND kind = 12") \
     X(OPEN_ADD, FOR_WRITER, "INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id,"  \
       " call_id, deadline_ms) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")                                          \
