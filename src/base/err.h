@@ -29,6 +29,7 @@
     X(MEDIA_TYPE,        "unsupported_media_type", 415, 2) \
     X(HEADERS_TOO_LARGE, "headers_too_large", 431, 2)   \
     X(TOO_MANY,          "too_many",          429, 6)   \
+    X(TOO_MANY_WAITING,  "too_many_waiting",  429, 6)   \
     X(INTERNAL,          "internal",          500, 1)   \
     X(IO,                "io",                500, 1)   \
     X(CORRUPT,           "corrupt",           500, 1)   \

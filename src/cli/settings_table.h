@@ -51,6 +51,25 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       .max = 36600 * 86400LL)                                                                              \
     X(heartbeat_s, DURATION, "heartbeat", "NOD_HEARTBEAT", IN_FLAGS | IN_FILE, SERVES, "15s", "TIME",      \
       "how often an idle stream shows that it is alive", .min = 1, .max = 3600)                            \
+    X(waiting_per_token, NUMBER, "waiting-per-token", "NOD_WAITING_PER_TOKEN", IN_FLAGS | IN_FILE, SERVES, \
+      "100", "N", "calls of one agent that may wait for a person; 0: any number", .max = 100000000)        \
+    X(waiting_per_session, NUMBER, "waiting-per-session",                                                  \
+      "NOD_WAITING_PER_SESSION", IN_FLAGS | IN_FILE, SERVES, "200", "N",                                   \
+      "the same, of one session", .max = 100000000)                                                        \
+    X(waiting_total, NUMBER, "waiting-total", "NOD_WAITING_TOTAL", IN_FLAGS | IN_FILE, SERVES,             \
+      "20000", "N", "the same, of all", .max = 100000000)                                                  \
+    X(waiting_bytes_per_token, NUMBER, "waiting-bytes-per-token",                                          \
+      "NOD_WAITING_BYTES_PER_TOKEN", IN_FLAGS | IN_FILE, SERVES, "16777216", "N",                          \
+      "bytes that waiting calls of one agent may hold; 0: any number", .max = 1LL << 40)                   \
+    X(waiting_bytes_total, NUMBER, "waiting-bytes-total",                                                  \
+      "NOD_WAITING_BYTES_TOTAL", IN_FLAGS | IN_FILE, SERVES, "268435456", "N",                             \
+      "the same, of all", .max = 1LL << 40)                                                                \
+    X(asks_per_second, NUMBER, "asks-per-second", "NOD_ASKS_PER_SECOND", IN_FLAGS | IN_FILE, SERVES,       \
+      "20", "N",                                                                                           \
+      "how often one agent may ask people, beside what rules answer; 0: any number",                       \
+      .max = 1000000)                                                                                      \
+    X(asks_burst, NUMBER, "asks-burst", "NOD_ASKS_BURST", IN_FLAGS | IN_FILE, SERVES,                      \
+      "100", "N", "so many it may ask at once", .max = 1000000)                                            \
     X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
       "HOST,…", "further names under which the server may be reached, behind a proxy say")               \
     X(log_level, CHOICE, "log-level", "NOD_LOG_LEVEL", IN_FLAGS | IN_FILE, SERVES, "info", "LEVEL",        \

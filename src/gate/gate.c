@@ -60,6 +60,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     struct gate *gate = heap_new(sizeof *gate);
     gate->loop = loop;
     gate->home = str_of(options->home);
+    gate->quotas.limits = options->limits;
     gate->timeout_seconds = options->timeout_seconds;
     gate->alert_ms = options->alert_seconds * 1000;
     gate->box = options->box;
@@ -100,6 +101,7 @@ void gate_close(struct gate *gate)
     map_done(&gate->waiters);
     map_done(&gate->watchers);
     arena_done(&gate->last_call_arena);
+    quota_done(gate);
     free(gate);
 }
 
@@ -165,6 +167,8 @@ static void call_read(struct read *read)
         take_answer(&ask->call, &rung);
     if (ask->err.code == ERR_OK && read->event_count == 0 && read->archived_count)
         gate_say_archived(&ask->err, &read->archived[0]);
+    else if (ask->err.code == ERR_OK && read->event_count == 0 && ask->refused.code != ERR_OK)
+        ask->err = ask->refused;
     else if (ask->err.code == ERR_OK && read->event_count == 0)
         (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such call");
     else if (ask->err.code == ERR_OK && ask->input)
@@ -246,6 +250,9 @@ static void release_counted(struct gate *gate, const struct append *append)
 static void call_kept(struct append *append)
 {
     struct ask *ask = append->arg;
+    if (ask->counted)
+        quota_give(ask->gate, ask->actor, ask->session, ask->counted);
+    ask->counted = 0;
     if (append->outcome != APPEND_KEPT)
         release_counted(ask->gate, append);
     if (append->outcome == APPEND_REFUSED) {
@@ -350,6 +357,8 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
     append_need(append, installation_unchanged(ask->gate));
     (void)append_event(append, event);
     if (asked) {
+        ask->counted = 1 + ask->input->raw.n + ask->preview.n;
+        quota_take(ask->gate, ask->actor, ask->session, ask->counted);
         event.kind = EVENT_TOOL_APPROVAL_REQUEST;
         event.data = request_data(arena, ask, verdict, append->deadline_ms);
         (void)append_event(append, event);
@@ -413,7 +422,12 @@ static void ask_with_session(struct session_want *want, const struct session *se
         waiter_settle(ask);
         return;
     }
-    keep_call(ask, session, &verdict);
+    uint64_t bytes = ask->input->raw.n + ask->preview.n;
+    if (verdict.effect == EFFECT_ASK && !open_find(ask->gate, ask->session, ask->id) &&
+        rc_bad(quota_check(ask->gate, ask->actor, ask->session, bytes, &ask->refused)))
+        gate_status(ask->gate, ask); /* one that exists already has an answer all the same */
+    else
+        keep_call(ask, session, &verdict);
 }
 
 static void ask_again(struct ask *ask)

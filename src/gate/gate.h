@@ -17,12 +17,14 @@
 #include "event/session.h"
 #include "event/token.h"
 #include "gate/execute.h"
+#include "gate/gate_limits.h"
 
 struct data_session_created;
 struct gate;
 struct loop;
 struct servers;
 struct gate_options {
+    struct gate_limits limits;
     const char *store_url;
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
@@ -102,6 +104,8 @@ struct ask {
     void *arg;
     /* the gate's */
     struct gate *gate;
+    struct err refused;  /* why it may not be asked, unless it exists already */
+    uint64_t counted;    /* bytes, on its way to the store */
     struct ask *next_waiter;
     struct timer *timer;
     bool registered, parked;

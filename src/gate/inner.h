@@ -16,6 +16,7 @@ struct open {
     struct str call_data, request_data; /* of the events, there too, when they are small; else empty, and then: */
     struct str brief;    /* as a list shows it, JSON members; there too */
     uint64_t seq;        /* of the request */
+    uint64_t stored;     /* bytes of its two events */
     uint64_t round;      /* gate_list_pending's: its turn among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
     int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
@@ -26,6 +27,23 @@ struct open {
     uint64_t judged_version;
     size_t size;         /* of all this, with `bytes` */
     char bytes[];
+};
+
+/* An agent, or a session, of which calls wait (quota.c). */
+enum { MANY_DENIALS = 5 };
+struct asker {
+    uint64_t calls, bytes;
+    int64_t credit, asked_us;
+    int64_t denied_us[MANY_DENIALS]; /* the last ones, as a ring */
+    unsigned denials;
+    int64_t warn_us;                 /* not before */
+};
+
+struct quotas {
+    struct gate_limits limits;
+    struct map askers;   /* name → struct asker */
+    struct map sessions; /* id → struct asker, of which only `calls` counts */
+    uint64_t calls, bytes;
 };
 
 struct deadlines {
@@ -52,6 +70,7 @@ struct gate {
     struct map open;      /* key → struct open */
     struct map waiters;   /* key → struct ask, a list */
     struct deadlines deadlines;
+    struct quotas quotas;
     struct arena token_arena;
     struct map tokens_by_hash;
     const struct sign_key *key;
@@ -118,6 +137,14 @@ void deadlines_remove(struct gate *gate, struct open *open);
 /* The alert is kept: here, or by another process. */
 void deadlines_alerted(struct gate *gate, struct open *open);
 void deadlines_done(struct gate *gate);
+
+/* What waits is counted, and limited. Taken and given with the same values. */
+void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
+void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
+/* Whether one more call of this size may be asked; counts as an ask when it may. */
+struct rc quota_check(struct gate *gate, struct str actor, struct str session, uint64_t bytes, struct err *err);
+void quota_denied(struct gate *gate, struct str actor);
+void quota_done(struct gate *gate);
 
 /* Waiting for one call. */
 void waiter_register(struct gate *gate, struct ask *ask);

@@ -17,8 +17,9 @@ struct open *open_find(const struct gate *gate, struct str session, struct str c
     return map_get(&gate->open, call_key_str(&key));
 }
 
-static void open_free(struct open *open)
+static void open_free(struct gate *gate, struct open *open)
 {
+    quota_give(gate, open->actor, open->session, open->stored);
     free(open->judged);
     small_free(open, open->size);
 }
@@ -62,9 +63,11 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     open->request_data = pack(&at, request_data);
     open->brief = pack(&at, brief);
     open->seq = request->seq;
+    open->stored = call->data.n + request->data.n;
     open->requested_ms = request->at_ms;
     open->deadline_ms = data.deadline;
     (void)map_put(&gate->open, call_key_str(&key), open);
+    quota_take(gate, open->actor, open->session, open->stored);
     deadlines_add(gate, open);
 }
 
@@ -88,7 +91,7 @@ static void forget_session(struct gate *gate, struct str session)
         struct call_key key = call_key(session, open->call);
         CHECK(map_take(&gate->open, call_key_str(&key)) == open);
         deadlines_remove(gate, open);
-        open_free(open);
+        open_free(gate, open);
     }
 }
 
@@ -106,6 +109,16 @@ static void request_told(struct gate *gate, const struct event *request, const s
     open_add(gate, &approval);
 }
 
+static bool is_denial(const struct event *response)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *data = NULL;
+    if (rc_bad(json_parse(&scratch, response->data, &data, NULL)))
+        return false;
+    enum decision decision = decision_parse(json_text(data, "decision"));
+    return decision == DECISION_DENY || decision == DECISION_ABORT;
+}
+
 void open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED)
@@ -120,8 +133,10 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     struct open *open = map_take(&gate->open, call_key_str(&key));
     if (!open)
         return;
+    if (is_denial(event))
+        quota_denied(gate, open->actor);
     deadlines_remove(gate, open);
-    open_free(open);
+    open_free(gate, open);
 }
 
 void open_done(struct gate *gate)
@@ -130,7 +145,7 @@ void open_done(struct gate *gate)
     struct str key;
     void *open;
     while (map_next(&gate->open, &at, &key, &open))
-        open_free(open);
+        open_free(gate, open);
     map_done(&gate->open);
 }
 

@@ -197,6 +197,7 @@ void http_answer_error_as(struct http_request *request, int status, struct str h
 
 void http_answer_error(struct http_request *request, const struct err *err)
 {
-    struct str headers = err->code == ERR_UNAVAILABLE ? STR("Retry-After: 1\r\n") : STR_NONE;
+    bool later = err->code == ERR_UNAVAILABLE || err_http(err->code) == 429;
+    struct str headers = later ? STR("Retry-After: 1\r\n") : STR_NONE;
     http_answer_error_as(request, err_http(err->code), headers, err);
 }

@@ -225,10 +225,21 @@ static const char *join_hosts(struct house *house)
     return arena_c(arena, all);
 }
 
+static struct gate_limits limits_of(const struct settings *settings)
+{
+    return (struct gate_limits){.calls_per_token = settings->waiting_per_token,
+                                .calls_per_session = settings->waiting_per_session,
+                                .calls = settings->waiting_total,
+                                .bytes_per_token = settings->waiting_bytes_per_token,
+                                .bytes = settings->waiting_bytes_total,
+                                .asks_per_second = settings->asks_per_second,
+                                .asks_burst = settings->asks_burst};
+}
+
 static struct rc open_house(struct house *house, struct err *err)
 {
     const struct settings *settings = &house->cli->settings;
-    struct gate_options gate = {.store_url = settings->store, .home = getenv("HOME"),
+    struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
                                 .timeout_seconds = settings->approval_timeout_s,

@@ -1,0 +1,14 @@
+/* How much may wait for people, and how often one agent may ask them. Included by gate.h. */
+#ifndef GATE_LIMITS_H
+#define GATE_LIMITS_H
+
+#include <stdint.h>
+
+/* 0: no limit. */
+struct gate_limits {
+    int64_t calls_per_token, calls_per_session, calls;
+    int64_t bytes_per_token, bytes;      /* of the inputs that wait */
+    int64_t asks_per_second, asks_burst; /* of one token */
+};
+
+#endif
