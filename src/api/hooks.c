@@ -86,6 +86,17 @@ static void asked(struct ask *ask)
     }
 }
 
+/* While it waits for a person the agent's message is not needed: the answer is made of the decision. */
+static void let_go(struct ask *ask)
+{
+    struct hooking *h = ask->arg;
+    h->hook = (struct hook){.agent = h->hook.agent, .kind = h->hook.kind, .asks_later = h->hook.asks_later};
+    ask->input = NULL;
+    ask->call.input = STR_NONE;
+    h->x->body = NULL;
+    http_shed(h->x->http);
+}
+
 static void client_gone(struct http_request *request)
 {
     struct hooking *h = request->arg;
@@ -197,10 +208,13 @@ static struct rc prepare(struct hooking *h, struct err *err)
         return err_set(err, ERR_INVALID, "the call's id is none that can be kept");
     if (h->hook.cwd.n && h->hook.cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
-    ask->name = h->hook.tool;
+    ask->id = arena_str(x->arena, ask->id);
+    ask->name = arena_str(x->arena, h->hook.tool);
     ask->dialect = str_of(hook_agent_name(h->hook.agent));
     ask->input = h->hook.input;
-    ask->cwd = h->hook.cwd;
+    ask->cwd = arena_str(x->arena, h->hook.cwd);
+    ask->brief = true;
+    ask->waits = let_go;
     ask->only_rules = h->hook.asks_later && !strict;
     ask->by_default = ask->only_rules                 ? BY_DEFAULT_LEAVE
                       : h->hook.kind == HOOK_BEFORE ? BY_DEFAULT_ASK_ACTS

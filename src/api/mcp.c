@@ -14,6 +14,8 @@ enum { PIECE_MS = 8000, PLAIN_MS = 50000 };
 /* Outlives its request once the stream has begun. */
 struct mcp_call_held {
     struct arena arena;
+    struct arena spare;         /* the message, until the call waits */
+    struct arena piece;         /* of the waiting, in pieces of PIECE_MS */
     struct exchange *x;         /* NULL: the stream has begun */
     struct gate *gate;
     struct http_stream *stream; /* NULL: not begun, or gone */
@@ -39,6 +41,8 @@ static void send_event(struct mcp_call_held *held, const struct buf *line)
 
 static void free_held(struct mcp_call_held *held)
 {
+    arena_done(&held->spare);
+    arena_done(&held->piece);
     arena_done(&held->arena);
     free(held);
 }
@@ -122,11 +126,26 @@ static void wait_on(struct mcp_call_held *held)
         mcp_progress(&line, &held->message, ++held->times);
         send_event(held, &line);
     }
-    struct ask *again = arena_new(&held->arena, struct ask);
-    *again = (struct ask){.arena = &held->arena, .session = held->ask->session, .id = held->ask->id,
-                          .actor = held->actor, .wait_ms = PIECE_MS, .done = held->ask->done, .arg = held};
+    struct ask now = *held->ask;
+    arena_done(&held->piece);
+    struct ask *again = arena_new(&held->piece, struct ask);
+    *again = (struct ask){.arena = &held->piece, .session = now.session, .id = now.id, .actor = held->actor,
+                          .wait_ms = PIECE_MS, .brief = true, .done = now.done, .arg = held};
     held->ask = again;
     gate_status(held->gate, again);
+}
+
+/* While it waits for a person the message is not needed; the input is read again for the answer. */
+static void let_go(struct ask *ask)
+{
+    struct mcp_call_held *held = ask->arg;
+    held->message.params = held->message.arguments = NULL;
+    ask->input = NULL;
+    ask->call.input = STR_NONE;
+    ask->reread = true;
+    arena_done(&held->spare);
+    if (held->x)
+        http_shed(held->x->http);
 }
 
 static bool takes_stream(const struct mcp_call_held *held)
@@ -182,16 +201,20 @@ static struct rc prepare(struct mcp_call_held *held, struct str text, struct err
 {
     struct mcp_ask what;
     struct ask *ask = held->ask;
-    TRY(mcp_read(&held->arena, arena_str(&held->arena, text), &held->message, err));
-    TRY(mcp_ask_read(&held->arena, &held->message, &what, err));
-    ask->id = what.id;
-    if (str_empty(ask->id))
-        ask->id = arena_str(&held->arena, str_of(id_new("call").text));
+    struct rc rc = mcp_read(&held->spare, arena_str(&held->spare, text), &held->message, err);
+    held->message.id = arena_str(&held->arena, held->message.id);
+    held->message.progress = arena_str(&held->arena, held->message.progress);
+    held->message.method = held->message.cancels = STR_NONE;
+    TRY(rc);
+    TRY(mcp_ask_read(&held->spare, &held->message, &what, err));
+    ask->id = arena_str(&held->arena, str_empty(what.id) ? str_of(id_new("call").text) : what.id);
     if (!id_acceptable(ask->id))
         return err_set(err, ERR_INVALID, "\"tool_use_id\" is none that can be kept");
-    ask->name = what.name;
+    ask->name = arena_str(&held->arena, what.name);
     ask->by_default = BY_DEFAULT_ASK; /* the client asks because its own rules do not allow it */
     ask->input = what.input;
+    ask->brief = true;
+    ask->waits = let_go;
     return RC_OK;
 }
 
@@ -248,7 +271,7 @@ void mcp_message(struct exchange *x)
     struct agent_session agent = agent_of(x);
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
     struct err err = {.code = ERR_OK};
-    if (rc_bad(mcp_read(x->arena, x->http->body, message, &err))) {
+    if (rc_bad(mcp_read(&x->http->spare, x->http->body, message, &err))) {
         mcp_answer_error(&line, STR_NONE, -32700, str_of(err.text));
         exchange_answer(x, 400, &line);
         return;

@@ -268,7 +268,7 @@ static void dispatch(struct channel *channel, struct str id, struct str path, st
     request->method = STR("POST");
     request->path = arena_str(&request->arena, path);
     request->query = arena_str(&request->arena, query);
-    request->body = arena_str(&request->arena, body);
+    request->body = arena_str(&request->spare, body);
     request->started_us = clock_steady_us();
     request->answered = inner_answered;
     request->answered_arg = inner;

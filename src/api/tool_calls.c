@@ -46,6 +46,21 @@ static void asked(struct ask *ask)
         answer_call(x, &ask->call);
 }
 
+enum { INPUT_KEPT_BYTES = 4 << 10 }; /* while the call waits; a larger one is read again */
+
+/* While it waits for a person the body and what was made of it are not needed. */
+static void let_go(struct ask *ask)
+{
+    struct exchange *x = ask->arg;
+    struct str input = ask->call.input;
+    if (input.n > INPUT_KEPT_BYTES)
+        ask->reread = true;
+    ask->call.input = ask->reread ? STR_NONE : arena_str(x->arena, input);
+    ask->input = NULL;
+    x->body = NULL;
+    http_shed(x->http);
+}
+
 /* The client left: what only waited is forgotten; what is on its way to the store is kept all the same. */
 static void client_gone(struct http_request *request)
 {
@@ -89,9 +104,12 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
                        LIMIT_ID_BYTES);
     if (ask->cwd.n && ask->cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
-    if (!ask->id.p)
-        ask->id = arena_str(x->arena, str_of(id_new("call").text));
+    ask->id = arena_str(x->arena, ask->id.p ? ask->id : str_of(id_new("call").text));
+    ask->name = arena_str(x->arena, ask->name);
+    ask->cwd = arena_str(x->arena, ask->cwd);
+    ask->dialect = arena_str(x->arena, ask->dialect);
     ask->input = input;
+    ask->waits = let_go;
     return RC_OK;
 }
 

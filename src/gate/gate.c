@@ -155,16 +155,23 @@ static void differs(struct ask *ask, const struct call *known)
                   STR_ARG(ask->id));
 }
 
+/* What the events say of it, and what was told while they were read. */
+static struct call call_from(struct arena *arena, const struct read *read, const struct call *rung)
+{
+    struct call call = {0};
+    for (size_t i = 0; i < read->event_count; i++)
+        call_apply(arena, &call, &read->events[i]);
+    if (read->event_count)
+        take_answer(&call, rung);
+    return call;
+}
+
 static void call_read(struct read *read)
 {
     struct ask *ask = read->arg;
     struct call rung = ask->call;
     ask->err = read->err;
-    ask->call = (struct call){0};
-    for (size_t i = 0; i < read->event_count; i++)
-        call_apply(ask->arena, &ask->call, &read->events[i]);
-    if (read->event_count)
-        take_answer(&ask->call, &rung);
+    ask->call = call_from(&read->arena, read, &rung);
     if (ask->err.code == ERR_OK && read->event_count == 0 && read->archived_count)
         gate_say_archived(&ask->err, &read->archived[0]);
     else if (ask->err.code == ERR_OK && read->event_count == 0 && ask->refused.code != ERR_OK)
@@ -173,19 +180,38 @@ static void call_read(struct read *read)
         (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such call");
     else if (ask->err.code == ERR_OK && ask->input)
         differs(ask, &ask->call);
+    /* Whoever will wait is told of the call when that is over; until then it costs no memory. */
+    if (ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING && ask->registered) {
+        ask->call = (struct call){.status = CALL_AWAITING};
+        ask->reread = true;
+    } else {
+        ask->call = call_from(ask->arena, read, &rung);
+    }
     read_free(read);
     waiter_settle(ask);
 }
 
-void gate_status(struct gate *gate, struct ask *ask)
+static void read_call_of(struct ask *ask)
 {
     struct read *read = read_new(READ_CALL);
-    waiter_register(gate, ask);
     read->session = arena_str(&read->arena, ask->session);
     read->call = arena_str(&read->arena, ask->id);
     read->done = call_read;
     read->arg = ask;
-    store_read(gate->store, read);
+    store_read(ask->gate->store, read);
+}
+
+void gate_reread(struct ask *ask)
+{
+    CHECK(!ask->registered && !ask->parked);
+    ask->reread = false;
+    read_call_of(ask);
+}
+
+void gate_status(struct gate *gate, struct ask *ask)
+{
+    waiter_register(gate, ask);
+    read_call_of(ask);
 }
 
 /* ---- a new call ---- */
@@ -409,8 +435,9 @@ static void ask_with_session(struct session_want *want, const struct session *se
         waiter_settle(ask);
         return;
     }
-    struct tool_facts facts = tool_facts_from(ask->arena, ask->dialect, ask->name, ask->input);
-    struct verdict verdict = gate_judge(ask->gate, ask->arena, session, &facts, ask->cwd);
+    ARENA_SCOPE(scratch); /* what is kept of the verdict is copied */
+    struct tool_facts facts = tool_facts_from(&scratch, ask->dialect, ask->name, ask->input);
+    struct verdict verdict = gate_judge(ask->gate, &scratch, session, &facts, ask->cwd);
     if (verdict.effect == EFFECT_ALLOW && ask->only_person)
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
     bool leaves = leaves_to_agent(ask, &facts, &verdict);

@@ -101,7 +101,9 @@ struct ask {
     struct call call;    /* the answer */
     struct err err;
     void (*done)(struct ask *ask);
+    void (*waits)(struct ask *ask); /* it begins to wait: let go of what is large; may be NULL */
     void *arg;
+    bool reread, brief;  /* `waits` has let go of the input: it is read after the wait; when there is an answer only */
     /* the gate's */
     struct gate *gate;
     struct err refused;  /* why it may not be asked, unless it exists already */

@@ -151,6 +151,8 @@ void waiter_register(struct gate *gate, struct ask *ask);
 /* The state is known: answers now, or waits on. */
 void waiter_settle(struct ask *ask);
 void waiter_leave(struct ask *ask);
+/* Reads the call of an ask whose wait is over, and gives it back. */
+void gate_reread(struct ask *ask);
 
 /* Judges the redirects of a page that is fetched (hops.c). */
 struct hops {

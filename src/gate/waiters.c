@@ -62,10 +62,19 @@ void waiter_leave(struct ask *ask)
 static void give_back(struct ask *ask)
 {
     waiter_leave(ask);
-    ask->done(ask);
+    if (ask->reread && ask->err.code == ERR_OK)
+        gate_reread(ask);
+    else
+        ask->done(ask);
 }
 
-static void time_is_over(void *arg) { give_back(arg); }
+static void time_is_over(void *arg)
+{
+    struct ask *ask = arg;
+    if (ask->brief)
+        ask->reread = false;
+    give_back(ask);
+}
 
 void waiter_settle(struct ask *ask)
 {
@@ -75,6 +84,8 @@ void waiter_settle(struct ask *ask)
         give_back(ask);
         return;
     }
+    if (ask->waits)
+        ask->waits(ask);
     ask->parked = true;
     ask->timer = timer_new(ask->gate->loop, time_is_over, ask);
     timer_start(ask->timer, left_us / 1000 + 1);
@@ -88,7 +99,8 @@ void waiters_follow(struct gate *gate, const struct event *event)
     struct ask *next;
     for (struct ask *ask = map_get(&gate->waiters, call_key_str(&key)); ask; ask = next) {
         next = ask->next_waiter;
-        call_apply(ask->arena, &ask->call, event);
+        if (!ask->reread)
+            call_apply(ask->arena, &ask->call, event);
         if (ask->parked)
             give_back(ask);
     }

@@ -76,11 +76,20 @@ struct str http_status_line(int status)
 void http_request_free(struct http_request *request)
 {
     if (request->answered) {
+        arena_done(&request->spare);
         arena_done(&request->arena);
         free(request);
     } else {
         http_reader_free(http_reader_of(request));
     }
+}
+
+void http_shed(struct http_request *request)
+{
+    request->body = STR_NONE;
+    arena_done(&request->spare);
+    if (!request->answered)
+        buf_done(&http_reader_of(request)->body);
 }
 
 void http_drop(struct http_request *request)

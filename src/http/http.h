@@ -31,6 +31,7 @@ struct http_header {
 
 struct http_request {
     struct arena arena;      /* owns everything below; the handler may allocate in it */
+    struct arena spare;      /* the same, for what a handler that waits can do without: see http_shed */
     struct str method;       /* "POST" */
     struct str target;       /* path and query as they were sent */
     struct str path;         /* percent-decoded; never contains NUL; starts with '/' */
@@ -96,6 +97,8 @@ void http_answer(struct http_request *request, int status, struct str content_ty
 void http_answer_json(struct http_request *request, int status, struct str body);
 /* {"error":{"code","message"}} with the status of the code. */
 void http_answer_error(struct http_request *request, const struct err *err);
+/* Lets go of the body and of what lies in `spare`: a request that waits costs next to nothing, whatever it brought. */
+void http_shed(struct http_request *request);
 /* Gives up a request whose client has left. */
 void http_drop(struct http_request *request);
 

@@ -12,7 +12,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t n)
     if (reader->parser_done)
         return HPE_USER;
     if (reader->body.n == 0 && n == reader->body_left && !reader->chunked)
-        reader->request.body = arena_str(&reader->request.arena, piece);
+        reader->request.body = arena_str(&reader->request.spare, piece);
     else
         buf_put(&reader->body, piece);
     return reader->body.over ? HPE_USER : HPE_OK;
@@ -48,6 +48,7 @@ void http_reader_free(struct http_reader *reader)
 {
     buf_done(&reader->head);
     buf_done(&reader->body);
+    arena_done(&reader->request.spare);
     arena_done(&reader->request.arena);
     free(reader);
 }
