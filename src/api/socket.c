@@ -5,6 +5,7 @@
  *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each, and
  *          {"type":"store","available":false} when no more can come for a while, true when it can again
  *   {"type":"unsubscribe","id"}
+ *        → {"type":"unsubscribed","id"}
  *   {"type":"decide","id","sessionId" or "threadId","toolCallId","decision",…}
  *   {"type":"call","id","threadId","wait","call":{"id","name","input","cwd"}}
  *        → {"type":"answer","id","status","body"}
@@ -58,6 +59,17 @@ static void send_error(struct channel *channel, struct str id, const char *code,
     json_member(&out, "code", str_of(code));
     json_member(&out, "message", str_of(words));
     json_close(&out, '}');
+    json_close(&out, '}');
+    send_text(channel, buf_str(&buf));
+}
+
+static void send_done(struct channel *channel, const char *type, struct str id)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", str_of(type));
+    json_member_raw(&out, "id", id);
     json_close(&out, '}');
     send_text(channel, buf_str(&buf));
 }
@@ -134,14 +146,8 @@ struct subscription {
 static void subscribe(struct subscription *s)
 {
     struct channel *channel = s->channel;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
     stop_watching(channel);
-    json_open(&out, '{');
-    json_member(&out, "type", STR("subscribed"));
-    json_member_raw(&out, "id", s->id);
-    json_close(&out, '}');
-    send_text(channel, buf_str(&buf));
+    send_done(channel, "subscribed", s->id);
     channel->watcher = (struct watcher){
         .session = arena_str(&channel->scope, s->scope.session),
         .thread = arena_str(&channel->scope, s->scope.thread),
@@ -182,6 +188,8 @@ static void scope_found(struct session_want *want, const struct session *session
 
 static struct rc read_kinds(const struct json *types, uint64_t *ret_kinds, struct err *err)
 {
+    if (types && types->type != JSON_ARRAY && types->type != JSON_NULL)
+        return err_set(err, ERR_INVALID, "\"types\" must be an array of event types");
     for (const struct json *type = types ? types->first : NULL; type; type = type->next) {
         enum event_kind kind = type->type == JSON_STRING ? event_kind_parse(type->text) : EVENT_NONE;
         if (kind == EVENT_NONE)
@@ -230,8 +238,8 @@ static void on_subscribe(struct channel *channel, const struct json *message, st
 static void on_unsubscribe(struct channel *channel, const struct json *message, struct str id)
 {
     (void)message;
-    (void)id;
     stop_watching(channel);
+    send_done(channel, "unsubscribed", id);
 }
 
 /* ---- decide and call: the routes, without a socket of their own ---- */
@@ -298,6 +306,10 @@ static void on_call(struct channel *channel, const struct json *message, struct 
     struct str thread = json_text(message, "threadId");
     const struct json *call = json_get(message, "call");
     const struct json *wait = json_get(message, "wait");
+    if (wait && wait->type != JSON_NUMBER) {
+        send_error(channel, id, "invalid", "\"wait\" must be a number of seconds");
+        return;
+    }
     if (str_empty(thread) || !call) {
         send_error(channel, id, "invalid", "\"threadId\" and \"call\" are needed");
         return;
@@ -362,7 +374,7 @@ static void on_message(struct http_socket *socket, void *arg, struct str text)
             return;
         }
     }
-    send_error(channel, id_raw, "invalid", "\"type\" must be subscribe, unsubscribe, decide or call");
+    send_error(channel, id_raw, "invalid", "\"type\" must be subscribe, unsubscribe, decide, call or permission");
 }
 
 static void on_drained(struct http_socket *socket, void *arg)

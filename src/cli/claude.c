@@ -154,12 +154,14 @@ static void end_when_idle(struct wrapper *w)
 
 /* ---- from Claude Code ---- */
 
+/* What a model says may hold anything: no control of the terminal passes. */
 static void show(struct wrapper *w, struct str text)
 {
+    BUF_SCOPE(safe, TEXT_BYTES_MAX);
     if (w->output != OUTPUT_TEXT || str_empty(text))
         return;
-    cli_out(text);
-    cli_out(STR("\n"));
+    text_lines(&safe, text);
+    cli_out(buf_str(&safe));
     (void)fflush(stdout);
 }
 

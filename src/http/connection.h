@@ -51,6 +51,8 @@ struct http_connection {
     struct outgoing *first, *last;           /* what the kernel did not take yet */
     struct flush *flush;                     /* what it is being offered */
     size_t queued;                           /* bytes from `first` on */
+    uint64_t sent;                           /* bytes the kernel took */
+    uint64_t taken;                          /* of a stream: http_output_taken at the last heartbeat */
     uint8_t phase;                           /* enum http_phase */
     uint8_t watch;                           /* enum http_watch */
     uint8_t stalls;                          /* heartbeats due in a row without anything leaving */

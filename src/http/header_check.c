@@ -110,12 +110,21 @@ static struct rc take_expect(struct http_head *head, struct str value, struct er
     return RC_OK;
 }
 
-/* The fields that say where a request begins and ends; each may come once. */
+static struct rc take_origin(struct http_head *head, struct str value, struct err *err)
+{
+    (void)head; /* it is for the API to judge */
+    (void)value;
+    (void)err;
+    return RC_OK;
+}
+
+/* The fields that say where a request begins and ends, and who made a browser send it; each may come once. */
 #define FRAMING_FIELDS(X)                            \
     X(HOST, "host", take_host)                       \
     X(LENGTH, "content-length", take_content_length) \
     X(CODING, "transfer-encoding", take_transfer_encoding) \
-    X(EXPECT, "expect", take_expect)
+    X(EXPECT, "expect", take_expect)                 \
+    X(ORIGIN, "origin", take_origin)
 
 enum framing_field {
 #define X(id, name, take) FIELD_##id,

@@ -7,7 +7,9 @@
 
 #include "http/server.h"
 
+#include <linux/sockios.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 
 struct outgoing {
     struct outgoing *next;
@@ -60,6 +62,7 @@ static void on_flushed(uv_write_t *write, int status)
         return;
     }
     take_off(connection, bytes);
+    connection->sent += bytes;
     connection->stalls = 0;
     http_watch(connection, connection->watch);
     if (connection->first)
@@ -125,6 +128,8 @@ static ssize_t write_now(struct http_connection *connection, const uv_buf_t *pie
         return 0;
     if (written < 0)
         http_connection_break(connection);
+    else
+        connection->sent += (uint64_t)written;
     return written < 0 ? -1 : written;
 }
 
@@ -161,6 +166,14 @@ bool http_output_write(struct http_connection *connection, const struct str *pie
         skip -= skip < pieces[i].n ? skip : pieces[i].n;
     }
     return true;
+}
+
+uint64_t http_output_taken(const struct http_connection *connection)
+{
+    int fd, waiting = 0;
+    if (uv_fileno(&connection->uv.handle, &fd) != 0 || ioctl(fd, SIOCOUTQ, &waiting) != 0 || waiting < 0)
+        return connection->sent;
+    return (uint64_t)waiting < connection->sent ? connection->sent - (uint64_t)waiting : 0;
 }
 
 void http_output_drop(struct http_connection *connection)

@@ -10,4 +10,7 @@ bool http_output_write(struct http_connection *connection, const struct str *pie
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes);
 void http_output_drop(struct http_connection *connection);
 
+/* How many bytes the client's machine has taken, of all that were ever sent. */
+uint64_t http_output_taken(const struct http_connection *connection);
+
 #endif

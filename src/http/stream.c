@@ -90,6 +90,10 @@ void http_stream_finish(struct http_connection *connection)
 void http_stream_beat(struct http_connection *connection)
 {
     const struct http_options *options = &connection->server->options;
+    uint64_t taken = http_output_taken(connection);
+    if (taken != connection->taken)
+        connection->stalls = 0; /* slowly, but it reads */
+    connection->taken = taken;
     if (!connection->first) {
         (void)http_output_share(connection, STR_NONE, connection->server->beat);
     } else if (++connection->stalls * options->heartbeat_ms >= options->idle_timeout_ms ||

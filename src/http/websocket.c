@@ -25,6 +25,10 @@ struct http_socket {
     struct buf message;    /* the text message being put together */
     struct buf control;    /* the payload of the control frame being read */
     uint64_t frame_left;   /* of the payload of the frame being read */
+    uint8_t claim[FRAME_HEAD_BYTES_MAX]; /* the head of the frame that comes, as far as it says a length */
+    uint8_t claim_bytes;
+    uint64_t claim_left;   /* of that frame, behind these bytes: mask and payload */
+    uint64_t taken_bytes;  /* that the client had taken at the last beat */
     uint8_t message_opcode;/* of the message being put together, or NO_MESSAGE */
     bool in_frame;
     uint8_t silent_beats;  /* pings since anything came */
@@ -222,11 +226,52 @@ static void take_piece(struct http_socket *socket, const struct wslay_frame_iocb
         take_message(socket);
 }
 
+static size_t claim_size(const struct http_socket *socket)
+{
+    if (socket->claim_bytes < 2)
+        return 2;
+    uint8_t length = socket->claim[1] & 0x7f;
+    return length == 127 ? 10 : length == 126 ? 4 : 2;
+}
+
+/* Reads ahead what the heads of frames claim. wslay tells of a frame when its first bytes are there; one that claims
+ * more than we take is refused by its head alone. */
+static bool claims_too_much(struct http_socket *socket, struct str bytes)
+{
+    while (bytes.n) {
+        if (socket->claim_left) {
+            size_t skip = bytes.n < socket->claim_left ? bytes.n : (size_t)socket->claim_left;
+            socket->claim_left -= skip;
+            bytes = str_sub(bytes, skip, bytes.n);
+            continue;
+        }
+        socket->claim[socket->claim_bytes++] = (uint8_t)bytes.p[0];
+        bytes = str_sub(bytes, 1, bytes.n);
+        if (socket->claim_bytes < claim_size(socket))
+            continue;
+        uint64_t length = socket->claim_bytes > 2 ? 0 : socket->claim[1] & 0x7f;
+        for (size_t i = 2; i < socket->claim_bytes; i++)
+            length = length << 8 | socket->claim[i];
+        bool impossible = length >> 63; /* no length at all, which wslay says */
+        if (length > LIMIT_BODY_BYTES && !impossible)
+            return true;
+        socket->claim_left = impossible ? length : length + (socket->claim[1] & 0x80 ? 4 : 0);
+        socket->claim_bytes = 0;
+    }
+    return false;
+}
+
 void http_socket_input(struct http_connection *connection, struct str bytes)
 {
     CHECK(connection->phase == PHASE_SOCKET);
     struct http_socket *socket = connection->socket;
+    if (!is_open(socket))
+        return;
     socket->silent_beats = 0;
+    if (claims_too_much(socket, bytes)) {
+        fail(socket, WSLAY_CODE_MESSAGE_TOO_BIG);
+        return;
+    }
     socket->input = bytes;
     while (is_open(socket)) {
         struct wslay_frame_iocb frame = {0};
@@ -309,14 +354,20 @@ void http_socket_stop(struct http_connection *connection)
     http_socket_end(connection->socket, WSLAY_CODE_GOING_AWAY, "the server stops");
 }
 
-/* Pings a socket on which nothing was sent; one that answers nothing for long is taken for gone. */
+/* Pings a socket on which nothing was sent. One that neither answers nor takes anything for long, and for one ping at
+ * least, is taken for gone; one that reads slowly is there. */
 void http_socket_beat(struct http_connection *connection)
 {
     struct http_socket *socket = connection->socket;
     const struct http_options *options = &connection->server->options;
-    if (socket->silent_beats < UINT8_MAX)
+    uint64_t taken = http_output_taken(connection);
+    if (connection->first && taken != socket->taken_bytes)
+        socket->silent_beats = 0;
+    else if (socket->silent_beats < UINT8_MAX)
         socket->silent_beats++;
-    if (socket->silent_beats * options->heartbeat_ms > options->idle_timeout_ms) {
+    socket->taken_bytes = taken;
+    if (socket->silent_beats > 1 && socket->silent_beats > options->idle_timeout_ms / options->heartbeat_ms) {
+        connection->server->figures.dropped_slow_total += connection->first != NULL;
         http_connection_break(connection);
         return;
     }

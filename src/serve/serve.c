@@ -195,6 +195,10 @@ static void history_changed(void *arg, const struct err *err)
         stop(house);
 }
 
+/* A terminal that closes, or a signal meant for another program, does not end the server. Handlers, unlike what is
+ * ignored, do not pass on to the commands it starts. */
+static void stay(void *arg) { (void)arg; }
+
 static void set_up_process(const struct settings *settings)
 {
     struct rlimit files;
@@ -263,6 +267,9 @@ static struct rc open_house(struct house *house, struct err *err)
     api_set_server(house->api, house->server);
     TRY(loop_on_signal(house->loop, SIGTERM, stop, house, err));
     TRY(loop_on_signal(house->loop, SIGINT, stop, house, err));
+    static const int harmless[] = {SIGHUP, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        TRY(loop_on_signal(house->loop, harmless[i], stay, house, err));
     return RC_OK;
 }
 

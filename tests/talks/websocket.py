@@ -137,3 +137,36 @@ def test_many_messages_at_once(world):
         seen[answer["id"]] = answer["status"] if answer["type"] == "answer" else answer["error"]["code"]
     must(all(value in (200, 429, "too_many") for value in seen.values()), f"{set(seen.values())}")
     must(list(seen.values()).count(200) >= 200, "most are answered")
+
+
+def test_a_frame_that_claims_too_much_is_closed_at_its_head(world):
+    server, admin, made, _ = opened(world)
+    for length in (1 << 20 | 1, 1 << 31, 1 << 40, (1 << 63) - 1, (1 << 64) - 1):
+        socket = Socket(admin)
+        socket.sock.sendall(b"\x81\xff" + struct.pack(">Q", length))
+        socket.closing = True
+        must(socket.receive() is None and socket.closed in (1002, 1009), f"{length}: {socket.closed}")
+    socket = Socket(admin)
+    socket.frame(1, (PING % made["threadId"]).encode()[:20], fin=False)
+    for byte in b"\x80\xff" + struct.pack(">Q", (1 << 63) - 1):
+        socket.sock.sendall(bytes([byte]))
+    socket.closing = True
+    must(socket.receive() is None and socket.closed == 1009, f"byte by byte, within a message: {socket.closed}")
+
+
+def test_unsubscribe_and_wrong_types_are_answered(world):
+    _, _, made, socket = opened(world)
+    socket.send({"type": "subscribe", "id": 1, "after": 0, "session": made["id"]})
+    must(socket.receive() == {"type": "subscribed", "id": 1}, "subscribed")
+    socket.send({"type": "unsubscribe", "id": 2})
+    while (answer := socket.receive())["type"] == "event":
+        pass
+    must(answer == {"type": "unsubscribed", "id": 2}, f"{answer}")
+    for wrong in ({"types": "TOOL_CALL"}, {"types": {"a": 1}}, {"after": "0"}, {"session": 5}, {"types": ["NONE"]}):
+        socket.send({"type": "subscribe", "id": 3, **wrong})
+        answer = socket.receive()
+        must(answer["type"] == "error" and answer["id"] == 3, f"{wrong}: {answer}")
+    socket.send({"type": "call", "id": 4, "threadId": made["threadId"], "wait": "long", "call": {"name": "Read", "input": {}}})
+    must(socket.receive()["type"] == "error", "wait must be a number")
+    socket.send({"type": "nothing", "id": 5})
+    must("permission" in socket.receive()["error"]["message"], "all types are named")

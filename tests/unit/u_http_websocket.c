@@ -325,6 +325,37 @@ static void test_heartbeats(void **state)
     rig_stop(rig);
 }
 
+/* A heartbeat that is longer than the patience with silence: the first ping must have had its time. */
+static void test_long_heartbeats(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.heartbeat_ms = 120, .idle_timeout_ms = 60});
+    (void)state;
+    HEARD(heard);
+    int fd = open_socket(rig);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(hear_frame(fd, &heard), FIN | PING);
+        say_frame(fd, FIN | PONG, buf_str(&heard));
+    }
+    (void)close(fd);
+    rig_stop(rig);
+}
+
+/* The head of a frame is enough to refuse it. */
+static void test_claims(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){0});
+    (void)state;
+    static const char *const heads[] = {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff", "\x81\xff\0\0\0\0\x7f\xff\xff\xff",
+                                        "\x81\xff\0\0\0\0\0\x20\0\0"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        int fd = open_socket(rig);
+        say_bytes(fd, (struct str){heads[i], 10});
+        hear_close(fd, 1009);
+    }
+    await_counter(rig, "sockets=0 ");
+    rig_stop(rig);
+}
+
 /* A client that sends but does not read cannot make the server keep more and more for it. */
 static void test_slow_reader_is_dropped(void **state)
 {
@@ -367,6 +398,8 @@ int main(void)
         cmocka_unit_test(test_goodbyes),
         cmocka_unit_test(test_broken_protocol),
         cmocka_unit_test(test_heartbeats),
+        cmocka_unit_test(test_long_heartbeats),
+        cmocka_unit_test(test_claims),
         cmocka_unit_test(test_slow_reader_is_dropped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
