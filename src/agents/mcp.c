@@ -34,7 +34,7 @@ struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret
     struct mcp_message *m = ret_message;
     const struct json *json;
     *m = (struct mcp_message){0};
-    TRY(json_parse(arena, text, &json, err));
+    TRY(json_parse_given(arena, text, &json, err));
     m->id = raw_id(json_get(json, "id"));
     m->method = json_text(json, "method");
     m->params = json_get(json, "params");

@@ -264,7 +264,7 @@ static struct rc read_body(struct exchange *x, struct err *err)
         return RC_OK;
     if (x->http->connection && !json_content(x->http))
         return err_set(err, ERR_MEDIA_TYPE, "send Content-Type: application/json");
-    TRY(json_parse(&x->http->spare, text, &x->body, err));
+    TRY(json_parse_given(&x->http->spare, text, &x->body, err));
     if (x->body->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "the body must be a JSON object");
     if (json_deeper(x->body, LIMIT_GIVEN_DEPTH))

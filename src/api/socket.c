@@ -353,7 +353,7 @@ static void on_message(struct http_socket *socket, void *arg, struct str text)
     const struct json *message = NULL;
     struct err err;
     (void)socket;
-    if (rc_bad(json_parse(&scratch, text, &message, &err))) {
+    if (rc_bad(json_parse_given(&scratch, text, &message, &err))) {
         send_error(channel, STR_NONE, "invalid", err.text);
         return;
     }

@@ -13,6 +13,7 @@ struct reader {
     const char *at;
     const char *end;
     unsigned depth;
+    size_t values_left;
     struct err *err;
 };
 
@@ -314,6 +315,8 @@ static struct rc read_children(struct reader *r, struct json *value, char close)
         more = false;
     }
     while (more) {
+        if (r->values_left-- == 0)
+            return bad(r, "too many values");
         struct json *child = arena_new(r->arena, struct json);
         if (close == '}')
             TRY(read_key(r, child));
@@ -357,11 +360,13 @@ static struct rc read_value(struct reader *r, struct json *value)
     return rc;
 }
 
-struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err)
+static struct rc parse(struct arena *arena, struct str text, size_t values_max, const struct json **ret_value,
+                       struct err *err)
 {
     if (str_empty(text))
         text = STR("");
-    struct reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n, .err = err};
+    struct reader r = {.arena = arena, .start = text.p, .at = text.p, .end = text.p + text.n,
+                       .values_left = values_max, .err = err};
     struct json *value = arena_new(arena, struct json);
     skip_blanks(&r);
     TRY(read_value(&r, value));
@@ -370,6 +375,16 @@ struct rc json_parse(struct arena *arena, struct str text, const struct json **r
         return bad(&r, "bytes after the value");
     *ret_value = value;
     return RC_OK;
+}
+
+struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err)
+{
+    return parse(arena, text, SIZE_MAX, ret_value, err);
+}
+
+struct rc json_parse_given(struct arena *arena, struct str text, const struct json **ret_value, struct err *err)
+{
+    return parse(arena, text, LIMIT_JSON_VALUES, ret_value, err);
 }
 
 const struct json *json_get_str(const struct json *object, struct str key)

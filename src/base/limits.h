@@ -10,6 +10,8 @@ enum {
     LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */
     LIMIT_HEADERS = 64,                  /* header fields of a request */
     LIMIT_JSON_DEPTH = 128,
+    LIMIT_JSON_VALUES = 100000,          /* in a text that others give us */
+    LIMIT_HOST_BYTES = 253,              /* the name of a machine in a URL */
     LIMIT_GIVEN_DEPTH = 112,             /* of what others give us: within what we make of it, it can still be read */
     LIMIT_ID_BYTES = 128,                /* a call's id, a token's name */
     LIMIT_NAME_BYTES = 256,              /* a tool's name */

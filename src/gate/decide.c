@@ -234,6 +234,10 @@ static void edited_with_session(struct session_want *want, const struct session 
         return;
     }
     struct tool_facts facts = tool_facts_from(d->arena, STR_NONE, open->name, d->updated_input);
+    if (rc_bad(tool_facts_check(&facts, &d->err))) {
+        d->done(d);
+        return;
+    }
     struct verdict verdict = gate_judge(d->gate, d->arena, session, &facts, STR_NONE);
     if (verdict.effect == EFFECT_DENY) {
         (void)err_set(&d->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));

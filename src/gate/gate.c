@@ -437,6 +437,10 @@ static void ask_with_session(struct session_want *want, const struct session *se
     }
     ARENA_SCOPE(scratch); /* what is kept of the verdict is copied */
     struct tool_facts facts = tool_facts_from(&scratch, ask->dialect, ask->name, ask->input);
+    if (rc_bad(tool_facts_check(&facts, &ask->err))) {
+        waiter_settle(ask);
+        return;
+    }
     struct verdict verdict = gate_judge(ask->gate, &scratch, session, &facts, ask->cwd);
     if (verdict.effect == EFFECT_ALLOW && ask->only_person)
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};

@@ -193,6 +193,16 @@ void verdict_write_suggestions(struct json_out *out, struct arena *arena, const 
 void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain)
 {
     struct tool_facts facts = tool_facts_from(arena, explain->dialect, explain->name, explain->input);
+    struct err err;
+    if (rc_bad(tool_facts_check(&facts, &err))) { /* a call like this is refused before any rule is looked at */
+        json_open(out, '{');
+        json_member(out, "effect", str_of(effect_name(EFFECT_DENY)));
+        json_member(out, "why", str_of(err.text));
+        json_key(out, "rules");
+        json_put_raw(out, STR("[]"));
+        json_close(out, '}');
+        return;
+    }
     struct question question = gate_question(gate, arena, explain->session, &facts, explain->cwd);
     struct verdict verdict = gate_judge(gate, arena, explain->session, &facts, explain->cwd);
     json_open(out, '{');

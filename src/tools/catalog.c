@@ -1,4 +1,5 @@
 #include "tools/tools.h"
+#include "base/limits.h"
 
 #include "event/tool_names.h"
 
@@ -94,6 +95,30 @@ struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struc
     if (!str_empty(named.patch))
         facts.path_count = tool_patch_paths(named.patch, facts.paths, &facts.unclear);
     return facts;
+}
+
+static size_t host_bytes(struct str url)
+{
+    struct str rest = url;
+    for (size_t i = 0; i + 3 <= url.n && i < LIMIT_NAME_BYTES; i++)
+        if (str_starts(str_sub(url, i, url.n), STR("://"))) {
+            rest = str_sub(url, i + 3, url.n);
+            break;
+        }
+    size_t n = 0;
+    while (n < rest.n && !strchr("/?#", rest.p[n]))
+        n++;
+    return n;
+}
+
+struct rc tool_facts_check(const struct tool_facts *facts, struct err *err)
+{
+    for (size_t i = 0; i < facts->path_count; i++)
+        if (facts->paths[i].n > LIMIT_PATH_BYTES)
+            return err_set(err, ERR_INVALID, "a path is longer than %d bytes", LIMIT_PATH_BYTES);
+    if (host_bytes(facts->url) > LIMIT_HOST_BYTES + sizeof ":65535" - 1)
+        return err_set(err, ERR_INVALID, "the host of the URL is longer than %d bytes", LIMIT_HOST_BYTES);
+    return RC_OK;
 }
 
 enum { SUMMARY_BYTES_MAX = 120 };

@@ -22,6 +22,9 @@ struct tool_facts tool_facts(struct str name, const struct json *input);
 struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
                                   const struct json *input);
 
+/* ERR_INVALID when a path or the name of a machine is longer than any can be: nobody judges those. */
+struct rc tool_facts_check(const struct tool_facts *facts, struct err *err);
+
 /* What a person is shown, as JSON, made from the input alone: see preview.c. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
 /* One line that names the act: "Run `make test`", "Write notes.md". For lists and notifications. */
