@@ -7,6 +7,7 @@
  * back.
  */
 #include "cli/claude.h"
+#include "cli/text.h"
 
 #include "agents/lines.h"
 #include "base/id.h"
@@ -160,7 +161,7 @@ static void show(struct wrapper *w, struct str text)
     BUF_SCOPE(safe, TEXT_BYTES_MAX);
     if (w->output != OUTPUT_TEXT || str_empty(text))
         return;
-    text_lines(&safe, text);
+    text_block(&safe, text, 0);
     cli_out(buf_str(&safe));
     (void)fflush(stdout);
 }
@@ -196,7 +197,9 @@ static void on_result(struct wrapper *w, const struct claude_message *m)
     w->busy = false;
     w->interrupts = 0;
     if (w->output == OUTPUT_JSON) {
-        cli_out(m->json->raw);
+        BUF_SCOPE(safe, TEXT_BYTES_MAX);
+        text_raw_json(&safe, m->json->raw);
+        cli_out(buf_str(&safe));
         cli_out(STR("\n"));
     } else if (w->args.once) {
         show(w, json_text(m->json, "result"));

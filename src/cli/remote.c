@@ -1,4 +1,5 @@
 #include "cli/remote.h"
+#include "cli/text.h"
 
 #include "base/limits.h"
 #include "cli/identity.h"
@@ -164,7 +165,9 @@ struct rc remote_post(struct cli *cli, struct str target, struct str body, struc
 
 void remote_print(const struct reply *reply)
 {
-    cli_out(reply->body);
+    BUF_SCOPE(safe, LIMIT_ANSWER_BYTES);
+    text_raw_json(&safe, reply->body);
+    cli_out(buf_str(&safe));
     if (!str_ends(reply->body, STR("\n")))
         cli_out(STR("\n"));
 }

@@ -105,6 +105,25 @@ void text_json(struct buf *buf, const struct json *value, unsigned indent)
     buf_putc(buf, '\n');
 }
 
+static void put_unit(struct buf *buf, uint32_t unit) { buf_printf(buf, "\\u%04x", unit); }
+
+void text_raw_json(struct buf *buf, struct str json)
+{
+    while (!str_empty(json)) {
+        uint32_t code;
+        size_t n = utf8_decode(json, &code);
+        if (n > 1 && utf8_hidden(code) && code > 0xffff) {
+            put_unit(buf, 0xd800 + ((code - 0x10000) >> 10));
+            put_unit(buf, 0xdc00 + ((code - 0x10000) & 0x3ff));
+        } else if (n > 1 && utf8_hidden(code)) {
+            put_unit(buf, code);
+        } else {
+            buf_put(buf, str_sub(json, 0, n ? n : 1));
+        }
+        json = str_sub(json, n ? n : 1, json.n);
+    }
+}
+
 /* ---- widths ---- */
 
 static unsigned code_width(uint32_t code)

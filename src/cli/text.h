@@ -20,6 +20,8 @@ struct str text_line(struct arena *arena, struct str s);
 void text_block(struct buf *buf, struct str s, unsigned indent);
 /* A JSON value, spread over lines; texts are shown safe, numbers as they came. */
 void text_json(struct buf *buf, const struct json *value, unsigned indent);
+/* JSON as it came, for programs; what hides in its texts is escaped, so that a terminal does not obey it either. */
+void text_raw_json(struct buf *buf, struct str json);
 /* Columns that safe text takes on a terminal. */
 unsigned text_width(struct str s);
 /* At most `width` columns; … says that something is missing. 0: all of it. */

@@ -10,7 +10,7 @@ const NAMES: Record<number, string> = {
   0x2029: "paragraph separator", 0x0d: "carriage return", 0x07: "bell", 0x08: "backspace", 0x7f: "delete",
 };
 // C0 without tab and newline, DEL, C1, soft hyphen, bidi, zero width, fillers, separators, tags, selectors that hide.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
 
 export const hasHidden = (text: string): boolean => { HIDDEN.lastIndex = 0; return HIDDEN.test(text); };
 
