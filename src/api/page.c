@@ -69,5 +69,5 @@ void page_answer(struct exchange *x)
     }
     headers = arena_printf(x->arena, "%.*sContent-Encoding: gzip\r\n", STR_ARG(headers));
     struct str body = {file->bytes, (size_t)(file->end - file->bytes)};
-    http_answer(x->http, 200, str_of(file->type), headers, body);
+    http_answer_lasting(x->http, 200, str_of(file->type), headers, body);
 }

@@ -290,6 +290,7 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
     if (!token && !(x->route && x->route->roles == ANYONE))
         TRY(auth_identify(x, err));
     if (x->token) {
+        http_known(x->http);
         x->actor = arena_str(x->arena, x->token->name);
         x->token_id = arena_str(x->arena, x->token->id);
     }
@@ -355,6 +356,7 @@ struct rc api_admit(void *arg, struct http_request *http, struct err *err)
     if (rc.code == ERR_UNAUTHENTICATED && newcomer_may_send(&x))
         return RC_OK;
     TRY(rc);
+    http_known(http);
     return x.route ? check_role(&x, err) : RC_OK;
 }
 

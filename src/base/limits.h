@@ -28,6 +28,11 @@ enum {
     LIMIT_EVENT_BYTES = (16 << 20) + 8192,/* one event as text: input and edited input fit */
     LIMIT_ANSWER_BYTES = 64 << 20,       /* one response body */
     LIMIT_CONNECTIONS = 20000,
+    LIMIT_STRANGERS = 512,               /* connections on which nobody was identified yet */
+    LIMIT_STRANGERS_PER_ADDRESS = 128,
+    LIMIT_STRANGERS_BYTES = 8 << 20,     /* of answers that they do not read */
+    LIMIT_ANSWERS_BYTES = 128 << 20,     /* of all answers that are not read */
+    LIMIT_RESERVED_FILES = 64,           /* descriptors that TCP connections leave to the rest */
     LIMIT_GROUP_APPENDS = 4096,          /* committed as one group */
     LIMIT_GROUP_BYTES = 16 << 20,        /* of event data in one group */
     LIMIT_COMMAND_BYTES = 64 << 10,      /* a shell command that rules look at; a longer one is asked about */

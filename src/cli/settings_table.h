@@ -70,6 +70,12 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       .max = 1000000)                                                                                      \
     X(asks_burst, NUMBER, "asks-burst", "NOD_ASKS_BURST", IN_FLAGS | IN_FILE, SERVES,                      \
       "100", "N", "so many it may ask at once", .max = 1000000)                                            \
+    X(connections, NUMBER, "max-connections", "NOD_MAX_CONNECTIONS", IN_FLAGS | IN_FILE, SERVES,           \
+      "20000", "N", "TCP connections at once; further ones wait", .min = 1, .max = 1000000)                \
+    X(strangers, NUMBER, "strangers", "NOD_STRANGERS", IN_FLAGS | IN_FILE, SERVES,                         \
+      "512", "N", "of these, without a token; beyond it the oldest are closed", .min = 1, .max = 1000000)  \
+    X(strangers_per_address, NUMBER, "strangers-per-address", "NOD_STRANGERS_PER_ADDRESS", IN_FLAGS | IN_FILE, SERVES, \
+      "128", "N", "the same, of one address", .min = 1, .max = 1000000)                                    \
     X(allowed_hosts, LIST, "allowed-hosts", "NOD_ALLOWED_HOSTS", IN_FLAGS | IN_FILE, SERVES, "",           \
       "HOST,…", "further names under which the server may be reached, behind a proxy say")               \
     X(log_level, CHOICE, "log-level", "NOD_LOG_LEVEL", IN_FLAGS | IN_FILE, SERVES, "info", "LEVEL",        \

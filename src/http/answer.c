@@ -126,6 +126,7 @@ struct answer {
     struct str headers;
     struct str proof;
     struct str body;
+    bool lasting;
 };
 
 static void put_head(struct http_server *server, const struct answer *answer, bool old, bool keep)
@@ -166,21 +167,31 @@ static void send_answer(struct http_connection *connection, const struct answer 
     bool bodyless = reader->head_only || !has_content(answer->status) || answer->body.n == 0;
     put_head(server, answer, reader->old, keep);
     const struct str pieces[] = {buf_str(&server->head), answer->body};
-    (void)http_output_write(connection, pieces, bodyless ? 1 : 2);
+    (void)http_output_last(connection, pieces, bodyless ? 1 : 2, answer->lasting ? 1 : 2);
     http_connection_answered(connection, keep);
+}
+
+static void give(struct http_request *request, const struct answer *answer)
+{
+    CHECK(answer->body.n <= LIMIT_ANSWER_BYTES);
+    if (request->answered)
+        request->answered(request, answer->status, answer->body);
+    else if (request->connection)
+        send_answer(request->connection, answer);
+    http_request_free(request);
 }
 
 void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
                  struct str body)
 {
-    CHECK(body.n <= LIMIT_ANSWER_BYTES);
     char proof[PROOF_LINE_BYTES];
-    const struct answer answer = {status, content_type, headers, proof_line(request, status, body, proof), body};
-    if (request->answered)
-        request->answered(request, status, body);
-    else if (request->connection)
-        send_answer(request->connection, &answer);
-    http_request_free(request);
+    give(request, &(struct answer){status, content_type, headers, proof_line(request, status, body, proof), body, false});
+}
+
+void http_answer_lasting(struct http_request *request, int status, struct str content_type, struct str headers,
+                         struct str body)
+{
+    give(request, &(struct answer){status, content_type, headers, STR_NONE, body, true});
 }
 
 void http_answer_json(struct http_request *request, int status, struct str body)

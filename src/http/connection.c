@@ -5,6 +5,7 @@
 #include "http/owners.h"
 #include "http/reader.h"
 #include "http/server.h"
+#include "http/strangers.h"
 #include "io/clock.h"
 
 #include <poll.h>
@@ -27,6 +28,7 @@ struct http_connection *http_connection_new(struct http_server *server, bool loc
     http_watch_enter(connection, WATCH_IDLE);
     server->handles++;
     server->figures.connections++;
+    server->tcp_connections += !local;
     return connection;
 }
 
@@ -103,6 +105,8 @@ void http_connection_close(struct http_connection *connection)
     if (connection->phase == PHASE_CLOSED)
         return;
     connection->server->figures.connections--;
+    connection->server->tcp_connections -= !connection->local;
+    http_strangers_leave(connection);
     http_watch(connection, WATCH_CLOSED);
     uv_close(&connection->uv.handle, on_closed);
     drop_early(connection);
@@ -131,8 +135,11 @@ void http_connection_break(struct http_connection *connection)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
 {
     struct http_connection *connection = handle->data;
+    bool large = connection->phase == PHASE_SOCKET || connection->phase >= PHASE_FLUSHING ||
+                 (connection->phase == PHASE_READING && connection->reader && !connection->first &&
+                  connection->reader->progress == HTTP_IN_BODY);
     (void)suggested;
-    *ret_buf = uv_buf_init(connection->server->read_buffer, READ_BYTES);
+    *ret_buf = uv_buf_init(connection->server->read_buffer, large ? READ_BYTES : EARLY_BYTES_MAX);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf);
@@ -155,8 +162,10 @@ static void read_off(struct http_connection *connection)
 void http_connection_start(struct http_connection *connection)
 {
     connection->server->figures.connections_total++;
-    if (!connection->local)
+    if (!connection->local) {
         (void)uv_tcp_nodelay(&connection->uv.tcp, 1);
+        http_strangers_enter(connection);
+    }
     http_server_sweep(connection->server);
     read_on(connection);
 }
@@ -166,7 +175,7 @@ static void keep_early(struct http_connection *connection, struct str bytes)
 {
     if (!connection->early) {
         connection->early = heap_new(sizeof *connection->early);
-        *connection->early = buf_init(EARLY_BYTES_MAX + READ_BYTES);
+        *connection->early = buf_init(EARLY_BYTES_MAX + READ_BYTES); /* what came behind a body may be more */
     }
     buf_put(connection->early, bytes);
     CHECK(!connection->early->over);

@@ -47,6 +47,10 @@ struct http_connection {
         struct http_socket *socket;
         size_t discarded;                    /* LINGERING */
     };
+    struct http_connection *next_stranger, *previous_stranger; /* while nobody was identified on it */
+    int64_t came_ms;
+    uint8_t address[16];                     /* of a stranger */
+    size_t held;                             /* bytes of `first` and so on that nobody shares */
     struct buf *early;                       /* bytes that came before their turn, or NULL */
     struct outgoing *first, *last;           /* what the kernel did not take yet */
     struct flush *flush;                     /* what it is being offered */
@@ -57,6 +61,7 @@ struct http_connection {
     uint8_t watch;                           /* enum http_watch */
     uint8_t stalls;                          /* heartbeats due in a row without anything leaving */
     bool local : 1;
+    bool stranger : 1;
     bool processing : 1;                     /* input is being worked on, further up the stack */
     bool reading : 1;                        /* libuv reads */
     bool ended : 1;                          /* the client has shut its side */

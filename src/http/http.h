@@ -55,7 +55,7 @@ struct http_request {
 struct http_options {
     void (*handle)(void *arg, struct http_request *request);
     void *arg;
-    int64_t header_timeout_ms; /* from the first byte to the end of the header block; 0: 10 s */
+    int64_t header_timeout_ms; /* from the first byte to the end of the header block; 0: 5 s */
     int64_t body_timeout_ms;   /* for the body; 0: 30 s */
     int64_t idle_timeout_ms;   /* a connection with nothing to do; 0: 120 s */
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
@@ -65,7 +65,11 @@ struct http_options {
      * never read. NULL: everyone may send one. */
     struct rc (*admit)(void *arg, struct http_request *request, struct err *err);
     size_t bodies_max;         /* of all bodies that are being read; 0: LIMIT_BODIES_BYTES */
-    unsigned connections_max;  /* one more is closed at once; 0: LIMIT_CONNECTIONS */
+    unsigned connections_max;  /* by TCP; further ones wait; 0: LIMIT_CONNECTIONS */
+    unsigned strangers_max;    /* of these, on which nobody was identified (http_known); 0: LIMIT_STRANGERS */
+    unsigned strangers_per_address_max; /* 0: LIMIT_STRANGERS_PER_ADDRESS */
+    size_t strangers_bytes_max;/* of answers that strangers do not read; 0: LIMIT_STRANGERS_BYTES */
+    size_t answers_max;        /* of all answers that are not read; 0: LIMIT_ANSWERS_BYTES */
 };
 
 /* refused_total: connections beyond the limit, and requests answered by the server itself. */
@@ -95,8 +99,13 @@ struct rc http_query(struct http_request *request, const char *name, bool *ret_t
 void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
                  struct str body);
 void http_answer_json(struct http_request *request, int status, struct str body);
+/* The same with a body that is there for the life of the process. */
+void http_answer_lasting(struct http_request *request, int status, struct str content_type, struct str headers,
+                         struct str body);
 /* {"error":{"code","message"}} with the status of the code. */
 void http_answer_error(struct http_request *request, const struct err *err);
+/* Whoever sent it was identified: the connection is no stranger's any more. */
+void http_known(struct http_request *request);
 /* Lets go of the body and of what lies in `spare`: a request that waits costs next to nothing, whatever it brought. */
 void http_shed(struct http_request *request);
 /* Gives up a request whose client has left. */

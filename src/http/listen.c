@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "http/server.h"
+#include "http/strangers.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -22,9 +23,10 @@ struct listener {
     struct listener *next;
     struct http_server *server;
     bool local;
+    bool waits; /* a connection is there and was not accepted: libuv asks for no other until it is */
 };
 
-enum { LISTEN_BACKLOG = 4096 };
+enum { LISTEN_BACKLOG = 4096, WARN_EVERY_MS = 60000 };
 
 static void on_listener_closed(uv_handle_t *handle)
 {
@@ -58,23 +60,38 @@ static struct listener *listener_new(struct http_server *server, bool local)
     return listener;
 }
 
-static void on_connection(uv_stream_t *stream, int status)
+static void accept_one(struct listener *listener)
 {
-    struct listener *listener = stream->data;
     struct http_server *server = listener->server;
-    if (status < 0) {
-        log_line(LOG_WARN, "cannot accept a connection", LOG_C("error", uv_strerror(status)));
+    listener->waits = !listener->local && !http_strangers_room(server);
+    if (listener->waits) {
+        http_server_sweep(server);
         return;
     }
     struct http_connection *connection = http_connection_new(server, listener->local);
-    if (uv_accept(stream, &connection->uv.stream) != 0) {
+    if (uv_accept(&listener->uv.stream, &connection->uv.stream) != 0)
         http_connection_close(connection);
-    } else if (server->figures.connections > server->options.connections_max) {
-        server->figures.refused_total++;
-        http_connection_close(connection);
-    } else {
+    else
         http_connection_start(connection);
+}
+
+static void on_connection(uv_stream_t *stream, int status)
+{
+    struct listener *listener = stream->data;
+    int64_t now_ms = (int64_t)uv_now(listener->server->uv);
+    if (status == 0) {
+        accept_one(listener);
+    } else if (now_ms >= listener->server->warn_ms) {
+        listener->server->warn_ms = now_ms + WARN_EVERY_MS;
+        log_line(LOG_WARN, "cannot accept a connection", LOG_C("error", uv_strerror(status)));
     }
+}
+
+void http_listeners_resume(struct http_server *server)
+{
+    for (struct listener *at = server->listeners; at; at = at->next)
+        if (at->waits)
+            accept_one(at);
 }
 
 static struct rc start_listening(struct listener *listener, const char *address, struct err *err)

@@ -6,6 +6,7 @@
 #include "http/output.h"
 
 #include "http/server.h"
+#include "http/strangers.h"
 
 #include <linux/sockios.h>
 #include <stdlib.h>
@@ -13,8 +14,9 @@
 
 struct outgoing {
     struct outgoing *next;
-    struct shared *bytes;
-    size_t at;
+    struct str left;
+    struct shared *bytes; /* where they are; NULL: they last */
+    size_t held;          /* when nobody else holds them */
 };
 
 enum { FLUSH_PIECES = 16 };
@@ -32,14 +34,15 @@ static void take_off(struct http_connection *connection, size_t bytes)
     connection->queued -= bytes;
     while (bytes) {
         struct outgoing *first = connection->first;
-        size_t left = first->bytes->n - first->at;
-        if (bytes < left) {
-            first->at += bytes;
+        if (bytes < first->left.n) {
+            first->left = str_sub(first->left, bytes, first->left.n);
             return;
         }
-        bytes -= left;
+        bytes -= first->left.n;
         connection->first = first->next;
-        shared_unref(first->bytes);
+        http_strangers_release(connection, first->held);
+        if (first->bytes)
+            shared_unref(first->bytes);
         free(first);
     }
     if (!connection->first)
@@ -79,12 +82,12 @@ static void offer(struct http_connection *connection)
     unsigned count = 0;
     struct flush *flush = heap_new(sizeof *flush);
     for (struct outgoing *out = connection->first; out && count < FLUSH_PIECES; out = out->next) {
-        size_t n = out->bytes->n - out->at;
+        size_t n = out->left.n;
         if (n > FLUSH_BYTES - flush->bytes)
             n = FLUSH_BYTES - flush->bytes;
         if (n == 0)
             break;
-        pieces[count++] = uv_buf_init(out->bytes->p + out->at, (unsigned)n);
+        pieces[count++] = uv_buf_init((char *)(uintptr_t)out->left.p, (unsigned)n);
         flush->bytes += n;
     }
     CHECK(count > 0 && flush->bytes <= connection->queued);
@@ -99,21 +102,29 @@ static void offer(struct http_connection *connection)
     }
 }
 
-/* Puts what is left of `bytes` (one reference of it, now ours) at the end of the queue. */
-static void enqueue(struct http_connection *connection, struct shared *bytes, size_t at)
+/* Puts bytes at the end of the queue. `bytes`, where there are, hold them: that reference is now ours. */
+static void enqueue(struct http_connection *connection, struct str left, struct shared *bytes)
 {
-    CHECK(at < bytes->n && (connection->first == NULL) == (connection->last == NULL));
+    CHECK(left.n && (connection->first == NULL) == (connection->last == NULL));
     struct outgoing *out = heap_new(sizeof *out);
+    out->left = left;
     out->bytes = bytes;
-    out->at = at;
+    out->held = bytes && bytes->refs == 1 ? bytes->n : 0;
     if (connection->last)
         connection->last->next = out;
     else
         connection->first = out;
     connection->last = out;
-    connection->queued += bytes->n - at;
-    if (!connection->flush)
+    connection->queued += left.n;
+    http_strangers_hold(connection, out->held);
+    if (!connection->flush && !connection->broken)
         offer(connection);
+}
+
+static void enqueue_copy(struct http_connection *connection, struct str left)
+{
+    struct shared *copy = shared_new(left);
+    enqueue(connection, (struct str){copy->p, copy->n}, copy);
 }
 
 /* How much the kernel took; -1 when the client is gone. */
@@ -142,14 +153,19 @@ bool http_output_share(struct http_connection *connection, struct str head, stru
         return false;
     size_t taken = (size_t)written;
     if (taken < head.n)
-        enqueue(connection, shared_new(str_sub(head, taken, head.n)), 0);
+        enqueue_copy(connection, str_sub(head, taken, head.n));
     size_t skip = taken > head.n ? taken - head.n : 0;
     if (skip < bytes->n)
-        enqueue(connection, shared_ref(bytes), skip);
+        enqueue(connection, (struct str){bytes->p + skip, bytes->n - skip}, shared_ref(bytes));
     return true;
 }
 
 bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count)
+{
+    return http_output_last(connection, pieces, count, count);
+}
+
+bool http_output_last(struct http_connection *connection, const struct str *pieces, unsigned count, unsigned lasting)
 {
     enum { PIECES_MAX = 5 };
     uv_buf_t bufs[PIECES_MAX] = {0};
@@ -161,8 +177,10 @@ bool http_output_write(struct http_connection *connection, const struct str *pie
         return false;
     size_t skip = (size_t)written;
     for (unsigned i = 0; i < count; i++) {
-        if (skip < pieces[i].n)
-            enqueue(connection, shared_new(str_sub(pieces[i], skip, pieces[i].n)), 0);
+        if (skip < pieces[i].n && i >= lasting)
+            enqueue(connection, str_sub(pieces[i], skip, pieces[i].n), NULL);
+        else if (skip < pieces[i].n)
+            enqueue_copy(connection, str_sub(pieces[i], skip, pieces[i].n));
         skip -= skip < pieces[i].n ? skip : pieces[i].n;
     }
     return true;

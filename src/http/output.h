@@ -6,6 +6,8 @@
 
 /* Writes what the kernel takes at once and queues a copy of the rest; false when the client is gone. */
 bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count);
+/* The same where the pieces from number `lasting` on are there for the life of the process, and need no copy. */
+bool http_output_last(struct http_connection *connection, const struct str *pieces, unsigned count, unsigned lasting);
 /* The same for bytes that many share, with a few of its own before them: what remains is held, not copied. */
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes);
 void http_output_drop(struct http_connection *connection);

@@ -4,6 +4,7 @@
 #include "base/limits.h"
 #include "http/listen.h"
 #include "http/owners.h"
+#include "http/strangers.h"
 #include "io/loop.h"
 
 #include <signal.h>
@@ -87,6 +88,7 @@ static void on_sweep(void *arg)
             CHECK(list->first != connection || connection->since_ms >= now_ms);
         }
     }
+    http_listeners_resume(server);
     server->sweeping = server->figures.connections > 0;
     if (server->sweeping)
         timer_start(server->sweep, server->sweep_ms);
@@ -125,6 +127,22 @@ static int64_t sweep_ms_for(const struct http_options *options)
 
 static int64_t or_else(int64_t given, int64_t otherwise) { return given > 0 ? given : otherwise; }
 
+static void set_limits(struct http_options *options)
+{
+    if (options->connections_max == 0)
+        options->connections_max = LIMIT_CONNECTIONS;
+    if (options->strangers_max == 0)
+        options->strangers_max = LIMIT_STRANGERS;
+    if (options->strangers_per_address_max == 0)
+        options->strangers_per_address_max = LIMIT_STRANGERS_PER_ADDRESS;
+    if (options->strangers_bytes_max == 0)
+        options->strangers_bytes_max = LIMIT_STRANGERS_BYTES;
+    if (options->answers_max == 0)
+        options->answers_max = LIMIT_ANSWERS_BYTES;
+    if (options->bodies_max == 0)
+        options->bodies_max = LIMIT_BODIES_BYTES;
+}
+
 struct rc http_server_new(struct loop *loop, const struct http_options *options,
                           struct http_server **ret_server, struct err *err)
 {
@@ -136,15 +154,12 @@ struct rc http_server_new(struct loop *loop, const struct http_options *options,
     server->loop = loop;
     server->uv = loop_uv(loop);
     server->options = *options;
-    server->options.header_timeout_ms = or_else(options->header_timeout_ms, 10000);
+    server->options.header_timeout_ms = or_else(options->header_timeout_ms, 5000);
     server->options.body_timeout_ms = or_else(options->body_timeout_ms, 30000);
     server->options.idle_timeout_ms = or_else(options->idle_timeout_ms, 120000);
     server->options.heartbeat_ms = or_else(options->heartbeat_ms, 15000);
     server->options.stop_timeout_ms = or_else(options->stop_timeout_ms, 5000);
-    if (options->connections_max == 0)
-        server->options.connections_max = LIMIT_CONNECTIONS;
-    if (options->bodies_max == 0)
-        server->options.bodies_max = LIMIT_BODIES_BYTES;
+    set_limits(&server->options);
     set_periods(server);
     server->sweep_ms = sweep_ms_for(&server->options);
     server->head = buf_init(ANSWER_HEAD_BYTES_MAX);
@@ -165,6 +180,7 @@ static void free_idle(uv_handle_t *handle) { free(handle); }
 static void free_server(struct http_server *server)
 {
     CHECK(server->handles == 0);
+    http_strangers_done(server);
     buf_done(&server->head);
     shared_unref(server->beat);
     shared_unref(server->ping);

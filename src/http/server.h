@@ -2,6 +2,7 @@
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
+#include "base/map.h"
 #include "http/connection.h"
 
 struct listener;
@@ -30,7 +31,7 @@ enum http_watch {
 
 enum {
     READ_BYTES = 64 << 10,           /* the loop's one read buffer */
-    EARLY_BYTES_MAX = 64 << 10,      /* of requests sent before their turn; then we stop reading */
+    EARLY_BYTES_MAX = 16 << 10,      /* of requests sent before their turn; then we stop reading */
     FLUSH_BYTES = 256 << 10,         /* given to the kernel at once */
     LINGER_MS = 5000,
     LINGER_STOPPING_MS = 500,        /* for a client that has its answer and does not hang up, when we stop */
@@ -43,6 +44,14 @@ struct watch_list {
     struct http_connection *first, *last;
     int64_t period_ms;
     void (*late)(struct http_connection *connection);
+};
+
+struct strangers {
+    struct http_connection *first, *last; /* by the time they came */
+    size_t count;
+    size_t held;              /* bytes of answers that they do not read */
+    struct map by_address;    /* → size_t, how many */
+    int64_t warn_ms;          /* not before */
 };
 
 struct http_server {
@@ -62,6 +71,10 @@ struct http_server {
     struct shared *ping;
     struct http_figures figures;
     size_t body_bytes;        /* of bodies that are not whole yet */
+    struct strangers strangers;
+    size_t tcp_connections;
+    int64_t warn_ms;          /* that a connection cannot be accepted: not before */
+    size_t held;              /* bytes of answers that nobody has read yet */
     size_t handles;           /* listeners and connections that libuv still knows */
     void (*ended)(void *arg);
     void *ended_arg;

@@ -4,6 +4,7 @@
  * SIGINT): sockets first, then the store commits what was handed over.
  */
 #include "api/api.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "gate/gate.h"
@@ -25,7 +26,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE_BYTES = 1 << 20 };
+enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512 };
 
 struct house {
     struct cli *cli;
@@ -240,6 +241,20 @@ static struct gate_limits limits_of(const struct settings *settings)
                                 .asks_burst = settings->asks_burst};
 }
 
+/* Connections leave descriptors to the store, to tools, and to the Unix socket. */
+static unsigned connections_of(const struct settings *settings)
+{
+    struct rlimit files;
+    uint64_t wanted = (uint64_t)settings->connections;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= wanted + LIMIT_RESERVED_FILES)
+        return (unsigned)wanted;
+    uint64_t most = files.rlim_cur > 2 * LIMIT_RESERVED_FILES ? files.rlim_cur - LIMIT_RESERVED_FILES
+                                                              : LIMIT_RESERVED_FILES;
+    log_line(most < FEW_CONNECTIONS ? LOG_WARN : LOG_DEBUG, "the limit of open files allows fewer connections than set",
+             LOG_I("connections", most), LOG_I("files", files.rlim_cur));
+    return (unsigned)most;
+}
+
 static struct rc open_house(struct house *house, struct err *err)
 {
     const struct settings *settings = &house->cli->settings;
@@ -262,7 +277,10 @@ static struct rc open_house(struct house *house, struct err *err)
                               .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,
-                                .heartbeat_ms = settings->heartbeat_s * 1000};
+                                .heartbeat_ms = settings->heartbeat_s * 1000,
+                                .connections_max = connections_of(settings),
+                                .strangers_max = (unsigned)settings->strangers,
+                                .strangers_per_address_max = (unsigned)settings->strangers_per_address};
     TRY(http_server_new(house->loop, &http, &house->server, err));
     api_set_server(house->api, house->server);
     TRY(loop_on_signal(house->loop, SIGTERM, stop, house, err));

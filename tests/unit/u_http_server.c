@@ -196,7 +196,7 @@ static void test_continue(void **state)
 
 static void test_large_answer_to_slow_reader(void **state)
 {
-    struct rig *rig = rig_start((struct http_options){0});
+    struct rig *rig = rig_start((struct http_options){.strangers_bytes_max = 32 << 20});
     (void)state;
     enum { BYTES = 20 << 20 };
     HEARD(heard);
@@ -316,14 +316,55 @@ static void test_connection_limit(void **state)
     say(second, "GET /2 HTTP/1.1\r\n" HOST "\r\n");
     hear_until(first, &heard, "GET /1 local=0 []");
     hear_until(second, &heard, "GET /2 local=0 []");
-    int third = dial(rig);
-    char byte;
-    assert_int_equal(hear_some(third, &byte, 1), 0);
-    say(second, "GET /counters HTTP/1.1\r\n" HOST "\r\n");
-    hear_until(second, &heard, "refused=1.");
-    (void)close(third);
+    int third = dial(rig), local = dial_unix(rig);
+    say(third, "GET /3 HTTP/1.1\r\n" HOST "\r\n"); /* it waits in the kernel */
+    say(local, "GET /4 HTTP/1.1\r\n" HOST "\r\n"); /* people of this machine do not */
+    hear_until(local, &heard, "GET /4 local=1 []");
     (void)close(first);
+    hear_until(third, &heard, "GET /3 local=0 []");
+    (void)close(third);
+    (void)close(local);
     (void)close(second);
+    rig_stop(rig);
+}
+
+/* The oldest leaves when there are too many, but each has a moment. */
+static void test_strangers_leave(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.strangers_max = 3, .strangers_per_address_max = 3});
+    (void)state;
+    HEARD(heard);
+    int first = dial(rig), second = dial(rig), third = dial(rig), fourth = dial(rig);
+    say(fourth, "GET /4 HTTP/1.1\r\n" HOST "\r\n"); /* is accepted when the first has left */
+    hear_until(fourth, &heard, "GET /4 local=0 []");
+    char byte;
+    assert_int_equal(hear_some(first, &byte, 1), 0);
+    say(second, "GET /2 HTTP/1.1\r\n" HOST "\r\n");
+    hear_until(second, &heard, "GET /2 local=0 []");
+    const int fds[] = {first, second, third, fourth};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        (void)close(fds[i]);
+    rig_stop(rig);
+}
+
+/* An answer that a stranger does not read is not kept for ever, nor at any size. */
+static void test_strangers_hold_little(void **state)
+{
+    struct rig *rig = rig_start((struct http_options){.strangers_bytes_max = 1 << 20});
+    (void)state;
+    HEARD(heard);
+    int fd = dial(rig);
+    say(fd, "GET /big?bytes=20971520 HTTP/1.1\r\n" HOST "\r\n");
+    int other = dial(rig);
+    say(other, "GET /1 HTTP/1.1\r\n" HOST "\r\n");
+    hear_until(other, &heard, "GET /1 local=0 []");
+    char bytes[65536];
+    size_t all = 0;
+    for (ssize_t n; (n = hear_some(fd, bytes, sizeof bytes)) > 0;)
+        all += (size_t)n;
+    assert_true(all < 20 << 20);
+    (void)close(fd);
+    (void)close(other);
     rig_stop(rig);
 }
 
@@ -631,6 +672,8 @@ int main(void)
         cmocka_unit_test(test_refused_while_sending),
         cmocka_unit_test(test_timeouts),
         cmocka_unit_test(test_connection_limit),
+        cmocka_unit_test(test_strangers_leave),
+        cmocka_unit_test(test_strangers_hold_little),
         cmocka_unit_test(test_half_closed_clients_are_answered),
         cmocka_unit_test(test_waiting_clients_that_leave),
         cmocka_unit_test(test_client_leaves_in_the_middle),

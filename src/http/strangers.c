@@ -1,0 +1,174 @@
+/* Strangers: TCP connections on which nobody was identified yet, oldest first.
+ *
+ * They are few (http_options.strangers_max, and so many of one address), and what they make us hold is little: beyond
+ * that the oldest of them leaves. One that has just come has a moment to say who it is; while all have just come,
+ * further ones wait in the kernel's queue. The Unix socket is for people of this machine, who are no strangers.
+ */
+#include "http/strangers.h"
+
+#include "base/log.h"
+#include "http/server.h"
+
+#include <stdlib.h>
+
+enum { MOMENT_MS = 1000, WARN_EVERY_MS = 60000 };
+
+/* ---- counted by address ---- */
+
+static struct str key_of(const struct http_connection *connection)
+{
+    return (struct str){(const char *)connection->address, sizeof connection->address};
+}
+
+static void learn_address(struct http_connection *connection)
+{
+    struct sockaddr_storage peer = {0};
+    int n = sizeof peer;
+    if (uv_tcp_getpeername(&connection->uv.tcp, (struct sockaddr *)&peer, &n) != 0)
+        return;
+    if (peer.ss_family == AF_INET)
+        memcpy(connection->address, &((struct sockaddr_in *)&peer)->sin_addr, 4);
+    else
+        memcpy(connection->address, &((struct sockaddr_in6 *)&peer)->sin6_addr, 16);
+}
+
+static size_t *count_of(struct http_server *server, const struct http_connection *connection)
+{
+    size_t *count = map_get(&server->strangers.by_address, key_of(connection));
+    if (!count) {
+        count = heap_new(sizeof *count);
+        (void)map_put(&server->strangers.by_address, key_of(connection), count);
+    }
+    return count;
+}
+
+/* ---- who leaves ---- */
+
+static bool may_leave(const struct http_connection *connection)
+{
+    int64_t age_ms = (int64_t)uv_now(connection->server->uv) - connection->came_ms;
+    return age_ms >= MOMENT_MS && connection->phase != PHASE_BUSY && connection->phase != PHASE_CLOSED &&
+           !connection->processing;
+}
+
+static void warn(struct http_server *server, const char *words, uint64_t count)
+{
+    int64_t now_ms = (int64_t)uv_now(server->uv);
+    if (now_ms < server->strangers.warn_ms)
+        return;
+    server->strangers.warn_ms = now_ms + WARN_EVERY_MS;
+    log_line(LOG_WARN, words, LOG_I("count", count), LOG_I("connections", server->figures.connections));
+}
+
+/* The oldest that may, of this address where one is given, and that holds bytes where that is the matter. */
+static bool send_away(struct http_server *server, const struct http_connection *like, bool holding)
+{
+    struct http_connection *at = server->strangers.first;
+    while (at && (!may_leave(at) || (like && !str_eq(key_of(at), key_of(like))) || (holding && !at->held)))
+        at = at->next_stranger;
+    if (!at)
+        return false;
+    server->figures.refused_total++;
+    http_connection_close(at);
+    return true;
+}
+
+/* ---- coming and going ---- */
+
+bool http_strangers_room(struct http_server *server)
+{
+    const struct http_options *options = &server->options;
+    bool full = server->strangers.count >= options->strangers_max;
+    if (server->tcp_connections >= options->connections_max) {
+        warn(server, "as many connections as may be: further ones wait", server->tcp_connections);
+        return send_away(server, NULL, false);
+    }
+    if (!full)
+        return true;
+    warn(server, "many connections without a token: the oldest are closed", server->strangers.count);
+    return send_away(server, NULL, false);
+}
+
+void http_strangers_enter(struct http_connection *connection)
+{
+    struct http_server *server = connection->server;
+    struct strangers *strangers = &server->strangers;
+    CHECK(!connection->stranger && !connection->local);
+    learn_address(connection);
+    connection->stranger = true;
+    connection->came_ms = (int64_t)uv_now(server->uv);
+    connection->previous_stranger = strangers->last;
+    if (strangers->last)
+        strangers->last->next_stranger = connection;
+    else
+        strangers->first = connection;
+    strangers->last = connection;
+    strangers->count++;
+    if (++*count_of(server, connection) > server->options.strangers_per_address_max)
+        (void)send_away(server, connection, false);
+}
+
+void http_strangers_leave(struct http_connection *connection)
+{
+    struct strangers *strangers = &connection->server->strangers;
+    if (!connection->stranger)
+        return;
+    connection->stranger = false;
+    if (connection->previous_stranger)
+        connection->previous_stranger->next_stranger = connection->next_stranger;
+    else
+        strangers->first = connection->next_stranger;
+    if (connection->next_stranger)
+        connection->next_stranger->previous_stranger = connection->previous_stranger;
+    else
+        strangers->last = connection->previous_stranger;
+    connection->next_stranger = connection->previous_stranger = NULL;
+    CHECK(strangers->count && strangers->held >= connection->held);
+    strangers->count--;
+    strangers->held -= connection->held;
+    size_t *count = count_of(connection->server, connection);
+    CHECK(*count);
+    if (--*count == 0)
+        free(map_take(&strangers->by_address, key_of(connection)));
+}
+
+void http_known(struct http_request *request)
+{
+    if (request->connection && !request->answered)
+        http_strangers_leave(request->connection);
+}
+
+/* ---- what they make us hold ---- */
+
+void http_strangers_hold(struct http_connection *connection, size_t bytes)
+{
+    struct http_server *server = connection->server;
+    connection->held += bytes;
+    server->held += bytes;
+    if (connection->stranger)
+        server->strangers.held += bytes;
+    if (connection->stranger && server->strangers.held > server->options.strangers_bytes_max) {
+        warn(server, "answers that strangers do not read: the oldest of these connections are closed",
+             server->strangers.held);
+        if (!send_away(server, NULL, true))
+            http_connection_break(connection);
+    }
+    if (server->held > server->options.answers_max)
+        http_connection_break(connection);
+}
+
+void http_strangers_release(struct http_connection *connection, size_t bytes)
+{
+    struct http_server *server = connection->server;
+    CHECK(connection->held >= bytes && server->held >= bytes);
+    connection->held -= bytes;
+    server->held -= bytes;
+    if (connection->stranger)
+        server->strangers.held -= bytes;
+}
+
+void http_strangers_done(struct http_server *server)
+{
+    CHECK(server->strangers.count == 0);
+    map_free_values(&server->strangers.by_address);
+}

@@ -1,0 +1,17 @@
+/* Connections of whom nothing is known yet. Private to http/. */
+#ifndef HTTP_STRANGERS_H
+#define HTTP_STRANGERS_H
+
+#include "http/connection.h"
+
+/* Whether one more may be accepted; makes room where it can. */
+bool http_strangers_room(struct http_server *server);
+void http_strangers_enter(struct http_connection *connection);
+/* It closed, or it was said who speaks there. */
+void http_strangers_leave(struct http_connection *connection);
+/* Bytes that only this connection holds: parts of answers that the client has not read. */
+void http_strangers_hold(struct http_connection *connection, size_t bytes);
+void http_strangers_release(struct http_connection *connection, size_t bytes);
+void http_strangers_done(struct http_server *server);
+
+#endif
