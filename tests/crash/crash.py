@@ -48,7 +48,8 @@ class Server:
         self.log = os.path.join(folder, "server.log")
 
     def start(self):
-        arguments = [NOD, "serve", "--data", self.data, "--listen", "127.0.0.1:0"]
+        arguments = [NOD, "serve", "--data", self.data, "--listen", "127.0.0.1:0",
+                     "--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0"]
         if self.store:
             arguments += ["--store", self.store]
         with open(self.log, "ab") as log:

@@ -15,7 +15,8 @@ export class Server {
   constructor(env = {}) { this.env = env; this.data = mkdtempSync(join(tmpdir(), "nod-page-")); this.port = 0; this.made = 0; }
 
   async start() {
-    this.child = spawn(NOD, ["serve", "--data", this.data, "--listen", `127.0.0.1:${this.port}`, "--log-level", "error"],
+    this.child = spawn(NOD, ["serve", "--data", this.data, "--listen", `127.0.0.1:${this.port}`, "--log-level", "error",
+      "--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0"],
       { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, USER: "alice", ...this.env } });
     let said = "";
     await new Promise((done, fail) => {

@@ -1,5 +1,13 @@
 """Large calls and many calls: every approver still sees what waits, and each agent has its turn."""
-from world import must
+import gzip
+import os
+import re
+import select
+import signal
+import socket
+import threading
+
+from world import NO_LIMITS, PATIENCE, eventually, must
 
 LARGE = "x" * 7_900_000
 
@@ -118,3 +126,237 @@ def test_commands_are_not_allowed_in_bulk(world):
     must([c["toolCallId"] for c in admin.pending()] == ["bash-4", "note-5000"], f"{admin.pending()}")
     world.nod("deny", "--all")
     must(admin.pending() == [], "all are denied")
+
+
+# ---- how much may wait ----
+
+def refused(reply, status, code):
+    must(reply.status == status and reply.code == code, f"{reply}")
+    must(status != 429 or reply.headers.get("retry-after"), f"{reply.headers}")
+
+
+def test_waiting_calls_are_limited(world):
+    server = world.server("--waiting-per-token", "5", "--waiting-per-session", "8", "--waiting-total", "10")
+    admin = server.admin()
+    agent, other = admin.token_for("agent", "agent"), admin.token_for("agent", "other")
+    made, apart = agent.session(), other.session()
+    for number in range(5):
+        agent.call(made["threadId"], "Bash", {"command": str(number)}, id=f"a{number}")
+    refused(agent.ask(made["threadId"], "Bash", {"command": "x"}, id="a5"), 429, "too_many_waiting")
+    must(agent.call(made["threadId"], "Bash", {"command": "0"}, id="a0")["status"] == "awaiting", "what waits is found again")
+    must(agent.call(made["threadId"], "TodoWrite", {"todos": []})["status"] == "allowed", "what rules answer is not counted")
+    for number in range(3):
+        admin.call(made["threadId"], "Bash", {"command": str(number)}, id=f"b{number}")
+    refused(admin.ask(made["threadId"], "Bash", {"command": "x"}, id="b3"), 429, "too_many_waiting")
+    for number in range(2):
+        other.call(apart["threadId"], "Bash", {"command": str(number)}, id=f"c{number}")
+    refused(other.ask(apart["threadId"], "Bash", {"command": "x"}, id="c2"), 429, "too_many_waiting")
+    admin.decided(made["id"], "a0", "allow_once")
+    other.call(apart["threadId"], "Bash", {"command": "x"}, id="c2")
+    must(agent.call(made["threadId"], "Bash", {"command": "0"}, id="a0")["status"] == "allowed", "an answered call has its answer")
+    server.kill()
+    server.start()
+    refused(other.ask(apart["threadId"], "Bash", {"command": "x"}, id="c3"), 429, "too_many_waiting")
+    hook = other.post("/api/hooks/claude?strict=1", {"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "cwd": "/tmp",
+                                            "tool_input": {"command": "x"}, "tool_use_id": "toolu_1", "permission_mode": "default"})
+    must(hook.json.get("hookSpecificOutput", {}).get("permissionDecision") == "deny", f"a hook is refused, never let through: {hook}")
+
+
+def test_there_are_limits_without_any_setting(world):
+    for name in NO_LIMITS:
+        del world.environment[name]
+    admin = world.server().admin()
+    agent = admin.token_for("agent", "agent")
+    made = agent.session()
+    found = [agent.ask(made["threadId"], "Bash", {"command": str(n)}).status for n in range(101)]
+    must(found[:100] == [200] * 100 and found[100] == 429, f"{found}")
+
+
+def test_the_bytes_that_wait_are_limited(world):
+    server = world.server("--waiting-bytes-per-token", "100000", "--waiting-bytes-total", "150000")
+    admin = server.admin()
+    first, second = admin.token_for("agent", "first"), admin.token_for("agent", "second")
+    one, two = first.session(), second.session()
+    given = {"text": "x" * 60_000}
+    first.call(one["threadId"], "Note", given, id="a")
+    refused(first.ask(one["threadId"], "Note", given, id="b"), 429, "too_many_waiting")
+    refused(first.ask(one["threadId"], "Note", {"text": "x" * 120_000}, id="c"), 413, "too_large")
+    second.call(two["threadId"], "Note", given, id="d")
+    refused(second.ask(two["threadId"], "Note", {"text": "x" * 30_000}, id="e"), 429, "too_many_waiting")
+    admin.decided(one["id"], "a", "deny")
+    second.call(two["threadId"], "Note", {"text": "x" * 30_000}, id="e")
+
+
+def ask_together(agent, thread, count, name="n"):
+    """Statuses of calls that are asked at once, on connections of their own."""
+    found = []
+
+    def one(number):
+        found.append(agent.ask(thread, "Bash", {"command": str(number)}, id=f"{name}{number}").status)
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(count)]
+    for thread_ in threads:
+        thread_.start()
+    for thread_ in threads:
+        thread_.join()
+    return found
+
+
+def test_an_agent_asks_only_so_often(world):
+    server = world.server("--asks-per-second", "1", "--asks-burst", "2")
+    admin = server.admin()
+    agent, other = admin.token_for("agent", "agent"), admin.token_for("agent", "other")
+    made, apart = agent.session(), other.session()
+    found = ask_together(agent, made["threadId"], 40)
+    must(429 in found and found.count(200) >= 2 and set(found) == {200, 429}, f"{found}")
+    other.call(apart["threadId"], "Bash", {"command": "x"})
+    eventually(lambda: agent.ask(made["threadId"], "Bash", {"command": "late"}, id="late").status == 200, "a moment later it may")
+    must("an agent asks too often" in server.log() and server.log().count("an agent asks too often") == 1, f"{server.log()}")
+
+
+def test_an_agent_that_is_denied_asks_slowly(world):
+    server = world.server("--asks-per-second", "20")
+    admin = server.admin()
+    agent = admin.token_for("agent", "agent")
+    made = agent.session()
+    for number in range(5):
+        agent.call(made["threadId"], "Bash", {"command": "x"}, id=f"d{number}")
+        admin.decided(made["id"], f"d{number}", "deny")
+    found = ask_together(agent, made["threadId"], 40)
+    must(429 in found, f"{found}")
+    must("after denials" in server.log(), f"{server.log()}")
+
+
+# ---- what it costs ----
+
+def test_a_waiting_call_costs_little_memory(world):
+    world.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    server = world.server()
+    admin = server.admin()
+    before = server.memory_kb()
+    answers = {}
+
+    def ask(agent, thread, call):
+        body = {"name": "Write", "id": call, "input": {"file_path": "/x", "content": LARGE}}
+        answers[call] = agent.request("POST", f"/api/threads/{thread}/tool-calls?large=1&wait=600", body, timeout=300)
+    asked, threads = [], []
+    for number, count in enumerate((2, 2, 1)):
+        agent = admin.token_for("agent", f"agent-{number}")
+        made = agent.session()
+        for i in range(count):
+            asked.append((made["id"], f"large-{number}-{i}"))
+            threads.append(threading.Thread(target=ask, args=(agent, made["threadId"], asked[-1][1]), daemon=True))
+            threads[-1].start()
+    eventually(lambda: len(admin.pending()) == 5, "all wait", 3 * PATIENCE)
+    eventually(lambda: server.memory_kb() - before < 60_000, lambda: f"from {before} to {server.memory_kb()} KB")
+    for session, call in asked:
+        admin.decided(session, call, "allow_once")
+    for thread in threads:
+        thread.join(3 * PATIENCE)
+    for _, call in asked:
+        must(answers[call].status == 200 and answers[call].json["status"] == "allowed", f"{call}: {answers[call]}")
+        must(answers[call].json["input"]["content"] == LARGE, f"{call}: what was approved is given back whole")
+    eventually(lambda: server.memory_kb() - before < 60_000, lambda: f"afterwards {server.memory_kb()} KB")
+
+
+# ---- one message never stops the loop ----
+
+def test_what_would_take_long_is_refused(world):
+    server = world.server()
+    admin = server.admin()
+    made = admin.session()
+
+    def asked(name, given):
+        return admin.request("POST", f"/api/threads/{made['threadId']}/tool-calls?large=1", {"name": name, "input": given})
+    must(asked("Note", {f"{n:x}": 0 for n in range(500_000)}).status == 400, "500,000 keys")
+    must(asked("Note", {"list": [0] * 100_001}).status == 400, "more than 100,000 values")
+    must(asked("Note", {"list": [0] * 99_000}).status == 200, "fewer")
+    for host in ("h" * 6_000_000, "h" * 300, "user@" + "h" * 300 + ":80"):
+        must(asked("WebFetch", {"url": f"https://{host}/x", "prompt": "x"}).status == 400, f"a host of {len(host)} bytes")
+    must(asked("WebFetch", {"url": f"https://{'h' * 60}.example/{'x' * 5000}", "prompt": "x"}).status == 200, "a long path of a URL")
+    must(asked("Write", {"file_path": "/" + "x" * 5000, "content": ""}).status == 400, "a path of 5,000 bytes")
+    explained = admin.post("/api/policy/explain", {"name": "WebFetch", "input": {"url": f"https://{'h' * 500_000}/"}})
+    must(explained.status in (200, 400) and (explained.status == 400 or explained.json["effect"] == "deny"), f"{explained}")
+
+
+# ---- strangers ----
+
+def test_idle_strangers_leave_room(world):
+    server = world.server("--strangers", "60", "--strangers-per-address", "40")
+    admin, by_tcp = server.admin(), server.admin(tcp=True)
+    kept = by_tcp.connection()
+    must(by_tcp.get("/api/me", connection=kept).status == 200, "somebody known")
+    socks = [server.raw() for _ in range(200)]
+    must(admin.get("/api/me").status == 200, "the Unix socket answers")
+    must(by_tcp.get("/api/me", timeout=3 * PATIENCE).status == 200, "and so does TCP, when the oldest have left")
+    must(by_tcp.get("/api/me", connection=kept).status == 200, "who was known stays")
+
+    def left():
+        return len(select.select(socks, [], [], 0)[0])
+    eventually(lambda: left() >= 140, lambda: f"{left()} of 200 were closed")
+    must("without a token" in server.log(), f"{server.log()}")
+    for sock in socks:
+        sock.close()
+
+
+def test_unread_answers_of_strangers_cost_little(world):
+    world.environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    server = world.server()
+    page = server.admin(tcp=True).get("/").body
+    script = re.search(rb'src="(/[^"]+\.js)"', gzip.decompress(page) if page[:2] == b"\x1f\x8b" else page)[1].decode()
+    before = server.memory_kb()
+    request = f"GET {script} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode() * 100
+    socks = []
+    for _ in range(100):
+        sock = server.raw()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(0.01)
+        try:
+            sock.sendall(request)
+        except OSError:
+            pass  # it reads no further
+        socks.append(sock)
+    must(server.admin().get("/api/me").status == 200, "others are served")
+    must(server.memory_kb() - before < 30_000, f"from {before} to {server.memory_kb()} KB")
+    for sock in socks:
+        sock.close()
+
+
+def test_people_have_room_when_connections_are_full(world):
+    server = world.server("--max-connections", "50", "--strangers", "1000", "--strangers-per-address", "1000")
+    known = server.admin(tcp=True)
+    kept = []
+    for _ in range(49):
+        connection = known.connection()
+        must(known.get("/api/me", connection=connection).status == 200, "a connection")
+        kept.append(connection)
+    socks = [server.raw() for _ in range(20)]
+    must(server.admin().get("/api/me").status == 200, "the Unix socket answers")
+    must(known.get("/api/me", connection=kept[0]).status == 200, "who is there is served")
+    eventually(lambda: "as many connections as may be" in server.log(), "the log says so")
+    for connection in kept[1:]:
+        connection.close()
+    must(known.get("/api/me", timeout=3 * PATIENCE).status == 200, "and then there is room again")
+    for sock in socks:
+        sock.close()
+
+
+# ---- signals, origins ----
+
+def test_harmless_signals_do_not_end_the_server(world):
+    server = world.server()
+    for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+        server.process.send_signal(number)
+        for _ in range(3):
+            must(server.admin().get("/api/me").status == 200, f"signal {number}")
+
+
+def test_of_two_origins_neither_wins(world):
+    server = world.server()
+    good = f"http://127.0.0.1:{server.port}"
+    for origins in ((good, "https://evil.example"), ("https://evil.example", good), (good, good)):
+        sock = server.raw()
+        lines = "".join(f"Origin: {origin}\r\n" for origin in origins)
+        sock.sendall((f"GET /api/me HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.admin_token}\r\n"
+                      f"{lines}Connection: close\r\n\r\n").encode())
+        answer = sock.recv(65536)
+        must(answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403")), f"{origins}: {answer[:200]!r}")

@@ -113,7 +113,7 @@ def test_a_client_that_reads_nothing_does_not_hold_it_up(world):
     admin = server.admin(tcp=True)
     made = admin.session()
     for number in range(20):
-        admin.call(made["threadId"], "Read", {"file_path": "x" * 200_000}, id=f"c{number}")
+        admin.call(made["threadId"], "TodoWrite", {"todos": [{"content": "x" * 200_000}]}, id=f"c{number}")
     with server.raw() as sock:
         sock.sendall(f"GET /api/events?after=0 HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {admin.token}\r\n\r\n".encode())
         time.sleep(0.2)
