@@ -156,13 +156,6 @@ struct report {
 /* The agent says what came of an allowed call. Kept once. */
 void gate_report(struct gate *gate, struct report *report);
 
-/* Reads what store.h can read; `read` comes back by its own `done`. */
-void gate_read(struct gate *gate, struct read *read);
-/* A READ_EVENTS without `limit`, answered with all there is instead of a page. */
-void gate_read_whole(struct gate *gate, struct read *read);
-/* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
-size_t gate_calls_of(struct read *read, struct call **ret_calls);
-
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */
 enum { HAPPENING_FORMS = 2 };
@@ -197,6 +190,7 @@ void gate_unwatch(struct watcher *watcher);
 #include "gate/gate_archive.h"
 #include "gate/gate_catch_up.h"
 #include "gate/gate_notes.h"
+#include "gate/gate_read.h"
 #include "gate/gate_rules.h"
 #include "gate/gate_tokens.h"
 #include "gate/gate_waiting.h"
