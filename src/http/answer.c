@@ -185,7 +185,8 @@ void http_answer(struct http_request *request, int status, struct str content_ty
                  struct str body)
 {
     char proof[PROOF_LINE_BYTES];
-    give(request, &(struct answer){status, content_type, headers, proof_line(request, status, body, proof), body, false});
+    struct str signature = proof_line(request, status, body, proof);
+    give(request, &(struct answer){status, content_type, headers, signature, body, false});
 }
 
 void http_answer_lasting(struct http_request *request, int status, struct str content_type, struct str headers,
