@@ -31,6 +31,13 @@ struct stranger {
     int64_t until_us; /* of the steady clock */
 };
 
+/* Calls of which a hook told before its agent asked for permission; see hooks.c. */
+enum { HOOK_CALLS_MAX = 128 };
+struct hook_call {
+    struct digest what;
+    char id[LIMIT_ID_BYTES + 1];
+};
+
 struct api {
     struct gate *gate;
     const struct http_server *server;
@@ -45,6 +52,8 @@ struct api {
     struct stranger strangers[STRANGERS_MAX];
     unsigned strangers_at;
     size_t named_host_count; /* the first of them, which the configuration names: a proxy may speak TLS there */
+    struct hook_call hook_calls[HOOK_CALLS_MAX];
+    size_t hook_call_next;
     uint64_t answers[6]; /* by hundreds of the status */
     uint64_t query_us, queries;
 };
@@ -133,6 +142,9 @@ void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
                          void (*then)(void *arg, const struct session *session, const struct err *err), void *arg);
 /* The session that this token's agent knows by an id of its own. */
 struct str sessions_id_of(struct exchange *x, struct str agent, struct str theirs);
+
+/* A wrapper in front of an agent has asked rules about this call, and will ask a person next; see hooks.c. */
+void hooks_wrapped(struct exchange *x, struct str session, struct str call);
 
 /* Query parameters: absent leaves *ret alone. */
 struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);

@@ -10,8 +10,6 @@
 #include "agents/agents.h"
 #include "api/exchange.h"
 
-#include "io/clock.h"
-
 /* How ids begin of calls to which the agent gave none: those of its dialogs. */
 #define OUR_ID "call_"
 
@@ -25,7 +23,79 @@ struct hooking {
     struct str session;
     unsigned ending; /* questions on their way to be taken back */
     bool gone;
+    bool joins;      /* the call has the agent's own id: whoever else asks about it asks about the same */
+    bool joined;     /* it was found in another thread */
 };
+
+/* ---- one call, told of twice ----
+ *
+ * Claude Code asks its hooks before each call (PreToolUse, with the call's id) and again when it would ask a person
+ * (PermissionRequest, without it). Where `nod claude` stands in front of the same conversation and has told of the same
+ * id, the second takes it from the first: then both ask about one call. The answer is a person's either way. After a
+ * restart an open question about the same is taken up. */
+
+static struct digest told_digest(struct str session, const char *about, struct str tool, struct str input)
+{
+    const struct str pieces[] = {session, str_of(about), tool, input};
+    return digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+}
+
+static void remember(struct api *api, struct digest what, struct str id)
+{
+    struct hook_call *told = &api->hook_calls[api->hook_call_next++ % HOOK_CALLS_MAX];
+    told->what = what;
+    if (!str_c(id, told->id, sizeof told->id))
+        told->id[0] = '\0';
+}
+
+/* The newest of them; NULL when there is none. */
+static struct hook_call *recall(struct api *api, const struct digest *what)
+{
+    for (size_t i = 1; i <= HOOK_CALLS_MAX && i <= api->hook_call_next; i++) {
+        struct hook_call *told = &api->hook_calls[(api->hook_call_next - i) % HOOK_CALLS_MAX];
+        if (told->id[0] && digest_eq(&told->what, what))
+            return told;
+    }
+    return NULL;
+}
+
+static void remember_call(struct hooking *h)
+{
+    remember(h->x->api, told_digest(h->session, "before", h->hook.tool, h->hook.input->raw), h->hook.call);
+}
+
+static void join_call(struct hooking *h, struct str id)
+{
+    h->ask->id = arena_str(h->x->arena, id);
+    h->joins = true;
+    remember(h->x->api, told_digest(h->session, "dialog", h->ask->id, STR_NONE), h->ask->id);
+}
+
+void hooks_wrapped(struct exchange *x, struct str session, struct str call)
+{
+    remember(x->api, told_digest(session, "wrapped", call, STR_NONE), call);
+}
+
+/* The id under which the agent told of this call before, when a wrapper will ask about it, too. */
+static bool recall_call(struct hooking *h)
+{
+    struct digest what = told_digest(h->session, "before", h->hook.tool, h->hook.input->raw);
+    struct hook_call *told = recall(h->x->api, &what);
+    if (!told)
+        return false;
+    struct digest wrapped = told_digest(h->session, "wrapped", str_of(told->id), STR_NONE);
+    bool joins = recall(h->x->api, &wrapped);
+    if (joins)
+        join_call(h, str_of(told->id));
+    told->id[0] = '\0';
+    return joins;
+}
+
+static bool was_dialog(struct hooking *h, struct str call)
+{
+    struct digest what = told_digest(h->session, "dialog", call, STR_NONE);
+    return str_starts(call, STR(OUR_ID)) || recall(h->x->api, &what);
+}
 
 /* ---- answers ---- */
 
@@ -52,12 +122,17 @@ static void withdrawn(struct decide *decide)
     give(h, &buf);
 }
 
-/* Nobody waits for the answer any more: it disappears from every screen. */
+/* Nobody waits for the answer any more: it disappears from every screen. Unless somebody else asks about it, too. */
 static void withdraw(struct hooking *h)
 {
     struct exchange *x = h->x;
     struct decide *decide = arena_new(x->arena, struct decide);
     CHECK(!h->withdrawal);
+    if (gate_awaited(h->ask)) {
+        decide->arg = h;
+        withdrawn(decide);
+        return;
+    }
     h->withdrawal = decide;
     decide->arena = x->arena;
     decide->session = h->session;
@@ -74,13 +149,20 @@ static void asked(struct ask *ask)
 {
     struct hooking *h = ask->arg;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    if (ask->err.code != ERR_OK) {
+    if (ask->err.code == ERR_CALL_DIFFERS && h->joins && !h->joined) {
+        h->joined = true;
+        ask->err = (struct err){.code = ERR_OK};
+        ask->thread = STR_NONE;
+        gate_status(h->x->gate, ask);
+    } else if (ask->err.code != ERR_OK) {
         refuse(h, ask->err.text);
-    } else if (ask->call.status == CALL_AWAITING && (h->gone || clock_steady_us() >= ask->wait_until_us)) {
-        withdraw(h);
-    } else if (ask->call.status == CALL_AWAITING) { /* the server ends; whoever asked comes again */
+    } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* whoever asked comes again */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
+    } else if (ask->call.status == CALL_AWAITING) {
+        withdraw(h);
     } else {
+        if (ask->call.status == CALL_UNKNOWN && h->hook.kind == HOOK_BEFORE && !str_empty(h->hook.call))
+            remember_call(h);
         hook_answer(&buf, &h->hook, &ask->call);
         give(h, &buf);
     }
@@ -122,18 +204,23 @@ static void ended(struct decide *decide)
         answer_nothing(h);
 }
 
-/* After a call: the question about it. After a turn: whatever the agent's dialogs asked. */
-static bool is_over(const struct hooking *h, struct arena *arena, const struct open_approval *open)
+static bool is_same(const struct hooking *h, struct arena *arena, const struct open_approval *open)
 {
     const struct json *call = NULL;
-    if (!str_starts(open->request.call, STR(OUR_ID)))
-        return false;
-    if (h->hook.kind == HOOK_IDLE)
-        return true;
     if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) || !json_get(call, "input"))
         return false;
     return str_eq(json_text(call, "name"), h->hook.tool) &&
            json_same_tokens(json_get(call, "input")->raw, h->hook.input->raw);
+}
+
+/* After a call: the question about it. After a turn: whatever the agent's dialogs asked. */
+static bool is_over(struct hooking *h, struct arena *arena, const struct open_approval *open)
+{
+    if (h->hook.kind == HOOK_AFTER && !str_empty(h->hook.call) && str_eq(open->request.call, h->hook.call))
+        return true;
+    if (!was_dialog(h, open->request.call))
+        return false;
+    return h->hook.kind == HOOK_IDLE || is_same(h, arena, open);
 }
 
 static void open_read(struct read *read)
@@ -157,11 +244,24 @@ static void open_read(struct read *read)
         answer_nothing(h);
 }
 
-static void read_open(struct hooking *h)
+static void take_up(struct read *read)
+{
+    struct hooking *h = read->arg;
+    for (size_t i = 0; i < read->open_count; i++) {
+        if (is_same(h, &read->arena, &read->open[i])) {
+            join_call(h, read->open[i].request.call);
+            break;
+        }
+    }
+    read_free(read);
+    gate_ask(h->x->gate, h->ask);
+}
+
+static void read_open(struct hooking *h, void (*done)(struct read *read))
 {
     struct read *read = read_new(READ_OPEN);
     read->session = arena_str(&read->arena, h->session);
-    read->done = open_read;
+    read->done = done;
     read->arg = h;
     gate_read(h->x->gate, read);
 }
@@ -179,12 +279,15 @@ static void session_found(void *arg, const struct session *session, const struct
     }
     h->session = arena_str(h->x->arena, session->id);
     if (!hook_asks(&h->hook)) {
-        read_open(h);
+        read_open(h, open_read);
         return;
     }
     h->ask->session = h->session;
     h->ask->thread = arena_str(h->x->arena, session->main_thread);
-    gate_ask(h->x->gate, h->ask);
+    if (h->hook.kind == HOOK_PERMISSION && str_empty(h->hook.call) && !recall_call(h))
+        read_open(h, take_up);
+    else
+        gate_ask(h->x->gate, h->ask);
 }
 
 /* ---- the question ---- */

@@ -38,6 +38,8 @@ static void take_back(struct http_request *request)
 static void asked(struct ask *ask)
 {
     struct exchange *x = ask->arg;
+    if (ask->err.code == ERR_OK && ask->only_rules && ask->call.status == CALL_UNKNOWN)
+        hooks_wrapped(x, ask->session, ask->id);
     if (ask->err.code != ERR_OK)
         exchange_fail(x, &ask->err);
     else if (ask->call.status == CALL_AWAITING && x->http->gone == take_back && !x->http->connection)

@@ -111,6 +111,7 @@ struct ask {
     struct ask *next_waiter;
     struct timer *timer;
     bool registered, parked;
+    bool released;       /* given back because the process ends, not because the time is over */
     int64_t wait_until_us;
 };
 /* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
@@ -121,6 +122,8 @@ void gate_status(struct gate *gate, struct ask *ask);
 void gate_release(struct gate *gate);
 /* The client has left: true when the ask only waited and is forgotten (no `done`); else `done` follows. */
 bool gate_forget(struct ask *ask);
+/* Whether somebody waits for the call of this ask, which itself was given back or forgotten. */
+bool gate_awaited(const struct ask *ask);
 
 struct decide {
     struct arena *arena;

@@ -80,6 +80,7 @@ void waiter_settle(struct ask *ask)
 {
     int64_t left_us = ask->wait_until_us - clock_steady_us();
     bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
+    ask->released = open && ask->gate->released;
     if (!open || !ask->registered || left_us <= 0 || ask->gate->released) {
         give_back(ask);
         return;
@@ -118,9 +119,11 @@ void gate_release(struct gate *gate)
         for (struct ask *ask = first; ask; ask = ask->next_waiter)
             asks[count++] = ask;
     CHECK(count == gate->figures.waiting);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        asks[i]->released = true;
         if (asks[i]->parked)
             give_back(asks[i]);
+    }
 }
 
 bool gate_forget(struct ask *ask)
@@ -129,4 +132,11 @@ bool gate_forget(struct ask *ask)
         return false;
     waiter_leave(ask);
     return true;
+}
+
+bool gate_awaited(const struct ask *ask)
+{
+    struct call_key key = call_key(ask->session, ask->id);
+    CHECK(!ask->registered);
+    return ask->gate && map_get(&ask->gate->waiters, call_key_str(&key));
 }
