@@ -3,6 +3,7 @@
  * One function per line of the table; each looks at one thing, changes nothing and says one sentence. A new
  * check is one line and one function.
  */
+#include "cli/hook_install.h"
 #include "cli/remote.h"
 #include "cli/text.h"
 #include "io/clock.h"
@@ -24,6 +25,7 @@
     X(disk, "disk")                               \
     X(server, "server")                           \
     X(access, "access")                           \
+    X(hooks, "hooks")                             \
     X(clock, "clock")                             \
     X(descriptors, "descriptors")                 \
     X(locale, "locale")
@@ -208,6 +210,26 @@ static struct finding check_access(struct cli *cli)
 }
 
 /* ---- the machine ---- */
+
+/* Hooks in agents' settings: there, able to ask, and trusted. */
+static struct finding check_hooks(struct cli *cli)
+{
+    struct str troubles = STR(""), installed = STR("");
+    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
+        bool there;
+        const char *trouble = hook_trouble(cli, (enum hook_agent)i, &there);
+        if (trouble)
+            troubles = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(troubles), troubles.n ? "; " : "", trouble);
+        if (there)
+            installed = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(installed), installed.n ? ", " : "",
+                                     hook_agent_name((enum hook_agent)i));
+    }
+    if (!str_empty(troubles))
+        return FOUND(&cli->arena, LEVEL_BAD, "install them again, or start the server", "%.*s", STR_ARG(troubles));
+    if (str_empty(installed))
+        return FOUND(&cli->arena, LEVEL_OK, NULL, "none are installed");
+    return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
+}
 
 static struct finding check_clock(struct cli *cli)
 {

@@ -7,6 +7,7 @@
 #include "cli/hook_install.h"
 
 #include "base/limits.h"
+#include "cli/codex_trust.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
@@ -52,8 +53,8 @@ static const struct {
                      "which may let it run. Newer ones block it. With -p they run no PermissionRequest "
                      "hook: what nobody can be asked is denied; --strict asks."},
     [HOOK_CODEX] = {"CODEX_HOME", ".codex", "hooks.json",
-                    "Codex skips hooks that it was not told to trust, silently: trust this one in Codex "
-                    "(/hooks). A hook that cannot be started at all lets the call run."},
+                    "Codex skips hooks that it was not told to trust, silently: this one is written down as trusted "
+                    "in config.toml (/hooks in Codex shows it). A hook that cannot be started lets the call run."},
     [HOOK_GEMINI] = {NULL, ".gemini", "settings.json",
                      "Gemini goes on when a hook is killed or cut off by its time limit, and runs none in --acp "
                      "mode. With -p its own rules deny first: use --approval-mode yolo."},
@@ -398,8 +399,6 @@ static struct rc settings_path(struct edit *edit, const char **ret_path, struct 
         return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
     if (!(folder && folder[0]))
         folder = arena_printf(arena, "%s/%s", home, places[edit->agent].folder).p;
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-        return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
     *ret_path = arena_printf(arena, "%s/%s", folder, places[edit->agent].file).p;
     return RC_OK;
 }
@@ -507,6 +506,15 @@ static struct rc have_server(struct edit *edit, struct err *err)
     return local_start_server(cli, err);
 }
 
+static struct rc trust(struct edit *edit, const char *path, struct str text, struct err *err)
+{
+    const struct json *settings;
+    if (edit->agent != HOOK_CODEX)
+        return RC_OK;
+    TRY(json_parse(&edit->cli->arena, without_comments(&edit->cli->arena, text), &settings, err));
+    return codex_trust(edit->cli, path, settings, err);
+}
+
 /* Asks the person, shows what is new, and writes it. */
 static struct rc write_agreed(struct edit *edit, const char *path, struct str old, struct str new, struct err *err)
 {
@@ -528,6 +536,15 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     if (edit->remove)
         identity_drop(cli, edit->identity);
     cli_note("written: %s", path);
+    return trust(edit, path, new, err);
+}
+
+static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *folder = slash ? arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path))) : ".";
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
     return RC_OK;
 }
 
@@ -540,6 +557,7 @@ struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, stru
     const char *path = NULL;
     struct str old, plain;
     TRY(settings_path(&edit, &path, err));
+    TRY(have_folder(cli, path, err));
     TRY(compose(&edit, path, err));
     TRY(read_settings(cli, path, &old, &plain, &settings, err));
     if (!remove && !edit.url)
@@ -552,5 +570,48 @@ struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, stru
     cli_note("nothing to change in %s", path);
     if (remove || edit.url)
         return RC_OK;
-    return identity_have(cli, &edit.want, &edit.identity, err);
+    TRY(identity_have(cli, &edit.want, &edit.identity, err));
+    return trust(&edit, path, old, err);
+}
+
+/* ---- looking ---- */
+
+/* The first command of ours among the hooks; empty when there is none. */
+static struct str our_command(const struct edit *edit, const struct json *settings)
+{
+    const struct json *events = json_get(settings, "hooks");
+    for (const struct json *event = events ? events->first : NULL; event; event = event->next)
+        for (const struct json *entry = event->first; entry; entry = entry->next)
+            if (ours(edit, entry))
+                return json_text(json_get(entry, "hooks")->first, "command");
+    return STR_NONE;
+}
+
+const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed)
+{
+    struct edit edit = {.cli = cli, .agent = agent};
+    struct arena *arena = &cli->arena;
+    const char *name = hook_agent_name(agent), *path;
+    const struct json *settings;
+    struct str text, plain, file, mark = STR(" --identity ");
+    *ret_installed = false;
+    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(cli, path, &text, &plain, &settings, NULL)))
+        return NULL;
+    struct str command = our_command(&edit, settings);
+    *ret_installed = !str_empty(command);
+    if (!*ret_installed)
+        return NULL;
+    const char *at = memmem(command.p, command.n, mark.p, mark.n);
+    if (!at)
+        return arena_printf(arena, "the hooks of %s in %s are of an older nod and deny everything: nod hook install %s",
+                            name, path, name).p;
+    file = str_sub(command, (size_t)(at - command.p) + mark.n, command.n);
+    file = str_starts(file, STR("'")) ? str_cut(str_sub(file, 1, file.n), '\'', &plain) : str_cut(file, ' ', &plain);
+    if (!identity_works(cli, arena_c(arena, file)))
+        return arena_printf(arena, "the hooks of %s in %s deny everything, since no running server takes %.*s: "
+                                   "nod serve, or nod hook install %s", name, path, STR_ARG(file), name).p;
+    if (agent == HOOK_CODEX && !codex_trusts(cli, path, settings))
+        return arena_printf(arena, "Codex does not trust the hooks in %s and skips them: nod hook install codex",
+                            path).p;
+    return NULL;
 }

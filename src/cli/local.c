@@ -114,11 +114,13 @@ struct rc local_start_server(struct cli *cli, struct err *err)
         (void)setenv("NOD_STORE", settings->store, 1);
         become_server(argv, log);
     }
+    remote_close(cli); /* it makes the token that we did not find before */
     for (int i = 0; i < LOOKS; i++) {
         if (rc_ok(remote_get(cli, STR("/healthz"), &reply, NULL))) {
             cli_note("a nod server runs now (process %d); its words are in %s", (int)pid, log);
             return RC_OK;
         }
+        remote_close(cli);
         (void)usleep(LOOK_US);
     }
     return err_set(err, ERR_UNAVAILABLE, "the server did not start; see %s", log);
