@@ -139,6 +139,31 @@ def test_with_an_empty_policy_nothing_runs_that_would_not_run_alone(place):
     must("toolu_0" in both, "what it does by itself, it still does")
 
 
+def test_hook_and_wrapper_ask_once(place):
+    with desk(place, [TOUCH]) as d:
+        install(d)
+        run = d.nod("claude", "-p", "go")
+        waiting = d.waiting()[0]
+        must(len(d.admin.pending()) == 1, f"asked twice: {d.admin.pending()}")
+        d.decide(waiting)
+        run.ends()
+        must(d.has("made.txt") and not d.admin.pending(), f"it did not run once: {d.told()}")
+        events = d.events()
+        must([e["type"] for e in events].count("TOOL_APPROVAL_REQUEST") == 1, "asked twice")
+        answers = [e["data"]["decision"] for e in events if e["type"] == "TOOL_APPROVAL_RESPONSE"]
+        must(answers == ["allow_once"] and "TOOL_RESULT" in [e["type"] for e in events], f"the log does not say what ran: {answers}")
+
+
+def test_a_secret_elsewhere_is_asked_about_behind_the_wrapper(place):
+    with desk(place, [[("Read", {"file_path": "FILE"})]]) as d:
+        path = secret(d)
+        d.model.script[0] = [("Read", {"file_path": path})]
+        run = d.nod("claude", "-p", "go")
+        d.decide(d.waiting()[0], "deny")
+        run.ends()
+        must("TOPSECRET" not in d.model.said(), "the model knows the secret")
+
+
 def test_settings_of_a_repository_change_nothing(place):
     with desk(place, [TOUCH]) as d:
         install(d)

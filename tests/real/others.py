@@ -36,7 +36,13 @@ class CodexDesk(Desk):
     def install(self, trusted=True, program=NOD):
         self.nod("hook", "install", "codex", "--yes").ends()
         replace(os.path.join(self.config, "hooks.json"), NOD, program)
-        if trusted:  # what a person does with /hooks in its terminal
+        path = os.path.join(self.config, "config.toml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if not trusted or program != NOD:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text[:text.index("[hooks.state")])
+        if trusted and program != NOD:  # what a person does with /hooks in its terminal
             for hook in self.hooks():
                 self.toml(f"[hooks.state.'{hook['key']}']\ntrusted_hash = '{hook['currentHash']}'\n")
 

@@ -229,3 +229,65 @@ def test_children_see_nothing_of_ours(world):
     must("NOD_" not in text and server.admin_token not in text, text)
     names = [t["name"] for t in server.admin().ok("GET", "/api/tokens")["tokens"] if t["role"] == "agent"]
     must(names and names[0].startswith("claude in "), f"{names}")
+
+
+def doctor(world):
+    run = world.nod("doctor", exits=None)
+    return [line for line in run.stdout.splitlines() if "hooks" in line][0]
+
+
+def test_doctor_looks_at_hooks(world):
+    server = world.server()
+    must("none are installed" in doctor(world), doctor(world))
+    world.nod("hook", "install", "claude", "--yes")
+    world.nod("hook", "install", "codex", "--yes")
+    must("claude, codex" in doctor(world) and "ok" in doctor(world), doctor(world))
+    home = world.environment["HOME"]
+    config = os.path.join(home, ".codex", "config.toml")
+    text = open(config).read()
+    must('[hooks.state."' in text and 'trusted_hash = "sha256:' in text, text)
+    with open(config, "w") as file:
+        file.write(text.replace("sha256:", "sha256:0"))
+    must("does not trust" in doctor(world), doctor(world))
+    world.nod("hook", "install", "codex", "--yes")
+    must("claude, codex" in doctor(world), doctor(world))
+    path = os.path.join(home, ".claude", "settings.json")
+    settings = json.load(open(path))
+    settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = "/usr/bin/nod --data /x hook claude --wait 86370"
+    with open(path, "w") as file:
+        json.dump(settings, file)
+    must("older nod" in doctor(world) and "nod hook install claude" in doctor(world), doctor(world))
+    world.nod("hook", "install", "claude", "--yes")
+    server.stop()
+    must("deny everything" in doctor(world), doctor(world))
+
+
+def test_settings_with_comments_keep_them(world):
+    world.server()
+    path = os.path.join(world.folder, "settings.json")
+    text = '// mine\n{\n  "theme": "dark", // with "quotes"\n  /* "hooks": {} */\n  "list": [1, 2,],\n}\n'
+    with open(path, "w") as file:
+        file.write(text)
+    world.nod("hook", "install", "gemini", "--yes", "--settings", path)
+    written = open(path).read()
+    for part in ("// mine", '// with "quotes"', '/* "hooks": {} */', '"BeforeTool"', '"list": [1, 2,]'):
+        must(part in written, written)
+    must("nothing to change" in world.nod("hook", "install", "gemini", "--yes", "--settings", path).stderr, "written twice")
+    world.nod("hook", "remove", "gemini", "--yes", "--settings", path)
+    must("BeforeTool" not in open(path).read() and "// mine" in open(path).read(), open(path).read())
+
+
+def test_without_a_server_install_says_what_will_happen_and_can_start_one(world):
+    path = os.path.join(world.folder, "settings.json")
+    refused = world.nod("hook", "install", "--yes", "--settings", path, exits=None)
+    must("refuses every call" in refused.stderr and "--start" in refused.stderr, refused.stderr)
+    must(not os.path.exists(path), "written without a server")
+    environment = {"NOD_LISTEN": "127.0.0.1:0"}
+    made = world.nod("hook", "install", "--yes", "--start", "--settings", path, environment=environment, exits=None)
+    pid = int(re.search(r"process (\d+)", made.stderr).group(1))
+    try:
+        must(os.path.exists(path) and "PreToolUse" in open(path).read(), f"not written: {made.stderr}")
+        identity = re.search(r"--identity ([^\s\"]+)", open(path).read()).group(1)
+        must(hook(world, identity, message(world, tool_use_id="t1"))[0] == "deny", "the server does not answer")
+    finally:
+        os.kill(pid, 15)

@@ -1,0 +1,73 @@
+"""Hooks over HTTP, without an agent: how long they wait, and which calls are the same."""
+import threading
+
+from world import eventually, must
+
+
+def message(event="PreToolUse", **more):
+    return {"session_id": "s1", "cwd": "/p", "permission_mode": "default", "hook_event_name": event, "tool_name": "Bash",
+            "tool_input": {"command": "touch x"}, **more}
+
+
+class Asking(threading.Thread):
+    def __init__(self, client, path, body):
+        super().__init__(daemon=True)
+        self.client, self.path, self.body, self.answer = client, path, body, None
+        self.start()
+
+    def run(self):
+        self.answer = self.client.post(self.path, self.body, timeout=60)
+
+
+def test_a_wait_that_ends_is_a_refusal_and_the_question_goes(world):
+    server = world.server()
+    agent = server.admin().token_for("agent", "claude")
+    asking = [Asking(agent, "/api/hooks/claude?wait=1&strict=1", message(tool_use_id=f"t{number}")) for number in range(40)]
+    for one in asking:
+        one.join(60)
+        must(one.answer and one.answer.status == 200, f"{one.answer}")
+        said = one.answer.json["hookSpecificOutput"]
+        must(said["permissionDecision"] == "deny" and "in time" in said["permissionDecisionReason"], f"{said}")
+    must(not server.admin().pending(), f"{server.admin().pending()}")
+
+
+def test_before_permission_and_wrapper_ask_about_one_call(world):
+    server = world.server()
+    admin = server.admin()
+    agent = admin.token_for("agent", "claude")
+    session = agent.ok("POST", "/api/sessions", {"agent": "claude", "agentSession": "s1", "cwd": "/p"})
+    must(agent.ok("POST", "/api/hooks/claude?wait=20", message(tool_use_id="toolu_1")) == {}, "rules do not speak of it")
+    must(agent.ok("POST", f"/api/threads/{session['threadId']}/tool-calls",
+                  {"id": "toolu_1", "name": "Bash", "input": {"command": "touch x"}, "cwd": "/p", "onlyRules": True,
+                   "byDefault": "leave"})["status"] == "unknown", "the wrapper is told that a person has to answer")
+    hook = Asking(agent, "/api/hooks/claude?wait=50", message("PermissionRequest"))
+    eventually(lambda: admin.pending(), "the hook asks")
+    wrapper = Asking(agent, f"/api/threads/{session['threadId']}/tool-calls?wait=50&withdraw=1",
+                     {"id": "toolu_1", "name": "Bash", "input": {"command": "touch x"}, "cwd": "/p"})
+    must([p["toolCallId"] for p in admin.pending()] == ["toolu_1"], f"{admin.pending()}")
+    admin.decided(session["id"], "toolu_1", "allow_once")
+    for one in (hook, wrapper):
+        one.join(20)
+    must(hook.answer.json["hookSpecificOutput"]["decision"]["behavior"] == "allow", f"{hook.answer}")
+    must(wrapper.answer.json["status"] == "allowed", f"{wrapper.answer}")
+    agent.ok("POST", "/api/hooks/claude", message("PostToolUse", tool_use_id="toolu_1"))
+    kinds = [e["type"] for e in admin.events(session=session["id"]) if e["type"].startswith("TOOL_")]
+    must(kinds == ["TOOL_CALL", "TOOL_APPROVAL_REQUEST", "TOOL_APPROVAL_RESPONSE"], f"{kinds}")
+
+
+def test_answered_in_the_terminal_the_question_goes(world):
+    server = world.server()
+    admin = server.admin()
+    agent = admin.token_for("agent", "claude")
+    agent.ok("POST", "/api/hooks/claude?wait=20", message(tool_use_id="toolu_1"))
+    hook = Asking(agent, "/api/hooks/claude?wait=50", message("PermissionRequest"))
+    eventually(lambda: admin.pending(), "the hook asks")
+    agent.ok("POST", "/api/hooks/claude", message("PostToolUse", tool_use_id="toolu_1"))
+    hook.join(20)
+    must(not admin.pending(), f"{admin.pending()}")
+    agent.ok("POST", "/api/hooks/claude?wait=20", message(tool_use_id="toolu_2"))
+    hook = Asking(agent, "/api/hooks/claude?wait=50", message("PermissionRequest"))
+    eventually(lambda: admin.pending(), "the hook asks again")
+    agent.ok("POST", "/api/hooks/claude", {**message("Stop"), "tool_name": None})
+    hook.join(20)
+    must(not admin.pending(), f"{admin.pending()}")
