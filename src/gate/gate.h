@@ -16,6 +16,7 @@
 #include "event/read.h"
 #include "event/session.h"
 #include "event/token.h"
+#include "gate/gate_by_default.h"
 #include "gate/execute.h"
 #include "gate/gate_limits.h"
 
@@ -75,18 +76,6 @@ struct session_change {
 void gate_change_session(struct gate *gate, struct session_change *change);
 
 /* ---- calls ---- */
-/* What becomes of a call that only a default or the session's mode would allow, no rule and no person. */
-#define BY_DEFAULTS(X)        \
-    X(ALLOW, "allow")         \
-    X(ASK, "ask")             \
-    X(ASK_ACTS, "ask-acts") /* asked, but for what touches nothing: that is left to the agent */ \
-    X(LEAVE, "leave")       /* left to the agent, which asks by itself: no opinion */
-enum by_default {
-#define X(name, wire) BY_DEFAULT_##name,
-    BY_DEFAULTS(X)
-#undef X
-};
-bool by_default_parse(struct str name, enum by_default *ret_by_default);
 struct ask {
     struct arena *arena;
     struct str session, thread, id, name, cwd;
