@@ -360,3 +360,36 @@ def test_of_two_origins_neither_wins(world):
                       f"{lines}Connection: close\r\n\r\n").encode())
         answer = sock.recv(65536)
         must(answer.startswith((b"HTTP/1.1 400", b"HTTP/1.1 403")), f"{origins}: {answer[:200]!r}")
+
+
+# ---- what a model says ----
+
+FAKE_CLAUDE = '''#!/usr/bin/env python3
+import json, sys
+SAYS = "red \\x1b[31m title \\x1b]0;owned\\x07 clip \\x1b]52;c;aGk=\\x07 wiped \\x1b[2J c1 \\x9b2J turned \\u202e blank \\u2800 end"
+def say(value):
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\\n")
+    sys.stdout.flush()
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("type") == "control_request":
+        say({"type": "control_response", "response": {"subtype": "success", "request_id": message["request_id"], "response": {}}})
+    elif message.get("type") == "user":
+        say({"type": "system", "subtype": "init", "session_id": "s", "tools": [], "model": "m"})
+        say({"type": "assistant", "session_id": "s", "message": {"role": "assistant", "content": [{"type": "text", "text": SAYS}]}})
+        say({"type": "result", "subtype": "success", "session_id": "s", "is_error": False, "result": SAYS})
+        break
+'''
+
+
+def test_what_a_model_says_controls_no_terminal(world):
+    world.server()
+    program = world.folder + "/claude"
+    with open(program, "w", encoding="utf-8") as file:
+        file.write(FAKE_CLAUDE)
+    os.chmod(program, 0o755)
+    for arguments in (["-p", "hello"], ["-p", "hello", "--output-format", "json"]):
+        said = world.nod("--claude", program, "claude", *arguments, exits=None)
+        must("red" in said.stdout and "end" in said.stdout, f"{said.stdout!r} {said.stderr!r}")
+        for hidden in ("\x1b", "\x07", "\x9b", "\u202e", "\u2800"):
+            must(hidden not in said.stdout, f"{arguments}: {hidden!r} in {said.stdout!r}")
