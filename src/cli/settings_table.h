@@ -114,6 +114,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "let a model use several tools in one answer")                                                       \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
       "commands of runs in a box: no network, an allow-list of files, writes in the session's folder only") \
+    X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \
+      "where rules allow WebSearch, the model may search by its provider's own tool")                      \
     X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \
       "runs may fetch pages of this machine and of the private networks around it")                        \
     X(mcp_servers, PATH, "mcp-servers", "NOD_MCP_SERVERS", IN_FLAGS | IN_FILE, SERVES, "DATA/mcp.json",    \

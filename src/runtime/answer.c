@@ -67,11 +67,29 @@ struct rc answer_check(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
+/* As it came; an input that came in pieces afterwards takes the place of the empty one. */
+static void write_other(struct json_out *out, const struct block *block)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *start, *input;
+    if (block->text.n == 0 || rc_bad(json_parse(&scratch, block->raw, &start, NULL)) ||
+        rc_bad(json_parse(&scratch, buf_str(&block->text), &input, NULL))) {
+        json_put_raw(out, block->raw);
+        return;
+    }
+    json_open(out, '{');
+    for (const struct json *member = start->first; member; member = member->next) {
+        json_key_str(out, member->key);
+        json_put_raw(out, str_is(member->key, "input") ? input->raw : member->raw);
+    }
+    json_close(out, '}');
+}
+
 static void write_block(struct json_out *out, const struct block *block)
 {
     struct str text = buf_str(&block->text);
     if (block->kind == BLOCK_OTHER) {
-        json_put_raw(out, block->raw);
+        write_other(out, block);
         return;
     }
     if (block->kind == BLOCK_TEXT && text.n == 0)

@@ -118,6 +118,8 @@ static void put_tools(struct json_out *out, struct arena *arena, const struct re
     CHECK(rc_ok(json_parse(arena, request->tools, &tools, NULL)));
     json_key(out, "tools");
     json_open(out, '[');
+    if (request->web_search)
+        json_put_raw(out, STR("{\"type\":\"web_search_20250305\",\"name\":\"web_search\",\"max_uses\":5}"));
     for (const struct json *tool = tools->first; tool; tool = tool->next)
         put_block(out, arena, tool->raw, !tool->next);
     json_close(out, ']');

@@ -96,6 +96,18 @@ struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err)
     return rc;
 }
 
+/* The provider searches while it answers: nobody could be asked in between. So rules decide before. */
+static bool may_search(struct gate *gate, const struct session *session)
+{
+    ARENA_SCOPE(scratch);
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct json *input, *verdict;
+    CHECK(rc_ok(json_parse(&scratch, STR("{\"query\":\"anything\"}"), &input, NULL)));
+    gate_explain(gate, &out, &scratch, &(struct explain){.session = session, .name = STR("WebSearch"), .input = input});
+    return rc_ok(json_parse(&scratch, buf_str(&buf), &verdict, NULL)) && str_is(json_text(verdict, "effect"), "allow");
+}
+
 static void session_found(struct session_want *want, const struct session *session, const struct err *err)
 {
     struct batch *batch = want->arg;
@@ -104,6 +116,7 @@ static void session_found(struct session_want *want, const struct session *sessi
         struct worker *w = batch->worker;
         w->root = arena_str(&w->arena, session->cwd);
         w->main = str_eq(session->main_thread, w->run->thread);
+        w->may_search = w->runtime->options.web_search && may_search(w->runtime->gate, session);
     }
     errand_finish(&batch->errand);
 }

@@ -67,6 +67,7 @@ struct worker {
     struct talk talk;
     struct str root;            /* the session's folder */
     struct str actor;           /* who asks for its calls */
+    bool may_search;            /* rules allow WebSearch */
     bool main;                  /* the thread is the session's main one */
     uint64_t fence;             /* seq of the RUN_STATUS that says it is ours */
     struct fetch_line *line;

@@ -20,7 +20,7 @@ struct block {
     struct buf text;       /* what was said or thought; of a tool use: its input */
     struct buf signature;  /* of a thought */
     struct str id, name;   /* of a tool use */
-    struct str raw;        /* BLOCK_OTHER: as it came */
+    struct str raw;        /* BLOCK_OTHER: as it came; its input, when that came after it, is `text` */
 };
 
 struct answer {
@@ -41,6 +41,7 @@ struct request {
     struct str model, system, tools; /* tools: JSON array; empty: none may be used */
     struct str closing;              /* one more message of the user; may be empty */
     int64_t answer_tokens;
+    bool web_search;                 /* by the provider itself; one that has no such tool leaves it out */
     bool parallel_tools;
 };
 

@@ -63,6 +63,7 @@ struct runtime_options {
     int64_t iterations_max;   /* answers of the model to one prompt */
     int64_t context_tokens;   /* beyond this the conversation is summed up */
     int64_t answer_tokens;    /* of one answer */
+    bool web_search;          /* the provider's own search may be used, where rules allow WebSearch */
     bool parallel_tools;      /* the model may use several tools in one answer */
     int64_t lease_seconds;    /* a process that is silent for so long has lost its runs to others */
     bool only_process;        /* nobody else uses the store: whoever owned a run before is gone */

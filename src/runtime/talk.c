@@ -71,6 +71,7 @@ static void take_agent(struct talk *talk, const struct event *event, struct str 
     struct use **last = &turn->uses;
     if (message.content.n)
         (void)json_parse(&talk->arena, message.content, &turn->content, NULL).code;
+    turn->paused = str_is(message.stop_reason, "pause_turn");
     talk->run.iterations++;
     talk->run.text = STR_NONE;
     talk->context_tokens = add_usage(talk, message.usage);

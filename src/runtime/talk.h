@@ -21,6 +21,7 @@ struct turn {
     struct str text;             /* TURN_USER */
     const struct json *content;  /* TURN_AGENT: blocks */
     struct use *uses;            /* of them, in order */
+    bool paused;                 /* the provider works on: it is asked to go on */
     struct turn *next;
 };
 

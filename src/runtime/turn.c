@@ -62,7 +62,7 @@ static enum step next_step(const struct talk *talk)
     if (!talk->last || talk->last->kind == TURN_USER)
         return STEP_MODEL;
     if (!talk->last->uses)
-        return STEP_END;
+        return talk->last->paused ? STEP_MODEL : STEP_END;
     for (const struct use *use = talk->last->uses; use; use = use->next) {
         const struct call *call = talk_call(talk, use->id);
         if (!talk_settled(call) || call->decision == DECISION_ABORT)
@@ -202,6 +202,7 @@ static struct rc ask_model(struct worker *w, struct err *err)
     TRY(keep_prompt(w, err));
     struct request request = request_of(w);
     TRY(offer_tools(w, &request.tools, err));
+    request.web_search = w->may_search;
     struct rc rc = model_ask(w, &request, &answer, err);
     if (rc_ok(rc)) {
         settle_ids(w, &answer);

@@ -72,6 +72,7 @@ struct rc runs_open(struct cli *cli, struct loop *loop, struct gate *gate, struc
         .context_tokens = settings->context_tokens,
         .answer_tokens = settings->answer_tokens,
         .parallel_tools = settings->parallel_tools,
+        .web_search = settings->web_search,
         .lease_seconds = settings->run_lease_s,
         .only_process = str_starts(str_of(settings->store), STR("sqlite:")),
     };

@@ -7,7 +7,7 @@ A script is a list of answers. Which one is given depends on how many answers th
 question that is asked again (after a retry, a cut stream, a kill -9) gets the same answer again. An answer:
 
     {"text": "…", "thinking": "…", "tools": [{"id", "name", "input"}], "stop": "end_turn",
-     "chunk": 3, "delay": 0.1, "usage": {…},
+     "blocks": [[start, [deltas]]], "chunk": 3, "delay": 0.1, "usage": {…},
      "faults": [{"status": 429, "retry_after": 1}, {"cut": 200}, {"error": "overloaded_error"}]}
 
 Faults come first, each once. `chunk` is the size of the pieces in which bytes leave, `delay` the time between them.
@@ -58,6 +58,8 @@ def anthropic_stream(answer, model):
     for tool in answer.get("tools", []):
         block({"type": "tool_use", "id": tool["id"], "name": tool["name"], "input": {}},
               [{"type": "input_json_delta", "partial_json": p} for p in ["", *pieces_of(json.dumps(tool["input"]))]])
+    for start, deltas in answer.get("blocks", []):
+        block(start, deltas)
     stop = answer.get("stop") or ("tool_use" if answer.get("tools") else "end_turn")
     events.append({"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None},
                    "usage": {"output_tokens": usage["output_tokens"]}})
