@@ -1,10 +1,11 @@
 /* One socket for everything: subscribe, decide, call.
  *
  * Messages are JSON objects with a "type"; "id" is echoed in the answer.
- *   {"type":"subscribe","id","after","session","thread","types":[…]}
+ *   {"type":"subscribe","id","after","session","thread","types":[…],"live"}
  *        → {"type":"subscribed","id"}, then {"type":"event","event":{…}} each, and
  *          {"type":"store","available":false} when no more can come for a while, true when it can again
- *   {"type":"unsubscribe","id"}
+ *          with "live": true also {"type":"live","live":{…}}: what is being said and is not kept as such
+ *   {"type":"unsubscribe","id"} → {"type":"unsubscribed","id"}
  *        → {"type":"unsubscribed","id"}
  *   {"type":"decide","id","sessionId" or "threadId","toolCallId","decision",…}
  *   {"type":"call","id","threadId","wait","call":{"id","name","input","cwd"}}
@@ -114,6 +115,17 @@ static void broken(struct watcher *watcher, const struct err *err)
         http_socket_end(channel->socket, 1011, err_wire(err->code));
 }
 
+/* A reader that lags behind misses nothing by missing it. */
+static void hear(struct watcher *watcher, struct str json)
+{
+    struct channel *channel = watcher->arg;
+    ARENA_SCOPE(scratch);
+    if (!channel->socket || channel->token->revoked_ms ||
+        http_socket_queued(channel->socket) > LIMIT_STREAM_QUEUE_BYTES / 4)
+        return;
+    send_text(channel, arena_printf(&scratch, "{\"type\":\"live\",\"live\":%.*s}", STR_ARG(json)));
+}
+
 static void go_on(struct channel *channel)
 {
     if (!channel->watching || !channel->socket)
@@ -154,6 +166,7 @@ static void subscribe(struct subscription *s)
         .kinds = s->scope.kinds,
         .after = s->scope.after,
         .tell = tell,
+        .hear = s->scope.live ? hear : NULL,
         .away = away,
         .broken = broken,
         .caught_up = caught_up,
@@ -190,6 +203,8 @@ static struct rc read_kinds(const struct json *types, uint64_t *ret_kinds, struc
 {
     if (types && types->type != JSON_ARRAY && types->type != JSON_NULL)
         return err_set(err, ERR_INVALID, "\"types\" must be an array of event types");
+    if (types && types->type != JSON_ARRAY && types->type != JSON_NULL)
+        return err_set(err, ERR_INVALID, "\"types\" must be an array of names");
     for (const struct json *type = types ? types->first : NULL; type; type = type->next) {
         enum event_kind kind = type->type == JSON_STRING ? event_kind_parse(type->text) : EVENT_NONE;
         if (kind == EVENT_NONE)
@@ -206,6 +221,7 @@ static struct rc read_scope(const struct channel *channel, const struct json *me
     TRY(json_want_i64(message, "after", 0, INT64_MAX, &after, err));
     TRY(json_want_str(message, "session", LIMIT_ID_BYTES, &scope->session, err));
     TRY(json_want_str(message, "thread", LIMIT_ID_BYTES, &scope->thread, err));
+    TRY(json_want_bool(message, "live", &scope->live, err));
     TRY(read_kinds(json_get(message, "types"), &scope->kinds, err));
     scope->after = (uint64_t)after;
     return scope_complete(channel->token, scope, err);
@@ -237,9 +253,15 @@ static void on_subscribe(struct channel *channel, const struct json *message, st
 
 static void on_unsubscribe(struct channel *channel, const struct json *message, struct str id)
 {
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
     (void)message;
     stop_watching(channel);
-    send_done(channel, "unsubscribed", id);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("unsubscribed"));
+    json_member_raw(&out, "id", id);
+    json_close(&out, '}');
+    send_text(channel, buf_str(&buf));
 }
 
 /* ---- decide and call: the routes, without a socket of their own ---- */
