@@ -211,11 +211,12 @@ void calls_show(struct exchange *x)
 
 /* ---- report ---- */
 
-static void reported(struct report *report)
+static void reported(struct op *op)
 {
-    struct exchange *x = report->arg;
-    if (report->err.code != ERR_OK)
-        exchange_fail(x, &report->err);
+    struct exchange *x = op->owner;
+    const struct report *report = x->state;
+    if (op->err.code != ERR_OK)
+        exchange_fail(x, &op->err);
     else
         answer_call(x, &report->state);
 }
@@ -225,12 +226,11 @@ static void report_found(struct exchange *x)
     struct report *report = arena_new(x->arena, struct report);
     const struct json *content = json_get(x->body, "content");
     struct err err;
-    report->arena = x->arena;
-    report->session = x->session;
-    report->call = x->params[0];
-    report->actor = x->actor;
-    report->done = reported;
-    report->arg = x;
+    *report = (struct report){
+        .op = {.arena = x->arena, .done = reported, .owner = x},
+        .session = x->session, .call = x->params[0], .actor = x->actor,
+    };
+    x->state = report;
     if (rc_bad(json_want_bool(x->body, "isError", &report->is_error, &err))) {
         exchange_fail(x, &err);
         return;

@@ -1,14 +1,14 @@
-/* Approvals that must be answered by a time, or are told of once more when nobody answers: a heap of the open ones,
- * one timer for the nearest.
+/* Approvals that must be answered by a time, or are told of once more when nobody answers: the heap of
+ * core/due.c, and one timer for the nearest.
  *
  * Deadlines are wall-clock times that were kept with the request, so they survive restarts; a deadline that
  * passed while nobody was there fires at the start. A timeout is an append like any decision and loses
  * against one that came first. An alert is kept under the need that there is none yet: once per call, over restarts
  * and whichever process is first.
  */
+#include "gate/core/core.h"
 #include "gate/inner.h"
 
-#include "event/shapes.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -19,47 +19,14 @@ enum {
     TRY_AGAIN_MS = 1000,   /* the store could not take the timeout */
 };
 
-static void put(struct deadlines *d, size_t at, struct open *open)
-{
-    d->heap[at - 1] = open;
-    open->heap_at = at;
-}
-
-static void sift_up(struct deadlines *d, size_t at)
-{
-    struct open *open = d->heap[at - 1];
-    while (at > 1 && d->heap[at / 2 - 1]->due_ms > open->due_ms) {
-        put(d, at, d->heap[at / 2 - 1]);
-        at /= 2;
-    }
-    put(d, at, open);
-}
-
-static void sift_down(struct deadlines *d, size_t at)
-{
-    struct open *open = d->heap[at - 1];
-    for (;;) {
-        size_t child = at * 2;
-        if (child > d->count)
-            break;
-        if (child < d->count && d->heap[child]->due_ms < d->heap[child - 1]->due_ms)
-            child++;
-        if (d->heap[child - 1]->due_ms >= open->due_ms)
-            break;
-        put(d, at, d->heap[child - 1]);
-        at = child;
-    }
-    put(d, at, open);
-}
-
 static void arm(struct gate *gate, int64_t at_least_ms)
 {
     struct deadlines *d = &gate->deadlines;
-    if (d->count == 0) {
+    if (d->due.count == 0) {
         timer_stop(d->timer);
         return;
     }
-    int64_t left = d->heap[0]->due_ms - clock_wall_ms();
+    int64_t left = d->due.heap[0]->due_ms - clock_wall_ms();
     if (left < at_least_ms)
         left = at_least_ms;
     timer_start(d->timer, left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS);
@@ -117,23 +84,7 @@ static void alert_kept(struct append *append)
 
 static void alert(struct gate *gate, const struct open *open)
 {
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct event event = {
-        .kind = EVENT_TOOL_APPROVAL_ALERT,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, open->session),
-        .thread = arena_str(arena, open->thread),
-        .call = arena_str(arena, open->call),
-        .actor = STR("nod"),
-        .data = DATA(arena, tool_approval_alert, .call = open->call, .tool = open->name,
-                     .requested_ms = open->requested_ms),
-    };
-    static const enum event_kind absent[] = {EVENT_TOOL_APPROVAL_ALERT, EVENT_TOOL_APPROVAL_RESPONSE};
-    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
-        append_need(append, (struct need){
-            .need = NEED_ABSENT, .kind = absent[i], .session = event.session, .call = event.call});
-    (void)append_event(append, event);
+    struct append *append = core_alert_append(open, (struct now){.wall_ms = clock_wall_ms()});
     append->done = alert_kept;
     append->arg = gate;
     store_append(gate->store, append);
@@ -153,10 +104,8 @@ void deadlines_alerted(struct gate *gate, struct open *open)
 static void ring(void *arg)
 {
     struct gate *gate = arg;
-    struct deadlines *d = &gate->deadlines;
     int64_t now = clock_wall_ms();
-    while (d->count && d->heap[0]->due_ms <= now) {
-        struct open *open = d->heap[0];
+    for (struct open *open; (open = due_first(&gate->deadlines.due, now));) {
         deadlines_remove(gate, open);
         if (open->deadline_ms && open->deadline_ms <= now)
             time_out(gate, open);
@@ -168,50 +117,17 @@ static void ring(void *arg)
 
 void deadlines_init(struct gate *gate) { gate->deadlines.timer = timer_new(gate->loop, ring, gate); }
 
-/* What comes first; 0: nothing does. */
-static int64_t due(const struct gate *gate, const struct open *open)
-{
-    int64_t alert_ms = gate->alert_ms && !open->alerted ? open->requested_ms + gate->alert_ms : 0;
-    if (!alert_ms || !open->deadline_ms)
-        return alert_ms ? alert_ms : open->deadline_ms;
-    return alert_ms < open->deadline_ms ? alert_ms : open->deadline_ms;
-}
-
 void deadlines_add(struct gate *gate, struct open *open)
 {
-    struct deadlines *d = &gate->deadlines;
-    CHECK(open->heap_at == 0);
-    open->due_ms = due(gate, open);
-    if (!open->due_ms)
-        return;
-    if (d->count == d->room) {
-        d->room = d->room ? d->room * 2 : 64;
-        d->heap = heap_grow(d->heap, d->room * sizeof *d->heap);
-    }
-    put(d, ++d->count, open);
-    sift_up(d, d->count);
+    due_add(&gate->deadlines.due, open, gate->alert_ms);
     if (open->heap_at == 1)
         arm(gate, 0);
 }
 
-void deadlines_remove(struct gate *gate, struct open *open)
-{
-    struct deadlines *d = &gate->deadlines;
-    size_t at = open->heap_at;
-    if (at == 0)
-        return;
-    CHECK(d->heap[at - 1] == open);
-    struct open *last = d->heap[--d->count];
-    open->heap_at = 0;
-    if (last == open)
-        return;
-    put(d, at, last);
-    sift_up(d, at);
-    sift_down(d, last->heap_at);
-}
+void deadlines_remove(struct gate *gate, struct open *open) { due_remove(&gate->deadlines.due, open); }
 
 void deadlines_done(struct gate *gate)
 {
     timer_free(gate->deadlines.timer);
-    free(gate->deadlines.heap);
+    due_done(&gate->deadlines.due);
 }

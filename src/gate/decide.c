@@ -1,6 +1,6 @@
-/* An answer to a call, from a person, a deadline or the agent itself; and the agent's report of what came
- * of it. The first response wins: it is kept under the need that there is none, and everyone else is told
- * who won. */
+/* An answer to a call, from a person, a deadline or the agent itself. The first response wins: it is kept under the
+ * need that there is none, and everyone else is told who won. */
+#include "gate/core/core.h"
 #include "gate/inner.h"
 
 #include "event/shapes.h"
@@ -94,13 +94,6 @@ static void response_kept(struct append *append)
     d->done(d);
 }
 
-static struct str response_data(struct arena *arena, const struct decide *d, struct str call)
-{
-    return DATA(arena, tool_approval_response, .call = call, .decision = d->decision, .feedback = d->feedback,
-                .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE, .rules = d->rules,
-                .rules_chosen = d->rules_chosen, .mode = d->mode, .by = d->by);
-}
-
 /* A rule that lets pass what `text` says, as it is kept. */
 static void put_allow(struct json_out *out, struct str text, enum rule_layer layer)
 {
@@ -160,26 +153,11 @@ static void add_user_rules(struct append *append, const struct decide *d, const 
 
 static void keep_response(struct decide *d, const struct open *open)
 {
-    struct append *append = append_new();
+    struct append *append = core_response_append(d, open, (struct now){.wall_ms = clock_wall_ms()});
     struct arena *arena = &append->arena;
-    struct event event = {
-        .kind = EVENT_TOOL_APPROVAL_RESPONSE,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, open->session),
-        .thread = arena_str(arena, open->thread),
-        .call = arena_str(arena, open->call),
-        .actor = arena_str(arena, d->actor),
-        .data = response_data(arena, d, open->call),
-    };
-    struct need need = {.kind = EVENT_TOOL_APPROVAL_REQUEST, .session = event.session, .call = event.call};
-    need.need = NEED_PRESENT;
-    append_need(append, need);
-    need.need = NEED_ABSENT;
-    need.kind = EVENT_TOOL_APPROVAL_RESPONSE;
-    append_need(append, need);
+    struct event event = append->events[0];
     CHECK(append->need_count == RESPONSE_NEEDS_OF_CALL);
     append_need(append, installation_unchanged(d->gate));
-    (void)append_event(append, event);
     add_user_rules(append, d, &append->events[0]);
     if (definitions_asked(d, open))
         definitions_agreed(append, &d->call, &append->events[0]);
@@ -350,84 +328,4 @@ void gate_decide(struct gate *gate, struct decide *d)
         read_call(gate, d->session, d->call_id, choose_rules, d);
     else
         keep_response(d, open);
-}
-
-/* ---- reports ---- */
-
-static void report_known(struct read *read);
-
-static void report_kept(struct append *append)
-{
-    struct report *r = append->arg;
-    if (append->outcome == APPEND_REFUSED) {
-        append_free(append);
-        read_call(r->gate, r->session, r->call, report_known, r);
-        return;
-    }
-    if (append->outcome == APPEND_FAILED)
-        r->err = append->err;
-    else
-        call_apply(r->arena, &r->state, &append->events[0]);
-    append_free(append);
-    r->done(r);
-}
-
-static struct str result_data(struct arena *arena, const struct report *r)
-{
-    struct data_permissions permissions = permissions_of(&r->state, r->state.mode);
-    return DATA(arena, tool_result, .call = r->call, .content = r->content, .is_error = r->is_error,
-                .permissions = &permissions);
-}
-
-static void keep_result(struct report *r)
-{
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct event event = {
-        .kind = EVENT_TOOL_RESULT,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, r->session),
-        .thread = arena_str(arena, r->state.thread),
-        .call = arena_str(arena, r->call),
-        .actor = arena_str(arena, r->actor),
-        .data = result_data(arena, r),
-    };
-    append_need(append, (struct need){
-        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
-    (void)append_event(append, event);
-    append->done = report_kept;
-    append->arg = r;
-    store_append(r->gate->store, append);
-}
-
-/* The call as it is: a result may be kept for an allowed call that has none. */
-static void report_known(struct read *read)
-{
-    struct report *r = read->arg;
-    r->err = read->err;
-    apply_all(r->arena, &r->state, read);
-    bool there = read->event_count > 0;
-    read_free(read);
-    const struct call *call = &r->state;
-    if (r->err.code != ERR_OK)
-        ;
-    else if (!there)
-        (void)err_set(&r->err, ERR_NOT_FOUND, "there is no such call");
-    else if (!call_allowed(call))
-        (void)err_set(&r->err, ERR_NOT_ALLOWED, "the call was not allowed (%s): it has no result",
-                      call_status_name(call->status));
-    else if (call->result_seq &&
-             (!json_same_tokens(call->result, r->content) || call->result_is_error != r->is_error))
-        (void)err_set(&r->err, ERR_CONFLICT, "the call has another result already");
-    else if (!call->result_seq) {
-        keep_result(r);
-        return;
-    }
-    r->done(r);
-}
-
-void gate_report(struct gate *gate, struct report *r)
-{
-    r->gate = gate;
-    read_call(gate, r->session, r->call, report_known, r);
 }

@@ -10,6 +10,7 @@
  *
  *   call read → files compared → TOOL_STARTED → the tool, in a worker → TOOL_RESULT
  */
+#include "gate/core/core.h"
 #include "gate/inner.h"
 
 #include "event/shapes.h"
@@ -101,19 +102,11 @@ struct outcome {
     struct str superseded_by;
 };
 
-struct data_permissions permissions_of(const struct call *call, struct str mode)
-{
-    return (struct data_permissions){
-        .date = call->by_policy ? call->called_ms : call->decided_ms, .result = STR("approved"),
-        .decision = call->decision, .mode = mode, .rule = call->rule, .allow_tools = call->rules,
-        .by = call->by_policy ? STR("policy") : call->actor};
-}
-
 /* Who let it pass, when and why, stands with the result. */
 static struct str result_data(struct arena *arena, const struct execution *x, const struct outcome *outcome)
 {
     const struct call *call = &x->execute->state;
-    struct data_permissions permissions = permissions_of(call, x->mode);
+    struct data_permissions permissions = core_permissions(call, x->mode);
     return DATA(arena, tool_result, .call = x->execute->call, .content = shape_quote(arena, outcome->text),
                 .is_error = outcome->is_error, .interrupted = outcome->interrupted,
                 .superseded_by = outcome->superseded_by, .usage = outcome->usage, .permissions = &permissions);

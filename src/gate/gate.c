@@ -10,9 +10,9 @@
  *  4. Everything in memory is a view: followers are served in the order sessions, open approvals, tokens,
  *     waiters, watchers, so that whoever is rung sees the new state.
  */
+#include "gate/core/core.h"
 #include "gate/inner.h"
 
-#include "base/digest.h"
 #include "event/shapes.h"
 #include "io/clock.h"
 #include "policy/policy.h"
@@ -216,45 +216,6 @@ void gate_status(struct gate *gate, struct ask *ask)
 
 /* ---- a new call ---- */
 
-static struct shape_texts rule_ids(struct arena *arena, const struct verdict *verdict)
-{
-    struct str *ids = arena_array(arena, struct str, verdict->rule_count + 1);
-    for (size_t i = 0; i < verdict->rule_count; i++)
-        ids[i] = verdict->rules[i].id;
-    return (struct shape_texts){ids, verdict->rule_count};
-}
-
-static struct str call_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict)
-{
-    struct data_verdict said = {.effect = str_of(effect_name(verdict->effect)),
-                                .rule = verdict->rule,
-                                .source = verdict->source,
-                                .why = verdict->why,
-                                .rules = rule_ids(arena, verdict)};
-    return DATA(arena, tool_call, .id = ask->id, .name = ask->name, .input = ask->input->raw, .cwd = ask->cwd,
-                .dialect = ask->dialect, .verdict = &said);
-}
-
-/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the contents of
- * the files that were shown. */
-static struct str digest_of_ask(const struct ask *ask, char hex[DIGEST_HEX_BYTES])
-{
-    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd, ask->files};
-    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
-    digest_hex(&digest, hex);
-    return str_of(hex);
-}
-
-static struct str request_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict,
-                               int64_t deadline_ms)
-{
-    char hex[DIGEST_HEX_BYTES];
-    struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
-    return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
-                .digest = digest_of_ask(ask, hex), .files = ask->files, .preview = ask->preview,
-                .deadline = deadline_ms);
-}
-
 static void ask_again(struct ask *ask);
 
 /* Uses that were reserved for an append that was not kept. */
@@ -301,29 +262,6 @@ static void call_kept(struct append *append)
     waiter_settle(ask);
 }
 
-/* The call as it will be when it is kept. An answer that is told before we are comes on top of it. Words of the
- * verdict are the session's or a rule's, which may be gone before the call is answered. */
-static void expect_call(struct ask *ask, const struct verdict *verdict, int64_t now_ms, int64_t deadline_ms)
-{
-    bool asked = verdict->effect == EFFECT_ASK;
-    ask->call = (struct call){
-        .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
-        .dialect = ask->dialect,
-        .input = ask->input->raw, .agent_actor = ask->actor,
-        .rule = arena_str(ask->arena, verdict->rule), .source = arena_str(ask->arena, verdict->source),
-        .why = arena_str(ask->arena, verdict->why),
-        .called_ms = now_ms, .deadline_ms = deadline_ms, .requested_ms = asked ? now_ms : 0,
-        .status = CALL_AWAITING,
-    };
-    if (asked)
-        return;
-    ask->call.by_policy = true;
-    ask->call.actor = STR("policy");
-    ask->call.decided_ms = now_ms;
-    ask->call.decision = verdict->effect == EFFECT_ALLOW ? DECISION_ALLOW_ONCE : DECISION_DENY;
-    ask->call.status = verdict->effect == EFFECT_ALLOW ? CALL_ALLOWED : CALL_DENIED;
-}
-
 static bool session_counts(const struct session *session, struct str id)
 {
     for (const struct session_rule *rule = session->rules; rule; rule = rule->next)
@@ -360,34 +298,13 @@ static void use_counted(struct gate *gate, const struct session *session, struct
 
 static void keep_call(struct ask *ask, const struct session *session, const struct verdict *verdict)
 {
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    int64_t now_ms = clock_wall_ms();
-    bool asked = verdict->effect == EFFECT_ASK;
-    if (asked && session->timeout_seconds)
-        append->deadline_ms = now_ms + session->timeout_seconds * 1000;
-    expect_call(ask, verdict, now_ms, append->deadline_ms);
-    struct event event = {
-        .kind = EVENT_TOOL_CALL,
-        .at_ms = now_ms,
-        .session = arena_str(arena, ask->session),
-        .thread = arena_str(arena, ask->thread),
-        .call = arena_str(arena, ask->id),
-        .actor = arena_str(arena, ask->actor),
-        .data = call_data(arena, ask, verdict),
-    };
-    append_need(append, (struct need){
-        .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});
-    append_need(append, (struct need){
-        .need = NEED_CHANGED_AT, .session = event.session, .seq = session->changed_seq});
+    struct now now = {.wall_ms = clock_wall_ms()};
+    struct append *append = core_call_append(ask, session, verdict, now);
+    ask->call = core_expected_call(ask, verdict, append->deadline_ms, now);
     append_need(append, installation_unchanged(ask->gate));
-    (void)append_event(append, event);
-    if (asked) {
+    if (verdict->effect == EFFECT_ASK) {
         ask->counted = 1 + ask->input->raw.n + ask->preview.n;
         quota_take(ask->gate, ask->actor, ask->session, ask->counted);
-        event.kind = EVENT_TOOL_APPROVAL_REQUEST;
-        event.data = request_data(arena, ask, verdict, append->deadline_ms);
-        (void)append_event(append, event);
     }
     use_counted(ask->gate, session, append, verdict);
     append->done = call_kept;

@@ -19,6 +19,7 @@
 #include "gate/gate_by_default.h"
 #include "gate/execute.h"
 #include "gate/gate_limits.h"
+#include "gate/gate_op.h"
 
 struct data_session_created;
 struct gate;
@@ -133,20 +134,6 @@ struct decide {
     struct gate *gate;          /* the gate's */
 };
 void gate_decide(struct gate *gate, struct decide *decide);
-
-struct report {
-    struct arena *arena;
-    struct str session, call, actor;
-    struct str content;         /* JSON, as it came */
-    bool is_error;
-    struct call state;          /* after it */
-    struct err err;
-    void (*done)(struct report *report);
-    void *arg;
-    struct gate *gate;          /* the gate's */
-};
-/* The agent says what came of an allowed call. Kept once. */
-void gate_report(struct gate *gate, struct report *report);
 
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */

@@ -46,9 +46,14 @@ struct quotas {
     uint64_t calls, bytes;
 };
 
-struct deadlines {
+/* By due_ms (core/due.c). */
+struct due {
     struct open **heap;
     size_t count, room;
+};
+
+struct deadlines {
+    struct due due;
     struct timer *timer;
 };
 
@@ -117,8 +122,6 @@ void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
 void watch_broken(struct gate *gate, const struct err *err);
 void journal_follow(struct gate *gate, const struct event *event);
-/* Who let a call pass, for its result; `mode` is the session's, or the one that the decision chose. */
-struct data_permissions permissions_of(const struct call *call, struct str mode);
 /* Once the call is open: its tool is known then. */
 void journal_requested(struct gate *gate, const struct event *event);
 
