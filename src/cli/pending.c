@@ -37,7 +37,9 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
                   (struct str[]){text_line(arena, json_text(call, "toolCallId")), age_of(arena, call),
                                  text_fit(arena, str_empty(title) ? text_line(arena, session) : title, 24),
                                  text_fit(arena, text_line(arena, json_text(tool, "name")), 24),
-                                 view_summary(arena, call)});
+                                 json_bool(call, "nobodyWaits", false)
+                                     ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_summary(arena, call)))
+                                     : view_summary(arena, call)});
     }
     table_write(buf, &table);
 }

@@ -214,6 +214,8 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
     struct str age = text_age(&arena, now_ms - at_ms);
     field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s%s)", STR_ARG(text_time(&arena, at, now_ms)),
                                           STR_ARG(age), str_is(age, "now") ? "" : " ago"));
+    if (json_bool(call, "nobodyWaits", false))
+        field(buf, cli, "asker", STR("nobody waits for the answer any more"));
     if (json_bool(call, "alerted", false))
         field(buf, cli, "waits", STR("nobody has answered; it was told of once more"));
     struct str deadline = json_text(call, "deadline");

@@ -101,6 +101,7 @@ struct ask {
     struct ask *next_waiter;
     struct timer *timer;
     bool registered, parked;
+    bool hung_up;        /* whoever asked has left before it began to wait */
     bool released;       /* given back because the process ends, not because the time is over */
     int64_t wait_until_us;
 };

@@ -22,6 +22,7 @@ struct open {
     int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
     bool alerted;
+    bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
     bool recovered;      /* it waited already when this process started */
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;

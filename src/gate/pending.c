@@ -110,6 +110,8 @@ static void put_alerted(struct json_out *out, const struct open *open)
 {
     if (open && open->alerted)
         json_member_bool(out, "alerted", true);
+    if (open && open->left)
+        json_member_bool(out, "nobodyWaits", true);
 }
 
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,

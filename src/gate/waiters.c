@@ -33,6 +33,9 @@ void waiter_register(struct gate *gate, struct ask *ask)
     ask->registered = true;
     ask->wait_until_us = clock_steady_us() + ask->wait_ms * 1000;
     gate->figures.waiting++;
+    struct open *open = open_find(gate, ask->session, ask->id);
+    if (open)
+        open->left = false;
 }
 
 void waiter_leave(struct ask *ask)
@@ -68,6 +71,15 @@ static void give_back(struct ask *ask)
         ask->done(ask);
 }
 
+/* Whoever waited has hung up: the call says so, unless others wait for it. */
+static void leave_for_good(struct ask *ask)
+{
+    waiter_leave(ask);
+    struct open *open = open_find(ask->gate, ask->session, ask->id);
+    if (open)
+        open->left = !gate_awaited(ask);
+}
+
 static void time_is_over(void *arg)
 {
     struct ask *ask = arg;
@@ -81,6 +93,8 @@ void waiter_settle(struct ask *ask)
     int64_t left_us = ask->wait_until_us - clock_steady_us();
     bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
     ask->released = open && ask->gate->released;
+    if (open && ask->registered && ask->hung_up)
+        leave_for_good(ask);
     if (!open || !ask->registered || left_us <= 0 || ask->gate->released) {
         give_back(ask);
         return;
@@ -128,9 +142,11 @@ void gate_release(struct gate *gate)
 
 bool gate_forget(struct ask *ask)
 {
-    if (!ask->parked)
+    if (!ask->parked) {
+        ask->hung_up = true;
         return false;
-    waiter_leave(ask);
+    }
+    leave_for_good(ask);
     return true;
 }
 

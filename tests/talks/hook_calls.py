@@ -71,3 +71,21 @@ def test_answered_in_the_terminal_the_question_goes(world):
     agent.ok("POST", "/api/hooks/claude", {**message("Stop"), "tool_name": None})
     hook.join(20)
     must(not admin.pending(), f"{admin.pending()}")
+
+
+def test_an_asker_that_died_is_marked_at_once(world):
+    server = world.server()
+    admin = server.admin()
+    command = world.start("call", "Bash", '{"command":"x"}', "--wait", "--id", "c1")
+    eventually(lambda: admin.pending(), "it waits")
+    must("nobodyWaits" not in admin.pending()[0], "somebody waits")
+    command.process.kill()
+    eventually(lambda: admin.pending()[0].get("nobodyWaits"), "nobody waits any more")
+    must("nobody waits" in world.nod("pending").stdout, "the list does not say so")
+    again = world.start("call", "Bash", '{"command":"x"}', "--wait", "--id", "c1", "--session", admin.pending()[0]["sessionId"],
+                        "--cwd", world.folder)
+    eventually(lambda: not admin.pending() or "nobodyWaits" not in admin.pending()[0], "somebody waits again")
+    again.process.kill()
+    session = admin.session(cwd="/p")
+    admin.ask(session["threadId"], "Bash", {"command": "y"}, id="c2")
+    must("nobodyWaits" not in [p for p in admin.pending() if p["toolCallId"] == "c2"][0], "it never said that it waits")

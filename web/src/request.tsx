@@ -26,6 +26,7 @@ function Ages({ p }: { p: Pending }) {
   const soon = p.deadline !== null && Date.parse(p.deadline) - now < 60000;
   return <>
     <span class="chip" title={clock(p.requestedAt)}><b>{ago(p.requestedAt, now)}</b> ago</span>
+    {p.nobodyWaits && <span class="chip" title="Whoever waited for the answer has hung up">nobody waits</span>}
     {p.alerted && <span class="chip bad unanswered" title="It was told of once more, to everyone who may answer">nobody has answered</span>}
     {p.deadline && <span class={`chip ${soon ? "bad" : ""}`} title={clock(p.deadline)}>{left(p.deadline, now)}</span>}
   </>;

@@ -180,7 +180,9 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
     call.body = body_of(arena, &call, pending);
     call.where = arena_printf(arena, "%.*s, %.*s%s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
                               STR_ARG(str_empty(title) ? STR("session") : title),
-                              json_bool(pending, "alerted", false) ? ", nobody has answered" : "");
+                              json_bool(pending, "nobodyWaits", false) ? ", nobody waits for it"
+                              : json_bool(pending, "alerted", false)   ? ", nobody has answered"
+                                                                       : "");
     (void)stamp_parse(json_text(pending, "requestedAt"), &call.asked_ms);
     (void)stamp_parse(json_text(pending, "deadline"), &call.deadline_ms);
     read_suggestions(arena, &call, json_get(pending, "suggestions"));
