@@ -32,7 +32,8 @@
     X(15, RULE_CHANGED, false)               \
     X(16, SESSION_ARCHIVED, false)           \
     X(17, TOOL_APPROVAL_ALERT, true)         \
-    X(18, RUN_LEASE, false)
+    X(18, RUN_LEASE, false)                  \
+    X(19, DELIVERY_ENDED, false)
 
 enum event_kind {
     EVENT_NONE = 0,

@@ -72,6 +72,16 @@
     F(raw, usage, "usage", SET, "tokens of the sub-agent that did it")                \
     F(permissions, permissions, "permissions", SET, "who let it pass")
 
+#define DELIVERY_ENDED_FIELDS(F)                                                      \
+    F(text, delivery, "deliveryId", ALWAYS, "the message; the same for every attempt")  \
+    F(text, call, "toolCallId", ALWAYS, "the call that it was about")                 \
+    F(text, person, "person", ALWAYS, "for whom it was")                              \
+    F(text, channel, "channel", ALWAYS, "how it was sent")                            \
+    F(text, purpose, "purpose", ALWAYS, "ask, remind or withdraw")                    \
+    F(text, outcome, "outcome", ALWAYS, "sent, or failed: it is not tried again")     \
+    F(number, attempts, "attempts", ALWAYS, "how often it was tried")                 \
+    F(number, status, "status", SET, "of the receiver's last answer")
+
 /*    name, kind, change, fields, words */
 #define CALL_SHAPES(S)                                                                                          \
     S(verdict, NONE, NULL, VERDICT_FIELDS, "What rules, mode and defaults say of a call.")                      \
@@ -83,7 +93,8 @@
     S(tool_started, TOOL_STARTED, NULL, TOOL_STARTED_FIELDS, "The tool begins; kept before it has an effect.")  \
     S(tool_result, TOOL_RESULT, NULL, TOOL_RESULT_FIELDS, "The result, at most one per call.")                  \
     S(tool_approval_alert, TOOL_APPROVAL_ALERT, NULL, TOOL_APPROVAL_ALERT_FIELDS,                               \
-      "People are told once more of a call that waits; changes nothing.")
+      "People are told once more of a call that waits; changes nothing.")                                         \
+    S(delivery_ended, DELIVERY_ENDED, NULL, DELIVERY_ENDED_FIELDS, "A message to a person was sent or given up.")
 
 #define SHAPE_C_decision enum decision
 #define SHAPE_C_verdict const struct data_verdict *

@@ -85,6 +85,18 @@ export interface ToolApprovalAlertData {
   requestedAt: string; // since when it waits
 }
 
+/** A message to a person was sent or given up. */
+export interface DeliveryEndedData {
+  deliveryId: string; // the message; the same for every attempt
+  toolCallId: string; // the call that it was about
+  person: string; // for whom it was
+  channel: string; // how it was sent
+  purpose: string; // ask, remind or withdraw
+  outcome: string; // sent, or failed: it is not tried again
+  attempts: number; // how often it was tried
+  status?: number; // of the receiver's last answer
+}
+
 /** A thread of a session. */
 export interface ThreadData {
   id: string; // begins with the session's id and a dot
@@ -318,4 +330,5 @@ export interface EventData {
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;
   RUN_LEASE: RunLeaseData;
+  DELIVERY_ENDED: DeliveryEndedData;
 }
