@@ -1,0 +1,139 @@
+/* Channels, routes, deliveries; private to notify/. */
+#ifndef NOTIFY_INNER_H
+#define NOTIFY_INNER_H
+
+#include "base/digest.h"
+#include "http/http.h"
+#include "notify/notify.h"
+
+enum {
+    CHANNELS_MAX = 16,
+    ROUTES_MAX = 16,
+    STEPS_MAX = 8,
+    DELIVERY_ID_BYTES = 33, /* 32 hex digits */
+    ANSWER_TOKEN_BYTES = 64,
+};
+
+/* How much of a call a channel may say. */
+enum detail {
+    DETAIL_KIND,    /* "Run a command" */
+    DETAIL_SUMMARY, /* the command's or the path's beginning, secrets masked */
+    DETAIL_FULL,    /* the whole call */
+};
+
+enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST };
+const char *purpose_name(enum purpose purpose);
+
+struct channel {
+    struct str name;
+    const struct channel_kind *kind;
+    enum detail detail;
+    const char *url;
+    struct str secret;      /* webhook: key; ntfy: access token */
+    struct str topic;
+    bool is_protected;      /* ntfy: only the person can read the topic */
+    bool cloudevents;       /* webhook: CloudEvents instead of Standard Webhooks' own form */
+    char **command;         /* NULL after the last word */
+    /* what came of it, for people */
+    uint64_t sent, failed;
+    struct err last;
+    int64_t next_ms;        /* coalescing: no message before this time */
+};
+
+struct step {
+    int64_t after_ms;
+    unsigned channels[CHANNELS_MAX];
+    unsigned count;
+};
+
+/* Which person is told of which calls, and when. */
+struct route {
+    struct str person;
+    struct str only_tool;   /* empty: every tool */
+    struct step steps[STEPS_MAX];
+    unsigned count;
+};
+
+struct config {
+    struct channel channels[CHANNELS_MAX];
+    unsigned channel_count;
+    struct route routes[ROUTES_MAX];
+    unsigned route_count;
+};
+
+/* config.c */
+struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, bool *ret_there,
+                      struct err *err);
+
+/* ---- plan.c: pure ---- */
+/* A message that is planned for one request, one person, one channel, one step. */
+struct plan {
+    char id[DELIVERY_ID_BYTES];
+    unsigned channel, route;
+    enum purpose purpose;
+    int64_t due_ms;
+};
+enum { PLANS_MAX = 64 };
+size_t plan_request(const struct config *config, struct str session, struct str call, struct str tool, int64_t at_ms,
+                    struct plan ret_plans[PLANS_MAX]);
+/* The same delivery has the same id in every process and after every restart. */
+void plan_id(struct str session, struct str call, struct str person, struct str channel, unsigned step,
+             enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);
+/* How long to wait before attempt number `attempt` (from 1); -1: no more. */
+int64_t plan_retry_ms(unsigned attempt, bool asks);
+
+/* ---- words.c: pure ---- */
+struct message {
+    enum purpose purpose;
+    struct str delivery, person, session, call, tool;
+    struct str title, body, url;
+    struct str pending;     /* webhook, command: the call as the list of waiting calls has it; empty: none */
+    struct str deny, allow; /* answer tokens; empty: not offered */
+    unsigned count;         /* calls it stands for */
+    int64_t at_ms;
+};
+/* Fills in title and body, from a waiting call as gate_write_listed has it. Says whether all of it was shown. */
+bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message);
+/* The text with what looks like a secret replaced by stars. */
+struct str words_mask(struct arena *arena, struct str text);
+/* {"type","sessionId","requestId","tool",…}: the members that every channel's payload has. */
+void words_payload(struct json_out *out, const struct message *message);
+
+/* ---- channels ---- */
+/* One attempt, in a thread of the pool. */
+struct sending {
+    struct arena *arena;
+    const struct channel *channel;
+    const struct message *message;
+    struct fetch_line *line;
+    long status;            /* of the receiver; 0: none */
+    int64_t retry_after_ms; /* -1: it did not say */
+    bool final;             /* trying again is of no use */
+};
+
+struct channel_kind {
+    const char *name;
+    bool coalesces;         /* several calls become one message, and messages keep a distance */
+    bool withdraws;         /* takes back or replaces what it has sent */
+    bool carries_answers;   /* buttons with answer tokens */
+    enum detail detail;     /* unless the file says otherwise */
+    struct rc (*check)(const struct channel *channel, struct err *err);
+    struct rc (*send)(struct sending *sending, struct err *err);
+};
+const struct channel_kind *channel_kind(struct str name);
+/* A POST; RC_OK when the receiver took it (2xx). Fills in status, retry_after_ms and final. */
+struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err);
+
+/* ---- tokens.c ---- */
+struct answer_claims {
+    char delivery[DELIVERY_ID_BYTES];
+    bool allow;
+    int64_t until_s;
+};
+/* `bound` is what it must not be good for otherwise: the call's digest and the person. */
+void answer_token_make(const struct digest *key, const struct answer_claims *claims, struct str bound,
+                       char ret_token[ANSWER_TOKEN_BYTES]);
+bool answer_token_claims(struct str token, struct answer_claims *ret_claims);
+bool answer_token_right(const struct digest *key, struct str token, struct str bound);
+
+#endif

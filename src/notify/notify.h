@@ -1,0 +1,62 @@
+/* People who are not looking are told that a call waits: by webhook, by a command, on a phone.
+ *
+ * The outbox has no table of its own. It follows requests, answers and deliveries from the log and computes from them,
+ * the routes and the clock which deliveries are due; a delivery that has ended is an event. So a killed process
+ * knows after its start what it had sent, and sends the rest: a message arrives at least once, always under the same
+ * delivery id. Sending blocks and is done by threads of its own; a receiver that hangs delays no decision.
+ * Without a file of channels (notify.json) none of this exists.
+ *
+ * Everything here runs on the loop, but for the `send` functions of channels.
+ */
+#ifndef NOTIFY_NOTIFY_H
+#define NOTIFY_NOTIFY_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/json.h"
+#include "base/str.h"
+
+struct gate;
+struct loop;
+struct notify;
+
+struct notify_options {
+    struct loop *loop;
+    struct gate *gate;       /* must outlive it */
+    const char *file;        /* notify.json; need not exist */
+    const char *public_url;  /* where people reach the page; NULL: messages have no link */
+};
+
+/* *ret_notify is NULL when there is no such file. A file with a mistake is an error that names it. */
+struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err);
+/* When the gate has recovered. */
+void notify_start(struct notify *notify);
+/* Waits for what is being sent. */
+void notify_close(struct notify *notify);
+
+/* ---- for people who set it up; `notify` may be NULL ---- */
+/* [{"name","type","detail","sent","failed","lastError"}] */
+void notify_write_channels(const struct notify *notify, struct json_out *out);
+/* Deliveries of calls that wait, and the last ones that have ended. */
+void notify_write_deliveries(const struct notify *notify, struct json_out *out, struct str call);
+
+struct notify_test {
+    struct str channel;
+    long status;             /* of the receiver's answer; 0: it gave none */
+    struct err err;          /* ERR_OK: it was taken */
+    void (*done)(struct notify_test *test);
+    void *arg;
+};
+/* Sends a message that names itself a test; ERR_NOT_FOUND when there is no such channel. */
+void notify_test_channel(struct notify *notify, struct notify_test *test);
+
+/* ---- answers that come back ---- */
+struct notify_answer {
+    struct str session, call, person; /* lent until the next event */
+    bool allow;
+};
+/* What an answer token stands for. ERR_FORBIDDEN when it is forged or too old, ERR_NOT_FOUND when its call does not
+ * wait any more. */
+struct rc notify_read_token(struct notify *notify, struct str token, struct notify_answer *ret_answer, struct err *err);
+
+#endif
