@@ -1,0 +1,37 @@
+/* The table of channels. To add one: a file with its `struct channel_kind`, and a line here. */
+#include "notify/inner.h"
+
+extern const struct channel_kind channel_webhook, channel_command, channel_ntfy;
+
+static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy};
+
+const struct channel_kind *channel_kind(struct str name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (str_is(name, kinds[i]->name))
+            return kinds[i];
+    return NULL;
+}
+
+enum { ANSWER_BYTES_MAX = 64 << 10, SEND_SECONDS_MAX = 20 };
+
+/* These mean that the same message will be refused again: a wrong address, a wrong secret, too much of it. */
+static bool is_final(long status)
+{
+    return status == 400 || status == 401 || status == 403 || status == 404 || status == 405 || status == 410 ||
+           status == 413;
+}
+
+struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err)
+{
+    struct fetch fetch = {.arena = sending->arena, .url = sending->channel->url, .headers = headers, .body = body,
+                          .bytes_max = ANSWER_BYTES_MAX, .silence_seconds_max = SEND_SECONDS_MAX,
+                          .seconds_max = SEND_SECONDS_MAX};
+    TRY(fetch_run(sending->line, &fetch, err));
+    sending->status = fetch.status;
+    sending->retry_after_ms = fetch.retry_after_ms;
+    sending->final = is_final(fetch.status);
+    if (fetch.status >= 200 && fetch.status < 300)
+        return RC_OK;
+    return err_set(err, sending->final ? ERR_INVALID : ERR_UNAVAILABLE, "it answered with status %ld", fetch.status);
+}

@@ -1,0 +1,189 @@
+/* notify.json: channels by name, and routes.
+ *
+ *     {"channels": {"phone": {"type": "ntfy", "url": "https://ntfy.example", "topic": "…", "token": {"file": "…"}},
+ *                   "bell": {"type": "command", "command": ["notify-send", "Nod"]}},
+ *      "routes": [{"person": "owner", "steps": [{"after": "10s", "to": ["phone"]}, {"after": "5m", "to": ["bell"]}]}]}
+ *
+ * A secret is {"file": PATH} or {"env": NAME}, never the text itself: the file may be shown to others. */
+#include "notify/inner.h"
+
+#include "io/file.h"
+
+#include <stdlib.h>
+
+enum { FILE_BYTES_MAX = 256 << 10, SECRET_BYTES_MAX = 4096, WORDS_MAX = 64, AFTER_DEFAULT_MS = 10000 };
+
+/* ---- values ---- */
+
+/* "10s", "5m", "2h". */
+static bool read_duration(struct str text, int64_t *ret_ms)
+{
+    int64_t number = 0;
+    if (text.n < 2 || text.n > 6)
+        return false;
+    for (size_t i = 0; i + 1 < text.n; i++) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return false;
+        number = number * 10 + (text.p[i] - '0');
+    }
+    switch (text.p[text.n - 1]) {
+    case 's': *ret_ms = number * 1000; return true;
+    case 'm': *ret_ms = number * 60000; return true;
+    case 'h': *ret_ms = number * 3600000; return true;
+    default: return false;
+    }
+}
+
+static struct rc read_secret(struct arena *arena, const struct json *options, const char *key, struct str *ret_secret,
+                             struct err *err)
+{
+    const struct json *value = json_get(options, key);
+    struct str file = json_text(value, "file"), name = json_text(value, "env");
+    if (!value)
+        return RC_OK;
+    if (file.n) {
+        TRY(file_read(arena, arena_c(arena, file), SECRET_BYTES_MAX, ret_secret, err));
+        *ret_secret = str_trim(*ret_secret);
+        return RC_OK;
+    }
+    const char *text = name.n ? getenv(arena_c(arena, name)) : NULL;
+    if (!text)
+        return err_set(err, ERR_INVALID,
+                       "\"%s\" must be {\"file\": PATH} or {\"env\": NAME} of a variable that is set", key);
+    *ret_secret = arena_str(arena, str_of(text));
+    return RC_OK;
+}
+
+static struct rc read_command(struct arena *arena, const struct json *options, struct channel *channel, struct err *err)
+{
+    const struct json *words = json_get(options, "command");
+    size_t n = 0;
+    if (!words)
+        return RC_OK;
+    if (words->type != JSON_ARRAY || words->count == 0 || words->count > WORDS_MAX)
+        return err_set(err, ERR_INVALID, "\"command\" must be a list of words, the program first");
+    channel->command = arena_array(arena, char *, words->count + 1);
+    for (const struct json *word = words->first; word; word = word->next) {
+        if (word->type != JSON_STRING || word->text.n == 0)
+            return err_set(err, ERR_INVALID, "\"command\" must be a list of words, the program first");
+        channel->command[n++] = (char *)arena_c(arena, word->text);
+    }
+    channel->command[n] = NULL;
+    return RC_OK;
+}
+
+static struct rc read_detail(const struct json *options, struct channel *channel, struct err *err)
+{
+    static const char *const names[] = {[DETAIL_KIND] = "kind", [DETAIL_SUMMARY] = "summary", [DETAIL_FULL] = "full"};
+    struct str text = STR_NONE;
+    TRY(json_want_str(options, "detail", 16, &text, err));
+    for (unsigned i = 0; text.n && i < sizeof names / sizeof *names; i++) {
+        if (str_is(text, names[i])) {
+            channel->detail = (enum detail)i;
+            return RC_OK;
+        }
+    }
+    return text.n ? err_set(err, ERR_INVALID, "\"detail\" must be kind, summary or full") : RC_OK;
+}
+
+/* ---- channels and routes ---- */
+
+static struct rc read_channel(struct arena *arena, const struct json *options, struct channel *channel, struct err *err)
+{
+    struct str url = STR_NONE, format = STR_NONE;
+    channel->name = arena_str(arena, options->key);
+    channel->kind = channel_kind(json_text(options, "type"));
+    if (!channel->kind)
+        return err_set(err, ERR_INVALID, "\"type\" must be webhook, command or ntfy");
+    channel->detail = channel->kind->detail;
+    TRY(read_detail(options, channel, err));
+    TRY(json_want_str(options, "url", 2048, &url, err));
+    TRY(json_want_str(options, "topic", 256, &channel->topic, err));
+    TRY(json_want_str(options, "format", 32, &format, err));
+    TRY(json_want_bool(options, "protected", &channel->is_protected, err));
+    TRY(read_secret(arena, options, "secret", &channel->secret, err));
+    TRY(read_secret(arena, options, "token", &channel->secret, err));
+    TRY(read_command(arena, options, channel, err));
+    channel->url = url.n ? arena_c(arena, url) : NULL;
+    channel->topic = arena_str(arena, channel->topic);
+    channel->cloudevents = str_is(format, "cloudevents");
+    return channel->kind->check(channel, err);
+}
+
+static struct rc find_channel(const struct config *config, struct str name, unsigned *ret_at, struct err *err)
+{
+    for (unsigned i = 0; i < config->channel_count; i++) {
+        if (str_eq(config->channels[i].name, name)) {
+            *ret_at = i;
+            return RC_OK;
+        }
+    }
+    return err_set(err, ERR_INVALID, "there is no channel \"%.*s\"", STR_ARG(name));
+}
+
+static struct rc read_step(const struct config *config, const struct json *json, struct step *step, struct err *err)
+{
+    struct str after = STR_NONE;
+    const struct json *to = json_get(json, "to");
+    TRY(json_want_str(json, "after", 16, &after, err));
+    *step = (struct step){.after_ms = AFTER_DEFAULT_MS};
+    if (after.n && !read_duration(after, &step->after_ms))
+        return err_set(err, ERR_INVALID, "\"after\" must be like 10s, 5m or 2h");
+    if (!to || to->type != JSON_ARRAY || to->count == 0 || to->count > CHANNELS_MAX)
+        return err_set(err, ERR_INVALID, "\"to\" must be a list of channels");
+    for (const struct json *name = to->first; name; name = name->next)
+        TRY(find_channel(config, name->text, &step->channels[step->count++], err));
+    return RC_OK;
+}
+
+static struct rc read_route(struct arena *arena, const struct config *config, const struct json *json,
+                            struct route *route, struct err *err)
+{
+    const struct json *steps = json_get(json, "steps"), *only = json_get(json, "only");
+    *route = (struct route){.person = arena_str(arena, json_text(json, "person")),
+                            .only_tool = arena_str(arena, json_text(only, "tool"))};
+    if (route->person.n == 0)
+        return err_set(err, ERR_INVALID, "\"person\" is missing: the name of a token that may answer");
+    if (!steps || steps->type != JSON_ARRAY || steps->count == 0 || steps->count > STEPS_MAX)
+        return err_set(err, ERR_INVALID, "\"steps\" must be a list of 1 to %d", STEPS_MAX);
+    for (const struct json *step = steps->first; step; step = step->next)
+        TRY(read_step(config, step, &route->steps[route->count++], err));
+    return RC_OK;
+}
+
+static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
+{
+    const struct json *channels = json_get(json, "channels"), *routes = json_get(json, "routes");
+    if (!channels || channels->type != JSON_OBJECT || channels->count > CHANNELS_MAX)
+        return err_set(err, ERR_INVALID, "\"channels\" must be an object of at most %d", CHANNELS_MAX);
+    for (const struct json *one = channels->first; one; one = one->next) {
+        struct rc rc = read_channel(arena, one, &config->channels[config->channel_count++], err);
+        if (rc_bad(rc))
+            return err_wrap(err, rc, "channel \"%.*s\"", STR_ARG(one->key));
+    }
+    if (!routes || routes->type != JSON_ARRAY || routes->count > ROUTES_MAX)
+        return err_set(err, ERR_INVALID, "\"routes\" must be a list of at most %d", ROUTES_MAX);
+    for (const struct json *one = routes->first; one; one = one->next) {
+        struct rc rc = read_route(arena, config, one, &config->routes[config->route_count++], err);
+        if (rc_bad(rc))
+            return err_wrap(err, rc, "route %u", config->route_count);
+    }
+    return RC_OK;
+}
+
+struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, bool *ret_there,
+                      struct err *err)
+{
+    struct str text;
+    const struct json *json;
+    struct rc rc = file_read(arena, file, FILE_BYTES_MAX, &text, err);
+    *ret_there = rc_ok(rc);
+    if (rc.code == ERR_NOT_FOUND)
+        return RC_OK;
+    *ret_config = (struct config){0};
+    if (rc_ok(rc))
+        rc = json_parse(arena, text, &json, err);
+    if (rc_ok(rc))
+        rc = read_all(arena, json, ret_config, err);
+    return rc_bad(rc) ? err_wrap(err, rc, "%s", file) : RC_OK;
+}

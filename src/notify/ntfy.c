@@ -1,0 +1,64 @@
+/* ntfy (docs/publish.md of that project): JSON to the server's root. A button sends a request from the phone, with an
+ * answer token in its body; whoever may read the topic holds that token, so buttons exist only for topics that the
+ * file calls protected. A message with the same sequence id replaces the one before. */
+#include "notify/inner.h"
+
+enum { BODY_BYTES_MAX = 8000, PRIORITY_HIGH = 4, PRIORITY_LOW = 2 };
+
+static struct rc check(const struct channel *channel, struct err *err)
+{
+    if (!channel->url || channel->topic.n == 0)
+        return err_set(err, ERR_INVALID, "\"url\" and \"topic\" are needed");
+    if (channel->is_protected && channel->secret.n == 0)
+        return err_set(err, ERR_INVALID,
+                       "\"protected\" needs an access \"token\": without one anybody can read the topic");
+    return RC_OK;
+}
+
+static void write_button(struct json_out *out, const struct sending *sending, const char *label, struct str token)
+{
+    if (token.n == 0)
+        return;
+    json_open(out, '{');
+    json_member(out, "action", STR("http"));
+    json_member(out, "label", str_of(label));
+    json_member(out, "url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->url)));
+    json_member(out, "method", STR("POST"));
+    json_key(out, "headers");
+    json_put_raw(out, STR("{\"Content-Type\":\"application/json\"}"));
+    json_member(out, "body", arena_printf(sending->arena, "{\"token\":\"%.*s\"}", STR_ARG(token)));
+    json_member_bool(out, "clear", true);
+    json_close(out, '}');
+}
+
+static struct rc send(struct sending *sending, struct err *err)
+{
+    const struct message *message = sending->message;
+    const struct channel *channel = sending->channel;
+    BUF_SCOPE(buf, BODY_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    bool withdraw = message->purpose == PURPOSE_WITHDRAW;
+    json_open(&out, '{');
+    json_member(&out, "topic", channel->topic);
+    json_member(&out, "title", message->title);
+    json_member(&out, "message", message->body);
+    json_member_i64(&out, "priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH);
+    json_member(&out, "sequence_id", message->call);
+    json_member(&out, "click", message->url);
+    if (channel->is_protected && message->url.n && (message->deny.n || message->allow.n)) {
+        json_key(&out, "actions");
+        json_open(&out, '[');
+        write_button(&out, sending, "Allow once", message->allow);
+        write_button(&out, sending, "Deny", message->deny);
+        json_close(&out, ']');
+    }
+    json_close(&out, '}');
+    const char *authorization = NULL;
+    if (channel->secret.n)
+        authorization = arena_printf(sending->arena, "Authorization: Bearer %.*s", STR_ARG(channel->secret)).p;
+    const char *const headers[] = {"Content-Type: application/json", authorization, NULL};
+    return channel_post(sending, headers, buf_str(&buf), err);
+}
+
+const struct channel_kind channel_ntfy = {.name = "ntfy", .coalesces = true, .withdraws = true, .carries_answers = true,
+                                          .detail = DETAIL_KIND, .check = check, .send = send};
