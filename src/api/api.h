@@ -18,11 +18,13 @@ struct arena;
 struct gate;
 struct http_request;
 struct http_server;
+struct notify;
 struct runtime;
 
 struct api_options {
     struct gate *gate;
     struct runtime *runtime;  /* runs of our own agent */
+    struct notify *notify;    /* messages to people; NULL: none */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
 };

@@ -15,6 +15,7 @@ struct api *api_new(const struct api_options *options)
     api->gate = options->gate;
     api->timeout_seconds = options->timeout_seconds;
     api->runtime = options->runtime;
+    api->notify = options->notify;
     while (left.n && api->host_count < HOSTS_MAX) {
         size_t end = 0;
         while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')

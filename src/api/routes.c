@@ -125,6 +125,14 @@ static const struct route routes[] = {
      "What a rule would have done to the last calls", "", "RuleSettings", 200, "Trial"},
     {"POST", "/api/policy/trust", PEOPLE, BODY_OBJECT, policy_trust,
      "Trust a project's policy file, by the hash of its content", "", "Trust", 200, "Policy"},
+    {"GET", "/api/channels", PEOPLE, BODY_NONE, channels_list,
+     "How people who are not looking are told", "", NULL, 200, "ChannelList"},
+    {"POST", "/api/channels/:channel/test", ADMINS, BODY_OPTIONAL, channels_test,
+     "Send a test message", "", NULL, 200, "ChannelTest"},
+    {"GET", "/api/deliveries", PEOPLE, BODY_NONE, deliveries_list,
+     "Messages about calls that wait: due, sent, withdrawn", "call", NULL, 200, "DeliveryList"},
+    {"POST", "/api/answers", ANYONE, BODY_OBJECT, answers_take,
+     "Answer with the token of a message", "", "Answer", 200, "AnswerTaken"},
     {"GET", "/metrics", ROLE_ADMIN | ROLE_VIEWER | ROLE_APPROVER, BODY_NONE, metrics_show,
      "Figures for Prometheus", "", NULL, 200, NULL},
     {"GET", "/healthz", ANYONE, BODY_NONE, health_show, "The process is up", "", NULL, 200, "Health"},
@@ -150,7 +158,7 @@ size_t api_body_max(struct str target)
     struct str path = str_cut(target, '?', &query);
     bool large = str_starts(path, STR("/api/hooks/")) || str_eq(path, STR("/api/mcp")) ||
                  (str_starts(path, STR("/api/threads/")) && str_has(query, STR("large=1")));
-    if (str_eq(path, STR("/api/login")))
+    if (str_eq(path, STR("/api/login")) || str_eq(path, STR("/api/answers")))
         return LIMIT_OPEN_BODY_BYTES;
     return large ? LIMIT_LARGE_BODY_BYTES : LIMIT_BODY_BYTES;
 }

@@ -55,6 +55,11 @@
       "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
     X(doctor, "doctor", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "say what is wrong with this installation", \
       "Exit status 1 when something is bad.", )                                                            \
+    X(notify_channels, "notify channels", TALKS, "", "show the channels for messages, and whether they work", \
+      "Channels and routes are in notify.json in the data folder; docs/NOTIFY.md has examples.", )         \
+    X(notify_list, "notify list", TALKS, "", "list the messages about calls that wait", "", )              \
+    X(notify_test, "notify test", TALKS, "CHANNEL", "send a test message",                                 \
+      "Says what the receiver answered when it did not take it.", )                                        \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
     X(config, "config", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "print each setting and where it comes from", "", \

@@ -82,6 +82,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "how much the server says on standard error", .choices = "error|warn|info|debug|trace")              \
     X(log_format, CHOICE, "log-format", "NOD_LOG_FORMAT", IN_FLAGS | IN_FILE, SERVES, "text", "FORMAT",    \
       "how it says it", .choices = "text|json")                                                            \
+    X(notify, PATH, "notify", "NOD_NOTIFY", IN_FLAGS | IN_FILE, SERVES, "DATA/notify.json", "FILE",         \
+      "channels and routes by which people are told that a call waits")                                    \
+    X(public_url, TEXT, "public-url", "NOD_PUBLIC_URL", IN_FLAGS | IN_FILE, SERVES, "", "URL",             \
+      "where people reach the page, for links in messages")                                                \
     X(managed_policy, PATH, "managed-policy", "NOD_MANAGED_POLICY", IN_FLAGS | IN_FILE, SERVES,            \
       "/etc/nod/policy.json", "FILE", "rules that nothing below can loosen; it must belong to root")        \
     X(providers, LIST, "providers", "NOD_PROVIDERS", IN_FLAGS | IN_FILE, SERVES, "anthropic,openai", "NAME,…", \

@@ -12,6 +12,7 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/loop.h"
+#include "notify/notify.h"
 #include "runtime/runtime.h"
 #include "serve/boxes.h"
 #include "serve/serve.h"
@@ -35,6 +36,7 @@ struct house {
     struct api *api;
     struct http_server *server;
     struct runtime *runtime;
+    struct notify *notify;
     struct servers *servers;
     struct token_change admin;
     struct sign_key *key;
@@ -135,6 +137,8 @@ static void open_doors(struct house *house)
         fail(house, &err);
         return;
     }
+    if (house->notify)
+        notify_start(house->notify);
     api_set_ready(house->api, true);
     runtime_start(house->runtime);
     house->archive = auto_archive_new(house->loop, house->gate, settings->archive_after_s);
@@ -273,8 +277,11 @@ static struct rc open_house(struct house *house, struct err *err)
     gate.servers = house->servers;
     TRY(gate_open(house->loop, &gate, &house->gate, err));
     TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
-    struct api_options api = {.gate = house->gate, .runtime = house->runtime, .hosts = join_hosts(house),
-                              .timeout_seconds = settings->approval_timeout_s};
+    struct notify_options notify = {.loop = house->loop, .gate = house->gate, .file = settings->notify,
+                                    .public_url = settings->public_url[0] ? settings->public_url : NULL};
+    TRY(notify_open(&notify, &house->notify, err));
+    struct api_options api = {.gate = house->gate, .runtime = house->runtime, .notify = house->notify,
+                              .hosts = join_hosts(house), .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,
                                 .heartbeat_ms = settings->heartbeat_s * 1000,
@@ -300,6 +307,8 @@ static void close_house(struct house *house)
     if (house->runtime && runtime_busy(house->runtime))
         _exit(1);
     auto_archive_free(house->archive);
+    if (house->notify)
+        notify_close(house->notify);
     if (house->gate)
         gate_close(house->gate);
     if (house->runtime)
