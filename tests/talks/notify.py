@@ -1,0 +1,245 @@
+"""People who are not looking are told: webhooks, commands, ntfy; retries, restarts, withdrawals; answers that come back.
+
+The receivers are servers on loopback. Webhooks follow Standard Webhooks 1.0.0, ntfy the JSON form of its docs/publish.md.
+"""
+import base64
+import hashlib
+import hmac
+import http.server
+import json
+import os
+import threading
+
+from world import eventually, must
+
+KEY = b"0123456789abcdef0123456789abcdef"
+
+
+class Receiver:
+    """Keeps what is posted; answers with the statuses it is given, then 200."""
+
+    def __init__(self, *statuses):
+        self.posts, self.statuses, self.lock = [], list(statuses), threading.Lock()
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                with outer.lock:
+                    outer.posts.append((dict(self.headers), body))
+                    status = outer.statuses.pop(0) if outer.statuses else 200
+                self.send_response(status)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/"
+
+    def bodies(self):
+        with self.lock:
+            return [json.loads(body) for _, body in self.posts]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def configure(world, channels, steps, person="admin"):
+    path = os.path.join(world.folder, "notify.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"channels": channels, "routes": [{"person": person, "steps": steps}]}, file)
+    return path
+
+
+def secret(world):
+    path = os.path.join(world.folder, "secret")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("whsec_" + base64.b64encode(KEY).decode() + "\n")
+    return {"file": path}
+
+
+def ask(client, call, **more):
+    session = client.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}})
+    client.ok("POST", f"/api/threads/{session['threadId']}/tool-calls",
+              {"id": call, "name": more.get("name", "Frob"), "input": more.get("input", {"x": 1})})
+    return session
+
+
+def types(receiver):
+    return [body["type"] for body in receiver.bodies()]
+
+
+def test_a_webhook_is_signed_and_withdrawn(world):
+    receiver = Receiver()
+    file = configure(world, {"hook": {"type": "webhook", "url": receiver.url, "secret": secret(world)}},
+                     [{"after": "0s", "to": ["hook"]}])
+    admin = world.server("--notify", file).admin()
+    session = ask(admin, "c1")
+    eventually(lambda: len(receiver.posts) == 1, "the message")
+    headers, body = receiver.posts[0]
+    said = json.loads(body)
+    must(said["type"] == "approval.requested" and said["data"]["sessionId"] == session["id"], said)
+    must(said["data"]["requestId"] == "c1" and said["data"]["tool"] == "Frob", said)
+    right = hmac.new(KEY, f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body, hashlib.sha256).digest()
+    must(headers["webhook-signature"] == "v1," + base64.b64encode(right).decode(), headers)
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
+    eventually(lambda: types(receiver) == ["approval.requested", "approval.resolved"], "the withdrawal")
+    kept = [e["data"] for e in admin.ok("GET", "/api/events?types=DELIVERY_ENDED")["events"]]
+    eventually(lambda: len(admin.ok("GET", "/api/events?types=DELIVERY_ENDED")["events"]) == 2, "both are kept")
+    must(kept[0]["outcome"] == "sent" and kept[0]["channel"] == "hook", kept)
+    receiver.close()
+
+
+def test_an_answered_call_is_not_told_of(world):
+    receiver = Receiver()
+    file = configure(world, {"hook": {"type": "webhook", "url": receiver.url}}, [{"after": "1s", "to": ["hook"]}])
+    admin = world.server("--notify", file).admin()
+    session = ask(admin, "c1")
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
+    ask(admin, "c2")
+    eventually(lambda: receiver.posts, "the message for the other one")
+    must([b["data"]["requestId"] for b in receiver.bodies()] == ["c2"], receiver.bodies())
+    receiver.close()
+
+
+def test_a_refusal_is_tried_again_under_the_same_id(world):
+    receiver = Receiver(503)
+    file = configure(world, {"hook": {"type": "webhook", "url": receiver.url}}, [{"after": "0s", "to": ["hook"]}])
+    admin = world.server("--notify", file).admin()
+    ask(admin, "c1")
+    eventually(lambda: len(receiver.posts) == 2, "the second attempt")
+    must(receiver.posts[0][0]["webhook-id"] == receiver.posts[1][0]["webhook-id"], "the ids differ")
+    eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "sent", "it is sent")
+    receiver.close()
+
+
+def test_a_wrong_secret_is_not_tried_again_and_named(world):
+    receiver = Receiver(401)
+    file = configure(world, {"hook": {"type": "webhook", "url": receiver.url}}, [{"after": "0s", "to": ["hook"]}])
+    admin = world.server("--notify", file).admin()
+    ask(admin, "c1")
+    eventually(lambda: admin.ok("GET", "/api/channels")["channels"][0].get("lastError"), "the channel says what is wrong")
+    channel = admin.ok("GET", "/api/channels")["channels"][0]
+    must("401" in channel["lastError"] and channel["failed"] == 1, channel)
+    must(admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "over", "it is given up")
+    receiver.close()
+
+
+def test_a_killed_server_sends_what_was_not_sent(world):
+    receiver = Receiver()
+    file = configure(world, {"hook": {"type": "webhook", "url": receiver.url}},
+                     [{"after": "0s", "to": ["hook"]}, {"after": "2s", "to": ["hook"]}])
+    server = world.server("--notify", file)
+    admin = server.admin()
+    session = ask(admin, "c1")
+    eventually(lambda: len(admin.ok("GET", "/api/events?types=DELIVERY_ENDED")["events"]) == 1, "the first is kept")
+    server.kill()
+    server.start()
+    admin = server.admin()
+    eventually(lambda: "approval.reminded" in types(receiver), "the reminder")
+    must(types(receiver).count("approval.requested") == 1, f"the first was sent again: {types(receiver)}")
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
+    eventually(lambda: "approval.resolved" in types(receiver), "the withdrawal")
+    receiver.close()
+
+
+def test_a_command_gets_the_message_and_no_key(world):
+    out = os.path.join(world.folder, "out")
+    script = os.path.join(world.folder, "tell")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(f"#!/bin/sh\ncat > {out}.part; env | grep -c '^NOD_' >> {out}.env; mv {out}.part {out}\n")
+    os.chmod(script, 0o755)
+    world.environment["NOD_TOKEN_FILE"] = ""
+    file = configure(world, {"bell": {"type": "command", "command": [script]}}, [{"after": "0s", "to": ["bell"]}])
+    admin = world.server("--notify", file).admin()
+    ask(admin, "c1")
+    eventually(lambda: os.path.exists(out), "it ran")
+    with open(out, encoding="utf-8") as said:
+        message = json.load(said)
+    must(message["requestId"] == "c1" and message["pending"]["toolCall"]["input"] == {"x": 1}, message)
+    with open(f"{out}.env", encoding="utf-8") as count:
+        must(count.read().strip() == "0", "it saw a variable of Nod's")
+
+
+def test_several_at_once_are_one_message_on_a_phone(world):
+    receiver = Receiver()
+    file = configure(world, {"phone": {"type": "ntfy", "url": receiver.url, "topic": "t"}}, [{"after": "1s", "to": ["phone"]}])
+    admin = world.server("--notify", file).admin()
+    for n in range(3):
+        ask(admin, f"c{n}")
+    eventually(lambda: receiver.posts, "a message")
+    said = receiver.bodies()[0]
+    must(said["topic"] == "t" and "3 requests" in said["title"], said)
+    must("actions" not in said and "Frob" not in json.dumps(said), said)
+    receiver.close()
+
+
+def test_a_test_message(world):
+    receiver = Receiver(200, 403)
+    file = configure(world, {"phone": {"type": "ntfy", "url": receiver.url, "topic": "t"}}, [{"to": ["phone"]}])
+    admin = world.server("--notify", file).admin()
+    must(admin.ok("POST", "/api/channels/phone/test", {}) == {"sent": True, "status": 200}, "it is sent")
+    must(admin.ok("POST", "/api/channels/phone/test", {})["status"] == 403, "what the receiver says is told")
+    must(admin.post("/api/channels/other/test", {}).status == 404, "no such channel")
+    receiver.close()
+
+
+def answering(world, receiver, person="boss"):
+    token = os.path.join(world.folder, "token")
+    with open(token, "w", encoding="utf-8") as file:
+        file.write("tk_1")
+    file = configure(world, {"phone": {"type": "ntfy", "url": receiver.url, "topic": "t", "token": {"file": token},
+                                       "protected": True, "detail": "full"}}, [{"after": "0s", "to": ["phone"]}], person)
+    server = world.server("--notify", file, "--public-url", "https://nod.example")
+    return server, server.admin()
+
+
+def test_a_phone_denies(world):
+    receiver = Receiver()
+    server, admin = answering(world, receiver)
+    boss = admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    session = ask(admin, "c1")
+    eventually(lambda: receiver.posts, "the message")
+    must(receiver.posts[0][0]["Authorization"] == "Bearer tk_1", receiver.posts)
+    actions = receiver.bodies()[0]["actions"]
+    must([a["label"] for a in actions] == ["Deny"] and actions[0]["url"] == "https://nod.example/api/answers", actions)
+    token = json.loads(actions[0]["body"])["token"]
+    nobody = type(admin)(server, None)
+    must(nobody.get(f"/api/answers?token={token}").status in (401, 404, 405), "a GET decides nothing")
+    must(nobody.post("/api/answers", {"token": token[:-2] + ("AA" if token[-2:] != "AA" else "BB")}).status == 403, "forged")
+    must(nobody.post("/api/answers", {"token": "x"}).status == 403, "no token")
+    must(admin.ok("GET", "/api/tool-calls/c1")["status"] == "awaiting", "still open")
+    done = nobody.post("/api/answers", {"token": token, "feedback": "not today"})
+    must(done.status == 200 and done.json["decision"] == "deny", done)
+    state = admin.ok("GET", "/api/tool-calls/c1")
+    must(state["status"] == "denied" and state["decidedBy"]["actor"] == "boss", state)
+    must(nobody.post("/api/answers", {"token": token}).status in (404, 409), "not twice")
+    second = ask(admin, "c2")
+    must(session["id"] != second["id"] and nobody.post("/api/answers", {"token": token}).status in (404, 409), "not another")
+    must(boss["id"], "a person")
+    receiver.close()
+
+
+def test_a_revoked_person_cannot_answer(world):
+    receiver = Receiver()
+    server, admin = answering(world, receiver)
+    boss = admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    ask(admin, "c1")
+    eventually(lambda: receiver.posts, "the message")
+    token = json.loads(receiver.bodies()[0]["actions"][0]["body"])["token"]
+    admin.ok("DELETE", f"/api/tokens/{boss['id']}")
+    must(type(admin)(server, None).post("/api/answers", {"token": token}).status == 403, "revoked")
+    must(admin.ok("GET", "/api/tool-calls/c1")["status"] == "awaiting", "still open")
+    receiver.close()
+
+
+def test_a_mistake_in_the_file_is_named(world):
+    path = os.path.join(world.folder, "notify.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"channels": {"x": {"type": "pigeon"}}, "routes": []}, file)
+    said = world.nod("serve", "--data", world.data, "--listen", "127.0.0.1:0", "--notify", path, exits=2)
+    must("webhook, command or ntfy" in said.stderr and path in said.stderr, said.stderr)
