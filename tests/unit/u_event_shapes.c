@@ -62,8 +62,8 @@ static void kept_data_is_written_with_the_same_bytes(void **state)
             assert_same_again((enum event_kind)kind, data);
     }
     assert_true(lines > LINES_MIN);
-    for (int kind = 1; kind < EVENT_KIND_END; kind++)
-        if (!seen[kind] && kind != EVENT_SYSTEM_PROMPT && kind != EVENT_USER_SYSTEM_PROMPT && kind != EVENT_RUN_LEASE)
+    for (int kind = 1; kind < EVENT_RUN_LEASE; kind++) /* later kinds are not of that version */
+        if (!seen[kind] && kind != EVENT_SYSTEM_PROMPT && kind != EVENT_USER_SYSTEM_PROMPT)
             fail_msg("no event of kind %s is in it", event_kind_name((enum event_kind)kind));
 }
 
@@ -72,6 +72,9 @@ static void further_data_too(void **state)
 {
     (void)state;
     assert_same_again(EVENT_RUN_LEASE, STR("{\"owner\":\"own_1\"}"));
+    assert_same_again(EVENT_DELIVERY_ENDED,
+                      STR("{\"deliveryId\":\"d\",\"toolCallId\":\"c\",\"person\":\"p\",\"channel\":\"h\","
+                          "\"purpose\":\"ask\",\"outcome\":\"sent\",\"attempts\":1,\"status\":200}"));
     assert_same_again(EVENT_RULE_CHANGED,
                       STR("{\"change\":\"pinned\",\"root\":\"/r\",\"tool\":\"mcp__a__b\",\"digest\":\"d\","
                           "\"definition\":{\"description\":\"x\"},\"toolCallId\":\"definition_1\"}"));
