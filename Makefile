@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test bench bench-nodes cluster crash fuzz screenshots page-figures facts tidy install clean
+.PHONY: help run build test bench bench-nodes sim cluster crash fuzz screenshots page-figures facts tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -30,6 +30,12 @@ bench-nodes: build   ## several nodes on one PostgreSQL, as ratios to what it do
 	@dev/setup test
 	@ninja -C $(BUILD) nod-bench >/dev/null
 	@python3 dev/bench-nodes
+
+sim:                 ## the gate's core in a simulated world: SEEDS=N runs, or SEED=n once more, with all that was kept
+	@dev/setup test
+	@cmake -S . -B build-asan -G Ninja -DNOD_TESTS=ON -DNOD_SANITIZE=address >/dev/null
+	@ninja -C build-asan sim >/dev/null
+	@build-asan/sim $(if $(SEED),--seed $(SEED) --trace,--seeds $(or $(SEEDS),5000))
 
 cluster: build       ## three nodes, a private PostgreSQL and a small proxy, until Ctrl-C
 	@dev/setup test
