@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""The client libraries against a real server: every test_ function of the files in this folder. Ends with: N passed, N failed.
+
+    run.py [--jobs N] [WORDS...]      only those whose name holds one of the words
+
+Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds). A test that a registry cannot serve is
+skipped, and says so; with CI set that is a failure.
+"""
+import argparse
+import concurrent.futures
+import importlib
+import os
+import sys
+import time
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+
+import stage  # noqa: E402,F401: finds the world
+import world  # noqa: E402
+
+SUITES = ("python_gate", "frameworks", "typescript", "golang", "generators")
+
+
+def tests():
+    for name in SUITES:
+        if not os.path.exists(os.path.join(HERE, name + ".py")):
+            continue
+        for key, value in vars(importlib.import_module(name)).items():
+            if key.startswith("test_") and callable(value):
+                yield f"{name}: {key[5:].replace('_', ' ')}", value
+
+
+def run(name, test):
+    started, place = time.monotonic(), world.World()
+    try:
+        test(place)
+        place.close()
+        return name, "ok", "", time.monotonic() - started
+    except world.Skip as skip:
+        place.close(quietly=True)
+        return name, "FAILED" if os.environ.get("CI") else "skipped", str(skip), time.monotonic() - started
+    except BaseException:  # noqa: BLE001: whatever a test raises is its failure
+        logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
+        place.close(quietly=True)
+        return name, "FAILED", traceback.format_exc() + logs, time.monotonic() - started
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
+    options.add_argument("words", nargs="*")
+    given = options.parse_args()
+    chosen = [(n, t) for n, t in tests() if not given.words or any(w in n for w in given.words)]
+    count = {"ok": 0, "skipped": 0, "FAILED": 0}
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run, n, t) for n, t in chosen]):
+            name, result, words, seconds = done.result()
+            count[result] += 1
+            print(f"{result:8}{name} ({seconds:.1f} s){': ' + words if words else ''}", flush=True)
+    if count["skipped"]:
+        print(f"{count['skipped']} skipped")
+    print(f"{count['ok']} passed, {count['FAILED']} failed")
+    return 1 if count["FAILED"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
