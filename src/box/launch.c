@@ -126,6 +126,28 @@ static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gi
 
 /* ---- outside ---- */
 
+/* Whether `path` is `folder` or lies in it. */
+static bool is_below(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
+}
+
+/* A project that holds the home folder would show its secrets, and one of the system's folders would be writable. */
+static bool is_project(const struct box *box)
+{
+    static const char *const systems[] = {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run",
+                                          "/sbin", "/sys", "/usr"};
+    box_set_step("refuse a project that holds the home folder");
+    if (is_below(box->home, box->project))
+        return false;
+    box_set_step("refuse a project in a folder of the system");
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+        if (is_below(box->project, systems[i]))
+            return false;
+    return true;
+}
+
 static void wait_for(pid_t first)
 {
     struct pollfd polls[] = {{.fd = KEEPER_FD_LIFE, .events = POLLIN},
@@ -147,7 +169,7 @@ _Noreturn void box_main(int argc, char **argv)
     box_set_step("read the words");
     int first_word = box_read_words(argc, argv, &box);
     errno = EINVAL;
-    if (first_word == 0 || argc - first_word < 3)
+    if (first_word == 0 || argc - first_word < 3 || !is_project(&box))
         fail();
     box_set_step("make the filter");
     long made = box_filter_make(filter, sizeof filter);

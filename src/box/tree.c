@@ -419,12 +419,6 @@ static int protect_nested(const char *below, int depth, int *folders)
     return failed;
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-    size_t n = strlen(folder);
-    return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0');
-}
-
 /* An empty folder that nobody may open, over one of Nod's own, if it is in the tree at all. */
 static int hide(const char *below)
 {
@@ -474,11 +468,6 @@ int box_make_tree(const struct box *box)
     box_set_step("make mounts private");
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return -1;
-    if (is_below(box->home, box->project)) {
-        box_set_step("refuse a project that holds the home folder");
-        errno = EINVAL;
-        return -1;
-    }
     return open_sources(box) || make_root(box) || attach_trees() || make_devices() || make_proc() ||
                    protect_project(box) || enter()
                ? -1

@@ -213,9 +213,10 @@ def refusals(stage, who):
     started, _, step = (box.output(), box.end())[1]
     os.unlink(f"{stage.project}/.claude")
     judge(f"{who}: a protected name that is a link", not started and ".claude" in step, step)
-    box = Box(stage, "true", project=stage.folder)
-    started, _, step = (box.output(), box.end())[1]
-    judge(f"{who}: a project that holds the home", not started and "home" in step, step)
+    for project, word in ((stage.folder, "home"), ("/", "home"), ("/etc", "system"), ("/usr/share", "system")):
+        box = Box(stage, "true", project=project)
+        started, _, step = (box.output(), box.end())[1]
+        judge(f"{who}: {project} is no project", not started and word in step, step)
 
 
 def works(stage, who):
