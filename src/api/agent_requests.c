@@ -28,7 +28,7 @@ static void write_request(struct json_out *out, const struct exchange *x, const 
     json_member(out, "id", state->id);
     json_member(out, "sessionId", x->session);
     json_member(out, "threadId", looking->thread);
-    json_member(out, "status", state->status);
+    json_member(out, "status", str_of(run_status_name(state->status)));
     json_member(out, "reason", state->reason);
     json_member(out, "prompt", state->prompt);
     json_member(out, "model", state->model);
@@ -220,7 +220,7 @@ static void started(struct run_start *start)
     json_member(&out, "id", start->id);
     json_member(&out, "sessionId", start->session);
     json_member(&out, "threadId", start->thread);
-    json_member(&out, "status", STR("pending"));
+    json_member(&out, "status", str_of(run_status_name(RUN_PENDING)));
     json_close(&out, '}');
     exchange_answer(x, 201, &buf);
 }
@@ -349,7 +349,7 @@ static void executed(struct run_go *go)
 static void execute_found(struct exchange *x, struct looking *looking)
 {
     struct run_go *go = arena_new(x->arena, struct run_go);
-    if (run_status_over(looking->state.status) && !str_is(looking->state.status, "failed")) {
+    if (run_status_over(looking->state.status) && looking->state.status != RUN_FAILED) {
         with_run(x, answer_request);
         return;
     }

@@ -87,7 +87,7 @@ void request_tell(struct request_teller *teller, const struct event *event)
     if (event->kind == EVENT_RUN_STATUS) {
         teller->mine = str_eq(json_text(data, "runId"), teller->run);
         if (teller->mine)
-            teller->over = run_status_over(json_text(data, "status"));
+            teller->over = run_status_over(run_status_parse(json_text(data, "status")));
     }
     if (!teller->mine)
         return;

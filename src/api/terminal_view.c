@@ -392,11 +392,12 @@ static void on_status(struct view *view, const struct event *event, const struct
         return;
     if (view->quiet.n && str_eq(json_text(data, "runId"), view->quiet))
         view->quiet = STR_NONE;
-    view->over = run_status_over(status);
+    enum run_status now = run_status_parse(status);
+    view->over = run_status_over(now);
     (void)snprintf(view->status, sizeof view->status, "%.*s", STR_ARG(status));
-    if (str_is(status, "completed"))
+    if (now == RUN_COMPLETED)
         send_end(view, "success", STR("Conversation complete"));
-    else if (str_is(status, "cancelled"))
+    else if (now == RUN_CANCELLED)
         send_end(view, "cancelled", STR("Cancelled"));
     else if (view->over)
         send_end(view, "error", reason.n ? reason : status);

@@ -34,3 +34,18 @@ enum life_condition decision_condition(enum decision decision)
     CHECK(decision < DECISION_COUNT);
     return conditions[decision];
 }
+
+bool run_move(enum run_status from, enum run_status to)
+{
+    static const struct {
+        enum run_status from, to;
+    } run_moves[] = {
+#define X(from_, to_) {RUN_##from_, RUN_##to_},
+        RUN_MOVES(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof run_moves / sizeof *run_moves; i++)
+        if (run_moves[i].from == from && run_moves[i].to == to)
+            return true;
+    return false;
+}

@@ -1,8 +1,9 @@
-/* The life of a call: which event leads from which status to which. One table, for everyone who folds events. */
+/* The lives of calls and of runs: what leads from which status to which. One table each, for all who fold events. */
 #ifndef EVENT_LIFE_H
 #define EVENT_LIFE_H
 
 #include "event/call.h"
+#include "event/run.h"
 
 /* What an event says, beside its kind. */
 enum life_condition {
@@ -35,6 +36,25 @@ enum life_condition {
 /* The next status; false when the table has no such move. A call of which nothing is known yet (CALL_UNKNOWN) may also
  * be met in the middle of its life. */
 bool call_move(enum call_status from, enum event_kind kind, enum life_condition condition, enum call_status *ret_to);
+/*    from, to. A run that is taken up, or put down to wait for a sub-agent, goes from running to running. */
+#define RUN_MOVES(X)                \
+    X(UNKNOWN, PENDING)             \
+    X(UNKNOWN, RUNNING)             \
+    X(PENDING, RUNNING)             \
+    X(PENDING, CANCELLED)           \
+    X(RUNNING, RUNNING)             \
+    X(RUNNING, AWAITING_APPROVAL)   \
+    X(RUNNING, COMPLETED)           \
+    X(RUNNING, REJECTED)            \
+    X(RUNNING, FAILED)              \
+    X(RUNNING, CANCELLED)           \
+    X(AWAITING_APPROVAL, RUNNING)   \
+    X(AWAITING_APPROVAL, CANCELLED) \
+    X(FAILED, RUNNING)
+
+/* Whether the table has the move. */
+bool run_move(enum run_status from, enum run_status to);
+
 /* What a decision is to a call's life. */
 enum life_condition decision_condition(enum decision decision);
 

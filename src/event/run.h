@@ -1,12 +1,32 @@
-/* Whether a run of our own agent is over. */
+/* The status of a run of our own agent. life.h says how it moves. */
 #ifndef EVENT_RUN_H
 #define EVENT_RUN_H
 
 #include "event/event.h"
 
-bool run_status_over(struct str status);
-/* By the data of its last RUN_STATUS. A conversation that runs elsewhere says what it likes there: only a status with a
- * "runId" is ours, and only ours goes on by itself. */
+/*    status, wire, whether the run is over */
+#define RUN_STATUSES(X)                                \
+    X(UNKNOWN, "unknown", false)                       \
+    X(PENDING, "pending", false)                       \
+    X(RUNNING, "running", false)                       \
+    X(AWAITING_APPROVAL, "awaiting_approval", false)   \
+    X(COMPLETED, "completed", true)                    \
+    X(REJECTED, "rejected", true)                      \
+    X(FAILED, "failed", true)                          \
+    X(CANCELLED, "cancelled", true)
+
+enum run_status {
+#define X(name, wire, over) RUN_##name,
+    RUN_STATUSES(X)
+#undef X
+    RUN_STATUS_COUNT
+};
+
+const char *run_status_name(enum run_status status);
+/* RUN_UNKNOWN for words of a conversation that runs elsewhere: it says what it likes. */
+enum run_status run_status_parse(struct str name);
+bool run_status_over(enum run_status status);
+/* By the data of its last RUN_STATUS: only a status with a "runId" is ours, and only ours goes on by itself. */
 bool run_is_over(struct str data);
 
 #endif

@@ -96,12 +96,13 @@ bool leases_silent(const struct runtime *runtime, struct str owner);
 void move_cancel_children(struct runtime *runtime, struct str session, struct str thread);
 
 /* ---- status.c: RUN_STATUS ---- */
-struct run_status {
-    const char *status, *reason;
+struct status_change {
+    enum run_status to;
+    const char *reason;
     struct str owner;           /* empty: nobody is at work on it */
     bool figures;               /* the state was read from all events, so that its sums are right */
 };
-struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status);
+struct str run_status_data(struct arena *arena, const struct run_state *run, const struct status_change *change);
 
 /* ---- task.c: sub-agents ---- */
 /* Whether this run may start one more, besides those that wait to be; words for the model when not. */

@@ -71,7 +71,7 @@ void leases_told(struct runtime *runtime, const struct event *event, const struc
     if (!shared(runtime))
         return;
     free(map_take(&runtime->leases.elsewhere, event->thread));
-    if (!str_is(data->status, "running") || str_eq(owner, runtime->owner))
+    if (run_status_parse(data->status) != RUN_RUNNING || str_eq(owner, runtime->owner))
         return;
     struct elsewhere *run = heap_new(sizeof *run + event->session.n + event->thread.n + owner.n);
     char *at = run->bytes;

@@ -61,7 +61,8 @@ static void keep_start(struct creating *creating, uint64_t seq)
         .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = seq});
     (void)append_event(append, event);
     event.kind = EVENT_RUN_STATUS;
-    event.data = DATA(arena, run_status, .run = start->id, .status = STR("pending"), .model = start->model,
+    event.data = DATA(arena, run_status, .run = start->id, .status = str_of(run_status_name(RUN_PENDING)),
+                      .model = start->model,
                       .iterations_max = start->iterations_max, .answer_tokens = start->answer_tokens,
                       .iterations = -1);
     (void)append_event(append, event);
@@ -83,8 +84,8 @@ static void statuses_read(struct read *read)
     bool there = run_state_of(start->arena, read->events, read->event_count, STR_NONE, &state);
     read_free(read);
     if (start->err.code == ERR_OK && there && !run_status_over(state.status))
-        (void)err_set(&start->err, ERR_CONFLICT, "the thread has a run that is %.*s; cancel it or wait",
-                      STR_ARG(state.status));
+        (void)err_set(&start->err, ERR_CONFLICT, "the thread has a run that is %s; cancel it or wait",
+                      run_status_name(state.status));
     if (start->err.code == ERR_OK)
         keep_start(creating, state.status_seq);
     else
@@ -103,7 +104,7 @@ void runtime_create(struct runtime *runtime, struct run_start *start)
 struct move {
     struct str session, thread, actor;
     const struct run_state *from; /* as it was when it was read: it must be so still */
-    const char *status;
+    enum run_status to;
     void (*done)(struct append *append);
 };
 
@@ -117,7 +118,7 @@ static void keep_move(struct creating *creating, const struct move *move)
         .session = arena_str(arena, move->session),
         .thread = arena_str(arena, move->thread),
         .actor = arena_str(arena, move->actor),
-        .data = run_status_data(arena, move->from, &(struct run_status){.status = move->status}),
+        .data = run_status_data(arena, move->from, &(struct status_change){.to = move->to}),
     };
     append_need(append, (struct need){
         .need = NEED_RUN_AT, .session = event.session, .call = event.thread, .seq = move->from->status_seq});
@@ -151,8 +152,8 @@ static bool must_move(const struct run_go *go, const struct run_state *state)
 {
     if (go->id.n && !str_eq(go->id, state->id))
         return false;
-    return str_is(state->status, "pending") ||
-           (str_is(state->status, "failed") && go->id.n && state->parent.depth == 0);
+    return state->status == RUN_PENDING ||
+           (state->status == RUN_FAILED && go->id.n && state->parent.depth == 0);
 }
 
 /* A run that was pending, or has failed, is on its way from now on: whoever looks next takes it up. */
@@ -170,7 +171,7 @@ static void go_read(struct read *read)
     }
     keep_move(creating, &(struct move){
         .session = go->session, .thread = go->thread, .actor = go->actor,
-        .from = &state, .status = "running", .done = go_kept});
+        .from = &state, .to = RUN_RUNNING, .done = go_kept});
 }
 
 void runtime_execute(struct runtime *runtime, struct run_go *go)
@@ -263,7 +264,7 @@ static void cancel_read(struct read *read)
     }
     keep_move(creating, &(struct move){
         .session = cancel->session, .thread = cancel->thread, .actor = cancel->actor,
-        .from = &state, .status = "cancelled", .done = cancel_kept});
+        .from = &state, .to = RUN_CANCELLED, .done = cancel_kept});
 }
 
 void runtime_cancel(struct runtime *runtime, struct run_cancel *cancel)

@@ -124,7 +124,7 @@ static void over_told(struct runtime *runtime, const struct event *event, const 
         return;
     if (parent.n)
         runs_wake(runtime, event->session, parent);
-    if (str_is(data->status, "completed"))
+    if (run_status_parse(data->status) == RUN_COMPLETED)
         return;
     move_cancel_children(runtime, event->session, event->thread);
     if (!parent.n)
@@ -137,14 +137,15 @@ static void status_told(struct runtime *runtime, const struct event *event)
     struct data_run_status data;
     if (!READ_DATA(&scratch, run_status, event->data, &data))
         return;
-    struct str status = data.status, owner = data.owner;
+    enum run_status status = run_status_parse(data.status);
+    struct str owner = data.owner;
     struct run *run = run_find(runtime, event->thread);
     leases_told(runtime, event, &data);
     if (run_status_over(status))
         over_told(runtime, event, &data);
-    if (str_is(status, "awaiting_approval") && !run && !runtime->stopping)
+    if (status == RUN_AWAITING_APPROVAL && !run && !runtime->stopping)
         run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
-    else if (run && run->working && (str_is(status, "cancelled") || (owner.n && !str_eq(owner, runtime->owner))))
+    else if (run && run->working && (status == RUN_CANCELLED || (owner.n && !str_eq(owner, runtime->owner))))
         atomic_store(&run->cancelled, true); /* it is not ours any more */
     else if (run_status_over(status) && run && !run->working)
         run_drop(run);
@@ -198,10 +199,10 @@ static void runs_read(struct read *read)
         const struct event *event = &read->events[i];
         if (!READ_DATA(&scratch, run_status, event->data, &data))
             continue;
-        struct str status = data.status;
+        enum run_status status = run_status_parse(data.status);
         leases_told(runtime, event, &data); /* who works on it elsewhere may be alive: that takes a lease to know */
-        bool elsewhere = !runtime->options.only_process && str_is(status, "running");
-        if (!run_status_over(status) && !str_is(status, "pending") && !elsewhere)
+        bool elsewhere = !runtime->options.only_process && status == RUN_RUNNING;
+        if (!run_status_over(status) && status != RUN_PENDING && !elsewhere)
             wake(run_ensure(runtime, event->session, event->thread));
     }
     bool failed = read->err.code != ERR_OK;

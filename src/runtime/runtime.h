@@ -134,7 +134,8 @@ struct run_parent {
 };
 
 struct run_state {
-    struct str id, status, reason, model, prompt, text; /* text: what the model said last */
+    struct str id, reason, model, prompt, text; /* text: what the model said last */
+    enum run_status status;
     struct str owner;
     struct run_parent parent;
     int64_t iterations, iterations_max, answer_tokens, created_ms, changed_ms;

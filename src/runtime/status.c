@@ -10,11 +10,11 @@ const struct data_parent *parent_data(struct arena *arena, const struct run_pare
     return parent->depth ? data : NULL;
 }
 
-struct str run_status_data(struct arena *arena, const struct run_state *run, const struct run_status *status)
+struct str run_status_data(struct arena *arena, const struct run_state *run, const struct status_change *change)
 {
     struct data_usage usage = usage_data(arena, &run->usage);
-    return DATA(arena, run_status, .run = run->id, .status = str_of(status->status), .reason = str_of(status->reason),
-                .owner = status->owner, .iterations = status->figures ? run->iterations : -1,
-                .usage = status->figures ? &usage : NULL, .agent = run->parent.agent, .depth = run->parent.depth,
-                .parent = parent_data(arena, &run->parent));
+    return DATA(arena, run_status, .run = run->id, .status = str_of(run_status_name(change->to)),
+                .reason = str_of(change->reason), .owner = change->owner,
+                .iterations = change->figures ? run->iterations : -1, .usage = change->figures ? &usage : NULL,
+                .agent = run->parent.agent, .depth = run->parent.depth, .parent = parent_data(arena, &run->parent));
 }

@@ -115,7 +115,7 @@ static void take_status(struct talk *talk, const struct event *event, struct str
         run->answer_tokens = status.answer_tokens;
         run->parent = read_parent(status.parent, status.agent, status.depth);
     }
-    run->status = status.status;
+    run->status = run_status_parse(status.status);
     run->reason = status.reason;
     run->owner = status.owner;
     run->changed_ms = event->at_ms;
@@ -376,7 +376,7 @@ bool run_state_of(struct arena *arena, const struct event *events, size_t count,
         }
     }
     if (found) {
-        struct str *texts[] = {&ret_state->id, &ret_state->status, &ret_state->reason, &ret_state->model,
+        struct str *texts[] = {&ret_state->id, &ret_state->reason, &ret_state->model,
                                &ret_state->prompt, &ret_state->text, &ret_state->owner,
                                &ret_state->parent.thread, &ret_state->parent.call, &ret_state->parent.run,
                                &ret_state->parent.agent};
@@ -457,7 +457,7 @@ void run_write_checkpoint(struct json_out *out, struct arena *arena, const struc
         json_put_null(out);
     }
     json_member_i64(out, "iterationCount", state->iterations);
-    json_member(out, "status", state->status);
+    json_member(out, "status", str_of(run_status_name(state->status)));
     json_key(out, "usage");
     run_usage_write(out, &state->usage);
     json_close(out, '}');

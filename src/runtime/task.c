@@ -44,7 +44,7 @@ static struct str start_data(const struct worker *w, struct arena *arena, struct
                              const struct run_parent *parent)
 {
     const struct run_state *run = &w->talk.run;
-    return DATA(arena, run_status, .run = child, .status = STR("running"), .model = run->model,
+    return DATA(arena, run_status, .run = child, .status = str_of(run_status_name(RUN_RUNNING)), .model = run->model,
                 .system = w->talk.system, .iterations_max = run->iterations_max, .iterations = -1,
                 .agent = parent->agent, .depth = parent->depth, .parent = parent_data(arena, parent));
 }
@@ -115,17 +115,18 @@ struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err)
 static struct execute_outcome outcome_of(struct arena *arena, const struct run_state *state)
 {
     static const struct {
-        const char *status, *words;
-    } ends[] = {{"failed", "The sub-agent failed"},
-                {"rejected", "The user has ended the sub-agent"},
-                {"cancelled", "The sub-agent was cancelled"}};
+        enum run_status status;
+        const char *words;
+    } ends[] = {{RUN_FAILED, "The sub-agent failed"},
+                {RUN_REJECTED, "The user has ended the sub-agent"},
+                {RUN_CANCELLED, "The sub-agent was cancelled"}};
     BUF_SCOPE(usage, LIMIT_TITLE_BYTES);
     struct json_out out = json_out(&usage);
     run_usage_write(&out, &state->usage);
     struct execute_outcome outcome = {.usage = arena_str(arena, buf_str(&usage)),
                                       .text = state->text.n ? state->text : STR("(the sub-agent said nothing)")};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        if (!str_is(state->status, ends[i].status))
+        if (state->status != ends[i].status)
             continue;
         outcome.is_error = true;
         outcome.text = arena_printf(arena, "%s%s%.*s%s%.*s", ends[i].words, state->reason.n ? ": " : "",

@@ -21,29 +21,29 @@ enum step { STEP_MODEL, STEP_TOOLS, STEP_END };
 
 /* ---- statuses ---- */
 
-static struct rc keep_status(struct worker *w, const struct run_status *status, struct err *err)
+static struct rc keep_status(struct worker *w, const struct status_change *change, struct err *err)
 {
-    struct str data = run_status_data(&w->arena, &w->talk.run, status);
+    struct str data = run_status_data(&w->arena, &w->talk.run, change);
     return desk_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
 }
 
 /* The run becomes ours. */
 static struct rc claim(struct worker *w, struct err *err)
 {
-    return keep_status(w, &(struct run_status){.status = "running", .owner = w->runtime->owner}, err);
+    return keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->owner}, err);
 }
 
 /* Nobody's, until what it waits for has come. */
-static struct rc put_down(struct worker *w, const char *status, struct err *err)
+static struct rc put_down(struct worker *w, enum run_status to, struct err *err)
 {
     w->run->end = RUN_WAITS;
-    return keep_status(w, &(struct run_status){.status = status, .figures = true}, err);
+    return keep_status(w, &(struct status_change){.to = to, .figures = true}, err);
 }
 
-static struct rc finish(struct worker *w, const char *status, const char *reason, struct err *err)
+static struct rc finish(struct worker *w, enum run_status to, const char *reason, struct err *err)
 {
     w->run->end = RUN_OVER;
-    return keep_status(w, &(struct run_status){.status = status, .reason = reason, .figures = true}, err);
+    return keep_status(w, &(struct status_change){.to = to, .reason = reason, .figures = true}, err);
 }
 
 /* ---- what is next ---- */
@@ -388,13 +388,13 @@ static struct rc use_tools(struct worker *w, bool *ret_go_on, struct err *err)
     const struct call *abort = aborted(&w->talk);
     if (abort) {
         cancel_open(w);
-        return finish(w, "rejected", arena_c(&w->arena, abort->feedback), err);
+        return finish(w, RUN_REJECTED, arena_c(&w->arena, abort->feedback), err);
     }
     TRY(task_collect(w, err));
     *ret_go_on = all_settled(&w->talk);
     if (*ret_go_on)
         return RC_OK;
-    return put_down(w, asks_someone(&w->talk) ? "awaiting_approval" : "running", err);
+    return put_down(w, asks_someone(&w->talk) ? RUN_AWAITING_APPROVAL : RUN_RUNNING, err);
 }
 
 /* ---- the loop ---- */
@@ -405,7 +405,7 @@ static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
     int64_t most = w->talk.run.iterations_max ? w->talk.run.iterations_max : w->runtime->options.iterations_max;
     *ret_go_on = false;
     if (w->talk.run.iterations >= most)
-        return finish(w, "failed",
+        return finish(w, RUN_FAILED,
                       arena_printf(&w->arena, "the limit of %lld iterations is reached", (long long)most).p, err);
     uint64_t before = w->fence;
     struct rc rc = ask_model(w, err);
@@ -418,7 +418,7 @@ static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
         return rc;
     if (rc_bad(rc)) {
         struct err why = *err;
-        return finish(w, "failed", why.text, err);
+        return finish(w, RUN_FAILED, why.text, err);
     }
     *ret_go_on = true;
     return RC_OK;
@@ -437,7 +437,7 @@ static struct rc go_on(struct worker *w, struct err *err)
             TRY(use_tools(w, &more, err));
             break;
         case STEP_END:
-            return finish(w, "completed", "", err);
+            return finish(w, RUN_COMPLETED, "", err);
         }
     }
     return RC_OK;
@@ -466,7 +466,7 @@ static struct rc take_up(struct worker *w, struct err *err)
     if (run->id.n == 0 || run_status_over(run->status))
         return RC_OK;
     bool orphaned, ready = true;
-    bool down = str_is(run->status, "awaiting_approval") || str_empty(run->owner);
+    bool down = run->status == RUN_AWAITING_APPROVAL || str_empty(run->owner);
     TRY(task_orphaned(w, &orphaned, err));
     if (down && !orphaned)
         TRY(can_go_on(w, &ready, err));
@@ -479,7 +479,7 @@ static struct rc take_up(struct worker *w, struct err *err)
     if (!orphaned)
         return go_on(w, err);
     cancel_open(w);
-    return finish(w, "cancelled", "the run that had started it is over", err);
+    return finish(w, RUN_CANCELLED, "the run that had started it is over", err);
 }
 
 void run_work(struct job *job)

@@ -1,6 +1,7 @@
 /* Data of every kind of event: written and read back with the same bytes; what is printed from the tables is what the
  * tree holds. With NOD_WRITE=1 the printed files are written instead (dev/shapes). */
 #include "base/limits.h"
+#include "event/life.h"
 #include "event/shapes.h"
 #include "io/file.h"
 
@@ -65,6 +66,35 @@ static void kept_data_is_written_with_the_same_bytes(void **state)
     for (int kind = 1; kind < EVENT_RUN_LEASE; kind++) /* later kinds are not of that version */
         if (!seen[kind] && kind != EVENT_SYSTEM_PROMPT && kind != EVENT_USER_SYSTEM_PROMPT)
             fail_msg("no event of kind %s is in it", event_kind_name((enum event_kind)kind));
+}
+
+/* Statuses of the runs in the golden store, in order, are moves of the table. */
+static void runs_move_by_the_table(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct str file, line, ids[16];
+    enum run_status last[16] = {RUN_UNKNOWN};
+    size_t runs = 0, moves = 0;
+    (void)state;
+    assert_true(rc_ok(file_read(&arena, TESTS_DIR "/golden/0.1.0/events.tsv", FILE_BYTES_MAX, &file, NULL)));
+    while (!str_empty(line = str_cut(file, '\n', &file))) {
+        struct str data, kind = str_cut(line, '\t', &data);
+        struct data_run_status status;
+        size_t at = 0;
+        if (!str_is(kind, "12") || !READ_DATA(&arena, run_status, data, &status) || !status.run.n)
+            continue;
+        while (at < runs && !str_eq(ids[at], status.run))
+            at++;
+        assert_true(at < sizeof ids / sizeof *ids);
+        if (at == runs)
+            ids[runs++] = status.run;
+        enum run_status to = run_status_parse(status.status);
+        if (!run_move(last[at], to))
+            fail_msg("from %s to %s", run_status_name(last[at]), run_status_name(to));
+        last[at] = to;
+        moves++;
+    }
+    assert_true(moves > 5);
 }
 
 /* What the scenario of the golden stores does not leave. */
@@ -176,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_data_is_written_with_the_same_bytes), cmocka_unit_test(further_data_too),
+        cmocka_unit_test(runs_move_by_the_table),
         cmocka_unit_test(members_of_another_type_are_passed_over),  cmocka_unit_test(what_is_no_object_is_not_read),
         cmocka_unit_test(numbers_and_times),                        cmocka_unit_test(printed_files_are_up_to_date),
         cmocka_unit_test(schemas_are_json),

@@ -1,4 +1,5 @@
 /* Conversations as they are read from events. */
+#include "event/life.h"
 #include "runtime/talk.h"
 
 #include <stdarg.h>
@@ -52,7 +53,7 @@ static void test_state(void **state)
     struct talk talk;
     (void)state;
     begin(&talk);
-    assert_true(str_is(talk.run.status, "pending") && str_is(talk.run.prompt, "do it"));
+    assert_true(talk.run.status == RUN_PENDING && str_is(talk.run.prompt, "do it"));
     assert_true(str_is(talk.run.text, "well"));
     assert_int_equal(talk.run.iterations, 1);
     assert_int_equal(talk.run.iterations_max, 9);
@@ -189,7 +190,7 @@ static void test_from_a_compaction(void **state)
         tell(talk, EVENT_RUN_STATUS, NULL, "{\"runId\":\"ses_1.r\",\"status\":\"awaiting_approval\"}");
         const struct run_state *run = &talk->run;
         assert_true(str_is(run->id, "ses_1.r") && str_is(run->prompt, "do it") && str_is(run->model, "m"));
-        assert_true(str_is(talk->system, "s") && str_is(run->status, "awaiting_approval") && run->status_seq == 11);
+        assert_true(str_is(talk->system, "s") && run->status == RUN_AWAITING_APPROVAL && run->status_seq == 11);
         assert_true(str_is(run->parent.thread, "t") && str_is(run->parent.call, "c") && str_is(run->parent.run, "r"));
         assert_true(str_is(run->parent.agent, "a") && run->parent.depth == 1 && run->created_ms == 1700000000000);
         assert_true(run->iterations == 1 && run->iterations_max == 9 && talk->tasks == 1);
@@ -203,8 +204,13 @@ static void test_from_a_compaction(void **state)
 static void test_statuses(void **state)
 {
     (void)state;
-    assert_true(run_status_over(STR("completed")) && run_status_over(STR("failed")));
-    assert_false(run_status_over(STR("awaiting_approval")) || run_status_over(STR("")));
+    assert_true(run_status_over(RUN_COMPLETED) && run_status_over(run_status_parse(STR("failed"))));
+    assert_false(run_status_over(RUN_AWAITING_APPROVAL) || run_status_over(run_status_parse(STR(""))));
+    for (int i = RUN_PENDING; i < RUN_STATUS_COUNT; i++)
+        assert_int_equal(run_status_parse(str_of(run_status_name((enum run_status)i))), i);
+    assert_int_equal(run_status_parse(STR("thinking")), RUN_UNKNOWN);
+    assert_true(run_move(RUN_PENDING, RUN_RUNNING) && run_move(RUN_FAILED, RUN_RUNNING));
+    assert_false(run_move(RUN_COMPLETED, RUN_RUNNING) || run_move(RUN_PENDING, RUN_COMPLETED));
 }
 
 int main(void)
