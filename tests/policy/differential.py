@@ -108,15 +108,25 @@ def lines(count, seed):
 
 # ---- judging them ----
 
-def compile_judge(folder):
-    root = os.path.dirname(os.path.dirname(HERE))
-    program = os.path.join(folder, "judge_lines")
-    sources = [os.path.join(HERE, "judge_lines.c")]
+def compile_with_policy(folder, name, root=None):
+    """tests/policy/NAME.c with the policy of these sources (or those below `root`) and its table of programs."""
+    root = root or os.path.dirname(os.path.dirname(HERE))
+    policy = os.path.join(root, "src", "policy")
+    compiler = [os.environ.get("CC", "cc"), "-std=gnu2x", "-D_GNU_SOURCE", "-O1", "-I", os.path.join(root, "src")]
+    maker, table = os.path.join(folder, "table_make"), os.path.join(folder, "table_rows.c")
+    subprocess.run([*compiler, "-o", maker, os.path.join(policy, "table_make.c")], check=True)
+    subprocess.run([maker, table, *sorted(glob.glob(os.path.join(policy, "facts*.tab"))), "--",
+                    *sorted(glob.glob(os.path.join(policy, "marks", "*.tab")))], check=True)
+    sources = [table, os.path.join(HERE, name + ".c")]
     for part in ("policy", "base"):
-        sources += glob.glob(os.path.join(root, "src", part, "*.c"))
-    subprocess.run([os.environ.get("CC", "cc"), "-std=gnu2x", "-D_GNU_SOURCE", "-O1", "-I", os.path.join(root, "src"),
-                    "-o", program, *sources, "-lcrypto", "-lpthread"], check=True)
+        sources += [path for path in glob.glob(os.path.join(root, "src", part, "*.c")) if not path.endswith("table_make.c")]
+    program = os.path.join(folder, name)
+    subprocess.run([*compiler, "-o", program, *sources, "-lcrypto", "-lpthread"], check=True)
     return program
+
+
+def compile_judge(folder):
+    return compile_with_policy(folder, "judge_lines")
 
 
 def judge(program, texts):
