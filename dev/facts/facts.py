@@ -27,21 +27,33 @@ SHIM = os.path.join(tempfile.gettempdir(), f"facts-shim-{os.getpid()}.so")
 
 
 def expand(name):
-    """`docker|podman rm|remove` as four names."""
-    found = re.search(r"[^ |]*(\|[^ |]*)+", name)
-    if not found or name == "|":
+    """`docker|podman rm&create` as four names."""
+    found = re.search(r"[^ |&]+([|&][^ |&]+)+", name)
+    if not found:
         return [name]
-    return [one for word in found[0].split("|") for one in expand(name[:found.start()] + word + name[found.end():])]
+    return [one for word in re.split(r"[|&]", found[0]) for one in expand(name[:found.start()] + word + name[found.end():])]
 
 
-def marked_names():
-    names = []
+def marked_rows():
+    """Heads and bodies of all rows, with whether marks follow."""
+    rows = []
     for path in sorted(glob.glob(os.path.join(POLICY, "marks", "*.tab"))):
         with open(path, encoding="utf-8") as file:
             for line in file:
-                if line[0] not in " #\n":
-                    head = line[0] + re.split(r":(?: |$)", line[1:].rstrip("\n"), maxsplit=1)[0]
-                    names += [one for name in re.split(r",| & ", head) for one in expand(name.strip())]
+                if line[0] in "#\n":
+                    continue
+                if line[0] == " ":
+                    rows[-1][2] = True
+                    continue
+                head, _, body = line[1:].rstrip("\n").partition(": ")
+                rows.append([line[0] + head.rstrip(":"), body, False])
+    return rows
+
+
+def marked_names():
+    """Of rows that options make a difference to: one whose words tell nothing is asked about anyway."""
+    names = [one for head, body, marks in marked_rows() if marks or "bad" not in body.split()
+             for name in re.split(r",| & ", head) for one in expand(name.strip())]
     return sorted(set(names))
 
 
@@ -61,6 +73,8 @@ def run(words, env=None, folder=None):
     """What it printed, in a cage without network where nothing can be written but /tmp."""
     cage = ["bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run", "--unshare-net",
             "--unshare-pid", "--die-with-parent", "--setenv", "HOME", "/run", "--chdir", "/run"]
+    for key, folder_name in (("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo"), ("PYENV_ROOT", ".pyenv")):
+        cage += ["--setenv", key, os.environ.get(key, os.path.expanduser("~/" + folder_name))]
     if folder:
         cage += ["--bind", folder, folder]
     if words[0] == "git":
@@ -89,7 +103,7 @@ def parse_letters(letters):
 def by_getopt(words, _how):
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, "log")
-        run(words + ["--nod-asks-for-facts"], {"FACTS_LOG": log, "FACTS_ONLY": "1", "LD_PRELOAD": SHIM}, folder)
+        run(words + ["--nod-asks-for-facts"], {"FACTS_LOG": log, "FACTS_NAME": words[0], "FACTS_ONLY": "1", "LD_PRELOAD": SHIM}, folder)
         if not os.path.exists(log):
             return {}
         with open(log, encoding="utf-8", errors="replace") as file:
@@ -123,6 +137,9 @@ def parse_line(text, options):
         found.append(name[0].rstrip(".:"))
         at = name.end() - (len(name[0]) - len(name[0].rstrip(".:")))
         value = VALUE.match(column, at)
+        # A name that is too long for its column: what follows is its explanation, not a value.
+        if value and re.match(r" [A-Z]?[a-z]", value[0]) and re.match(r"[ ,.;]*\s\w", column[value.end():]):
+            break
         if value:
             at = value.end()
             word = value[0].strip()
@@ -176,7 +193,17 @@ def by_git(words, how):
     return options
 
 
-WAYS = {"getopt": by_getopt, "help": by_help, "git": by_git}
+def by_npm(words, _how):
+    """All of its settings are options; a default that is neither true nor false takes a value."""
+    options = {}
+    for name, value in re.findall(r"^([a-z][\w-]*) = (.*)$", run(words + ["config", "ls", "-l"]), re.M):
+        options["--" + name] = "" if value in ("true", "false") else "="
+    return {**options, "--yes": "", "-y": "", "--production": "", "-g": "", "-D": "", "-S": "", "-E": "", "-O": "", "-P": "",
+            "-B": "", "-f": "", "-s": "", "-d": "", "-q": "", "-l": "", "-a": "", "-i": "", "-n": "", "-ws": "",
+            "--save-dev": "", "--save-exact": "", "--save-optional": "", "--save-peer": "", "--no-save": ""} if options else {}
+
+
+WAYS = {"getopt": by_getopt, "help": by_help, "git": by_git, "npm": by_npm}
 
 
 def ask(name, chosen):
@@ -184,6 +211,8 @@ def ask(name, chosen):
     words = name.split()
     how = next((chosen[key] for key in (name, *[" ".join(words[:n]) for n in range(len(words) - 1, 0, -1)])
                 if key in chosen), None)
+    if len(words) > 1 and name not in chosen and words[0] + " *" in chosen:
+        how = chosen[words[0] + " *"]
     if how and how[0] == "none":
         return None
     if how and how[0] == "as":
@@ -216,27 +245,32 @@ def read_rows():
         return {line.split("\t")[0]: line for line in file if not line.startswith("#")}
 
 
-def main():
-    only = sys.argv[1:]
-    chosen, rows, names = sources(), read_rows(), marked_names()
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", SHIM, os.path.join(HERE, "shim.c"), "-ldl"], check=True)
-    wanted = [name for name in names if not only or name in only or name.split()[0] in only]
-    versions = {}
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for name, found in zip(wanted, pool.map(lambda name: ask(name, chosen), wanted)):
-            if not found or not found[1]:
-                if found:
-                    print(f"{name}: nothing found by {found[0]}", file=sys.stderr)
-                continue
-            program = name.split()[0]
-            if program not in versions:
-                versions[program] = version(program)
-            options = " ".join(option + kind for option, kind in sorted(found[1].items()))
-            rows[name] = f"{name}\t{found[0]}\t{versions[program]}\t{options}\n"
-    os.unlink(SHIM)
+def write_rows(rows, names):
     with open(FACTS, "w", encoding="utf-8") as file:
         file.write(HEADER + "".join(rows[name] for name in sorted(rows) if name in names))
-    print(f"{sum(name in names for name in rows)} rows, {len(wanted)} asked")
+
+
+def main():
+    only = sys.argv[1:]
+    chosen, rows, names = sources(), read_rows(), set(marked_names())
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", SHIM, os.path.join(HERE, "shim.c"), "-ldl"], check=True)
+    wanted = [name for name in sorted(names) if not only or name in only or name.split()[0] in only]
+    versions = {}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, (name, found) in enumerate(zip(wanted, pool.map(lambda name: ask(name, chosen), wanted)), 1):
+            if found and not found[1]:
+                print(f"{name}: nothing found by {found[0]}", file=sys.stderr)
+            elif found:
+                program = name.split()[0]
+                if program not in versions:
+                    versions[program] = version(program)
+                options = " ".join(option + kind for option, kind in sorted(found[1].items()))
+                rows[name] = f"{name}\t{found[0]}\t{versions[program]}\t{options}\n"
+            if done % 200 == 0:
+                write_rows(rows, names)
+    os.unlink(SHIM)
+    write_rows(rows, names)
+    print(f"{len(rows)} rows, {len(wanted)} asked")
 
 
 if __name__ == "__main__":

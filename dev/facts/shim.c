@@ -1,7 +1,8 @@
 /* Preloaded into a program, this writes down how it reads its options. Built and used by dev/facts/facts.py and
  * tests/policy/reading.py, never part of Nod.
  *
- * $FACTS_LOG names the file to append to. The first call of a getopt function writes its table:
+ * $FACTS_LOG names the file to append to, $FACTS_NAME the program that is meant: what it starts is left alone. The
+ * first call of a getopt function writes its table:
  *     short <TAB> OPTSTRING
  *     long  <TAB> NAME <TAB> 0|1|2      (none, required, optional)
  * With $FACTS_ONLY set the program ends there, before it does anything. Otherwise each option is written as the
@@ -12,6 +13,7 @@
  * after which the program ends too, so that reading a line never does what the line says. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -38,8 +40,8 @@ static void write_line(const char *format, ...)
 
 static void write_table(const char *letters, const struct option *names, int only)
 {
-    const char *path = getenv("FACTS_LOG");
-    if (calls++ || !path)
+    const char *path = getenv("FACTS_LOG"), *name = getenv("FACTS_NAME");
+    if (calls++ || !path || (name && strcmp(name, program_invocation_short_name) != 0))
         return;
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     write_line("short\t%s\n", letters ? letters : "");
