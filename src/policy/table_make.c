@@ -377,28 +377,6 @@ static void add_name(struct row *row, const char *name)
         row->names[row->name_count++] = name;
 }
 
-/* `docker|podman rm|remove` stands for four names. */
-static void add_names(struct row *row, const char *name)
-{
-    const char *bar = strchr(name, '|');
-    if (!bar || strcmp(name, "|") == 0) {
-        add_name(row, name);
-        return;
-    }
-    const char *first = bar, *last = bar;
-    while (first > name && first[-1] != ' ')
-        first--;
-    last += strcspn(last, " ");
-    for (const char *at = first; at <= last;) {
-        size_t size = strcspn(at, "| ");
-        size_t room = strlen(name) + 1;
-        char *one = copy(name, room);
-        (void)snprintf(one, room, "%.*s%.*s%s", (int)(first - name), name, (int)size, at, last);
-        add_names(row, one);
-        at += size + 1;
-    }
-}
-
 static void read_body(struct row *row, char *text)
 {
     char *styles = strchr(text, ';'), *word;
@@ -408,6 +386,70 @@ static void read_body(struct row *row, char *text)
         read_operand(row, word);
     while (styles && (word = take_word(&styles)))
         read_style(row, word);
+}
+
+/* Where one of several words stands in a name: `git bisect good&bad` has `good&bad` from `first` to `last`. */
+static bool find_choice(const char *names, char sign, const char **ret_first, const char **ret_last)
+{
+    const char *at = strchr(names, sign);
+    if (!at || at == names || !at[1])
+        return false;
+    *ret_first = at;
+    while (*ret_first > names && !strchr(" ,", (*ret_first)[-1]))
+        --*ret_first;
+    *ret_last = at + strcspn(at, " ,");
+    return true;
+}
+
+/* `docker|podman rm|remove` stands for four names of one row. */
+static void add_names(struct row *row, const char *name)
+{
+    const char *first, *last;
+    if (!find_choice(name, '|', &first, &last)) {
+        add_name(row, name);
+        return;
+    }
+    for (const char *at = first; at <= last;) {
+        size_t size = strcspn(at, "| "), room = strlen(name) + 1;
+        char *one = copy(name, room);
+        (void)snprintf(one, room, "%.*s%.*s%s", (int)(first - name), name, (int)size, at, last);
+        add_names(row, one);
+        at += size + 1;
+    }
+}
+
+/* One row: names parted by commas, and what stands behind the colon. */
+static void read_row(char *names, const char *body)
+{
+    rows = grow(rows, row_count, &row_room, sizeof *rows);
+    struct row *row = &rows[row_count];
+    *row = (struct row){.file = at_file, .line = at_line};
+    for (char *name = names, *next; name; name = next) {
+        if ((next = strchr(name, ',')))
+            *next++ = 0;
+        add_names(row, name + strspn(name, " "));
+    }
+    read_body(row, copy(body, strlen(body)));
+    for (size_t i = 0; i < row->name_count; i++)
+        add_facts(row, row->names[i]);
+    row_count++;
+}
+
+/* `docker network create&connect` is a row for each of the two. */
+static void read_choices(char *names, const char *body)
+{
+    const char *first, *last;
+    if (!find_choice(names, '&', &first, &last)) {
+        read_row(names, body);
+        return;
+    }
+    for (const char *at = first; at <= last;) {
+        size_t size = strcspn(at, "& ,"), room = strlen(names) + 1;
+        char *one = copy(names, room);
+        (void)snprintf(one, room, "%.*s%.*s%s", (int)(first - names), names, (int)size, at, last);
+        read_choices(one, body);
+        at += size + 1;
+    }
 }
 
 /* `cat & head: read* ; reads` is a row for each, with its own facts; their marks stand below them once. */
@@ -426,18 +468,7 @@ static void read_rows(char *line)
             *rest = 0;
             rest += 3;
         }
-        rows = grow(rows, row_count, &row_room, sizeof *rows);
-        struct row *row = &rows[row_count];
-        *row = (struct row){.file = at_file, .line = at_line};
-        for (char *name = names, *next; name; name = next) {
-            if ((next = strchr(name, ',')))
-                *next++ = 0;
-            add_names(row, name + strspn(name, " "));
-        }
-        read_body(row, copy(colon + 1, strlen(colon + 1)));
-        for (size_t i = 0; i < row->name_count; i++)
-            add_facts(row, row->names[i]);
-        row_count++;
+        read_choices(names, colon + 1);
     }
 }
 
@@ -445,7 +476,7 @@ static void mark_option(struct option *option, const struct option *mark)
 {
     if (option->marked)
         refuse("`%s` has two marks", option->name);
-    if (mark->arity != ARITY_NONE)
+    if (option->arity == ARITY_NONE)
         option->arity = mark->arity;
     option->mark = mark->mark;
     option->arg = mark->arg;
@@ -457,10 +488,12 @@ static void mark_option(struct option *option, const struct option *mark)
  * that it exists. A row without facts has what its marks name. */
 static void place_mark(size_t first, const struct option *mark, bool exists)
 {
-    bool known = false;
+    bool known = false, alone = row_count - first == 1;
     for (size_t i = first; i < row_count; i++) {
         struct option *option = find_option(&rows[i], mark->name);
-        if (option || !rows[i].known) {
+        if (option && !option->marked && !alone && option->arity == ARITY_NONE && mark->arity != ARITY_NONE) {
+            known = true; /* the same letter, but a flag in this program */
+        } else if (option || !rows[i].known) {
             mark_option(option ? option : add_option(&rows[i], mark->name), mark);
             known = true;
         }
@@ -563,6 +596,29 @@ static bool row_acts(const struct row *row)
         if (row->operands[i].role != ROLE_TEXT && row->operands[i].role != ROLE_READ)
             return true;
     return false;
+}
+
+static const struct row *find_row(const char *name, size_t size)
+{
+    for (size_t i = 0; i < row_count; i++)
+        for (size_t k = 0; k < rows[i].name_count; k++)
+            if (strncmp(rows[i].names[k], name, size) == 0 && !rows[i].names[k][size])
+                return &rows[i];
+    return NULL;
+}
+
+/* Help of a sub-command lists the options of its program again: they mean there what they mean before it. */
+static void inherit_marks(struct row *row)
+{
+    const char *name = row->names[0], *blank = strrchr(name, ' ');
+    for (; blank; blank = memrchr(name, ' ', (size_t)(blank - name))) {
+        const struct row *parent = find_row(name, (size_t)(blank - name));
+        for (size_t i = 0; parent && (parent->styles & STYLE_GLOBALS) && i < parent->option_count; i++) {
+            struct option *option = find_option(row, parent->options[i].name);
+            if (option && !option->marked && parent->options[i].marked)
+                mark_option(option, &parent->options[i]);
+        }
+    }
 }
 
 static void check_row(const struct row *row)
@@ -750,8 +806,10 @@ int main(int argc, char **argv)
         qsort(facts, facts_count, sizeof *facts, compare_facts);
     for (i++; i < argc; i++)
         read_marks(argv[i]);
-    for (size_t k = 0; k < row_count; k++)
+    for (size_t k = 0; k < row_count; k++) {
+        inherit_marks(&rows[k]);
         check_row(&rows[k]);
+    }
     if (refusals) {
         (void)fprintf(stderr, "table_make: %u refused\n", refusals);
         return 1;
