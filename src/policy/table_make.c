@@ -13,40 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/table.h"
-
-enum { NAMES_MAX = 64, OPERANDS_MAX = 8, WORDS_MAX = 4096 };
-
-struct option {
-    const char *name;
-    const char *hint; /* how help calls its value; "" unknown */
-    uint8_t arity, mark, arg, lang;
-    bool marked;
-};
-
-struct row {
-    const char *file;
-    unsigned line;
-    const char *names[NAMES_MAX];
-    size_t name_count;
-    struct table_operand operands[OPERANDS_MAX];
-    uint8_t operand_count;
-    struct option *options;
-    size_t option_count, option_room;
-    uint8_t reader, stdin_lang;
-    bool known, exact;
-    uint32_t styles;
-    uint16_t risk;
-    const char *behind, *touches, *prefixes, *paths, *groups;
-};
+#include "policy/table_make.h"
 
 struct facts {
     const char *name, *options;
     bool used, exact; /* exact: asked of the program itself, so that nothing is left out */
 };
 
-static struct row *rows;
-static size_t row_count, row_room;
+struct row *rows;
+size_t row_count;
+static size_t row_room;
 static struct facts *facts;
 static size_t facts_count, facts_room;
 static unsigned refusals;
@@ -117,7 +93,7 @@ static void refuse(const char *format, ...)
     refusals++;
 }
 
-static void *grow(void *array, size_t count, size_t *room, size_t size)
+void *grow(void *array, size_t count, size_t *room, size_t size)
 {
     if (count < *room)
         return array;
@@ -637,162 +613,6 @@ static void check_row(const struct row *row)
     }
 }
 
-/* ---- output ---- */
-
-static char *text_pool;
-static size_t text_size = 1, text_room;
-static struct { size_t *slots; size_t count; } text_map = {.count = 1 << 17};
-
-/* Offset of `text` in table_text; equal texts are one. */
-static uint32_t put_text(const char *text)
-{
-    if (!text || !*text)
-        return 0;
-    if (!text_map.slots && !(text_map.slots = calloc(text_map.count, sizeof *text_map.slots)))
-        exit(1);
-    size_t hash = 5381, size = strlen(text) + 1;
-    for (const char *at = text; *at; at++)
-        hash = hash * 33 + (unsigned char)*at;
-    size_t slot = hash % text_map.count;
-    for (; text_map.slots[slot]; slot = (slot + 1) % text_map.count)
-        if (strcmp(text_pool + text_map.slots[slot], text) == 0)
-            return (uint32_t)text_map.slots[slot];
-    text_pool = grow(text_pool, text_size + size, &text_room, 1);
-    memcpy(text_pool + text_size, text, size);
-    text_map.slots[slot] = text_size;
-    text_size += size;
-    return (uint32_t)text_map.slots[slot];
-}
-
-static int compare_options(const void *left, const void *right)
-{
-    return strcmp(((const struct option *)left)->name, ((const struct option *)right)->name);
-}
-
-static bool same_options(const struct row *a, const struct row *b)
-{
-    if (a->option_count != b->option_count)
-        return false;
-    for (size_t i = 0; i < a->option_count; i++) {
-        const struct option *x = &a->options[i], *y = &b->options[i];
-        if (strcmp(x->name, y->name) != 0 || x->arity != y->arity || x->mark != y->mark || x->arg != y->arg ||
-            x->lang != y->lang)
-            return false;
-    }
-    return true;
-}
-
-/* Where the options of each row begin; rows with the same options share them. */
-static size_t *write_options(FILE *out)
-{
-    size_t *begins = calloc(row_count, sizeof *begins), total = 0;
-    if (!begins)
-        exit(1);
-    (void)fprintf(out, "const struct table_option table_options[] = {\n");
-    for (size_t i = 0; i < row_count; i++) {
-        struct row *row = &rows[i];
-        if (row->option_count)
-            qsort(row->options, row->option_count, sizeof *row->options, compare_options);
-        size_t same = 0;
-        while (same < i && !same_options(row, &rows[same]))
-            same++;
-        if (same < i) {
-            begins[i] = begins[same];
-            continue;
-        }
-        begins[i] = total;
-        total += row->option_count;
-        for (size_t k = 0; k < row->option_count; k++) {
-            const struct option *o = &row->options[k];
-            (void)fprintf(out, "{%u,%u,%u,%u,%u},\n", put_text(o->name), o->arity, o->mark, o->arg, o->lang);
-        }
-    }
-    (void)fprintf(out, "{0}};\n");
-    return begins;
-}
-
-static size_t *write_operands(FILE *out)
-{
-    size_t *begins = calloc(row_count, sizeof *begins), total = 0;
-    if (!begins)
-        exit(1);
-    (void)fprintf(out, "const struct table_operand table_operands[] = {\n");
-    for (size_t i = 0; i < row_count; i++) {
-        begins[i] = total;
-        total += rows[i].operand_count;
-        for (size_t k = 0; k < rows[i].operand_count; k++)
-            (void)fprintf(out, "{%u,%u,%u},\n", rows[i].operands[k].role, rows[i].operands[k].arg,
-                          rows[i].operands[k].repeat);
-    }
-    (void)fprintf(out, "{0}};\n");
-    return begins;
-}
-
-static void write_rows(FILE *out, const size_t *options, const size_t *operands)
-{
-    (void)fprintf(out, "const size_t table_row_count = %zu;\nconst struct table_row table_rows[] = {\n", row_count);
-    for (size_t i = 0; i < row_count; i++) {
-        const struct row *r = &rows[i];
-        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%u,%u,%u,%u,%u},\n", put_text(r->names[0]),
-                      options[i], r->option_count, operands[i], r->operand_count, r->reader, r->stdin_lang,
-                      r->known && r->exact ? "true" : "false", r->styles, r->risk,
-                      put_text(r->behind), put_text(r->touches),
-                      put_text(r->prefixes), put_text(r->paths), put_text(r->groups));
-    }
-    (void)fprintf(out, "{0}};\n");
-}
-
-struct named { const char *name; size_t row; };
-
-static int compare_names(const void *left, const void *right)
-{
-    return strcmp(((const struct named *)left)->name, ((const struct named *)right)->name);
-}
-
-static void write_names(FILE *out)
-{
-    struct named *all = NULL;
-    size_t count = 0, room = 0;
-    for (size_t i = 0; i < row_count; i++)
-        for (size_t k = 0; k < rows[i].name_count; k++) {
-            all = grow(all, count, &room, sizeof *all);
-            all[count++] = (struct named){rows[i].names[k], i};
-        }
-    if (count)
-        qsort(all, count, sizeof *all, compare_names);
-    (void)fprintf(out, "const size_t table_name_count = %zu;\nconst struct table_name table_names[] = {\n", count);
-    for (size_t i = 0; i < count; i++)
-        (void)fprintf(out, "{%u,%zu},\n", put_text(all[i].name), all[i].row);
-    (void)fprintf(out, "{0}};\n");
-}
-
-/* As characters: a string literal of this size is beyond what compilers must take. */
-static void write_text(FILE *out)
-{
-    (void)fprintf(out, "const char table_text[] = {\n0,");
-    for (size_t i = 1; i < text_size; i++)
-        (void)fprintf(out, "%d,%s", text_pool[i], i % 32 ? "" : "\n");
-    (void)fprintf(out, "};\n");
-}
-
-static void write_table(const char *path)
-{
-    FILE *out = fopen(path, "w");
-    if (!out) {
-        (void)fprintf(stderr, "%s: %s\n", path, strerror(errno));
-        exit(1);
-    }
-    (void)fprintf(out, "/* Made by table_make from marks and facts. */\n#include \"policy/table.h\"\n");
-    size_t *options = write_options(out), *operands = write_operands(out);
-    write_rows(out, options, operands);
-    write_names(out);
-    write_text(out);
-    if (fclose(out) != 0) {
-        perror(path);
-        exit(1);
-    }
-}
-
 int main(int argc, char **argv)
 {
     int i = 2;
@@ -814,6 +634,6 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "table_make: %u refused\n", refusals);
         return 1;
     }
-    write_table(argv[1]);
+    table_write(argv[1]);
     return 0;
 }
