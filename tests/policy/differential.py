@@ -114,12 +114,13 @@ def compile_with_policy(folder, name, root=None):
     policy = os.path.join(root, "src", "policy")
     compiler = [os.environ.get("CC", "cc"), "-std=gnu2x", "-D_GNU_SOURCE", "-O1", "-I", os.path.join(root, "src")]
     maker, table = os.path.join(folder, "table_make"), os.path.join(folder, "table_rows.c")
-    subprocess.run([*compiler, "-o", maker, os.path.join(policy, "table_make.c")], check=True)
+    subprocess.run([*compiler, "-o", maker, os.path.join(policy, "table_make.c"), os.path.join(policy, "table_write.c")],
+                   check=True)
     subprocess.run([maker, table, *sorted(glob.glob(os.path.join(policy, "facts*.tab"))), "--",
                     *sorted(glob.glob(os.path.join(policy, "marks", "*.tab")))], check=True)
     sources = [table, os.path.join(HERE, name + ".c")]
     for part in ("policy", "base"):
-        sources += [path for path in glob.glob(os.path.join(root, "src", part, "*.c")) if not path.endswith("table_make.c")]
+        sources += [path for path in glob.glob(os.path.join(root, "src", part, "*.c")) if not path.endswith(("table_make.c", "table_write.c"))]
     program = os.path.join(folder, name)
     subprocess.run([*compiler, "-o", program, *sources, "-lcrypto", "-lpthread"], check=True)
     return program
