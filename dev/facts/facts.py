@@ -211,8 +211,9 @@ def ask(name, chosen):
     words = name.split()
     how = next((chosen[key] for key in (name, *[" ".join(words[:n]) for n in range(len(words) - 1, 0, -1)])
                 if key in chosen), None)
-    if len(words) > 1 and name not in chosen and words[0] + " *" in chosen:
-        how = chosen[words[0] + " *"]
+    for count in range(1, len(words)):
+        if name not in chosen and " ".join(words[:count]) + " *" in chosen:
+            how = chosen[" ".join(words[:count]) + " *"]
     if how and how[0] == "none":
         return None
     if how and how[0] == "as":
