@@ -143,7 +143,8 @@ static bool names_program(struct str name)
     static const char *const ends[] = {
         "SHELL",   "SHELLFLAGS", "MAKEFLAGS", "MAKEFILES", "FLAGS",      "LAUNCHER", "CMD",  "COMMAND",
         "WRAPPER", "EXEC",       "RUN",       "RUNNER",    "PREFIX_CMD", "PYTHON",   "NODE", "BASH",
-        "PATH",    "PRELOAD",    "EDITOR",    "PAGER",     "SUDO",       "ENV"};
+        "PATH",    "PRELOAD",    "EDITOR",    "PAGER",     "SUDO",       "ENV",      "COMPILE", "TOOLCHAIN",
+        "HOSTCC",  "HOSTCXX"};
     static const char *const names[] = {
         "CC",     "CXX",   "CPP",     "LD",      "AR",     "AS",   "NM",  "RM",     "FC",    "GO",  "MAKE",
         "RANLIB", "STRIP", "OBJCOPY", "INSTALL", "LEX",    "YACC", "TEX", "CURDIR", "VPATH", "NPM", "CARGO",

@@ -114,7 +114,8 @@ static bool acts(enum table_role role)
 {
     switch (role) {
     case ROLE_TEXT: case ROLE_READ: case ROLE_PERHAPS: case ROLE_INTO: case ROLE_TREE: case ROLE_READS:
-    case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE:
+    case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_OUT: case ROLE_BELOW:
+    case ROLE_NAMED:
         return false;
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
     case ROLE_MODULE: case ROLE_ASSIGN: case ROLE_DATA: case ROLE_SEND: case ROLE_OBEY: case ROLE_CHDIR: case ROLE_SUB:
@@ -149,6 +150,12 @@ bool effect_writes(const struct effects *e)
     return false;
 }
 
+bool effect_takes_value(const struct effects *e, struct str option)
+{
+    const struct table_option *found = find_exact(e, option);
+    return found && found->arity != ARITY_NONE;
+}
+
 bool effect_has(const struct effects *e, struct str option) { return find_exact(e, option) != NULL; }
 
 /* ---- unknown ones ---- */
@@ -158,10 +165,54 @@ static bool harmless_everywhere(struct str name)
     return str_starts(name, STR("--no-")) || str_is(name, "--help") || str_is(name, "--version");
 }
 
+/* Parts of names that say that a value is a file, a folder, code or an address. */
+static const char *const telling_parts[] = {
+    "file", "path", "dir", "folder", "config", "conf", "rc", "settings", "init", "setup", "require", "import", "load",
+    "loader", "module", "preload", "runner", "resolver", "transform", "extractor", "plugin", "plugins", "preset",
+    "output", "out", "outfile", "log", "dump", "profile", "root", "prefix", "home", "target", "dest", "destination",
+    "save", "write", "url", "uri", "proxy", "registry", "socket", "location", "store", "storage", "env", "hooks",
+    "engine", "driver", "parser", "formatter", "template", "include", "exec", "command", "cmd", "script", "shell"};
+
+/* Cut at dashes, dots and capitals: --prettierPath, --output-file. */
+static bool name_tells(struct str name)
+{
+    char part[24];
+    size_t n = 0;
+    for (size_t i = 0; i <= name.n; i++) {
+        char c = i < name.n ? name.p[i] : '-';
+        bool capital = c >= 'A' && c <= 'Z', border = c == '-' || c == '.' || c == '_' || c == ':' || capital;
+        if (border) {
+            for (size_t k = 0; n && k < sizeof telling_parts / sizeof *telling_parts; k++)
+                if (str_is((struct str){part, n}, telling_parts[k]))
+                    return true;
+            n = 0;
+        }
+        if ((!border || capital) && n < sizeof part)
+            part[n++] = capital ? (char)(c + 32) : c;
+    }
+    return false;
+}
+
+/* `=./x`, `=/x`, `=~/x`, `=https://…` */
+static bool value_is_path(struct str rest)
+{
+    struct str value = rest.n > 1 && rest.p[0] == '=' ? str_sub(rest, 1, rest.n) : STR_NONE;
+    return str_starts(value, STR("./")) || str_starts(value, STR("../")) || str_starts(value, STR("/")) ||
+           str_starts(value, STR("~")) || str_has(value, STR("://"));
+}
+
+/* An option that hands a value on: by its name, or because the value is a path. */
+static bool value_tells(struct str name, struct str rest)
+{
+    if (rest.n < 2 || rest.p[0] != '=')
+        return false;
+    return value_is_path(rest) || name_tells(name);
+}
+
 /* Closed where all options are known; else by its name. */
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
-    if (harmless_everywhere(name) && !several)
+    if ((harmless_everywhere(name) && !several) || (several && !e->row->known && name.n < 6))
         return;
     /* git's own helper leaves many out; effect_git's reader knows those that act. */
     bool closed = e->row->known && !(e->row->styles & STYLE_OPEN) && !str_starts(table_str(e->row->name), STR("git"));
@@ -170,7 +221,7 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
         return;
     if (several || closed)
         act_add(e->s, ACT_OTHER, i, several ? several_why : unknown_why);
-    else if (option_tells(name))
+    else if (option_tells(name) || value_tells(name, str_sub(e->s->words[i].text, name.n, e->s->words[i].text.n)))
         act_add(e->s, ACT_OTHER, i, "an option of it is not known, and its name says that it may do more");
 }
 
@@ -183,7 +234,10 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
     case ROLE_TREE: e->tree = true; return;
     case ROLE_WRITES: e->written = true; return;
     case ROLE_READS: e->only_reads = true; return;
-    case ROLE_RISK: e->s->study->risk |= 1u << option->arg; return;
+    case ROLE_RISK:
+        e->s->study->risk |= 1u << option->arg;
+        e->coded = e->coded || option->arg == RISK_BIT_INTERPRETER; /* node --test finds its scripts itself */
+        return;
     case ROLE_CHANGES:
         act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise tell")->flags = ACT_BY_OPTION;
         return;
@@ -232,6 +286,10 @@ static size_t take_long(struct effects *e, size_t i)
         unknown_option(e, i, name, several);
         return i;
     }
+    /* Where help texts are all that is known, a path is taken for what it is. */
+    if (option->mark == ROLE_TEXT && !e->row->known && (e->row->styles & STYLE_OPEN) &&
+        value_is_path(str_sub(text, equals, text.n)))
+        act_add(e->s, ACT_OTHER, i, "an option of it hands a path on");
     return take_option(e, option, i, equals < text.n ? equals + 1 : text.n);
 }
 

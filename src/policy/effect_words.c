@@ -101,13 +101,93 @@ static void read_both(struct studying *s, const struct table_row *row, void (*la
     effects_study(s, row, 1);
 }
 
+static bool is_sqlite(const struct table_row *row)
+{
+    return str_is(table_str(row->name), "sqlite3") || str_is(table_str(row->name), "duckdb");
+}
+
+/* -Wl,… hands words to the linker, -Wp,… to the preprocessor. */
+static void read_cc(struct studying *s)
+{
+    static const char *const tells[] = {"plugin", "-dynamic-linker", "-load", "@", "-Map", "-T", "-MD", "-MF", "-MMD",
+                                        "-o", "-specs", "-fplugin", "-wrapper"};
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool list = str_starts(text, STR("-Wl,")) || str_starts(text, STR("-Wp,")) || str_starts(text, STR("-Wa,"));
+        bool value = i > 1 && (word_is(&s->words[i - 1], "-Xlinker") || word_is(&s->words[i - 1], "-Xclang") ||
+                               word_is(&s->words[i - 1], "-Xpreprocessor") || word_is(&s->words[i - 1], "-mllvm"));
+        struct str rest = list ? str_sub(text, 4, text.n) : value ? text : STR_NONE;
+        while (!str_empty(rest)) {
+            struct str part = str_cut(rest, ',', &rest);
+            while (part.n > 1 && part.p[0] == '-' && part.p[1] == '-')
+                part = str_sub(part, 1, part.n);
+            bool acts = false;
+            for (size_t k = 0; k < sizeof tells / sizeof *tells; k++)
+                acts = acts || str_starts(part, str_of(tells[k])) ||
+                       (part.n && str_starts(str_sub(part, 1, part.n), str_of(tells[k])));
+            if (acts)
+                act_other(s, i, "it hands an option on that runs or writes something");
+        }
+        if (str_starts(text, STR("-MF")) || str_starts(text, STR("-MQ")) || str_starts(text, STR("-dumpdir"))) {
+            bool attached = text.n > 3 || i + 1 >= s->count;
+            touch(s, ACT_WRITES, attached ? i : i + 1,
+                  attached ? str_sub(text, text.n > 3 ? 3 : text.n, text.n) : s->words[i + 1].text, 0);
+        }
+    }
+}
+
+/* -DNAME=VALUE: names of what the build runs, loads or writes. */
+static bool define_acts(struct str name)
+{
+    static const char *const tells[] = {"COMPILER", "LINKER", "LAUNCHER", "PROGRAM", "COMMAND", "TOOLCHAIN", "RULE",
+                                        "INCLUDE", "MODULE_PATH", "EMULATOR", "CPPCHECK", "TIDY", "CPPLINT", "IWYU",
+                                        "WRAPPER", "EXECUTABLE", "COMPILE_OBJECT", "CREATE", "ARCHIVE", "_AR", "RANLIB",
+                                        "PREFIX", "java.home", "init", "jdk", "agent", "exec", "user.home", "Djava",
+                                        "_STRIP", "_NM", "SHELL"};
+    for (size_t i = 0; i < sizeof tells / sizeof *tells; i++)
+        if (str_has(name, str_of(tells[i])))
+            return true;
+    return false;
+}
+
+static void read_defines(struct studying *s)
+{
+    for (size_t i = 1; i < s->count && !word_is(&s->words[i], "--"); i++) {
+        struct str text = s->words[i].text, value;
+        bool alone = word_is(&s->words[i], "-D") && i + 1 < s->count;
+        if (!str_starts(text, STR("-D")) || (text.n == 2 && !alone))
+            continue;
+        struct str name = str_cut(alone ? s->words[i + 1].text : str_sub(text, 2, text.n), '=', &value);
+        name = str_cut(name, ':', &(struct str){0});
+        bool tame = str_is(name, "CMAKE_INSTALL_PREFIX") || str_is(name, "CMAKE_EXPORT_COMPILE_COMMANDS") ||
+                    str_is(name, "CMAKE_PREFIX_PATH");
+        if (define_acts(name) && !tame)
+            act_other(s, alone ? i + 1 : i, "it defines what the build runs or loads");
+    }
+}
+
+/* Everything that is no option may be a file it writes. */
+static void read_ffmpeg(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool input = word_is(&s->words[i - 1], "-i");
+        if (is_option(text) || str_empty(text))
+            continue;
+        if (str_starts(text, STR("file:")))
+            text = str_sub(text, 5, text.n);
+        touch(s, input ? ACT_READS : ACT_WRITES, i, text, input ? 0 : ACT_PERHAPS);
+    }
+}
+
 bool effects_has_reader(const struct table_row *row)
 {
     switch ((enum table_reader)row->reader) {
     case READER_FIND: case READER_XARGS: case READER_ENV: case READER_SED: case READER_AWK: case READER_GIT:
     case READER_MAKE: case READER_TAR: case READER_DD: case READER_TEST: case READER_PRINTF:
-    case READER_SQL: case READER_SHELL: case READER_COMMAND:
+    case READER_SHELL: case READER_COMMAND:
         return true;
+    case READER_SQL: return is_sqlite(row);
     case READER_SET: case READER_CD: case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG:
     case READER_DEFINES: case READER_CURL: case READER_AR: case READER_PS: case READER_UNZIP: case READER_RSYNC:
     case READER_FFMPEG:
@@ -134,12 +214,21 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_SET: study_set(s); break;
     case READER_TEST: study_test(s); break;
     case READER_PRINTF: study_test(s); break;
-    case READER_SQL: study_sqlite(s); break;
+    case READER_SQL:
+        if (is_sqlite(row))
+            study_sqlite(s);
+        else
+            effects_study(s, row, 1);
+        break;
+    case READER_CC: read_both(s, row, read_cc); break;
+    case READER_CMAKE: read_both(s, row, read_defines); break;
+    case READER_DEFINES: read_both(s, row, read_defines); break;
+    case READER_FFMPEG: read_both(s, row, read_ffmpeg); break;
     case READER_SHELL: study_shell(s); break;
     case READER_COMMAND: study_command(s); break;
     case READER_CD: break;
-    case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG: case READER_DEFINES: case READER_CURL:
-    case READER_AR: case READER_PS: case READER_UNZIP: case READER_RSYNC: case READER_FFMPEG: case READER_OPENSSL:
+    case READER_NONE: case READER_GITCONFIG: case READER_CURL: case READER_AR: case READER_PS: case READER_UNZIP:
+    case READER_RSYNC: case READER_OPENSSL:
     case READER_COUNT:
         effects_study(s, row, 1);
     }

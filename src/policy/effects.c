@@ -137,9 +137,9 @@ static void role_code(struct effects *e, unsigned lang, size_t word, struct str 
         return;
     bool literal = word_literal(whole);
     if ((lang == LANG_SED && literal && sed_harmless(value)) || (lang == LANG_AWK && literal && awk_harmless(value)) ||
-        lang == LANG_JQ)
+        (lang == LANG_JQ && !str_has(value, STR("load"))))
         return;
-    if (lang == LANG_SED || lang == LANG_AWK) {
+    if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ) {
         act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
         return;
     }
@@ -156,7 +156,7 @@ static void role_script(struct effects *e, size_t word, struct str value, bool b
     e->coded = true;
     struct act *act = act_add(e->s, ACT_PROJECT, word, "it runs a file");
     act->path = word_of(e, word, value);
-    act->flags = by_option ? ACT_BY_OPTION : 0;
+    (void)by_option;
 }
 
 static void role_shell(struct effects *e, size_t word, struct str value)
@@ -168,11 +168,25 @@ static void role_shell(struct effects *e, size_t word, struct str value)
         act_text(e->s, value);
 }
 
+static bool is_name(struct str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if (!(value.p[i] >= 'a' && value.p[i] <= 'z') && !(value.p[i] >= 'A' && value.p[i] <= 'Z') &&
+            !(value.p[i] >= '0' && value.p[i] <= '9') && !strchr("-_,", value.p[i]))
+            return false;
+    return value.n > 0;
+}
+
+static bool is_below(struct str value)
+{
+    return value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR("..")) &&
+           !str_has(value, STR("://"));
+}
+
 /* A folder that it works in: below this one it is only another place. */
 static void role_chdir(struct effects *e, size_t word, struct str value)
 {
-    bool below = value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR(".."));
-    if (word_literal(&e->s->words[word]) && below && !e->chdir.n)
+    if (word_literal(&e->s->words[word]) && is_below(value) && !e->chdir.n)
         e->chdir = value;
     else
         path_act(e, ACT_OBEYS, word, value, true);
@@ -194,6 +208,11 @@ static void role_data(struct effects *e, size_t word, struct str value)
 
 static void role_talks(struct effects *e, size_t word, struct str value, bool by_option)
 {
+    struct str path = str_starts(value, STR("file:")) ? str_sub(value, 5, value.n) : value;
+    while (path.n > 1 && path.p[0] == '/' && path.p[1] == '/')
+        path = str_sub(path, 1, path.n);
+    if (path.n && (path.p[0] == '/' || path.n != value.n))
+        path_act(e, ACT_OBEYS, word, path, true);
     struct act *act = act_add(e->s, ACT_TALKS, word, "it reaches the network");
     act->path = word_of(e, word, value);
     act->flags = by_option ? ACT_BY_OPTION : 0;
@@ -204,7 +223,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     switch (role) {
     case ROLE_TEXT: case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_INTO: case ROLE_COUNT: break;
-    case ROLE_CHANGES: act_add(e->s, ACT_OTHER, word, "it sets what it would otherwise tell"); break;
+    case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
     case ROLE_READ:
         if (!is_stdin(value))
             path_act(e, e->written && !by_option ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |=
@@ -220,7 +239,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_MOVE:
         path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
         break;
-    case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS; break;
+    case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS | ACT_NATURAL; break;
     case ROLE_SCRIPT: role_script(e, word, value, by_option); break;
     case ROLE_CODE: role_code(e, arg, word, value, by_option); break;
     case ROLE_RUN: case ROLE_CMD:
@@ -240,6 +259,21 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
         act->why = "it sends a file";
         break;
     }
+    case ROLE_OUT: {
+        struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
+        act->flags = (act->flags & ~(unsigned)ACT_BY_OPTION) | ACT_NATURAL;
+        break;
+    }
+    case ROLE_NAMED:
+        if (!word_literal(&e->s->words[word]) || !is_name(value))
+            path_act(e, ACT_OBEYS, word, value, by_option);
+        break;
+    case ROLE_BELOW:
+        if (!word_literal(&e->s->words[word]) || !is_below(value))
+            path_act(e, ACT_OBEYS, word, value, by_option);
+        else
+            path_act(e, ACT_READS, word, value, false);
+        break;
     case ROLE_OBEY: path_act(e, ACT_OBEYS, word, value, by_option); break;
     case ROLE_CHDIR: role_chdir(e, word, value); break;
     case ROLE_BAD: act_add(e->s, ACT_OTHER, word, "an option of it does more than its name says"); break;
@@ -296,6 +330,7 @@ static bool try_descend(struct effects *e, size_t i)
     if (!row && must && (e->row->styles & STYLE_SHORTSUBS))
         row = shortened(name);
     if (row) {
+        e->sub_word = i;
         return descend_to(e, row);
     }
     e->name[n] = ' ';
@@ -328,9 +363,16 @@ static void study_behind(struct effects *e, size_t i)
     const struct table_row *row = table_find(table_str(e->row->behind));
     if (!row || i + 1 > e->s->count)
         return;
+    /* The words behind `--`, with that in the place of the program. */
     struct studying part = *e->s;
-    effects_study(&part, row, i + 1);
-    e->s->study->acts = part.study->acts;
+    struct act *before = e->s->study->acts;
+    const struct table_row *own = e->s->study->table;
+    part.words += i;
+    part.count -= i;
+    effects_words(&part, row);
+    for (struct act *act = e->s->study->acts; act && act != before; act = act->next)
+        act->word = act->word == ALL_WORDS ? ALL_WORDS : act->word + i;
+    e->s->study->table = own;
 }
 
 void effect_module(struct effects *e, size_t word, struct str value)
@@ -353,6 +395,12 @@ void effect_module(struct effects *e, size_t word, struct str value)
 static bool may_become_option(const struct effects *e, const struct word *word)
 {
     if (!may_be_option(word))
+        return false;
+    /* The letter before the hole takes the rest for its value. */
+    if (word->text.n > 2 && word->text.p[0] == '-' && word->text.p[1] != '-' && word->text.p[1] != WORD_HOLE &&
+        effect_takes_value(e, str_sub(word->text, 0, 2)))
+        return false;
+    if ((e->row->styles & STYLE_READS) && !effect_writes(e))
         return false;
     unsigned flags = word->flags & WORD_OPEN;
     bool begins = word->text.n && word->text.p[0] == WORD_HOLE;
@@ -522,7 +570,7 @@ static void take_styles(struct effects *e)
         return;
     }
     if (row->styles & STYLE_BAD) {
-        act_add(e->s, ACT_OTHER, ALL_WORDS, "what it does cannot be told from its words");
+        act_add(e->s, ACT_OTHER, e->sub_word ? e->sub_word : ALL_WORDS, "what it does cannot be told from its words");
         study->packs = true;
     }
     if (row->styles & STYLE_STATE)
@@ -538,8 +586,10 @@ static void take_styles(struct effects *e)
         struct str path = str_cut(list, ',', &list);
         if (str_is(path, "."))
             study->risk |= RISK_OVERWRITES;
-        else
+        else {
             act_writes(e->s, ALL_WORDS, path);
+            study->acts->flags = ACT_NATURAL;
+        }
     }
     if (row->styles & STYLE_DISCARDS)
         study->risk |= RISK_DELETES;

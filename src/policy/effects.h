@@ -29,6 +29,7 @@ struct effects {
     bool handed;                       /* everything else was read by another row */
     struct word into_word;
     size_t into_at;
+    size_t sub_word;                   /* the last word of the row's name; 0: the program itself */
     struct str chdir;                  /* works in this folder; empty: where it is */
 };
 
@@ -50,6 +51,7 @@ size_t effect_option(struct effects *e, size_t i);
 bool effect_sharp(const struct effects *e);
 /* The same for writing and running alone. */
 bool effect_writes(const struct effects *e);
+bool effect_takes_value(const struct effects *e, struct str option);
 bool effect_has(const struct effects *e, struct str option);
 /* One value of an option, or one operand, in its role. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);

@@ -91,11 +91,20 @@ static bool climbs(struct str rest)
 
 static bool front_page(struct str rest) { return str_empty(rest) || str_is(rest, "/"); }
 
+/* 127.0.0.1 and its like: numbers and dots, not a name that begins so. */
+static bool is_loopback(struct str host)
+{
+    for (size_t i = 0; i < host.n; i++)
+        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
+            return false;
+    return str_starts(host, STR("127."));
+}
+
 /* A rule on a host means its web site. Another port is another service, but on this very machine. */
 static bool own_port(const struct url *url)
 {
     return str_empty(url->port) || str_is(url->port, "80") || str_is(url->port, "443") ||
-           str_is(url->host, "localhost") || str_starts(url->host, STR("127."));
+           str_is(url->host, "localhost") || is_loopback(url->host);
 }
 
 bool url_matches(const struct rule *rule, const struct url *url, bool strictly)

@@ -3,8 +3,8 @@
  * table_make (a host tool) writes the arrays below from the two files. effects.c reads them. All names are
  * offsets into `table_text`, so that nothing is relocated or built when Nod starts.
  *
- * facts.tab says which options exist and whether they take a value; it is generated. marks.tab says what they
- * do; people write it. Its grammar, line by line; `#` begins a comment, empty lines part nothing:
+ * facts.tab (generated) says which options exist and whether they take a value, marks/ (by hand) what they do. The
+ * grammar of marks, line by line; `#` begins a comment, empty lines part nothing:
  *
  *   row     = NAME { "," NAME } ":" { OPERAND } [ ";" { STYLE } ]
  *   mark    = blank MARK { OPTION }              belongs to the row above it
@@ -56,7 +56,10 @@
     X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
     X(CHANGES, "changes") /* option: changes state that no path names */                                  \
     X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
-    X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */
+    X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
+    X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \
+    X(NAMED, "named")     /* the same when its value is no plain name (jest --env) */                     \
+    X(BELOW, "below")     /* orders from a path that are fine below the folder it runs in (pip -r) */
 
 /* What may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
@@ -121,7 +124,6 @@ enum table_style {
     TABLE_STYLES(X)
 #undef X
 };
-
 enum table_risk_bit {
 #define X(name, word) RISK_BIT_##name,
     TABLE_RISKS(X)
@@ -133,7 +135,6 @@ enum table_risk {
     TABLE_RISKS(X)
 #undef X
 };
-
 enum table_lang {
 #define X(name, word) LANG_##name,
     TABLE_LANGS(X)
@@ -146,7 +147,6 @@ enum table_reader {
 #undef X
     READER_COUNT
 };
-
 enum table_arity { ARITY_NONE, ARITY_VALUE, ARITY_MAYBE };
 enum table_repeat { REPEAT_ONCE, REPEAT_ANY };
 struct table_option {
@@ -189,7 +189,7 @@ struct table_name {
     uint16_t row;
 };
 
-/* In the generated file. Offset 0 of table_text is the empty string. */
+/* Offset 0 of table_text is the empty string. */
 extern const char table_text[];
 extern const struct table_name table_names[];
 extern const size_t table_name_count;

@@ -197,7 +197,7 @@ static void read_facts(const char *path)
         }
         facts = grow(facts, facts_count, &facts_room, sizeof *facts);
         facts[facts_count++] = (struct facts){
-            .name = line, .options = fields[3], .exact = strcmp(fields[1], "help") != 0 || strcmp(line, "curl") == 0};
+            .name = line, .options = fields[3], .exact = strcmp(fields[1], "getopt") == 0 || strcmp(line, "curl") == 0};
     }
 }
 
