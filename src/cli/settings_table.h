@@ -116,6 +116,9 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "the most that a model may say at once", .min = 16, .max = 1000000)                                  \
     X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
       "let a model use several tools in one answer")                                                       \
+    X(read_only_commands, CHOICE, "read-only-commands", "NOD_READ_ONLY_COMMANDS", IN_FLAGS | IN_FILE, SERVES, "allow", \
+      "WHAT", "commands that only read inside the session's folder, where no rule speaks of them",          \
+      .choices = "allow|ask")                                                                              \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
       "commands of runs in a box: no network, an allow-list of files, writes in the session's folder only") \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \

@@ -37,6 +37,7 @@ struct gate_options {
     const char *managed;     /* the policy file that belongs to root; NULL: none */
     const char *archive_folder;
     const char *protected;   /* Nod's own folder: no rule lets anyone write there */
+    bool asks_reads;         /* commands that only read inside the session's folder are asked about, too */
     const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;

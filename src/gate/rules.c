@@ -403,6 +403,7 @@ void rules_init(struct gate *gate, const struct gate_options *options)
     gate->rules.managed.path = options->managed ? strdup(options->managed) : NULL;
     gate->rules.protected = options->protected;
     gate->rules.socket = options->socket;
+    gate->rules.asks_reads = options->asks_reads;
     gate->rules.version = 1;
 }
 

@@ -87,6 +87,7 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     };
     question.protected_count = own_paths(gate, arena, &question.protected_paths);
     question.own_port = gate->rules.own_port;
+    question.no_builtin = gate->rules.asks_reads;
     put_tool_policies(arena, session, &question);
     if (!mode_parse(session->mode, &question.mode))
         question.mode = MODE_DEFAULT;
@@ -94,38 +95,11 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     return question;
 }
 
-/* A command where no rule and no mode has a word, and the session's policy for the tool is to ask, or none: it is
- * asked about whatever it says, so nobody reads it. The words are the judge's. */
-static bool surely_asks(struct gate *gate, const struct session *session, const struct tool_facts *facts,
-                        struct verdict *ret_verdict)
-{
-    if (facts->class != TOOL_COMMAND || !str_is(session->mode, "default") || str_empty(session->id))
-        return false;
-    (void)sessions_rules(gate, session);
-    if (sessions_rules_slot(gate, session)->count > 0)
-        return false;
-    *ret_verdict = (struct verdict){.effect = EFFECT_ASK, .source = STR("default"),
-                                    .why = STR("it runs a command, and no rule allows it")};
-    for (size_t i = 0; i < session->tool_count; i++) {
-        if (!str_eq(session->tools[i].tool, facts->name) && !str_eq(session->tools[i].tool, facts->asked))
-            continue;
-        if (!str_is(session->tools[i].effect, "ask"))
-            return false;
-        ret_verdict->source = STR("session");
-        ret_verdict->rule = facts->name;
-        ret_verdict->why = STR("the session's policy for this tool is to ask");
-    }
-    return true;
-}
-
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd)
 {
-    struct verdict verdict;
-    if (surely_asks(gate, session, facts, &verdict))
-        return verdict;
     struct question question = gate_question(gate, arena, session, facts, cwd);
-    verdict = policy_judge(arena, &question);
+    struct verdict verdict = policy_judge(arena, &question);
     /* Rules that nobody can read might forbid it. */
     if (gate->rules.managed.problem[0] && verdict.effect == EFFECT_ALLOW) {
         verdict.effect = EFFECT_ASK;

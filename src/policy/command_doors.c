@@ -25,7 +25,7 @@
     X("gdb") X("gdbus") X("gem open") X("gemini") X("genie") X("genisoimage") X("gh alias")               \
     X("gh codespace") X("gh config") X("gh cs") X("gh ext") X("gh extension") X("gh extensions") X("ghc") \
     X("ghci") X("gimp") X("ginsh") X("gnuplot") X("go tool") X("goose") X("gosu") X("grc") X("gtester")   \
-    X("guile") X("hatch run") X("helm plugin") X("history") X("honcho") X("hping3") X("hyperfine")        \
+    X("guile") X("hatch run") X("helm plugin") X("honcho") X("hping3") X("hyperfine")        \
     X("ifne") X("iftop") X("ip netns") X("ip vrf") X("ipython") X("irb") X("ispell") X("jjs") X("joe")    \
     X("jrunscript") X("jshell") X("jtag") X("knife") X("ksu") X("kubectl config") X("kubectl cp")         \
     X("kubectl debug") X("kubectl edit") X("kubectl exec") X("kubectl krew") X("kubectl plugin")          \

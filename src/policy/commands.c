@@ -324,7 +324,7 @@ bool may_be_option(const struct word *word)
         return true;
     if ((word->flags & WORD_BRACE) && hole == 0 && brace_may_dash(word->raw))
         return true;
-    return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB));
+    return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB | WORD_RUNS));
 }
 
 /* Rows with a `G` or an `E` take file names for file names, also when a pattern, or a loop over one that
@@ -345,7 +345,11 @@ void options_study(struct studying *s, const struct command_row *row, size_t fro
         return;
     for (size_t i = from; i < s->count; i++) {
         struct str text = s->words[i].text;
-        if (row->name[0] && may_be_option(&s->words[i]) && !only_glob(row, &s->words[i]))
+        struct str last = s->words[i - 1].text;
+        if (last.n == 2 && is_option(last) && i > from && takes_value(row, last.p[1]))
+            continue;
+        bool value = text.n > 2 && text.p[0] == '-' && text.p[1] != WORD_HOLE && takes_value(row, text.p[1]);
+        if (row->name[0] && !value && may_be_option(&s->words[i]) && !only_glob(row, &s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         /* Behind `--` are operands, unless it is itself the value of the option before it. */
         if (str_is(text, "--") && i > from && !is_option(s->words[i - 1].text) && row->options[0] != 'A')

@@ -535,7 +535,8 @@ static struct verdict decide(struct judging *j, bool covered)
     if (session && session->effect == EFFECT_DENY)
         return by_session(j, session);
     /* Planning and read-only sessions change nothing, whatever was allowed before. */
-    if (mode.effect == EFFECT_DENY)
+    bool looks = is_command(j->q->facts) && covered && j->builtin && !j->used_count;
+    if (mode.effect == EFFECT_DENY && !looks)
         return mode;
     if (!str_empty(j->protected_path))
         return say(EFFECT_ASK, STR("protected"),
@@ -551,6 +552,8 @@ static struct verdict decide(struct judging *j, bool covered)
                    STR("there are rules against some addresses, and this one cannot be read plainly"));
     if (covered && j->used_count)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
+    if (covered && j->builtin)
+        return say(EFFECT_ALLOW, STR("built-in"), STR("it only reads inside the session's folder"));
     bool forbids = is_command(j->q->facts) && j->unknown && (j->set->stops_commands || j->set->stops_paths);
     if (forbids && (session || mode.effect == EFFECT_ALLOW))
         return say(EFFECT_ASK, STR("default"),

@@ -31,6 +31,9 @@ struct judging {
     const char *protected_why;  /* NULL: it is on the list */
     bool secret;                /* the name of a file says that it holds keys */
     bool rules_alone;           /* no default, no built-in allowance: policy_covers */
+    bool builtin;               /* some part passed without a rule */
+    const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
+    bool inner_bad;             /* something inside a substitution does not pass */
     bool outside;               /* it reads beyond the session's folder */
     struct node *tree;          /* of the command; NULL: none */
     size_t part_count;          /* simple commands of the line */
@@ -75,7 +78,7 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
 /* The same for what a word with holes in it could become: target.h. */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
 /* Whether what a pattern could find lies outside the session's folder, or is a secret there. */
-bool target_outside(struct judging *j, struct str target, bool writes);
+bool target_outside(struct judging *j, struct str target);
 /* Reading tools pass by themselves inside the session's folder. */
 bool place_inside(const struct judging *j, const struct place *place);
 /* Folders of the system, which commands that write are asked about. */
@@ -107,9 +110,16 @@ void note_shared(struct judging *j, struct str path);
 /* The last net under a text that was not understood: does it name something forbidden? */
 bool text_stops(struct judging *j, struct str text, bool note);
 
-/* The rule that lets one part pass; NULL and a reason when there is none. */
-const struct compiled *part_covered(struct judging *j, struct node *node, const struct folder *folder,
-                                    const char **ret_why);
+/* Whether one part passes: by a rule, or (no rule) as one that only reads; else a reason. */
+bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
+                  const struct compiled **ret_rule, const char **ret_why);
+/* NULL when the command passes without a rule, else why not; `passes` says whether a command that it runs, or
+ * a file that it writes, may. */
+const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
+                         const struct node *node, const struct folder *folder,
+                         bool (*passes)(void *arg, struct act *act), void *arg);
+/* Whether the assignments of a node reach no program, or none that would obey them. */
+bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether every part of a text inside another one is covered. */
 bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);
 /* NULL when the redirections of a node are harmless or covered, else why not. */

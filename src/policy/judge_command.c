@@ -119,18 +119,29 @@ static void walk_apart(struct judging *j, struct node *node, const struct folder
 static void walk_inside(struct judging *j, struct node *node, const struct folder *folder)
 {
     j->depth++;
+    bool before = j->inner_bad;
+    j->inner_bad = false;
     for (struct node *inner = node->inside; inner; inner = inner->next)
         walk_apart(j, inner, folder);
+    node->inside_bad = j->inner_bad;
+    j->inner_bad = before || j->inner_bad;
     j->depth--;
 }
 
 static void walk_children(struct judging *j, struct node *node, struct folder *folder)
 {
     struct folder start = *folder;
+    const struct node *piped = j->piped;
+    if (node->kind == NODE_PIPE)
+        j->piped = NULL;
     for (struct node *child = node->first; child; child = child->next) {
         struct folder before = *folder;
         switch (node->kind) {
-        case NODE_PIPE: case NODE_DOUBT: walk_apart(j, child, folder); break;
+        case NODE_PIPE:
+            walk_apart(j, child, folder);
+            j->piped = child;
+            break;
+        case NODE_DOUBT: walk_apart(j, child, folder); break;
         case NODE_CHAIN:
             if (child->join == JOIN_OR)
                 either(folder, &start);
@@ -147,6 +158,7 @@ static void walk_children(struct judging *j, struct node *node, struct folder *f
         case NODE_SIMPLE: break;
         }
     }
+    j->piped = piped;
 }
 
 static void walk(struct judging *j, struct node *node, struct folder *folder)
@@ -169,6 +181,7 @@ static void walk(struct judging *j, struct node *node, struct folder *folder)
 /* What is inside a substitution is not covered because of the substitution. */
 static void note_uncovered(struct judging *j, struct str text, const char *why)
 {
+    j->inner_bad = j->inner_bad || j->depth > 0;
     if (j->uncovered || j->depth > 0)
         return;
     j->uncovered = why;
@@ -197,19 +210,21 @@ static void visit_simple(struct judging *j, struct node *node, const struct fold
     j->stop = (struct stop){0};
     part_stops(j, node, folder);
     struct stop stop = j->stop;
-    const struct compiled *rule = part_covered(j, node, folder, &why);
+    const struct compiled *rule;
+    bool covered = part_covered(j, node, folder, &rule, &why);
     if (stop.rule) {
         part.effect = stop.effect;
         part.rule = verdict_rule_of(stop.rule);
         part.why = STR("a rule says so");
-    } else if (rule) {
+    } else if (covered) {
         part.effect = EFFECT_ALLOW;
-        part.rule = verdict_rule_of(rule);
-        part.why = STR("a rule covers it");
+        part.why = rule ? STR("a rule covers it") : STR("built-in: it only reads inside the session's folder");
+        if (rule)
+            part.rule = verdict_rule_of(rule);
     } else {
         part.why = str_of(why);
     }
-    if (!rule)
+    if (!covered)
         note_uncovered(j, node->raw, why);
     add_part(j, part);
     j->stop = before;
@@ -229,7 +244,8 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
         add_part(j, (struct verdict_part){.text = node->raw, .depth = j->depth, .why = str_of(node->why)});
     }
     for (size_t i = 0; i < node->word_count; i++)
-        if (node->words[i].flags & WORD_UNKNOWABLE)
+        if ((node->words[i].flags & WORD_DOUBT) ||
+            ((node->words[i].flags & WORD_RUNS) && (j->rules_alone || j->q->no_builtin || node->inside_bad)))
             note_uncovered(j, node->words[i].raw,
                            "it runs a substitution, or expands in a way that is not understood");
     redirs_stops(j, node, folder);

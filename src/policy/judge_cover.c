@@ -4,15 +4,39 @@
 #include "base/err.h"
 #include "policy/effects.h"
 
+static const char *const no_rule = "no rule covers it";
+
 struct covering {
     struct judging *j;
     const struct folder *folder;
+    const struct node *node; /* the part; NULL: a command inside another one */
     const char *why; /* the best reason against it so far */
 };
 
-static const struct compiled *argv_covered(struct covering *c, struct argv *argv, const struct study *study);
+static bool argv_covered(struct covering *c, struct argv *argv, const struct study *study,
+                         const struct compiled **ret_rule);
 
 /* ---- files ---- */
+
+/* Reading inside the session's folder needs no rule. */
+static bool file_builtin(struct judging *j, const struct place *place)
+{
+    if (j->rules_alone || j->q->no_builtin || !place_inside(j, place) || target_secret(place->named, false))
+        return false;
+    j->builtin = true;
+    return true;
+}
+
+/* Where edits of the project are allowed, so are files below /tmp: nothing is run from there by a rule. */
+static const struct compiled *temporary_covered(struct judging *j, const struct place *place)
+{
+    struct place inside = j->places.project;
+    if (j->rules_alone || str_empty(inside.named) || !path_within(place->named, STR("/tmp")) ||
+        !path_within(place->real, STR("/tmp")) || place->named.n <= 5)
+        return NULL;
+    inside.named = inside.real = arena_printf(j->arena, "%.*s/x.txt", STR_ARG(inside.named));
+    return place_covered(j, &inside, STR("Edit"));
+}
 
 /* A file that a redirection or an option touches needs a rule of its own. */
 static bool file_covered(struct covering *c, const struct word *word, bool writes)
@@ -26,21 +50,37 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
         return false;
     if (place_protected(c->j, &place, (struct touch){.looks = !writes}))
         return false;
+    if (!writes && file_builtin(c->j, &place))
+        return true;
     const struct compiled *rule = NULL;
     for (size_t i = 0; writes && i < 2 && !rule; i++)
         rule = place_covered(c->j, &place, str_of(editing[i]));
     if (!writes)
         rule = place_covered(c->j, &place, STR("Read"));
+    if (!rule && writes)
+        rule = temporary_covered(c->j, &place);
     if (rule)
         used_note(c->j, rule);
-    return rule != NULL;
+    bool accepted = writes && c->j->q->mode == MODE_ACCEPT_EDITS && !c->j->rules_alone && place_inside(c->j, &place);
+    c->j->builtin = c->j->builtin || accepted;
+    return rule != NULL || accepted;
+}
+
+/* A word that runs a substitution passes where what it runs does, and nobody takes it for more than text. */
+static bool words_known(struct judging *j, const struct node *node, const struct word *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if ((words[i].flags & WORD_DOUBT) ||
+            ((words[i].flags & WORD_RUNS) && (j->rules_alone || j->q->no_builtin || node->inside_bad)))
+            return false;
+    return true;
 }
 
 const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder)
 {
     struct covering c = {.j = j, .folder = folder};
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
-        if (redir->target.flags & WORD_UNKNOWABLE)
+        if (!words_known(j, node, &redir->target, 1))
             return "it runs a substitution, or expands in a way that is not understood";
         switch (redir->kind) {
         case REDIR_DUP: case REDIR_HEREDOC: case REDIR_HERESTRING: break;
@@ -75,7 +115,8 @@ static bool inner_covered(struct covering *c, struct act *act)
         if (j->depth < STUDY_DEPTH_MAX) {
             j->depth++;
             const struct study *study = act_inner_study(j, act, j->depth);
-            if (argv_covered(c, &act->inner, study))
+            const struct compiled *rule;
+            if (argv_covered(c, &act->inner, study, &rule))
                 act->covered = COVER_YES;
             j->depth--;
         }
@@ -114,7 +155,7 @@ static bool act_outside(struct covering *c, const struct act *act)
                               c->j->places.home.named, targets);
     bool writes = act->kind != ACT_READS;
     for (size_t i = 0; i < count; i++) {
-        if (!target_outside(c->j, targets[i], writes))
+        if (!target_outside(c->j, targets[i]))
             continue;
         if (!target_literal(targets[i]) || !file_covered(c, &act->path, writes))
             return true;
@@ -195,7 +236,14 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
     return NULL;
 }
 
-static const struct compiled *argv_covered(struct covering *c, struct argv *argv, const struct study *study)
+static bool inner_passes(void *arg, struct act *act)
+{
+    struct covering *c = arg;
+    return act->kind == ACT_RUNS ? inner_covered(c, act) : file_covered(c, &act->path, true);
+}
+
+static bool argv_covered(struct covering *c, struct argv *argv, const struct study *study,
+                         const struct compiled **ret_rule)
 {
     struct rule_key keys[] = {
         {.kind = KEY_WORDS,
@@ -208,10 +256,22 @@ static const struct compiled *argv_covered(struct covering *c, struct argv *argv
         const struct compiled *rule = covered_under(c, &keys[i], argv, study);
         if (rule) {
             used_note(c->j, rule);
-            return rule;
+            *ret_rule = rule;
+            return true;
         }
     }
-    return NULL;
+    /* Without the assignments in front, once they are harmless. */
+    struct argv bare = argv_command(argv);
+    if (argv->assign_count && bare.count && !c->j->rules_alone && c->node &&
+        assignments_harmless(c->j, c->node, c->folder))
+        return argv_covered(c, &bare, study, ret_rule);
+    *ret_rule = NULL;
+    const char *why = argv->assign_count ? c->why
+                                         : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
+    c->j->builtin = c->j->builtin || !why;
+    if (why && c->why == no_rule)
+        c->why = why;
+    return !why;
 }
 
 /* ---- parts ---- */
@@ -222,48 +282,58 @@ static bool fine_anywhere(const struct argv *argv)
     return argv->count && (word_is(&argv->words[0], "cd") || word_is(&argv->words[0], "pwd"));
 }
 
-const struct compiled *part_covered(struct judging *j, struct node *node, const struct folder *folder,
-                                    const char **ret_why)
+/* `x=$(c)`: no command, only names of the line's own. */
+static bool sets_own(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    if (j->rules_alone || j->q->no_builtin || !assignments_harmless(j, node, folder))
+        return false;
+    j->builtin = true;
+    return true;
+}
+
+bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
+                  const struct compiled **ret_rule, const char **ret_why)
 {
     CHECK(node->kind == NODE_SIMPLE);
-    struct covering c = {.j = j, .folder = folder, .why = "no rule covers it"};
+    struct covering c = {.j = j, .folder = folder, .node = node, .why = no_rule};
+    *ret_rule = NULL;
     struct argv argv = node_argv(node);
     *ret_why = c.why;
     if (!argv.count) {
         *ret_why = "it is no command";
-        return NULL;
+        return false;
     }
-    for (size_t i = 0; i < argv.count; i++) {
-        if (argv.words[i].flags & WORD_UNKNOWABLE) {
-            *ret_why = "it runs a substitution, or expands in a way that is not understood";
-            return NULL;
-        }
+    if (!words_known(j, node, argv.words, argv.count)) {
+        *ret_why = "it runs a substitution, or expands in a way that is not understood";
+        return false;
     }
-    const struct compiled *rule = argv_covered(&c, &argv, node_study(j, node));
+    if (argv.assign_count == argv.count && sets_own(j, node, folder))
+        return (*ret_why = redirs_uncovered(j, node, folder)) == NULL;
+    bool covered = argv_covered(&c, &argv, node_study(j, node), ret_rule);
     *ret_why = c.why;
-    if (!rule)
-        return NULL;
-    bool everything = rule->rule.kind == RULE_TOOL;
-    if (!folder->inside && !everything && !fine_anywhere(&argv)) {
+    if (!covered)
+        return false;
+    bool everything = *ret_rule && (*ret_rule)->rule.kind == RULE_TOOL;
+    if (*ret_rule && !folder->inside && !everything && !fine_anywhere(&argv)) {
         *ret_why = "it would run outside the session's folder, or nobody knows where";
-        return NULL;
+        return false;
     }
-    const char *redir = redirs_uncovered(j, node, folder);
-    *ret_why = redir;
-    return redir ? NULL : rule;
+    *ret_why = redirs_uncovered(j, node, folder);
+    return *ret_why == NULL;
 }
 
 /* Any change of folder in it is too much: this text is looked at, not walked. */
 static bool nodes_covered(struct judging *j, struct node *node, const struct folder *folder)
 {
     const char *why;
+    const struct compiled *rule;
     if (node->moves || node->inside || node->kind == NODE_DOUBT)
         return false;
     for (size_t i = 0; i < node->word_count; i++)
         if (node->words[i].flags & WORD_UNKNOWABLE)
             return false;
     if (node->kind == NODE_SIMPLE)
-        return part_covered(j, node, folder, &why) != NULL;
+        return part_covered(j, node, folder, &rule, &why);
     if (redirs_uncovered(j, node, folder))
         return false;
     for (struct node *child = node->first; child; child = child->next)

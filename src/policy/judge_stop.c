@@ -3,6 +3,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "policy/table.h"
 
 static void note_unknown(struct judging *j, const char *why)
 {
@@ -433,7 +434,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
     port_stops(j, argv);
-    if (!study->table)
+    if (!study->table || (study->table->styles & STYLE_BAD))
         paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);

@@ -92,6 +92,7 @@ struct node {
     struct node *inside;    /* what substitutions in its words run */
     struct node *next;
     struct study *study;    /* the judge's */
+    bool inside_bad;        /* the judge's: what a substitution runs does not pass */
 };
 
 struct shell {

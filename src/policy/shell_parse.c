@@ -225,7 +225,7 @@ static bool names_only_descriptors(const struct word *word)
 static bool expect_heredoc(struct shell_parser *p, struct node *node, struct redir *redir, bool tabs)
 {
     const struct word *word = &p->token.word;
-    if (p->nested)
+    if (p->nested && !(word->flags & WORD_QUOTED))
         return shell_doubt(p, "a here-document inside a substitution");
     if (!word_literal(word) || str_empty(word->text) || (word->flags & WORD_ESCAPED))
         return shell_doubt(p, "a here-document with a delimiter of this kind");
@@ -527,6 +527,45 @@ static struct node *parse_compound(struct shell_parser *p,
     return node_end(p, node);
 }
 
+/* Letters of a test whose operands would be evaluated, or whose other side is another language. */
+static bool test_evaluates(const struct words *words)
+{
+    static const char *const names[] = {"-v", "-R", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-o", "-N"};
+    for (const struct word *word = words->first; word; word = word->next)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (str_is(word->text, names[i]))
+                return true;
+    return false;
+}
+
+/* `[[ … ]]` as a command of these words; what bash would evaluate is doubt. */
+static struct node *parse_test(struct shell_parser *p)
+{
+    struct node *node = node_new(p, NODE_SIMPLE);
+    struct words words = {0};
+    if (++*p->parts > LIMIT_SHELL_PARTS)
+        return refuse(p, "too many commands");
+    for (;;) {
+        if (p->token.kind == TOKEN_WORD) {
+            bool ends = words.count && p->token.word.flags == 0 && str_is(p->token.word.raw, "]]");
+            add_word(p, node, &words);
+            if (!shell_next(p))
+                return NULL;
+            if (ends)
+                break;
+        } else if (at_op(p, OP_AND) || at_op(p, OP_OR)) {
+            if (!shell_next(p))
+                return NULL;
+        } else {
+            return refuse(p, "a [[ test ]] of this kind is not understood");
+        }
+    }
+    if (test_evaluates(&words))
+        return refuse(p, "a [[ test ]] of this kind is not understood");
+    lay_words(p, node, &words);
+    return parse_redirections(p, node) ? node_end(p, node) : NULL;
+}
+
 static struct node *parse_command_at(struct shell_parser *p)
 {
     if (at_op(p, OP_OPEN)) {
@@ -544,7 +583,7 @@ static struct node *parse_command_at(struct shell_parser *p)
     case RESERVED_CASE: return parse_compound(p, parse_case);
     case RESERVED_LEFT: return parse_compound(p, parse_group);
     case RESERVED_FUNCTION: return parse_compound(p, parse_named_function);
-    case RESERVED_TEST: return refuse(p, "a [[ test ]] is not understood");
+    case RESERVED_TEST: return parse_test(p);
     case RESERVED_SELECT: return refuse(p, "a loop of this kind is not understood");
     case RESERVED_THEN: case RESERVED_ELIF: case RESERVED_ELSE: case RESERVED_FI: case RESERVED_DO:
     case RESERVED_DONE: case RESERVED_ESAC: case RESERVED_BANG: case RESERVED_RIGHT:

@@ -265,6 +265,7 @@ static struct rc open_house(struct house *house, struct err *err)
     struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
+                                .asks_reads = settings->read_only_commands == 1,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .archive_folder = archive_folder(house->cli),

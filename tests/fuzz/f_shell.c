@@ -66,9 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     CHECK(judge(with, command, MODE_BYPASS) != EFFECT_ALLOW || verdict != EFFECT_DENY);
     if (loose != EFFECT_ALLOW || str_find(command, '\0') < command.n)
         return 0;
-    CHECK(judge_with(without, "", command, "\nid") != EFFECT_ALLOW);
-    CHECK(judge_with(without, "id\n", command, "") != EFFECT_ALLOW);
-    CHECK(judge_with(without, "echo $(", command, "\n)") != EFFECT_ALLOW);
+    CHECK(judge_with(without, "", command, "\n./foreign") != EFFECT_ALLOW);
+    CHECK(judge_with(without, "./foreign\n", command, "") != EFFECT_ALLOW);
+    CHECK(judge_with(without, "./foreign $(", command, "\n)") != EFFECT_ALLOW);
     CHECK(judge_with(without, "{ ", command, "\n} > x") != EFFECT_ALLOW);
     return 0;
 }

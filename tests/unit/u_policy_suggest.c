@@ -19,7 +19,7 @@ static size_t suggest(struct arena *arena, const char *tool, const char *input, 
     struct tool_facts facts = tool_facts(str_of(tool), value);
     struct rule_source source = {.effect = EFFECT_ALLOW, .text = str_of(rule), .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(&source, rule ? 1 : 0);
-    struct question question = {
+    struct question question = {.no_builtin = true,
         .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
     size_t count = policy_suggest(arena, &question, suggestions);
     rule_set_free(set);

@@ -1,0 +1,327 @@
+/* What passes without a rule: commands that only read inside the session's folder, and constructs that change nothing
+ * about the command they stand around. All of it is switched off in policy_covers, where rules are judged alone. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+#include "policy/effects.h"
+
+static bool name_in(struct str name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, list[i]))
+            return true;
+    return false;
+}
+#define NAME_IN(name, list) name_in(name, list, sizeof(list) / sizeof *(list))
+
+/* ---- variables ---- */
+
+/* Variables that name no file, program or module, whatever their value. */
+static const char *const harmless_variables[] = {
+    "CI", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "DEBUG", "LANG", "LANGUAGE", "TZ", "NO_COLOR", "FORCE_COLOR",
+    "TERM", "COLUMNS", "LINES", "PYTHONUNBUFFERED",
+    "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "CLICOLOR", "VERBOSE",
+    "PYTHONWARNINGS", "PYTHONHASHSEED", "GOMAXPROCS", "GOTRACEBACK", "MAKE_TERMOUT", "RUST_TEST_THREADS", "JOBS"};
+
+/* Names that programs or bash itself look at, beside what their beginnings tell. */
+static const char *const telling_variables[] = {
+    "PATH", "IFS", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "ENV", "BASH_ENV", "CDPATH", "EDITOR", "VISUAL", "PAGER",
+    "BROWSER", "MANPAGER", "LESS", "LESSOPEN", "LESSCLOSE", "TMPDIR", "MAKEFLAGS", "CC", "CXX", "LD", "CFLAGS",
+    "CPPFLAGS", "LDFLAGS", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "HISTFILE", "CLASSPATH", "NODE_PATH", "NODE_OPTIONS",
+    "GOFLAGS", "GOPATH", "GOROOT", "RUSTFLAGS", "RUSTC_WRAPPER", "JAVA_HOME", "JAVA_OPTS", "MAVEN_OPTS", "GRADLE_OPTS",
+    "DISPLAY", "MAIL", "SHELLOPTS", "BASHOPTS", "GLOBIGNORE", "FIGNORE", "INPUTRC", "TERMINFO", "GCONV_PATH"};
+
+static struct str assigned_name(const struct word *word)
+{
+    struct str value, name = str_cut(word->raw, '=', &value);
+    if (name.n && name.p[name.n - 1] == '+')
+        name.n--;
+    return name;
+}
+
+static bool plain_value(struct str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if (!(value.p[i] >= 'a' && value.p[i] <= 'z') && !(value.p[i] >= 'A' && value.p[i] <= 'Z') &&
+            !(value.p[i] >= '0' && value.p[i] <= '9') && !strchr("_.,:=/@ +-", value.p[i]))
+            return false;
+    return true;
+}
+
+/* In front of a command. GOFLAGS holds options of go, PYTHONPATH folders. */
+static bool harmless_prefix(struct judging *j, const struct folder *folder, const struct word *word)
+{
+    struct str value, name = assigned_name(word);
+    (void)str_cut(word->text, '=', &value);
+    if (!word_literal(word) || !plain_value(value))
+        return false;
+    if (NAME_IN(name, harmless_variables) || str_starts(name, STR("LC_")))
+        return str_find(value, '/') == value.n;
+    if (str_is(name, "GOFLAGS"))
+        return str_starts(value, STR("-count=")) || str_is(value, "-v") || str_is(value, "-race") ||
+               str_is(value, "-mod=mod") || str_is(value, "-mod=readonly") || str_is(value, "-mod=vendor") ||
+               str_is(value, "-short");
+    if (!str_is(name, "PYTHONPATH"))
+        return false;
+    while (!str_empty(value)) {
+        struct place place;
+        struct str part = str_cut(value, ':', &value);
+        if (str_empty(part) || !place_of(j, folder, part, &place) || !place_inside(j, &place))
+            return false;
+    }
+    return true;
+}
+
+/* Alone: it reaches no program, unless it is one of those that are exported already. */
+static bool own_variable(struct str name)
+{
+    static const char *const beginnings[] = {"LD_",   "GIT_",  "PYTHON", "BASH", "NODE_",  "NPM_",   "GO",   "RUST",
+                                             "CARGO", "JAVA",  "PERL",   "RUBY", "XDG_",   "DOCKER", "KUBE", "AWS_",
+                                             "SSH_",  "DYLD_", "MALLOC", "LC_",  "GLIBC_", "NOD_",   "PIP_", "HTTP"};
+    bool small = false;
+    if (str_empty(name) || NAME_IN(name, telling_variables))
+        return false;
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (str_starts(name, str_of(beginnings[i])))
+            return false;
+    for (size_t i = 0; i < name.n; i++)
+        small = small || (name.p[i] >= 'a' && name.p[i] <= 'z');
+    return small ? !str_has(name, STR("_proxy")) : name.n <= 24;
+}
+
+bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    bool alone = node->assign_count == node->word_count;
+    bool reads = !alone && word_is(&node->words[node->assign_count], "read");
+    for (size_t i = 0; i < node->assign_count; i++) {
+        const struct word *word = &node->words[i];
+        if (word->flags & WORD_DOUBT)
+            return false;
+        bool fine = alone ? own_variable(assigned_name(word)) : harmless_prefix(j, folder, word);
+        if (!fine && !(reads && str_is(assigned_name(word), "IFS")))
+            return false;
+    }
+    return true;
+}
+
+/* ---- paths that only bash knows ---- */
+
+/* Commands whose output is names of files of the project and nothing else. */
+static bool lists_names(const struct node *node)
+{
+    static const char *const quiet[] = {"-l", "-rl", "-lr", "-rlE", "--files-with-matches", "--files", "--name-only",
+                                        "--diff-filter=ACM", "-L", "-ln", "-il", "-lE", "-rli"};
+    const struct node *at = node;
+    while (at && at->kind != NODE_SIMPLE)
+        at = at->first && !at->first->next ? at->first : NULL;
+    if (!at || at->word_count == 0 || at->assign_count)
+        return false;
+    struct str name = at->words[0].text;
+    bool second = at->word_count > 1, tells = false;
+    for (size_t i = 1; i < at->word_count; i++) {
+        tells = tells || NAME_IN(at->words[i].text, quiet);
+        if (str_starts(at->words[i].text, STR("-printf")) || str_starts(at->words[i].text, STR("--format")) ||
+            str_starts(at->words[i].text, STR("--pretty")) || str_starts(at->words[i].text, STR("-exec")) ||
+            str_starts(at->words[i].text, STR("--replace")) || str_starts(at->words[i].text, STR("--prefix")))
+            return false;
+    }
+    if (str_is(name, "find") || str_is(name, "fd") || str_is(name, "ls") || str_is(name, "pwd") ||
+        str_is(name, "nproc"))
+        return true;
+    if (str_is(name, "git") && second)
+        return word_is(&at->words[1], "ls-files") || (word_is(&at->words[1], "diff") && tells);
+    return (str_is(name, "rg") || str_is(name, "grep")) && tells;
+}
+
+/* A hole that is a whole name: `$f`, `src/$f`, `$(git ls-files)`. */
+static bool whole_hole(struct str text)
+{
+    size_t hole = str_find(text, WORD_HOLE);
+    return hole + 1 == text.n && (hole == 0 || text.p[hole - 1] == '/');
+}
+
+/* The variable that a word uses by itself: `$f`, `"$f"`, `src/${f}`; empty: something else. */
+static struct str used_name(struct str raw)
+{
+    size_t from = str_find(raw, '$') + 1;
+    if (from < raw.n && raw.p[from] == '{')
+        from++;
+    size_t to = from;
+    while (to < raw.n && ((raw.p[to] >= 'a' && raw.p[to] <= 'z') || (raw.p[to] >= 'A' && raw.p[to] <= 'Z') ||
+                          (raw.p[to] >= '0' && raw.p[to] <= '9') || raw.p[to] == '_'))
+        to++;
+    return from <= raw.n ? str_sub(raw, from, to) : STR_NONE;
+}
+
+/* Whether a loop or an assignment of the line sets it. */
+static bool line_sets(const struct node *node, struct str name)
+{
+    struct str rest;
+    if (node->kind == NODE_BRANCH && str_starts(node->raw, STR("for "))) {
+        (void)str_cut(node->raw, ' ', &rest);
+        if (str_eq(str_cut(str_trim(rest), ' ', &rest), name))
+            return true;
+    }
+    for (size_t i = 0; node->kind == NODE_SIMPLE && i < node->assign_count; i++)
+        if (str_eq(assigned_name(&node->words[i]), name))
+            return true;
+    for (const struct node *child = node->first; child; child = child->next)
+        if (line_sets(child, name))
+            return true;
+    return false;
+}
+
+/* What the loops and assignments of the line give to variables stays inside, and is no secret. */
+static bool values_stay(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    bool loop = node->kind == NODE_BRANCH;
+    for (size_t i = 0; i < node->word_count; i++) {
+        const struct word *word = &node->words[i];
+        if (!loop && i >= node->assign_count)
+            break;
+        if (word->flags & WORD_RUNS) {
+            for (const struct node *inner = node->inside; inner; inner = inner->next)
+                if (!lists_names(inner))
+                    return false;
+            continue;
+        }
+        struct word value = *word;
+        if (!loop) {
+            (void)str_cut(word->text, '=', &value.text);
+            (void)str_cut(word->shape, '=', &value.shape);
+        }
+        struct str targets[TARGETS_MAX], text = value.text;
+        /* Another variable of the line: its own values are looked at. */
+        if ((word->flags & WORD_VAR) && whole_hole(value.text) && line_sets(j->tree, used_name(word->raw)))
+            continue;
+        if (word->flags & (WORD_VAR | WORD_DOUBT | WORD_CHOSEN))
+            return false;
+        /* Blanks part it when it is used. */
+        do {
+            struct word part = {.text = str_cut(text, ' ', &text), .flags = value.flags};
+            part.shape = word_literal(&value) ? part.text : value.shape;
+            size_t count = targets_of(j->arena, &part, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                                      targets);
+            for (size_t k = 0; k < count; k++)
+                if (target_outside(j, targets[k]) || target_secret(targets[k], false))
+                    return false;
+        } while (!str_empty(text) && word_literal(&value));
+    }
+    for (const struct node *child = node->first; child; child = child->next)
+        if (!values_stay(j, child, folder))
+            return false;
+    return true;
+}
+
+static bool path_stays(struct judging *j, const struct act *act, const struct node *node, const struct folder *folder)
+{
+    const struct word *word = &act->path;
+    if (word->flags & WORD_DOUBT)
+        return false;
+    /* What xargs reads stands behind the words of its command. */
+    if (str_is(word->text, "\x01") && str_is(word->raw, "…"))
+        return j->piped && lists_names(j->piped);
+    /* <(command) is a pipe. */
+    if (str_starts(word->raw, STR("<(")) && str_is(word->text, "\x01"))
+        return true;
+    bool runs = word->flags & WORD_RUNS, found = word->flags & (WORD_VAR | WORD_CHOSEN);
+    bool placed = str_find(word->shape, SHAPE_ANY) == word->shape.n;
+    if (runs && (!whole_hole(word->text) || !node))
+        return false;
+    for (const struct node *inner = runs ? node->inside : NULL; inner; inner = inner->next)
+        if (!lists_names(inner))
+            return false;
+    if (runs)
+        return true;
+    if (found && !placed)
+        return whole_hole(word->text) && line_sets(j->tree, used_name(word->raw)) && values_stay(j, j->tree, folder);
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
+    for (size_t i = 0; i < count; i++)
+        if (str_starts(targets[i], STR("/\x01")) || target_outside(j, targets[i]) || target_secret(targets[i], false) ||
+            target_is_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
+            return false;
+    return count > 0;
+}
+
+/* ---- commands ---- */
+
+static bool plain_program(struct str name)
+{
+    struct str bare = program_name(name);
+    return bare.n == name.n || str_starts(name, STR("/usr/bin/")) || str_starts(name, STR("/bin/"));
+}
+
+/* These change time, priority or buffers of the command behind them, nothing else. */
+static bool transparent(struct str row)
+{
+    static const char *const wrappers[] = {"timeout", "time", "nice", "stdbuf", "command", "env", "xargs", "ionice"};
+    return NAME_IN(row, wrappers);
+}
+
+static bool is_reader(const struct study *study)
+{
+    struct str name = table_str(study->table->name);
+    if ((study->table->styles & STYLE_READS) || study->only_reads || str_is(name, "set") || str_is(name, "read") ||
+        str_is(name, "tee") || transparent(name))
+        return true;
+    return false;
+}
+
+/* `env A=b command` with a variable of the list. */
+static bool act_harmless(struct judging *j, const struct folder *folder, const struct study *study,
+                         const struct argv *argv, const struct act *act)
+{
+    struct str name = table_str(study->table->name);
+    if (act->kind == ACT_OTHER && str_is(name, "env") && act->word < argv->count)
+        return harmless_prefix(j, folder, &argv->words[act->word]);
+    if (act->kind == ACT_OTHER && str_is(name, "read") && act->fine_alone) {
+        for (size_t i = 1; i < argv->count; i++) {
+            struct str text = argv->words[i].text;
+            if (!word_literal(&argv->words[i]) || !(str_is(text, "-r") || own_variable(text)))
+                return false;
+        }
+        return true;
+    }
+    return false;
+}
+
+const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
+                         const struct node *node, const struct folder *folder,
+                         bool (*passes)(void *arg, struct act *act), void *arg)
+{
+    static const char *const why = "no rule covers it";
+    if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
+        !plain_program(argv->words[0].text) || !is_reader(study))
+        return why;
+    if (!folder->inside && !(study->table->styles & STYLE_ANYWHERE))
+        return "it would run outside the session's folder, or nobody knows where";
+    bool wraps = transparent(table_str(study->table->name)), ran = false;
+    for (struct act *act = study->acts; act; act = act->next) {
+        switch (act->kind) {
+        case ACT_READS:
+            if (!path_stays(j, act, node, folder))
+                return "it reads outside the session's folder, or a file that holds keys";
+            break;
+        case ACT_RUNS:
+            if (!passes(arg, act))
+                return act->why;
+            ran = true;
+            break;
+        case ACT_WRITES:
+            if ((act->flags & ACT_PERHAPS) || !passes(arg, act))
+                return "it writes a file, and no Edit rule covers that file";
+            break;
+        case ACT_CHANGES: case ACT_PROJECT: case ACT_TALKS:
+            if (!study->only_reads)
+                return act->why;
+            break;
+        case ACT_REMOVES: case ACT_OBEYS: case ACT_SCRIPT: case ACT_CODE: case ACT_TEXT: return act->why;
+        case ACT_OTHER:
+            if (!act_harmless(j, folder, study, argv, act))
+                return act->why;
+            break;
+        }
+    }
+    return wraps && !ran && argv->count > 1 && !str_is(table_str(study->table->name), "command") ? why : NULL;
+}
