@@ -165,7 +165,7 @@ bool path_rule_base(struct arena *arena, const struct rule *rule, const struct p
                     struct str *ret_base)
 {
     CHECK(rule->kind == RULE_PATH);
-    struct place root = {STR("/"), STR("/")};
+    struct place root = {.named = STR("/"), .real = STR("/")};
     const struct place *const bases[BASE_COUNT] = {&root, &places->cwd, &places->project, &places->home};
     struct str base = real ? bases[rule->base]->real : bases[rule->base]->named;
     if (!str_starts(base, STR("/")))

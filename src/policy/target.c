@@ -345,7 +345,7 @@ struct expansion {
 
 static void expand(struct expansion *e, struct str shape)
 {
-    size_t open, close;
+    size_t open = 0, close = 0;
     if (e->count >= TARGETS_MAX) {
         e->over = true;
         return;

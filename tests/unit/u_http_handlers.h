@@ -147,7 +147,7 @@ static inline void rig_stream(struct rig *rig, struct http_request *request)
 static inline void rig_upgrade(struct rig *rig, struct http_request *request)
 {
     const struct http_socket_options options = {
-        .message = rig_socket_message, .gone = rig_socket_gone, .arg = rig};
+        .message = rig_socket_message, .gone = rig_socket_gone, .arg = rig, .protocol = NULL};
     rig->socket = http_socket_start(request, &options);
 }
 
