@@ -44,8 +44,8 @@ def test_a_call_makes_its_own_session(world):
 def test_a_session_from_the_environment(world):
     server = world.server()
     admin = server.admin()
-    made = admin.session()
-    world.nod("call", "Read", '{"file_path":"/x"}', environment={"NOD_SESSION": made["id"]})
+    made = admin.session(cwd="/p")
+    world.nod("call", "Read", '{"file_path":"/p/x"}', environment={"NOD_SESSION": made["id"]})
     must(len(admin.events(session=made["id"], types="TOOL_CALL")) == 1, "in the session of NOD_SESSION")
 
 
@@ -81,9 +81,9 @@ def test_what_an_agent_brings_can_be_listed(world):
 
 def test_over_a_url(world):
     server = world.server()
-    made = server.admin().session()
+    made = server.admin().session(cwd="/p")
     environment = {"NOD_URL": f"http://127.0.0.1:{server.port}", "NOD_TOKEN": server.admin_token, "NOD_DATA": "/nonexistent"}
-    world.nod("call", "Read", '{"file_path":"/x"}', "--session", made["id"], environment=environment)
+    world.nod("call", "Read", '{"file_path":"/p/x"}', "--session", made["id"], environment=environment)
     world.nod("pending", "--url", f"http://127.0.0.1:{server.port}")
     world.nod("pending", "--url", "http://127.0.0.1:1", exits=6)
 
@@ -117,12 +117,12 @@ def test_verify_beside_a_busy_server_and_on_a_copy(world):
 def test_every_answer_is_JSON_when_asked(world):
     server = world.server()
     admin = server.admin()
-    made = admin.session()
+    made = admin.session(cwd="/p")
     admin.call(made["threadId"], "Bash", {"command": "x"}, id="c1")
     token = admin.token_for("viewer", "v").id
     rows = [["pending"], ["show", "c1"], ["session", "list"], ["session", "show", made["id"]], ["session", "create"],
             ["session", "set", made["id"], "--title", "x"], ["token", "list"], ["token", "create", "--role", "viewer", "--name", "w"],
-            ["approve", "c1"], ["call", "Read", '{"file_path":"/x"}', "--session", made["id"]], ["doctor"], ["verify"], ["config"], ["version"],
+            ["approve", "c1"], ["call", "Read", '{"file_path":"/p/x"}', "--session", made["id"]], ["doctor"], ["verify"], ["config"], ["version"],
             ["token", "revoke", token]]
     for arguments in rows:
         command = world.nod(*arguments, "--json")

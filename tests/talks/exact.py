@@ -12,7 +12,7 @@ RAW = b'{ "command" :\t"make  test" ,\r\n "n":[1.10, 1E+2,-0.0,12345678901234567
 def scene(world):
     server = world.server()
     admin = server.admin()
-    made = admin.session()
+    made = admin.session(cwd="/p")
     return server, admin, made["id"], made["threadId"]
 
 
@@ -41,7 +41,7 @@ def test_inputs(world):
 
 def test_results(world):
     _, admin, session, thread = scene(world)
-    admin.call(thread, "Read", {"file_path": "/x"}, id="c1")
+    admin.call(thread, "Read", {"file_path": "/p/x"}, id="c1")
     must(admin.post("/api/tool-calls/c1/result", b'{"content": ' + RAW + b',"isError":true}').status == 200, "reported")
     must(RAW in stored(world, 7, "c1")[0], "in the store")
     must(RAW in admin.get("/api/tool-calls/c1").body, "in the answer")

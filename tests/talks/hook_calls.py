@@ -77,7 +77,8 @@ def test_an_asker_that_died_is_marked_at_once(world):
     server = world.server()
     admin = server.admin()
     command = world.start("call", "Bash", '{"command":"x"}', "--wait", "--id", "c1")
-    eventually(lambda: admin.pending(), "it waits")
+    # The command asks first, tells its person, and only then asks again and waits.
+    eventually(lambda: b"\nnod_waiting_clients 1\n" in admin.get("/metrics").body, "it waits")
     must("nobodyWaits" not in admin.pending()[0], "somebody waits")
     command.process.kill()
     eventually(lambda: admin.pending()[0].get("nobodyWaits"), "nobody waits any more")
