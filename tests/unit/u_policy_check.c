@@ -66,7 +66,7 @@ static int tear_down(void **state)
 }
 
 /* Runs the command on a file and returns what it printed. */
-static const char *run(struct arena *arena, char *file, char *in, char *at_home, int *ret_status)
+static const char *run(struct arena *arena, const char *file, char *in, char *at_home, int *ret_status)
 {
     char out[128];
     struct str text;
@@ -75,7 +75,7 @@ static const char *run(struct arena *arena, char *file, char *in, char *at_home,
     (void)fflush(stdout);
     int before = dup(1);
     assert_non_null(freopen(out, "w", stdout));
-    char *argv[] = {file, "--cwd", in, "--home", at_home};
+    char *argv[] = {arena_c(arena, str_of(file)), "--cwd", in, "--home", at_home};
     struct rc rc = policy_check_main(5, argv, ret_status, &err);
     (void)fflush(stdout);
     (void)dup2(before, 1);
