@@ -13,7 +13,7 @@ from .calls import Arguments, as_json, denial_text
 from .errors import NotAllowed
 from .protocol import Conversation, Lost, Pause, Reply, Send, Talk, Verdict
 from .settings import Address, find_address
-from .sync import BODY_MOST, Call, OnDeny, read_retry_after
+from .sync import BODY_MOST, Call, Gate, OnDeny, read_retry_after
 
 T = TypeVar("T")
 
@@ -94,6 +94,13 @@ class AsyncGate:
                                  patience=patience, settings=settings or {})
         if session:
             self.talk.key = session
+
+    @classmethod
+    def of(cls, gate: Gate) -> AsyncGate:
+        """The same gate, in the same session, for asyncio."""
+        made = cls.__new__(cls)
+        made.address, made.talk = gate.address, gate.talk
+        return made
 
     async def _run(self, talk: Talk) -> Any:
         answer: Union[Reply, Lost, None] = None
