@@ -1,6 +1,8 @@
 """What the tests of the client libraries share: a server with an agent's token, and the person who answers."""
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -8,7 +10,7 @@ import threading
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "talks"))
 
-from world import ROOT, Failure, Server, eventually, must  # noqa: E402
+from world import ROOT, Failure, Skip, eventually, must  # noqa: E402
 
 CLIENTS = os.path.join(ROOT, "clients")
 PYTHON = os.path.join(CLIENTS, "python", "src")
@@ -50,6 +52,37 @@ class Stage:
 
     def finished(self, asked):
         return eventually(lambda: (c := self.call(asked))["status"] == "finished" and c, "the result of a call", PATIENCE)
+
+
+INSTALLING = threading.Lock()
+
+
+def kept(folder, mark, command):
+    """A folder that `command(folder)` fills, once for each `mark`. A registry that is away is a skip."""
+    folder, done = os.path.join(CACHE, folder), os.path.join(CACHE, folder, ".complete")
+    digest = hashlib.sha256(mark.encode()).hexdigest()
+    with INSTALLING:
+        if os.path.exists(done) and open(done, encoding="ascii").read() == digest:
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        for line in command(folder):
+            run = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=folder)
+            if run.returncode:
+                raise Skip(f"{' '.join(line)}: {run.stdout[-400:]}")
+        with open(done, "w", encoding="ascii") as file:
+            file.write(digest)
+    return folder
+
+
+def python_with(name):
+    """The Python of a virtual environment with what NAME.txt beside this file lists."""
+    path = os.path.join(HERE, name + ".txt")
+    with open(path, encoding="ascii") as file:
+        wanted = file.read()
+    folder = kept(name, sys.version + wanted, lambda folder: [
+        [sys.executable, "-m", "venv", folder], [os.path.join(folder, "bin", "pip"), "install", "-q", "--disable-pip-version-check", "-r", path]])
+    return os.path.join(folder, "bin", "python")
 
 
 class Aside(threading.Thread):
@@ -144,6 +177,3 @@ class Played:
         if reported:
             for asked in (self.first, self.fourth):
                 self.stage.finished(asked)
-
-
-__all__ = ["CACHE", "CLIENTS", "PYTHON", "Aside", "Server", "Stage", "play_four"]
