@@ -76,6 +76,7 @@ struct world {
     int64_t wall_ms;
     struct arena arena;
     struct event rows[ROWS_MAX];
+    struct digest hashes[ROWS_MAX]; /* of the rows */
     size_t count;
     struct node nodes[NODES];
     struct flight flights[FLIGHTS_MAX];
@@ -91,7 +92,7 @@ struct str slot_call(int slot);
 struct str slot_session(int slot);
 int slot_of(const struct event *event);
 
-/* store.c: an append is judged by what was kept before it, one after the other. */
+/* store.c: the real judge over rows in memory. */
 void store_commit_some(struct world *world);
 struct read *store_answer(struct world *world, struct read *read);
 
