@@ -93,7 +93,7 @@ static void read_task(const struct json *json, struct claude_message *m)
     m->call = json_text(json, "tool_use_id");
 }
 
-/* A question without what makes it one must be answered too: it is refused. */
+/* Malformed control requests are denied, so that Claude Code does not hang. */
 static struct rc check_question(const struct claude_message *m, struct err *err)
 {
     bool asks = m->kind == CLAUDE_ASK || m->kind == CLAUDE_BEFORE;

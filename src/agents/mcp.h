@@ -42,7 +42,7 @@ void mcp_answer_call(struct buf *out, const struct mcp_message *message, const s
 void mcp_answer_text(struct buf *out, const struct mcp_message *message, struct str text);
 void mcp_refuse(struct buf *out, const struct mcp_message *message, struct str words);
 void mcp_answer_error(struct buf *out, struct str id, int code, struct str words);
-/* Each time more than the last. */
+/* `times` must increase (MCP progress). */
 void mcp_progress(struct buf *out, const struct mcp_message *message, unsigned times);
 
 #endif

@@ -97,7 +97,7 @@ static void stream_gone(struct http_stream *stream, void *arg)
         free_held(held);
     else if (gate_forget(held->ask))
         withdraw(held);
-    /* else its answer is on its way, and frees */
+    /* otherwise the pending callback frees it */
 }
 
 /* ---- waiting ---- */

@@ -28,7 +28,7 @@ struct uuid {
     char text[UUID_BYTES];
 };
 
-/* Version 8: made as its maker likes. */
+/* UUIDv8 (RFC 9562, vendor-specific), from a digest of session and call. */
 static struct uuid request_id(struct str session, struct str call)
 {
     char hex[DIGEST_HEX_BYTES];

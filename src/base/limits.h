@@ -6,13 +6,13 @@ enum {
     LIMIT_BODY_BYTES = 1 << 20,          /* of a request */
     LIMIT_OPEN_BODY_BYTES = 4 << 10,     /* of one that anyone may send */
     LIMIT_BODIES_BYTES = 128 << 20,      /* of all bodies that are being read, by all connections */
-    LIMIT_LARGE_BODY_BYTES = 8 << 20,    /* of one on a route for calls that agents bring as they are */
+    LIMIT_LARGE_BODY_BYTES = 8 << 20,    /* of one on the routes of hooks and MCP, and with ?large=1 */
     LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */
     LIMIT_HEADERS = 64,                  /* header fields of a request */
     LIMIT_JSON_DEPTH = 128,
     LIMIT_JSON_VALUES = 100000,          /* in a text that others give us */
     LIMIT_HOST_BYTES = 253,              /* the name of a machine in a URL */
-    LIMIT_GIVEN_DEPTH = 112,             /* of what others give us: within what we make of it, it can still be read */
+    LIMIT_GIVEN_DEPTH = 112,             /* of input from outside; leaves 16 levels for our own wrapping */
     LIMIT_ID_BYTES = 128,                /* a call's id, a token's name */
     LIMIT_NAME_BYTES = 256,              /* a tool's name */
     LIMIT_TITLE_BYTES = 1024,

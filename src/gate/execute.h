@@ -17,11 +17,11 @@ struct gate;
 
 /* Fills in what the ask would change (ask->preview, ask->files), from the real files beneath `root`; any thread. */
 void gate_look(struct gate *gate, struct ask *ask, struct str root);
-/* Whether Nod can do it, and the input fits; words that a model can act on when not. May block. */
+/* Checks that the tool exists and that the input fits its schema; err explains it to the model. May block. */
 struct rc gate_tool_check(struct gate *gate, const struct ask *ask, struct err *err);
 /* A use that changes nothing: may be done beside others. */
 bool gate_tool_only_looks(struct str name);
-/* A use that whoever asks does itself, once it is allowed (a sub-agent). */
+/* Whether the caller runs the tool itself once it is allowed (Task). */
 bool gate_tool_done_elsewhere(struct str name);
 /* [{"name","description","input_schema"}] of the tools that Nod can do itself, or have done by MCP servers. */
 void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *out);

@@ -127,7 +127,6 @@ struct decide {
     struct str rules;           /* JSON array; empty: none */
     bool rules_chosen;          /* the gate's: it named the rules itself */
     unsigned looks;             /* the gate's: how often it was looked for */
-    bool by_agent;              /* cancels its own call */
     struct str actor, by;       /* the name and the id of the token */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
     struct err err;
@@ -153,7 +152,8 @@ struct watcher {
     uint64_t after;             /* moves on */
     void (*tell)(struct watcher *watcher, struct happening *happening);
     void (*hear)(struct watcher *watcher, struct str json); /* of gate_say; may be NULL */
-    void (*away)(struct watcher *watcher, bool away); /* the store is, or is back; nobody leaves in it; may be NULL */
+    void (*away)(struct watcher *watcher, bool away); /* the store cannot be reached, or can
+                                                         again; must not unwatch; may be NULL */
     void (*broken)(struct watcher *watcher, const struct err *err); /* what it was told holds no more; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
     void *arg;

@@ -9,10 +9,10 @@ struct gate;
 
 enum { GATE_BUCKETS = 12 };
 struct gate_figures {
-    uint64_t calls, allowed_by_policy, denied_by_policy;
-    uint64_t requested, answered[DECISION_COUNT], recovered, results;
+    uint64_t calls;
+    uint64_t requested, answered[DECISION_COUNT], recovered;
     uint64_t recovered_answered, recovered_lost; /* of those that waited at the start: by a person, or never */
-    uint64_t pending, waiting, watchers, sessions_cached, tokens;
+    uint64_t pending, waiting, watchers, tokens;
     uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
     uint64_t response_ms_sum;
     uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */

@@ -63,7 +63,7 @@ struct session_slot {
     struct session_want *wants; /* who waits for it */
     struct session_rules rules;
     bool stale;                 /* it changed while it was read: read again */
-    bool used;                  /* since the last look for those that rest */
+    bool used;                  /* since the last eviction sweep */
 };
 
 struct gate {

@@ -69,8 +69,6 @@ void journal_follow(struct gate *gate, const struct event *event)
         responded(gate, event);
     } else if (event->kind == EVENT_TOOL_APPROVAL_ALERT) {
         alerted(gate, event);
-    } else if (event->kind == EVENT_TOOL_RESULT) {
-        gate->figures.results++;
     }
 }
 
@@ -79,7 +77,6 @@ struct gate_figures gate_figures(const struct gate *gate)
     struct gate_figures figures = gate->figures;
     figures.pending = gate->open.count;
     figures.watchers = gate->watcher_count;
-    figures.sessions_cached = gate->sessions.count;
     figures.tokens = gate->tokens_by_hash.count;
     figures.last_seq = store_last_seq(gate->store);
     figures.store = store_figures(gate->store);

@@ -37,7 +37,7 @@ static void put_tool_policies(struct arena *arena, const struct session *session
     question->tool_policies = policies;
 }
 
-/* A session that is none (for explaining) is judged by what holds for all, and by its folder's file. */
+/* `policy explain` without a session: managed and user rules, and the policy file of the folder. */
 static const struct rule_set *rules_of(struct gate *gate, const struct session *session)
 {
     static struct session_rules nobody;

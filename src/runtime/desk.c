@@ -13,7 +13,7 @@ struct batch {
     struct execute *executes;
     struct decide *decide;
     struct session_want want;
-    struct str text;            /* said, or a thread */
+    struct str text;            /* of desk_say: JSON; of desk_wake: the thread */
     size_t count, open;
     struct err err;
 };

@@ -208,7 +208,6 @@ static void open_read(struct read *read)
             .call_id = arena_str(arena, read->open[i].request.call),
             .decision = DECISION_CANCELLED,
             .actor = STR("nod"),
-            .by_agent = true,
             .done = withdrawn,
             .arg = withdrawal,
         };

@@ -33,7 +33,7 @@ static struct rc claim(struct worker *w, struct err *err)
     return keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->owner}, err);
 }
 
-/* Nobody's, until what it waits for has come. */
+/* Releases ownership: writes RUN_STATUS without an owner. */
 static struct rc put_down(struct worker *w, enum run_status to, struct err *err)
 {
     w->run->end = RUN_WAITS;
@@ -342,7 +342,7 @@ static void cancel_open(struct worker *w)
         if (!call || call->decision != DECISION_NONE)
             continue;
         struct decide decide = {.arena = &w->arena, .session = w->run->session, .call_id = call->id,
-                                .decision = DECISION_CANCELLED, .actor = STR("nod"), .by_agent = true};
+                                .decision = DECISION_CANCELLED, .actor = STR("nod")};
         desk_decide(w, &decide);
     }
 }

@@ -19,7 +19,7 @@ struct fact_head {
     struct str session;
     uint64_t first_seq, last_seq;
     uint64_t changed_seq;   /* of its last SESSION_CHANGED, 0: none */
-    uint64_t archived_seq;  /* of its SESSION_ARCHIVED, 0: it is all here */
+    uint64_t archived_seq;  /* of its SESSION_ARCHIVED, 0: not archived */
     struct digest hash;     /* of its last event */
     bool known;             /* filled in */
     bool stored;            /* the store has a row of it, from before this group */

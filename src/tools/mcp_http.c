@@ -56,7 +56,7 @@ static bool alive(struct link *link)
     return !lost;
 }
 
-/* It becomes a header: a word, not whatever a server says. */
+/* Session ids go into a header: visible ASCII only. */
 static bool is_word(struct str text)
 {
     for (size_t i = 0; i < text.n; i++) {

@@ -36,7 +36,7 @@ struct hands {
     struct rc (*check)(const struct tool_use *use, struct err *err);
     /* Further members of a preview that is neither a diff nor a command; may be NULL. */
     void (*show)(struct json_out *out, const struct tool_use *use);
-    /* Of what it is, where that may change between the question and the act; may be NULL. */
+    /* Digest of the tool's definition, to detect a change between approval and run; may be NULL. */
     struct str (*digest)(const struct tool_use *use);
     struct rc (*plan)(const struct tool_use *use, struct plan *ret_plan, struct err *err);
     struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
