@@ -205,8 +205,11 @@ struct rc hook_command(struct cli *cli, struct err *err)
     enum hook_agent agent = HOOK_CLAUDE;
     if (name && !hook_agent_parse(str_of(name), &agent))
         return err_set(err, ERR_INVALID, "hooks are of claude, codex or gemini, not '%s'", name);
+    struct hook_choice how = {.remove = removes, .strict = option_flag(cli, "strict"), .http = option_flag(cli, "http"),
+                              .start = option_flag(cli, "start"), .yes = option_flag(cli, "yes"),
+                              .settings = option_text(cli, "settings"), .identity = option_text(cli, "identity")};
     if (installs || removes)
-        return hook_install(cli, agent, removes, err);
+        return hook_install(cli, agent, &how, err);
     if (cli->argc > 1)
         return err_set(err, ERR_INVALID, "nod hook takes one agent; see nod hook --help");
     return run_hook(cli, agent, err);

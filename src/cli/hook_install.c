@@ -63,10 +63,9 @@ static const struct {
 struct edit {
     struct cli *cli;
     enum hook_agent agent;
-    bool remove, strict;
+    struct hook_choice how;
     const char *command; /* without its time limit */
     const char *url;     /* NULL: the hook is a command */
-    const char *settings; /* that --settings names */
     struct identity_want want;
     const char *identity; /* its file */
 };
@@ -145,7 +144,7 @@ static bool ours(const struct edit *edit, const struct json *entry)
 static void put_address(struct json_out *out, const struct edit *edit, int64_t wait_s)
 {
     struct str url = arena_printf(&edit->cli->arena, "%s?wait=%lld%s", edit->url, (long long)wait_s,
-                                  edit->strict ? "&strict=1" : "");
+                                  edit->how.strict ? "&strict=1" : "");
     json_member(out, "type", STR("http"));
     json_member(out, "url", url);
     json_key(out, "headers");
@@ -173,7 +172,7 @@ static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsig
     } else {
         json_member(&out, "type", STR("command"));
         json_member(&out, "command", arena_printf(arena, "%s --wait %lld%s --identity %s", edit->command,
-                                                    (long long)wait_s, edit->strict ? " --strict" : "",
+                                                    (long long)wait_s, edit->how.strict ? " --strict" : "",
                                                     quoted(arena, edit->identity).p));
     }
     json_member_i64(&out, "timeout", hooks[row].seconds * hooks[row].unit);
@@ -201,7 +200,7 @@ static bool put_event(struct buf *buf, const struct edit *edit, const struct jso
         put_key(buf, STR_NONE, &first, 3);
         put_pretty(buf, entry, 3);
     }
-    if (!edit->remove && row < HOOK_ROWS) {
+    if (!edit->how.remove && row < HOOK_ROWS) {
         put_key(buf, STR_NONE, &first, 3);
         put_ours(buf, edit, row, 3);
     }
@@ -387,7 +386,7 @@ static struct rc write_settings(const char *path, struct str text, struct err *e
 static struct rc settings_path(struct edit *edit, const char **ret_path, struct err *err)
 {
     struct arena *arena = &edit->cli->arena;
-    const char *named = edit->settings;
+    const char *named = edit->how.settings;
     const char *variable = places[edit->agent].variable;
     const char *folder = variable ? getenv(variable) : NULL;
     const char *home = getenv("HOME");
@@ -409,7 +408,7 @@ static struct str token_name(struct edit *edit, const char *path)
     struct utsname system;
     struct arena *arena = &edit->cli->arena;
     const char *name = hook_agent_name(edit->agent);
-    if (!edit->settings)
+    if (!edit->how.settings)
         return arena_printf(arena, "%s@%s", name, uname(&system) == 0 ? system.nodename : "here");
     struct str folder = str_of(path);
     for (int up = 0; up < 2; up++) {
@@ -428,7 +427,7 @@ static struct identity_want want_of(struct edit *edit, const char *path)
     char *real = realpath(arena_c(arena, folder), NULL);
     struct identity_want want = {.kind = arena_printf(arena, "%s-hook", hook_agent_name(edit->agent)),
                                  .about = arena_printf(arena, "%s/%s", real ? real : "", name),
-                                 .path = edit->remove ? NULL : edit->identity};
+                                 .path = edit->how.remove ? NULL : edit->identity};
     free(real);
     want.name = token_name(edit, path);
     return want;
@@ -444,9 +443,9 @@ static struct rc compose(struct edit *edit, const char *path, struct err *err)
     edit->want = want_of(edit, path);
     edit->identity = identity_path(cli, &edit->want);
     edit->command = arena_printf(arena, "%s hook %s", quoted(arena, self).p, name).p;
-    if (option_flag(cli, "http") && edit->agent != HOOK_CLAUDE)
+    if (edit->how.http && edit->agent != HOOK_CLAUDE)
         return err_set(err, ERR_INVALID, "only Claude Code has hooks over HTTP");
-    if (option_flag(cli, "http"))
+    if (edit->how.http)
         edit->url = str_starts(str_of(settings->url), STR("http://"))
                         ? arena_printf(arena, "%s/api/hooks/%s", settings->url, name).p
                         : arena_printf(arena, "http://%s/api/hooks/%s", settings->listen, name).p;
@@ -497,8 +496,8 @@ static struct rc have_server(struct edit *edit, struct err *err)
         return rc;
     cli_note("no nod server runs at %s. While none runs, this hook refuses every call of the agent.",
              remote_where(cli));
-    bool start = option_flag(cli, "start");
-    if (!start && isatty(STDIN_FILENO) && !option_flag(cli, "yes"))
+    bool start = edit->how.start;
+    if (!start && isatty(STDIN_FILENO) && !edit->how.yes)
         start = person_agrees("Start one now, in the background?");
     if (!start)
         return err_set(err, ERR_UNAVAILABLE,
@@ -519,9 +518,10 @@ static struct rc trust(struct edit *edit, const char *path, struct str text, str
 static struct rc write_agreed(struct edit *edit, const char *path, struct str old, struct str new, struct err *err)
 {
     struct cli *cli = edit->cli;
-    bool asks = !option_flag(cli, "yes");
-    show_change(path, old, new);
-    if (!edit->remove)
+    bool asks = !edit->how.yes;
+    if (!edit->how.quiet)
+        show_change(path, old, new);
+    if (!edit->how.remove && !edit->how.quiet)
         cli_note("%s", places[edit->agent].words);
     if (asks && !isatty(STDIN_FILENO))
         return err_set(err, ERR_INVALID, "nothing was written: add --yes when this is what you want");
@@ -530,12 +530,13 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
         cli->status = 1;
         return RC_OK;
     }
-    if (!edit->remove && !edit->url)
+    if (!edit->how.remove && !edit->url)
         TRY(identity_have(cli, &edit->want, &edit->identity, err));
     TRY(write_settings(path, new, err));
-    if (edit->remove)
+    if (edit->how.remove)
         identity_drop(cli, edit->identity);
-    cli_note("written: %s", path);
+    if (!edit->how.quiet)
+        cli_note("written: %s", path);
     return trust(edit, path, new, err);
 }
 
@@ -548,10 +549,9 @@ static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
     return RC_OK;
 }
 
-struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, struct err *err)
+struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook_choice *how, struct err *err)
 {
-    struct edit edit = {.cli = cli, .agent = agent, .remove = remove, .strict = option_flag(cli, "strict"),
-                        .settings = option_text(cli, "settings"), .identity = option_text(cli, "identity")};
+    struct edit edit = {.cli = cli, .agent = agent, .how = *how, .identity = how->identity};
     BUF_SCOPE(new, SETTINGS_BYTES_MAX * 2);
     const struct json *settings;
     const char *path = NULL;
@@ -560,21 +560,29 @@ struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, stru
     TRY(have_folder(cli, path, err));
     TRY(compose(&edit, path, err));
     TRY(read_settings(cli, path, &old, &plain, &settings, err));
-    if (!remove && !edit.url)
+    if (!how->remove && !edit.url)
         TRY(have_server(&edit, err));
     TRY(put_settings(&new, &edit, old, plain, settings, err));
     if (new.over)
         return err_set(err, ERR_TOO_LARGE, "%s would become too large", path);
     if (!str_eq(str_trim(old), str_trim(buf_str(&new))))
         return write_agreed(&edit, path, old, buf_str(&new), err);
-    cli_note("nothing to change in %s", path);
-    if (remove || edit.url)
+    if (!how->quiet)
+        cli_note("nothing to change in %s", path);
+    if (how->remove || edit.url)
         return RC_OK;
     TRY(identity_have(cli, &edit.want, &edit.identity, err));
     return trust(&edit, path, old, err);
 }
 
 /* ---- looking ---- */
+
+const char *hook_settings(struct cli *cli, enum hook_agent agent)
+{
+    struct edit edit = {.cli = cli, .agent = agent};
+    const char *path;
+    return rc_ok(settings_path(&edit, &path, NULL)) ? path : NULL;
+}
 
 /* The first command of ours among the hooks; empty when there is none. */
 static struct str our_command(const struct edit *edit, const struct json *settings)
@@ -585,6 +593,17 @@ static struct str our_command(const struct edit *edit, const struct json *settin
             if (ours(edit, entry))
                 return json_text(json_get(entry, "hooks")->first, "command");
     return STR_NONE;
+}
+
+struct str hook_written(struct cli *cli, enum hook_agent agent)
+{
+    struct edit edit = {.cli = cli, .agent = agent};
+    const struct json *settings;
+    const char *path;
+    struct str text, plain;
+    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(cli, path, &text, &plain, &settings, NULL)))
+        return STR_NONE;
+    return our_command(&edit, settings);
 }
 
 const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed)

@@ -5,7 +5,20 @@
 #include "agents/agents.h"
 #include "cli/cli.h"
 
-struct rc hook_install(struct cli *cli, enum hook_agent agent, bool remove, struct err *err);
+struct hook_choice {
+    bool remove, strict, http;
+    bool start;            /* a server, when none runs */
+    bool yes;              /* write without asking */
+    bool quiet;            /* the caller says what is written */
+    const char *settings;  /* NULL: the person's own */
+    const char *identity;  /* NULL: in the data folder */
+};
+struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook_choice *how, struct err *err);
+
+/* The person's own settings file of this agent, whether it is there or not; NULL: nobody knows where. */
+const char *hook_settings(struct cli *cli, enum hook_agent agent);
+/* The command of our hook in it; empty when there is none. */
+struct str hook_written(struct cli *cli, enum hook_agent agent);
 
 /* The identity of the hooks in the person's own settings of this agent, when it is there and works; else NULL. */
 const char *hook_identity(struct cli *cli, enum hook_agent agent);
