@@ -62,7 +62,7 @@ static bool find(struct arena *arena, const char *path, const struct json *setti
     return false;
 }
 
-static const char *config_of(struct arena *arena, const char *path)
+const char *codex_config(struct arena *arena, const char *path)
 {
     const char *slash = strrchr(path, '/');
     return arena_printf(arena, "%.*sconfig.toml", slash ? (int)(slash - path + 1) : 0, path).p;
@@ -96,7 +96,7 @@ struct rc codex_trust(struct cli *cli, const char *path, const struct json *sett
 {
     BUF_SCOPE(buf, CONFIG_BYTES_MAX * 2);
     struct arena *arena = &cli->arena;
-    const char *config = config_of(arena, path);
+    const char *config = codex_config(arena, path);
     struct trusted trusted;
     struct str old = read_config(arena, config);
     put_others(&buf, arena, old, path);
@@ -119,6 +119,6 @@ bool codex_trusts(struct cli *cli, const char *path, const struct json *settings
 {
     struct arena *arena = &cli->arena;
     struct trusted trusted;
-    struct str text = read_config(arena, config_of(arena, path));
+    struct str text = read_config(arena, codex_config(arena, path));
     return find(arena, path, settings, &trusted) && str_has(text, trusted.key) && str_has(text, trusted.hash);
 }

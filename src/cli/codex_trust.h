@@ -7,6 +7,8 @@
 
 /* Brings config.toml beside the hooks' file in line with it: our hook is trusted as it stands there, or gone. */
 struct rc codex_trust(struct cli *cli, const char *path, const struct json *settings, struct err *err);
+/* That config.toml. */
+const char *codex_config(struct arena *arena, const char *path);
 bool codex_trusts(struct cli *cli, const char *path, const struct json *settings);
 
 #endif
