@@ -502,7 +502,7 @@ static struct rc have_server(struct edit *edit, struct err *err)
     if (!start)
         return err_set(err, ERR_UNAVAILABLE,
                        "nothing was written: start a server with `nod serve` and install again, or add --start");
-    return local_start_server(cli, err);
+    return local_start_server(cli, NULL, err);
 }
 
 static struct rc trust(struct edit *edit, const char *path, struct str text, struct err *err)

@@ -95,7 +95,7 @@ static _Noreturn void become_server(char **argv, const char *log)
     _exit(127);
 }
 
-struct rc local_start_server(struct cli *cli, struct err *err)
+struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
 {
     enum { LOOKS = 100, LOOK_US = 100000 };
     const struct settings *settings = &cli->settings;
@@ -117,6 +117,8 @@ struct rc local_start_server(struct cli *cli, struct err *err)
     remote_close(cli); /* it makes the token that we did not find before */
     for (int i = 0; i < LOOKS; i++) {
         if (rc_ok(remote_get(cli, STR("/healthz"), &reply, NULL))) {
+            if (ret_pid)
+                *ret_pid = pid;
             cli_note("a nod server runs now (process %d); its words are in %s", (int)pid, log);
             return RC_OK;
         }

@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "cli/cli.h"
 
+#include <sys/types.h>
+
 /* The folder's absolute path, which must exist. */
 struct rc local_folder(struct cli *cli, const char *path, const char **ret_absolute, struct err *err);
 /* The last part of a path: what a person calls the folder. */
@@ -12,8 +14,8 @@ struct str local_title(struct str path);
 /* A tool's input, a JSON object, from the command line or, for "-", from standard input. */
 struct rc local_input(struct cli *cli, const char *operand, const struct json **ret_input, struct err *err);
 
-/* Starts a server in the background, as `nod serve` does, and waits until it answers. */
-struct rc local_start_server(struct cli *cli, struct err *err);
+/* Starts a server in the background, as `nod serve` does, and waits until it answers. `ret_pid` may be NULL. */
+struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err);
 /* This program's own file. */
 struct rc local_self(struct cli *cli, const char **ret_path, struct err *err);
 
