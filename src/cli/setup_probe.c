@@ -1,0 +1,152 @@
+/* A test call: a shell runs the hook's command, as the agent would; it must come back with the server's answer. */
+#include "base/id.h"
+#include "base/limits.h"
+#include "cli/remote.h"
+#include "cli/setup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LOOKS = 150, LOOK_US = 100000, ANSWER_BYTES_MAX = 64 << 10 };
+#define PROBE_WORDS "a test call of nod setup: nothing runs"
+
+struct probe {
+    struct cli *cli;
+    enum hook_agent agent;
+    struct str call; /* its id */
+    pid_t pid;       /* the shell's */
+    int out;         /* what the hook says */
+};
+
+/* In a mode in which the agent asks nobody itself, so that the hook waits for a person. */
+static void put_message(struct buf *buf, const struct probe *probe)
+{
+    char cwd[LIMIT_PATH_BYTES];
+    bool gemini = probe->agent == HOOK_GEMINI;
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "session_id", STR("nod-setup"));
+    json_member(&out, "hook_event_name", gemini ? STR("BeforeTool") : STR("PreToolUse"));
+    json_member(&out, "permission_mode", STR("bypassPermissions"));
+    json_member(&out, "cwd", getcwd(cwd, sizeof cwd) ? str_of(cwd) : STR("/"));
+    json_member(&out, "tool_name", gemini ? STR("run_shell_command") : STR("Bash"));
+    json_member(&out, "tool_use_id", probe->call);
+    json_key(&out, "tool_input");
+    json_open(&out, '{');
+    json_member(&out, "command", STR("nod-setup-test"));
+    json_member(&out, "description", STR(PROBE_WORDS));
+    json_close(&out, '}');
+    json_close(&out, '}');
+}
+
+static struct rc start(struct probe *probe, struct str command, struct err *err)
+{
+    BUF_SCOPE(message, LIMIT_PATH_BYTES * 2);
+    const char *line = arena_c(&probe->cli->arena, command);
+    int in[2], out[2];
+    put_message(&message, probe);
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
+        return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+    probe->pid = fork();
+    if (probe->pid == 0) {
+        (void)setpgid(0, 0);
+        if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0)
+            (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+        _exit(127);
+    }
+    (void)close(in[0]);
+    (void)close(out[1]);
+    bool sent = probe->pid > 0 && write(in[1], message.p, message.n) == (ssize_t)message.n;
+    (void)close(in[1]);
+    probe->out = out[0];
+    return sent ? RC_OK : err_set(err, ERR_IO, "the hook cannot be started: %s", strerror(errno));
+}
+
+/* Waits until the server knows the call. A hook that ends before it was heard has failed. */
+static struct rc arrives(struct probe *probe, const struct json **ret_call, struct err *err)
+{
+    struct cli *cli = probe->cli;
+    struct str target = arena_printf(&cli->arena, "/api/tool-calls/%.*s", STR_ARG(probe->call));
+    struct reply reply;
+    int status;
+    bool ended = false;
+    for (int i = 0; i < LOOKS; i++) {
+        struct rc rc = remote_get(cli, target, &reply, err);
+        *ret_call = reply.json;
+        if (rc.code != ERR_NOT_FOUND)
+            return rc;
+        if (ended)
+            break;
+        if (waitpid(probe->pid, &status, WNOHANG) == probe->pid) {
+            probe->pid = 0;
+            ended = true;
+            continue;
+        }
+        (void)usleep(LOOK_US);
+    }
+    return err_set(err, ERR_UNAVAILABLE, "the test call did not arrive at the server");
+}
+
+static struct rc deny(struct probe *probe, const struct json *call, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct arena *arena = &probe->cli->arena;
+    struct json_out out = json_out(&body);
+    struct reply reply;
+    json_open(&out, '{');
+    json_member(&out, "decision", STR("deny"));
+    json_member(&out, "feedback", STR(PROBE_WORDS));
+    json_member(&out, "digest", json_text(call, "digest"));
+    json_close(&out, '}');
+    struct str target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
+                                     remote_escape(arena, json_text(call, "sessionId")).p,
+                                     remote_escape(arena, probe->call).p);
+    struct rc rc = remote_post(probe->cli, target, buf_str(&body), &reply, err);
+    return rc.code == ERR_ALREADY_DECIDED ? RC_OK : rc; /* a rule, or somebody who is quick */
+}
+
+/* The hook must pass the denial on. */
+static struct rc passes_on(struct probe *probe, struct err *err)
+{
+    BUF_SCOPE(said, ANSWER_BYTES_MAX);
+    ssize_t n;
+    do {
+        char piece[4096];
+        n = read(probe->out, piece, sizeof piece);
+        if (n > 0)
+            buf_put(&said, (struct str){piece, (size_t)n});
+    } while (n > 0 || (n < 0 && errno == EINTR));
+    if (!str_has(buf_str(&said), STR("deny")))
+        return err_set(err, ERR_INTERNAL, "the test call was denied at the server, but the hook did not say so");
+    return RC_OK;
+}
+
+static struct rc follow(struct probe *probe, struct err *err)
+{
+    const struct json *call;
+    TRY(arrives(probe, &call, err));
+    TRY(deny(probe, call, err));
+    return passes_on(probe, err);
+}
+
+struct rc setup_probe(struct cli *cli, enum hook_agent agent, struct err *err)
+{
+    struct probe probe = {.cli = cli, .agent = agent, .out = -1};
+    struct str command = hook_written(cli, agent);
+    probe.call = arena_str(&cli->arena, str_of(id_new("setup").text));
+    if (str_empty(command))
+        return err_set(err, ERR_NOT_FOUND, "there is no hook of Nod in %s", hook_settings(cli, agent));
+    struct rc rc = start(&probe, command, err);
+    if (rc_ok(rc))
+        rc = follow(&probe, err);
+    if (probe.out >= 0)
+        (void)close(probe.out);
+    if (probe.pid > 0 && rc_bad(rc))
+        (void)kill(-probe.pid, SIGKILL);
+    while (probe.pid > 0 && waitpid(probe.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return rc;
+}
