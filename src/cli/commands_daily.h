@@ -7,6 +7,16 @@
       "The first start makes the data folder and in it an admin token, which every other command finds "   \
       "by itself. Ctrl-C or SIGTERM stops the server when all that was accepted is kept.",                 \
       OPTION(0, "routes", NULL, "print method and path of every route, and end"))                          \
+    X(setup, "setup", TALKS | SERVES | KEEPS, "", "from nothing to protected: server, hooks, first rules",         \
+      "Says what it will do and asks once: starts the server (a user unit of systemd where that runs, else a " \
+      "process in the background), installs the hooks of the agents it finds, adds starter rules for the "  \
+      "folder it is called in, sends a test call through each hook, and prints a link to the page. Called " \
+      "again it changes only what is missing. --remove takes out exactly what it put in; the events stay.", \
+      OPTION('y', "yes", NULL, "do it without asking")                                                     \
+      OPTION('n', "dry-run", NULL, "only say what would be done")                                          \
+      OPTION(0, "no-rules", NULL, "add no starter rules")                                                  \
+      OPTION(0, "background", NULL, "start the server in the background, without systemd")                 \
+      OPTION(0, "remove", NULL, "take out what setup put in"))                                             \
     X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
       OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
       OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \
