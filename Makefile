@@ -68,7 +68,7 @@ tidy:                ## who may include whom, sizes, banned words
 	@python3 dev/tidy
 
 install: build       ## into DESTDIR/PREFIX (/usr/local)
-	@cmake --install $(BUILD) --prefix $(DESTDIR)$(or $(PREFIX),/usr/local)
+	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
 
 clean:               ## remove what was built
 	@rm -rf build build-*
