@@ -83,9 +83,8 @@ static void statuses_read(struct read *read)
     struct err err = read->err;
     for (size_t i = 0; i < read->event_count && err.code == ERR_OK; i++) {
         ARENA_SCOPE(scratch);
-        const struct json *data;
-        if (rc_ok(json_parse(&scratch, read->events[i].data, &data, NULL)) &&
-            str_eq(json_text(data, "runId"), x->params[0]))
+        struct data_run_status data;
+        if (READ_DATA(&scratch, run_status, read->events[i].data, &data) && str_eq(data.run, x->params[0]))
             looking->thread = arena_str(x->arena, read->events[i].thread);
     }
     if (err.code == ERR_OK && looking->statuses)

@@ -10,6 +10,8 @@
 #include "agents/agents.h"
 #include "api/exchange.h"
 
+#include "event/shapes.h"
+
 /* How ids begin of calls to which the agent gave none: those of its dialogs. */
 #define OUR_ID "call_"
 
@@ -206,11 +208,9 @@ static void ended(struct decide *decide)
 
 static bool is_same(const struct hooking *h, struct arena *arena, const struct open_approval *open)
 {
-    const struct json *call = NULL;
-    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) || !json_get(call, "input"))
-        return false;
-    return str_eq(json_text(call, "name"), h->hook.tool) &&
-           json_same_tokens(json_get(call, "input")->raw, h->hook.input->raw);
+    struct data_tool_call call;
+    return READ_DATA(arena, tool_call, open->call.data, &call) && str_eq(call.name, h->hook.tool) &&
+           json_same_tokens(call.input, h->hook.input->raw);
 }
 
 /* After a call: the question about it. After a turn: whatever the agent's dialogs asked. */

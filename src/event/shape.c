@@ -170,18 +170,18 @@ static bool pass(struct cursor *c, char byte)
     return true;
 }
 
-/* Behind the closing quote; false when there is none. */
+/* Behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to the
+ * string. */
 static bool pass_string(struct cursor *c)
 {
-    for (c->at++; c->at < c->end; c->at++) {
-        if (*c->at == '"') {
-            c->at++;
+    const char *from = ++c->at;
+    for (const char *quote; c->at < c->end && (quote = memchr(c->at, '"', (size_t)(c->end - c->at)));) {
+        const char *slash = quote;
+        while (slash > from && slash[-1] == '\\')
+            slash--;
+        c->at = quote + 1;
+        if ((quote - slash) % 2 == 0)
             return true;
-        }
-        if (*c->at == '\\')
-            c->at++;
-        if (c->at >= c->end)
-            break;
     }
     c->at = c->end;
     return false;

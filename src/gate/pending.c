@@ -6,6 +6,7 @@
  */
 #include "gate/inner.h"
 
+#include "event/shapes.h"
 #include "tools/tools.h"
 
 #include <stdlib.h>
@@ -66,12 +67,10 @@ static void put_call(struct json_out *out, const struct open_approval *open, str
         json_put_null(out);
 }
 
-static struct str preview_of(struct arena *arena, const struct tool_facts *facts, const struct json *request,
-                             struct str cwd)
+static struct str preview_of(struct arena *arena, const struct tool_facts *facts, struct str kept, struct str cwd)
 {
-    const struct json *preview = json_get(request, "preview");
-    if (preview)
-        return preview->raw;
+    if (kept.n)
+        return kept;
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
     tool_preview(&out, facts, cwd);
@@ -82,25 +81,27 @@ static struct str preview_of(struct arena *arena, const struct tool_facts *facts
 static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open, bool whole,
                       struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
 {
-    const struct json *call = NULL, *request = NULL;
-    if (rc_bad(json_parse(arena, open->call.data, &call, NULL)) ||
-        rc_bad(json_parse(arena, open->request.data, &request, NULL)))
+    struct data_tool_call call;
+    struct data_tool_approval_request request;
+    const struct json *input = NULL;
+    if (!READ_DATA(arena, tool_call, open->call.data, &call) ||
+        !READ_DATA(arena, tool_approval_request, open->request.data, &request) ||
+        (call.input.n && rc_bad(json_parse(arena, call.input, &input, NULL))))
         return false;
-    const struct json *input = json_get(call, "input");
-    const struct json *reason = json_get(request, "reason");
-    struct str raw = input ? input->raw : STR("{}");
-    *ret_cwd = json_text(call, "cwd");
-    struct str name = json_text(call, "name");
-    *ret_facts = tool_facts_from(arena, json_text(call, "dialect"), name, input);
-    struct str preview = preview_of(arena, ret_facts, request, *ret_cwd);
+    static const struct data_reason none = {0};
+    struct str raw = input ? call.input : STR("{}"), name = call.name;
+    *ret_cwd = call.cwd;
+    *ret_facts = tool_facts_from(arena, call.dialect, name, input);
+    struct str preview = preview_of(arena, ret_facts, request.preview, *ret_cwd);
     bool input_cut = !whole && raw.n > LIMIT_SHOWN_BYTES, preview_cut = !whole && preview.n > LIMIT_SHOWN_BYTES;
     put_call(out, open, name, raw, input_cut);
-    json_member_raw(out, "reason", reason ? reason->raw : STR("{}"));
+    json_key(out, "reason");
+    shape_write(out, shape_reason(), request.reason ? request.reason : &none);
     BUF_SCOPE(summary, LIMIT_TITLE_BYTES);
     tool_summary(&summary, ret_facts);
     json_member(out, "summary", buf_str(&summary));
     put_or_size(out, "preview", "previewBytes", preview, preview_cut);
-    json_member(out, "digest", json_text(request, "digest"));
+    json_member(out, "digest", request.digest);
     *ret_cut = input_cut || preview_cut;
     return true;
 }

@@ -112,11 +112,9 @@ static void request_told(struct gate *gate, const struct event *request, const s
 static bool is_denial(const struct event *response)
 {
     ARENA_SCOPE(scratch);
-    const struct json *data = NULL;
-    if (rc_bad(json_parse(&scratch, response->data, &data, NULL)))
-        return false;
-    enum decision decision = decision_parse(json_text(data, "decision"));
-    return decision == DECISION_DENY || decision == DECISION_ABORT;
+    struct data_tool_approval_response data;
+    return READ_DATA(&scratch, tool_approval_response, response->data, &data) &&
+           (data.decision == DECISION_DENY || data.decision == DECISION_ABORT);
 }
 
 void open_follow(struct gate *gate, const struct event *event, const struct event *call)

@@ -5,36 +5,20 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-
-/* A call's data ends with its verdict, and that with the rules, if there were any: the input before it, which
- * may be large, is not read. */
-static bool rules_in(struct arena *arena, struct str data, const struct json **ret_ids)
-{
-    static const struct str mark = STR("\"rules\":[");
-    if (!str_ends(data, STR("]}}")))
-        return false;
-    size_t open = data.n;
-    while (open > 0 && data.p[open - 1] != '[')
-        open--;
-    if (!str_ends(str_sub(data, 0, open), mark))
-        return false;
-    struct str ids = str_sub(data, open - 1, data.n - 2);
-    return rc_ok(json_parse(arena, ids, ret_ids, NULL)) && (*ret_ids)->type == JSON_ARRAY;
-}
+#include "event/shapes.h"
 
 void hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    const struct json *ids;
-    if (event->kind != EVENT_TOOL_CALL || !rules_in(&scratch, event->data, &ids))
+    struct data_tool_call call;
+    if (event->kind != EVENT_TOOL_CALL || !READ_DATA(&scratch, tool_call, event->data, &call) || !call.verdict)
         return;
-    for (const struct json *id = ids->first; id; id = id->next) {
-        if (id->type != JSON_STRING)
-            continue;
-        struct rule_hits *hits = map_get(&gate->rules.hits, id->text);
+    for (size_t i = 0; i < call.verdict->rules.count; i++) {
+        struct str id = call.verdict->rules.items[i];
+        struct rule_hits *hits = map_get(&gate->rules.hits, id);
         if (!hits) {
             hits = heap_new(sizeof *hits);
-            (void)map_put(&gate->rules.hits, id->text, hits);
+            (void)map_put(&gate->rules.hits, id, hits);
         }
         hits->count++;
         hits->last_ms = hits->last_ms > event->at_ms ? hits->last_ms : event->at_ms;

@@ -131,6 +131,26 @@ static void members_of_another_type_are_passed_over(void **state)
     assert_true(str_is(result.superseded_by, "ab\""));
 }
 
+static void strings_end_at_the_right_quote(void **state)
+{
+    static const struct {
+        const char *json, *want;
+    } cases[] = {
+        {"{\"toolCallId\":\"a\\\\\",\"threadId\":\"t\"}", "a\\"},
+        {"{\"toolCallId\":\"a\\\"b\",\"threadId\":\"t\"}", "a\"b"},
+        {"{\"toolCallId\":\"\\\\\\\"\",\"threadId\":\"t\"}", "\\\""},
+        {"{\"x\\\\\":\"\\\\\",\"toolCallId\":\"\",\"threadId\":\"t\"}", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ARENA_SCOPE(arena);
+        struct data_tool_started started;
+        assert_true(READ_DATA(&arena, tool_started, str_of(cases[i].json), &started));
+        assert_true(str_is(started.call, cases[i].want));
+        assert_true(str_is(started.child, "t"));
+    }
+}
+
 static void what_is_no_object_is_not_read(void **state)
 {
     static const char *const bad[] = {
@@ -207,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_data_is_written_with_the_same_bytes), cmocka_unit_test(further_data_too),
         cmocka_unit_test(runs_move_by_the_table),
+        cmocka_unit_test(strings_end_at_the_right_quote),
         cmocka_unit_test(members_of_another_type_are_passed_over),  cmocka_unit_test(what_is_no_object_is_not_read),
         cmocka_unit_test(numbers_and_times),                        cmocka_unit_test(printed_files_are_up_to_date),
         cmocka_unit_test(schemas_are_json),
