@@ -1,9 +1,9 @@
 /* The table of channels. To add one: a file with its `struct channel_kind`, and a line here. */
 #include "notify/inner.h"
 
-extern const struct channel_kind channel_webhook, channel_command, channel_ntfy;
+extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push;
 
-static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy};
+static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy, &channel_push};
 
 const struct channel_kind *channel_kind(struct str name)
 {
@@ -24,9 +24,11 @@ static bool is_final(long status)
 
 struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err)
 {
-    struct fetch fetch = {.arena = sending->arena, .url = sending->channel->url, .headers = headers, .body = body,
+    const char *url = sending->url ? sending->url : sending->channel->url;
+    struct fetch fetch = {.arena = sending->arena, .url = url, .headers = headers, .body = body,
                           .bytes_max = ANSWER_BYTES_MAX, .silence_seconds_max = SEND_SECONDS_MAX,
-                          .seconds_max = SEND_SECONDS_MAX};
+                          .seconds_max = SEND_SECONDS_MAX,
+                          .only_public = sending->url && !sending->private_net};
     TRY(fetch_run(sending->line, &fetch, err));
     sending->status = fetch.status;
     sending->retry_after_ms = fetch.retry_after_ms;

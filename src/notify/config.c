@@ -11,7 +11,8 @@
 
 #include <stdlib.h>
 
-enum { FILE_BYTES_MAX = 256 << 10, SECRET_BYTES_MAX = 4096, WORDS_MAX = 64, AFTER_DEFAULT_MS = 10000 };
+enum { FILE_BYTES_MAX = 256 << 10, SECRET_BYTES_MAX = 4096, WORDS_MAX = 64, AFTER_DEFAULT_MS = 10000,
+       REMIND_DEFAULT_MS = 300000 };
 
 /* ---- values ---- */
 
@@ -154,8 +155,8 @@ static struct rc read_route(struct arena *arena, const struct config *config, co
 static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
 {
     const struct json *channels = json_get(json, "channels"), *routes = json_get(json, "routes");
-    if (!channels || channels->type != JSON_OBJECT || channels->count > CHANNELS_MAX)
-        return err_set(err, ERR_INVALID, "\"channels\" must be an object of at most %d", CHANNELS_MAX);
+    if (!channels || channels->type != JSON_OBJECT || channels->count >= CHANNELS_MAX)
+        return err_set(err, ERR_INVALID, "\"channels\" must be an object of fewer than %d", CHANNELS_MAX);
     for (const struct json *one = channels->first; one; one = one->next) {
         struct rc rc = read_channel(arena, one, &config->channels[config->channel_count++], err);
         if (rc_bad(rc))
@@ -171,16 +172,36 @@ static struct rc read_all(struct arena *arena, const struct json *json, struct c
     return RC_OK;
 }
 
-struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, bool *ret_there,
-                      struct err *err)
+/* The channel that needs no file, because browsers say themselves where they are. Routes may name it. */
+static void add_push(struct config *config)
+{
+    config->channels[0] = (struct channel){.name = STR("push"), .kind = channel_kind(STR("push"))};
+    config->channel_count = 1;
+}
+
+/* A person with a device and no route of their own is told after ten seconds, and again after five minutes. */
+void config_add_person(struct config *config, struct str person)
+{
+    for (unsigned i = 0; i < config->route_count; i++)
+        if (str_eq(config->routes[i].person, person))
+            return;
+    if (config->route_count == ROUTES_MAX)
+        return;
+    config->routes[config->route_count++] =
+        (struct route){.person = person, .count = 2,
+                       .steps = {{.after_ms = AFTER_DEFAULT_MS, .channels = {0}, .count = 1},
+                                 {.after_ms = REMIND_DEFAULT_MS, .channels = {0}, .count = 1}}};
+}
+
+struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, struct err *err)
 {
     struct str text;
     const struct json *json;
     struct rc rc = file_read(arena, file, FILE_BYTES_MAX, &text, err);
-    *ret_there = rc_ok(rc);
+    *ret_config = (struct config){0};
+    add_push(ret_config);
     if (rc.code == ERR_NOT_FOUND)
         return RC_OK;
-    *ret_config = (struct config){0};
     if (rc_ok(rc))
         rc = json_parse(arena, text, &json, err);
     if (rc_ok(rc))

@@ -3,12 +3,13 @@
 #define NOTIFY_INNER_H
 
 #include "base/digest.h"
+#include "base/seal.h"
 #include "http/http.h"
 #include "notify/notify.h"
 
 enum {
     CHANNELS_MAX = 16,
-    ROUTES_MAX = 16,
+    ROUTES_MAX = 64,
     STEPS_MAX = 8,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
@@ -62,8 +63,8 @@ struct config {
 };
 
 /* config.c */
-struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, bool *ret_there,
-                      struct err *err);
+struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, struct err *err);
+void config_add_person(struct config *config, struct str person);
 
 /* ---- plan.c: pure ---- */
 /* A message that is planned for one request, one person, one channel, one step. */
@@ -99,6 +100,26 @@ struct str words_mask(struct arena *arena, struct str text);
 /* {"type","sessionId","requestId","tool",…}: the members that every channel's payload has. */
 void words_payload(struct json_out *out, const struct message *message);
 
+/* ---- devices.c ---- */
+enum { DEVICES_MAX = 64 };
+struct device {
+    struct str person, token, endpoint, label;
+    unsigned char point[SEAL_POINT_BYTES], auth[SEAL_AUTH_BYTES];
+    bool gone;              /* in a copy that was sent to: the push service does not know it any more */
+};
+struct devices {
+    struct arena *arena;
+    const char *file, *key_file;
+    struct seal_key *key;   /* ours, which push services know us by */
+    struct device items[DEVICES_MAX];
+    size_t count;
+};
+struct rc devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err);
+struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
+                      struct err *err);
+bool devices_remove(struct devices *devices, struct str endpoint, struct str token);
+size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX]);
+
 /* ---- channels ---- */
 /* One attempt, in a thread of the pool. */
 struct sending {
@@ -106,6 +127,13 @@ struct sending {
     const struct channel *channel;
     const struct message *message;
     struct fetch_line *line;
+    const char *url;        /* where to, if not the channel's */
+    bool private_net;       /* addresses of this machine and the networks around it may be reached */
+    /* push: */
+    struct device *devices;
+    size_t device_count;
+    const struct seal_key *key;
+    struct str contact;     /* who a push service can turn to */
     long status;            /* of the receiver; 0: none */
     int64_t retry_after_ms; /* -1: it did not say */
     bool final;             /* trying again is of no use */

@@ -1,0 +1,115 @@
+/* Web Push (RFC 8030, 8291, 8292): a message to every browser of a person. One JSON serves both ways of handling it:
+ * browsers that show it themselves (declarative) and those that hand it to the page's worker. */
+#include "notify/inner.h"
+
+#include "base/base64.h"
+#include "io/clock.h"
+
+enum { PAYLOAD_BYTES_MAX = SEAL_PLAIN_BYTES_MAX, TTL_SECONDS = 4 * 3600, TOKEN_SECONDS = 12 * 3600 };
+
+static struct rc check(const struct channel *channel, struct err *err)
+{
+    (void)channel;
+    (void)err;
+    return RC_OK;
+}
+
+static void write_payload(struct json_out *out, const struct message *message)
+{
+    json_open(out, '{');
+    json_member_i64(out, "web_push", 8030);
+    json_key(out, "notification");
+    json_open(out, '{');
+    json_member(out, "title", message->title);
+    json_member(out, "body", message->body);
+    json_member(out, "navigate", message->url.n ? message->url : STR("/"));
+    json_member(out, "tag", STR("nod"));
+    json_member_bool(out, "silent", message->purpose == PURPOSE_WITHDRAW);
+    json_key(out, "data");
+    json_open(out, '{');
+    words_payload(out, message);
+    json_key(out, "answers");
+    json_open(out, '{');
+    json_member(out, "deny", message->deny);
+    json_member(out, "allow", message->allow);
+    json_close(out, '}');
+    json_close(out, '}');
+    json_close(out, '}');
+    json_member_bool(out, "mutable", true);
+    json_close(out, '}');
+}
+
+/* "https://push.example:1234" of an endpoint: for whom the token is good. */
+static struct str origin_of(struct str endpoint)
+{
+    size_t scheme = str_starts(endpoint, STR("https://")) ? 8 : 7;
+    struct str rest;
+    struct str host = str_cut(str_sub(endpoint, scheme, endpoint.n), '/', &rest);
+    return str_sub(endpoint, 0, scheme + host.n);
+}
+
+static const char *authorization(const struct sending *sending, struct str endpoint)
+{
+    unsigned char point[SEAL_POINT_BYTES];
+    char key[BASE64_BYTES(SEAL_POINT_BYTES)];
+    struct arena *arena = sending->arena;
+    long long until_s = clock_wall_ms() / 1000 + TOKEN_SECONDS;
+    struct str claims = arena_printf(arena, "{\"aud\":\"%.*s\",\"exp\":%lld,\"sub\":\"%.*s\"}",
+                                     STR_ARG(origin_of(endpoint)), until_s, STR_ARG(sending->contact));
+    seal_key_public(sending->key, point);
+    base64_url_encode(point, SEAL_POINT_BYTES, key);
+    struct str token = seal_token(arena, sending->key, claims);
+    return arena_printf(arena, "Authorization: vapid t=%.*s,k=%s", STR_ARG(token), key).p;
+}
+
+/* A newer message replaces an older one that the person's phone has not got yet. */
+static const char *topic(const struct sending *sending)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(sending->message->person);
+    digest_hex(&digest, hex);
+    return arena_printf(sending->arena, "Topic: %.26s", hex).p;
+}
+
+static struct rc send_one(struct sending *sending, struct device *device, struct str payload, struct err *err)
+{
+    struct str body;
+    if (!seal_message(sending->arena, device->point, device->auth, payload, &body)) {
+        device->gone = true;
+        return err_set(err, ERR_INVALID, "the device's key is not on the curve");
+    }
+    bool withdraw = sending->message->purpose == PURPOSE_WITHDRAW;
+    const char *const headers[] = {
+        "Content-Type: application/octet-stream", "Content-Encoding: aes128gcm",
+        arena_printf(sending->arena, "TTL: %d", TTL_SECONDS).p, withdraw ? "Urgency: low" : "Urgency: high",
+        topic(sending), authorization(sending, device->endpoint), NULL};
+    sending->url = arena_c(sending->arena, device->endpoint);
+    struct rc rc = channel_post(sending, headers, body, err);
+    device->gone = sending->status == 404 || sending->status == 410;
+    return rc;
+}
+
+static struct rc send(struct sending *sending, struct err *err)
+{
+    BUF_SCOPE(buf, PAYLOAD_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    struct rc last = err_set(err, ERR_UNAVAILABLE, "this person has no device that wants messages");
+    bool sent = false, again = false;
+    write_payload(&out, sending->message);
+    if (buf.over)
+        return err_set(err, ERR_TOO_LARGE, "the message is too large for a push service");
+    for (size_t i = 0; i < sending->device_count; i++) {
+        sending->status = 0;
+        sending->final = false;
+        struct rc rc = send_one(sending, &sending->devices[i], buf_str(&buf), err);
+        sent = sent || rc_ok(rc);
+        again = again || (rc_bad(rc) && !sending->final);
+        if (rc_bad(rc))
+            last = rc;
+    }
+    sending->final = !again;
+    return sent ? RC_OK : last;
+}
+
+const struct channel_kind channel_push = {.name = "push", .coalesces = true, .withdraws = true, .carries_answers = true,
+                                          .detail = DETAIL_KIND, .check = check, .send = send};
