@@ -162,6 +162,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
 #define HANDLERS(X)                                                                                      \
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)                  \
+    X(push_key) X(push_subscribe) X(push_unsubscribe)                                                   \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
     X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \

@@ -54,8 +54,46 @@ static void tested(struct notify_test *test)
 void channels_test(struct exchange *x)
 {
     struct notify_test *test = arena_new(x->arena, struct notify_test);
-    *test = (struct notify_test){.channel = x->params[0], .done = tested, .arg = x};
+    *test = (struct notify_test){.channel = x->params[0], .person = x->actor, .done = tested, .arg = x};
     notify_test_channel(x->api->notify, test);
+}
+
+/* ---- devices ---- */
+
+void push_key(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    char key[NOTIFY_KEY_BYTES];
+    notify_push_key(x->api->notify, key);
+    json_open(&out, '{');
+    json_member(&out, "publicKey", str_of(key));
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static void answer_empty(struct exchange *x, int status)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    buf_puts(&buf, "{}");
+    exchange_answer(x, status, &buf);
+}
+
+void push_subscribe(struct exchange *x)
+{
+    struct err err;
+    if (rc_bad(notify_add_device(x->api->notify, x->actor, x->token_id, x->body, &err)))
+        exchange_fail(x, &err);
+    else
+        answer_empty(x, 201);
+}
+
+void push_unsubscribe(struct exchange *x)
+{
+    if (notify_remove_device(x->api->notify, x->token_id, json_text(x->body, "endpoint")))
+        answer_empty(x, 200);
+    else
+        exchange_error(x, ERR_NOT_FOUND, "this device is not subscribed");
 }
 
 /* ---- answers ---- */

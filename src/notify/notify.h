@@ -4,7 +4,7 @@
  * the routes and the clock which deliveries are due; a delivery that has ended is an event. So a killed process
  * knows after its start what it had sent, and sends the rest: a message arrives at least once, always under the same
  * delivery id. Sending blocks and is done by threads of its own; a receiver that hangs delays no decision.
- * Without a file of channels (notify.json) none of this exists.
+ * Without a file of channels (notify.json) and without a browser that wants messages nothing is followed or sent.
  *
  * Everything here runs on the loop, but for the `send` functions of channels.
  */
@@ -24,24 +24,35 @@ struct notify_options {
     struct loop *loop;
     struct gate *gate;       /* must outlive it */
     const char *file;        /* notify.json; need not exist */
+    const char *folder;      /* the data folder: devices and the key of push messages */
+    bool private_net;        /* push services may be on this machine or in the networks around it */
     const char *public_url;  /* where people reach the page; NULL: messages have no link */
 };
 
-/* *ret_notify is NULL when there is no such file. A file with a mistake is an error that names it. */
+/* A file with a mistake is an error that names it. */
 struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err);
 /* When the gate has recovered. */
 void notify_start(struct notify *notify);
 /* Waits for what is being sent. */
 void notify_close(struct notify *notify);
 
-/* ---- for people who set it up; `notify` may be NULL ---- */
+/* ---- devices: browsers that want push messages ---- */
+enum { NOTIFY_KEY_BYTES = 88 };
+/* The server's public key, in base64 for URLs, as browsers want it when they subscribe. */
+void notify_push_key(const struct notify *notify, char ret_key[NOTIFY_KEY_BYTES]);
+/* `body` is a subscription as browsers write it: {"endpoint","keys":{"p256dh","auth"},"label"?}. */
+struct rc notify_add_device(struct notify *notify, struct str person, struct str token, const struct json *body,
+                            struct err *err);
+bool notify_remove_device(struct notify *notify, struct str token, struct str endpoint);
+
+/* ---- for people who set it up ---- */
 /* [{"name","type","detail","sent","failed","lastError"}] */
 void notify_write_channels(const struct notify *notify, struct json_out *out);
 /* Deliveries of calls that wait, and the last ones that have ended. */
 void notify_write_deliveries(const struct notify *notify, struct json_out *out, struct str call);
 
 struct notify_test {
-    struct str channel;
+    struct str channel, person;
     long status;             /* of the receiver's answer; 0: it gave none */
     struct err err;          /* ERR_OK: it was taken */
     void (*done)(struct notify_test *test);

@@ -8,6 +8,7 @@
  */
 #include "notify/inner.h"
 
+#include "base/base64.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "base/sign.h"
@@ -28,6 +29,7 @@ enum {
     LOOK_AGAIN_MS = 30000,  /* the wall clock may be set */
     LOOK_BACK_EVENTS = 5000, /* behind the oldest open request: answers that came right before a crash */
     TOKEN_HOURS = 24,
+    PUSH = 0,               /* the first channel: config.c */
     PENDING_BYTES_MAX = 64 << 10,
 };
 
@@ -60,6 +62,7 @@ struct notify {
     struct notify_options options;
     struct arena arena;     /* the configuration */
     struct config config;
+    struct devices devices;
     struct digest key;      /* of answer tokens */
     struct map calls;       /* session, line break, call → asked */
     struct map ids;         /* first half of a delivery's id → delivery */
@@ -68,7 +71,8 @@ struct notify {
     struct timer *timer;
     struct work_pool *pool;
     struct watcher watcher;
-    atomic_bool closing;
+    bool started, following; /* the gate has recovered; somebody is to be told */
+    bool closing;
     unsigned busy;
 };
 
@@ -347,6 +351,9 @@ static void done(struct job *job)
     struct send_job *s = job->arg;
     struct notify *n = s->notify;
     n->busy--;
+    for (size_t i = 0; i < s->sending.device_count; i++)
+        if (s->sending.devices[i].gone)
+            (void)devices_remove(&n->devices, s->sending.devices[i].endpoint, STR_NONE);
     note_outcome(&n->config.channels[s->sending.channel - n->config.channels], s);
     if (s->test) {
         s->test->status = s->sending.status;
@@ -362,9 +369,15 @@ static void done(struct job *job)
 
 static void start(struct notify *n, struct send_job *s, unsigned channel)
 {
+    const char *url = n->options.public_url;
     s->notify = n;
     s->sending = (struct sending){.arena = &s->arena, .channel = &n->config.channels[channel], .message = &s->message,
-                                  .retry_after_ms = -1};
+                                  .retry_after_ms = -1, .private_net = n->options.private_net, .key = n->devices.key,
+                                  .contact = url ? str_of(url) : STR("mailto:nod@example.com")};
+    if (channel == PUSH) {
+        s->sending.devices = arena_array(&s->arena, struct device, DEVICES_MAX);
+        s->sending.device_count = devices_of(&n->devices, s->message.person, s->sending.devices);
+    }
     s->job = (struct job){.run = run, .done = done, .arg = s};
     n->busy++;
     work_submit(n->pool, &s->job);
@@ -505,16 +518,19 @@ static void pump(void *arg)
 
 struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err)
 {
-    bool there;
     struct notify *n = heap_new(sizeof *n);
     *n = (struct notify){.options = *options};
-    *ret_notify = NULL;
-    struct rc rc = config_read(&n->arena, options->file, &n->config, &there, err);
-    if (rc_bad(rc) || !there) {
+    struct rc rc = config_read(&n->arena, options->file, &n->config, err);
+    if (rc_ok(rc))
+        rc = devices_open(&n->devices, &n->arena, options->folder, err);
+    if (rc_bad(rc)) {
+        seal_key_free(n->devices.key);
         arena_done(&n->arena);
         free(n);
         return rc;
     }
+    for (size_t i = 0; i < n->devices.count; i++)
+        config_add_person(&n->config, n->devices.items[i].person);
     n->key = sign_key_secret(gate_key(options->gate), STR("nod-answers-v1"));
     n->timer = timer_new(options->loop, pump, n);
     n->pool = work_pool_new(options->loop, THREADS);
@@ -522,9 +538,13 @@ struct rc notify_open(const struct notify_options *options, struct notify **ret_
     return RC_OK;
 }
 
-void notify_start(struct notify *n)
+/* Follows the log once there is somebody to tell; until then a call costs nothing more. */
+static void follow_log(struct notify *n)
 {
     ARENA_SCOPE(scratch);
+    if (!n->started || n->following || n->config.route_count == 0)
+        return;
+    n->following = true;
     struct pending_list list = {.limit = 1, .in_order = true};
     gate_list_pending(n->options.gate, &scratch, &list);
     /* From the oldest request that is open, or a little before the end of the log. */
@@ -537,6 +557,12 @@ void notify_start(struct notify *n)
     gate_watch(n->options.gate, &n->watcher);
 }
 
+void notify_start(struct notify *n)
+{
+    n->started = true;
+    follow_log(n);
+}
+
 void notify_close(struct notify *n)
 {
     size_t at = 0;
@@ -545,8 +571,9 @@ void notify_close(struct notify *n)
     n->closing = true;
     if (n->busy) /* threads still use it; the process ends anyway, and what they send is told of again */
         return;
-    if (n->watcher.gate)
+    if (n->following)
         gate_unwatch(&n->watcher);
+    seal_key_free(n->devices.key);
     while (map_next(&n->calls, &at, &key, &value)) {
         forget(n, value);
         at = 0;
@@ -560,13 +587,38 @@ void notify_close(struct notify *n)
     free(n);
 }
 
+/* ---- devices ---- */
+
+_Static_assert(NOTIFY_KEY_BYTES >= BASE64_BYTES(SEAL_POINT_BYTES) - 1, "it fits");
+
+void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
+{
+    unsigned char point[SEAL_POINT_BYTES];
+    seal_key_public(n->devices.key, point);
+    base64_url_encode(point, SEAL_POINT_BYTES, ret_key);
+}
+
+struct rc notify_add_device(struct notify *n, struct str person, struct str token, const struct json *body,
+                            struct err *err)
+{
+    TRY(devices_add(&n->devices, person, token, body, err));
+    config_add_person(&n->config, n->devices.items[n->devices.count - 1].person);
+    follow_log(n);
+    return RC_OK;
+}
+
+bool notify_remove_device(struct notify *n, struct str token, struct str endpoint)
+{
+    return devices_remove(&n->devices, endpoint, token);
+}
+
 /* ---- for people ---- */
 
 void notify_write_channels(const struct notify *n, struct json_out *out)
 {
     static const char *const details[] = {"kind", "summary", "full"};
     json_open(out, '[');
-    for (unsigned i = 0; n && i < n->config.channel_count; i++) {
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
         const struct channel *channel = &n->config.channels[i];
         json_open(out, '{');
         json_member(out, "name", channel->name);
@@ -587,7 +639,7 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
     struct str key;
     void *value;
     json_open(out, '[');
-    while (n && map_next(&n->calls, &at, &key, &value)) {
+    while (map_next(&n->calls, &at, &key, &value)) {
         const struct asked *asked = value;
         for (const struct delivery *d = asked->deliveries; d; d = d->next) {
             if (call.n && !str_eq(call, asked->call))
@@ -610,13 +662,14 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
 
 void notify_test_channel(struct notify *n, struct notify_test *test)
 {
-    for (unsigned i = 0; n && i < n->config.channel_count; i++) {
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
         if (!str_eq(n->config.channels[i].name, test->channel))
             continue;
         struct send_job *s = heap_new(sizeof *s);
         *s = (struct send_job){.test = test,
                                .message = {.purpose = PURPOSE_TEST, .delivery = STR("test"), .call = STR("test"),
-                                           .title = STR("Nod: test"), .count = 1, .at_ms = clock_wall_ms(),
+                                           .person = test->person, .title = STR("Nod: test"), .count = 1,
+                                           .at_ms = clock_wall_ms(),
                                            .body = STR("This channel works: Nod can reach you here."),
                                            .url = n->options.public_url ? str_of(n->options.public_url) : STR_NONE}};
         start(n, s, i);
@@ -633,7 +686,7 @@ struct rc notify_read_token(struct notify *n, struct str token, struct notify_an
     ARENA_SCOPE(scratch);
     struct answer_claims claims;
     const struct json *pending;
-    if (!n || !answer_token_claims(token, &claims))
+    if (!answer_token_claims(token, &claims))
         return err_set(err, ERR_FORBIDDEN, "this answer is not one that Nod has sent");
     const struct delivery *delivery = map_get(&n->ids, (struct str){claims.delivery, 16});
     struct str json = delivery ? waiting_json(n, &scratch, delivery->asked) : STR_NONE;
