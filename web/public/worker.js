@@ -14,7 +14,25 @@ addEventListener("activate", (event) => event.waitUntil(clients.claim()));
 addEventListener("fetch", (event) => {
   if (event.request.mode === "navigate") event.respondWith(fetch(event.request).catch(() => new Response(AWAY, { status: 503, headers: HEADERS })));
 });
+/* Every push is shown: browsers end subscriptions of workers that show nothing. One tag, so that a newer message takes the
+ * place of the older one. */
+addEventListener("push", (event) => {
+  const told = event.data ? event.data.json().notification : { title: "Nod: an agent needs an answer" };
+  const answers = told.data && told.data.answers || {};
+  const actions = [answers.allow && { action: "allow", title: "Allow once" }, answers.deny && { action: "deny", title: "Deny" }].filter(Boolean);
+  event.waitUntil(registration.showNotification(told.title, {
+    body: told.body, tag: told.tag, silent: told.silent, data: told.data, icon: "/icon-192.png", actions,
+  }));
+});
+
+async function answer(token) {
+  const said = await fetch("/api/answers", { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify({ token }) }).catch(() => null);
+  if (!said || !said.ok) await registration.showNotification("Nod: not sent", { body: "Open Nod to answer.", tag: "nod", icon: "/icon-192.png" });
+}
+
 addEventListener("notificationclick", (event) => {
   event.notification.close();
+  const answers = event.notification.data && event.notification.data.answers || {};
+  if (event.action && answers[event.action]) { event.waitUntil(answer(answers[event.action])); return; }
   event.waitUntil(clients.matchAll({ type: "window" }).then((open) => open.length ? open[0].focus() : clients.openWindow("/")));
 });

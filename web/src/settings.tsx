@@ -5,6 +5,7 @@ import { stop } from "./live";
 import { setPrefs, toast, useNow, useStore, type Prefs } from "./store";
 import { ago, clock, Shown } from "./text";
 import { Copy } from "./request";
+import { canPush, subscription } from "./worker";
 import type { Device } from "./types";
 
 function Toggle({ name, words, on, change }: { name: string; words: string; on: boolean; change: (on: boolean) => void }) {
@@ -23,6 +24,22 @@ async function wantNotify(on: boolean): Promise<void> {
     if (said !== "granted") { toast("The browser does not allow notifications for this page", "bad"); return; }
   }
   setPrefs({ notify: on });
+}
+
+/* Messages to this browser while no page of Nod is open. */
+function Push() {
+  const [on, setOn] = useState<boolean | null>(null);
+  useEffect(() => { void subscription(false, "").then((has) => setOn(!!has), () => setOn(false)); }, []);
+  const want = async (wanted: boolean) => {
+    const { publicKey } = await get("/api/push/key");
+    const has = await subscription(wanted, publicKey);
+    if (wanted && has) await call("POST", "/api/push/devices", { ...has.toJSON(), label: navigator.platform });
+    else if (has) { await call("DELETE", "/api/push/devices", { endpoint: has.endpoint }); await has.unsubscribe(); }
+    setOn(wanted);
+    toast(wanted ? "This browser is told when nobody answers within ten seconds" : "This browser is told no more");
+  };
+  return <Toggle name="Push messages" words="also when no page of Nod is open; they name the kind of act only" on={!!on}
+    change={(wanted) => void want(wanted).catch((error: Error) => toast(`Push messages are not possible here: ${error.message}`, "bad"))} />;
 }
 
 function NewDevice() {
@@ -75,6 +92,7 @@ export function Settings() {
         <Choice<Prefs["split"]> name="Differences" value={prefs.split} options={[["auto", "By width"], ["split", "Side by side"], ["unified", "Unified"]]} change={(split) => setPrefs({ split })} />
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
+        {canPush() && <Push />}
         <Toggle name="Sound" words="a short tone for each new request" on={prefs.sound} change={(sound) => setPrefs({ sound })} />
         <div class="setting"><span class="words"><b>Log out</b><span class="dim small">this device needs a new link to come back</span></span>
           <button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
