@@ -122,8 +122,11 @@ def test_a_wrong_secret_is_not_tried_again_and_named(world):
     file = configure(world, {"hook": {"type": "webhook", "url": receiver.url}}, [{"after": "0s", "to": ["hook"]}])
     admin = world.server("--notify", file).admin()
     ask(admin, "c1")
-    eventually(lambda: admin.ok("GET", "/api/channels")["channels"][0].get("lastError"), "the channel says what is wrong")
-    channel = admin.ok("GET", "/api/channels")["channels"][0]
+    def hook():
+        return next(c for c in admin.ok("GET", "/api/channels")["channels"] if c["name"] == "hook")
+
+    eventually(lambda: hook().get("lastError"), "the channel says what is wrong")
+    channel = hook()
     must("401" in channel["lastError"] and channel["failed"] == 1, channel)
     must(admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "over", "it is given up")
     receiver.close()
@@ -243,3 +246,106 @@ def test_a_mistake_in_the_file_is_named(world):
         json.dump({"channels": {"x": {"type": "pigeon"}}, "routes": []}, file)
     said = world.nod("serve", "--data", world.data, "--listen", "127.0.0.1:0", "--notify", path, exits=2)
     must("webhook, command or ntfy" in said.stderr and path in said.stderr, said.stderr)
+
+
+# ---- push: the message is opened by code of its own, over Python's cryptography ----
+
+class Browser:
+    """The keys of a subscription, and the way a browser opens what it gets (RFC 8291)."""
+
+    def __init__(self, endpoint):
+        from cryptography.hazmat.primitives import serialization
+        from cryptography.hazmat.primitives.asymmetric import ec
+        self.key, self.auth = ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+        self.point = self.key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+        self.subscription = {"endpoint": endpoint, "keys": {"p256dh": url64(self.point), "auth": url64(self.auth)}}
+
+    def open(self, body):
+        from cryptography.hazmat.primitives.asymmetric import ec
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        salt, size, point = body[:16], int.from_bytes(body[16:20], "big"), body[21:21 + body[20]]
+        must(size == 4096 and len(point) == 65, "the head of the record")
+        shared = self.key.exchange(ec.ECDH(), ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point))
+        material = derive(self.auth, shared, b"WebPush: info\0" + self.point + point, 32)
+        key, nonce = derive(salt, material, b"Content-Encoding: aes128gcm\0", 16), derive(salt, material, b"Content-Encoding: nonce\0", 12)
+        plain = AESGCM(key).decrypt(nonce, body[86:], None)
+        must(plain[-1] == 2, "the last record")
+        return json.loads(plain[:-1])
+
+
+def url64(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def un64(text):
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def derive(salt, secret, info, length):
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+    return HKDF(hashes.SHA256(), length, salt, info).derive(secret)
+
+
+def check_vapid(headers, public_key, audience):
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.asymmetric import ec, utils
+    fields = dict(part.split("=", 1) for part in headers["Authorization"].removeprefix("vapid ").split(","))
+    must(fields["k"] == public_key, "the key is the one that browsers were given")
+    signed, signature = fields["t"].rsplit(".", 1)
+    raw = un64(signature)
+    der = utils.encode_dss_signature(int.from_bytes(raw[:32], "big"), int.from_bytes(raw[32:], "big"))
+    key = ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), un64(public_key))
+    key.verify(der, signed.encode(), ec.ECDSA(hashes.SHA256()))
+    claims = json.loads(un64(signed.split(".")[1]))
+    must(claims["aud"] == audience and claims["sub"], claims)
+
+
+def test_a_push_message_travels_and_answers(world):
+    service = Receiver(201)
+    server = world.server("--web-private")
+    admin = server.admin()
+    key = admin.ok("GET", "/api/push/key")["publicKey"]
+    browser = Browser(service.url + "push/1")
+    must(admin.post("/api/push/devices", {"endpoint": "ftp://x", "keys": {}}).status == 400, "no endpoint")
+    admin.ok("POST", "/api/push/devices", browser.subscription, status=(201,))
+    admin.ok("POST", "/api/channels/push/test", {})
+    test = browser.open(service.posts[0][1])
+    must(test["notification"]["title"] == "Nod: test", test)
+    server.kill()  # the device and the key are known after a restart
+    server.start()
+    admin = server.admin()
+    must(admin.ok("GET", "/api/push/key")["publicKey"] == key, "the same key")
+    session = ask(admin, "c1")
+    eventually(lambda: len(service.posts) > 1, "the message", patience=60)
+    headers, body = service.posts[1]
+    check_vapid(headers, key, service.url.rstrip("/"))
+    must(headers["Content-Encoding"] == "aes128gcm" and int(headers["TTL"]) > 0 and headers["Urgency"] == "high", headers)
+    said = browser.open(body)
+    must(said["web_push"] == 8030 and said["notification"]["data"]["requestId"] == "c1", said)
+    must(said["notification"]["data"]["sessionId"] == session["id"] and "Frob" in said["notification"]["body"], said)
+    must("allow" not in said["notification"]["data"]["answers"], "what was not shown cannot be allowed")
+    done = type(admin)(server, None).post("/api/answers", {"token": said["notification"]["data"]["answers"]["deny"]})
+    must(done.status == 200, done)
+    eventually(lambda: len(service.posts) > 2, "the withdrawal")
+    must(browser.open(service.posts[2][1])["notification"]["silent"] is True, "it replaces the message quietly")
+    must(service.posts[1][0]["Topic"] == service.posts[2][0]["Topic"], "one topic")
+    service.close()
+
+
+def test_a_device_that_is_gone_is_forgotten(world):
+    service = Receiver(410)
+    admin = world.server("--web-private").admin()
+    admin.ok("POST", "/api/push/devices", Browser(service.url + "push/1").subscription, status=(201,))
+    must(admin.ok("POST", "/api/channels/push/test", {})["status"] == 410, "the service says so")
+    must("no device" in admin.ok("POST", "/api/channels/push/test", {})["error"], "it is forgotten")
+    must(len(service.posts) == 1, "it is not asked again")
+    service.close()
+
+
+def test_push_reaches_no_private_address_unless_allowed(world):
+    service = Receiver()
+    admin = world.server().admin()
+    admin.ok("POST", "/api/push/devices", Browser(service.url + "push/1").subscription, status=(201,))
+    must(admin.ok("POST", "/api/channels/push/test", {})["sent"] is False and not service.posts, "it was sent")
+    service.close()
