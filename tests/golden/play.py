@@ -22,7 +22,7 @@ for part in ("postgres", "model", "talks", "hands"):
 from stage import Stage, use  # noqa: E402
 from world import eventually, must  # noqa: E402
 
-BASH = {"command": "make 'ünïts'\t&& echo \"ok\"", "timeout": 1.50}
+BASH = {"command": "touch 'ünïts'\t&& rm \"ok\"", "timeout": 1.50}
 
 
 def sessions(admin, project):
@@ -102,14 +102,14 @@ def model(body):
     if "tools" not in body:
         return {"text": "SUMMARY: two files."}
     if "SUMMARY" in first:
-        return {"tools": [use(9, "Bash", command="sleep 9")]} if told == 0 else {"text": "Over."}
+        return {"tools": [use(9, "Bash", command="cc nine.c")]} if told == 0 else {"text": "Over."}
     if first.startswith("review"):
         return [{"tools": [use(7, "Glob", pattern="*")], "usage": {"input_tokens": 100, "output_tokens": 7}},
                 {"text": "Reviewed."}][told]
     script = [{"text": "I begin.", "tools": [use(1, "Task", description="Review", prompt="review it", subagent_type="reviewer")]},
               {"tools": [use(2, "Write", file_path="a.txt", content="a\n")]},
               {"tools": [use(3, "Nonsense", a=1)]},
-              {"tools": [use(4, "Bash", command="echo hi")]},
+              {"tools": [use(4, "Bash", command="cc hi.c")]},
               {"tools": [use(5, "Read", file_path="a.txt")], "usage": {"input_tokens": 6000, "cache_read_input_tokens": 5}}]
     return script[told]
 
@@ -120,12 +120,12 @@ def run(stage, admin):
     one = work.pending()[0]
     must(one["toolCall"]["name"] == "Task" or one["toolCall"]["name"] == "Bash", one)
     for _ in range(6):
-        waiting = [p for p in admin.pending(f"/sessions/{work.session}") if "sleep 9" not in str(p["toolCall"]["input"])]
+        waiting = [p for p in admin.pending(f"/sessions/{work.session}") if "nine" not in str(p["toolCall"]["input"])]
         for p in waiting:
             admin.decide(work.session, p["toolCallId"], "allow_once", digest=p["digest"])
         done = eventually(lambda: [p for p in admin.pending(f"/sessions/{work.session}")] or work.state()["status"] in
                           ("completed", "failed"), "the next question")
-        if any("sleep 9" in str(p["toolCall"]["input"]) for p in (done if isinstance(done, list) else [])):
+        if any("nine" in str(p["toolCall"]["input"]) for p in (done if isinstance(done, list) else [])):
             break
     work.until("awaiting_approval")
     other = stage.begin(admin, "review once more")
