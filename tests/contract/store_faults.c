@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 enum fault { FAULT_WRITE, FAULT_SYNC, FAULT_KINDS };
-enum { APPENDS = 12, OPERATIONS = 20 };
+enum { APPENDS = 12, OPERATIONS = 26, LARGE_BYTES = 150000 };
 
 static _Atomic int countdown[FAULT_KINDS]; /* 0: disarmed */
 static _Atomic int length;                 /* how many operations fail in a row */
@@ -86,7 +86,13 @@ static struct append *numbered(int number)
     char call[16], session[8];
     (void)snprintf(call, sizeof call, "c%d", number);
     (void)snprintf(session, sizeof session, "s%d", number % 3);
-    return rig_ask(session, call, 0);
+    struct append *append = rig_ask(session, call, 0);
+    if (number == 2) { /* the log is written in several pieces before it is synced */
+        char *bytes = arena_bytes(&append->arena, LARGE_BYTES);
+        memset(bytes, 'x', LARGE_BYTES);
+        append->events[0].data = (struct str){bytes, LARGE_BYTES};
+    }
+    return append;
 }
 
 /* Whether the call of that number is in the store, with both of its events. */

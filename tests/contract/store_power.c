@@ -1,0 +1,484 @@
+/* The power fails. Every write and sync of the SQLite store is recorded below its own layers; then, for every
+ * prefix of that record, the disk is built as it may be found afterwards: writes that were not synced are there,
+ * are not there, or are there in part, sector by sector, whatever their order. Each such image must open, verify,
+ * and hold everything that was acknowledged by then, whole groups only, and nothing that was never handed over.
+ * Groups of more than 64 KiB are among them, because the log is then written in several pieces; and checkpoints.
+ *
+ * That this finds something is part of the test: with every sync of the log left out, or only every 16th, it must. */
+#include "store/backend.h"
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES = 2, OPS_MOST = 20000, GROUPS = 88, EVENTS_MOST = 2000, SECTOR = 512, LARGE_BYTES = 150000 };
+enum { FILE_DB, FILE_LOG, FILE_OTHER };
+enum op_kind { OP_WRITE, OP_TRUNCATE, OP_SYNC, OP_ACKNOWLEDGED };
+
+struct op {
+    enum op_kind kind;
+    int file;
+    int64_t at;       /* of a truncation: the size; of an acknowledgement: the last seq */
+    size_t n;
+    char *bytes;
+};
+
+static struct op ops[OPS_MOST];
+static size_t op_count;
+static bool recording;
+static unsigned syncs_lost; /* of the log: every so many-th is not recorded, as if it had been left out; 0: none */
+static unsigned log_syncs;
+static struct digest digests[EVENTS_MOST + 1]; /* over all events up to a seq */
+
+static uint64_t chance_state;
+
+static unsigned chance(unsigned below)
+{
+    chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)((chance_state >> 33) % below);
+}
+
+/* ---- the record ---- */
+
+static void record(enum op_kind kind, int file, int64_t at, const void *bytes, size_t n)
+{
+    if (!recording || file == FILE_OTHER)
+        return;
+    assert_true(op_count < OPS_MOST);
+    struct op *op = &ops[op_count++];
+    *op = (struct op){.kind = kind, .file = file, .at = at, .n = n};
+    if (n) {
+        op->bytes = malloc(n);
+        assert_non_null(op->bytes);
+        memcpy(op->bytes, bytes, n);
+    }
+}
+
+static void forget_record(void)
+{
+    for (size_t i = 0; i < op_count; i++)
+        free(ops[i].bytes);
+    op_count = 0;
+}
+
+static sqlite3_vfs *real;
+static sqlite3_vfs recorder;
+static const sqlite3_io_methods *real_methods[4]; /* files with and without locks have methods of their own */
+static sqlite3_io_methods methods[4];
+static struct {
+    sqlite3_file *file;
+    int which;
+} opened[64];
+
+static int which_file(sqlite3_file *file)
+{
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (opened[i].file == file)
+            return opened[i].which;
+    return FILE_OTHER;
+}
+
+static const sqlite3_io_methods *real_of(const sqlite3_file *file)
+{
+    return real_methods[file->pMethods - methods];
+}
+
+static int on_write(sqlite3_file *file, const void *bytes, int n, sqlite3_int64 at)
+{
+    record(OP_WRITE, which_file(file), at, bytes, (size_t)n);
+    return real_of(file)->xWrite(file, bytes, n, at);
+}
+
+static int on_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+    record(OP_TRUNCATE, which_file(file), size, NULL, 0);
+    return real_of(file)->xTruncate(file, size);
+}
+
+static int on_sync(sqlite3_file *file, int flags)
+{
+    int which = which_file(file);
+    bool lost = which == FILE_LOG && syncs_lost && ++log_syncs % syncs_lost == 0;
+    if (!lost)
+        record(OP_SYNC, which, 0, NULL, 0);
+    (void)flags; /* nothing is read from a disk that lost its power: the real sync would only take time */
+    return SQLITE_OK;
+}
+
+static int on_close(sqlite3_file *file)
+{
+    for (size_t i = 0; i < sizeof opened / sizeof *opened; i++)
+        if (opened[i].file == file)
+            opened[i].file = NULL;
+    return real_of(file)->xClose(file);
+}
+
+static int on_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *ret_flags)
+{
+    (void)vfs;
+    int code = real->xOpen(real, name, file, flags, ret_flags);
+    if (code != SQLITE_OK)
+        return code;
+    int i = 0;
+    while (real_methods[i] && real_methods[i] != file->pMethods)
+        i++;
+    if (!real_methods[i]) {
+        methods[i] = *file->pMethods;
+        methods[i].xWrite = on_write;
+        methods[i].xTruncate = on_truncate;
+        methods[i].xSync = on_sync;
+        methods[i].xClose = on_close;
+        real_methods[i] = file->pMethods;
+    }
+    file->pMethods = &methods[i];
+    for (size_t k = 0; k < sizeof opened / sizeof *opened; k++) {
+        if (opened[k].file)
+            continue;
+        opened[k].file = file;
+        opened[k].which = flags & SQLITE_OPEN_MAIN_DB ? FILE_DB : flags & SQLITE_OPEN_WAL ? FILE_LOG : FILE_OTHER;
+        break;
+    }
+    return code;
+}
+
+/* ---- the load ---- */
+
+static char folder[64], place[128];
+
+static void make_folder(const char *name)
+{
+    (void)snprintf(folder, sizeof folder, "%s/nod-power-%d-%s", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp",
+                   (int)getpid(), name);
+    (void)snprintf(place, sizeof place, "%s/nod.db", folder);
+    assert_true(mkdir(folder, 0700) == 0);
+}
+
+static void remove_files(void)
+{
+    static const char *const names[] = {"nod.db", "nod.db-wal", "nod.db-shm", "nod.lock"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[160];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        (void)unlink(path);
+    }
+}
+
+static void remove_folder(void)
+{
+    remove_files();
+    assert_true(rmdir(folder) == 0);
+}
+
+static struct append *make_append(unsigned number, bool large)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {.kind = EVENT_TOOL_CALL, .at_ms = number, .session = arena_printf(arena, "s%u", number % 3),
+                          .thread = STR("t"), .actor = STR("a"), .call = arena_printf(arena, "c%u", number)};
+    char *bytes = arena_bytes(arena, LARGE_BYTES);
+    memset(bytes, 'a' + (int)(number % 26), LARGE_BYTES);
+    event.data = (struct str){bytes, large ? LARGE_BYTES : 300};
+    append_need(append, (struct need){.need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session,
+                                      .call = event.call});
+    (void)append_event(append, event);
+    event.kind = EVENT_TOOL_APPROVAL_REQUEST;
+    event.data = STR("{}");
+    (void)append_event(append, event);
+    if (number % 3 == 0) {
+        event.kind = EVENT_TOOL_APPROVAL_RESPONSE;
+        (void)append_event(append, event);
+    }
+    return append;
+}
+
+static uint64_t commit_one(const struct backend *backend, struct backend_handle *writer, unsigned number)
+{
+    static uint64_t seq;
+    struct err err = {0};
+    struct append *group = make_append(number * 10, number % 8 == 5);
+    if (number == 0)
+        seq = 0;
+    for (unsigned i = chance(4); i > 0; i--) {
+        struct append *more = make_append(number * 10 + i, false);
+        more->next = group;
+        group = more;
+    }
+    assert_true(rc_ok(backend->commit(writer, group, &err)));
+    for (struct append *append = group, *next; append; append = next) {
+        assert_int_equal(append->outcome, APPEND_KEPT);
+        for (unsigned i = 0; i < append->event_count; i++) {
+            assert_true(append->events[i].seq == ++seq && seq <= EVENTS_MOST);
+            digests[seq] = chain_next(&digests[seq - 1], &append->events[i]);
+        }
+        next = append->next;
+        append_free(append);
+    }
+    return seq;
+}
+
+static void make_record(const struct backend *backend)
+{
+    struct backend_handle *writer, *keeper;
+    struct err err = {0};
+    forget_record();
+    chance_state = 1;
+    log_syncs = 0;
+    recording = true;
+    assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
+    record(OP_ACKNOWLEDGED, FILE_DB, 0, NULL, 0);
+    assert_true(rc_ok(backend->open(place, BACKEND_KEEPER, &keeper, &err)));
+    for (unsigned i = 0; i < GROUPS; i++) {
+        record(OP_ACKNOWLEDGED, FILE_DB, (int64_t)commit_one(backend, writer, i), NULL, 0);
+        if (i % 25 == 24) { /* pages go back into the database, and the log begins anew */
+            assert_true(rc_ok(backend->tidy(keeper, &err)));
+            assert_true(rc_ok(backend->settle(writer, i % 50 == 49, &err)));
+        }
+    }
+    recording = false;
+    backend->close(keeper);
+    backend->close(writer);
+    remove_files();
+}
+
+/* ---- images ---- */
+
+struct image {
+    char *bytes;
+    size_t n, cap;
+};
+
+struct disk {
+    struct image durable[FILES];
+    size_t pending[FILES][OPS_MOST]; /* writes since the last sync of that file */
+    size_t pending_count[FILES];
+};
+
+static void grow(struct image *image, size_t n)
+{
+    if (n > image->cap) {
+        image->cap = n * 2;
+        image->bytes = realloc(image->bytes, image->cap);
+        assert_non_null(image->bytes);
+    }
+    if (n > image->n)
+        memset(image->bytes + image->n, 0, n - image->n);
+    image->n = n > image->n ? n : image->n;
+}
+
+/* `torn`: of every sector chance says whether it arrived. */
+static void apply(struct image *image, const struct op *op, bool torn)
+{
+    if (op->kind == OP_TRUNCATE) {
+        grow(image, (size_t)op->at);
+        image->n = (size_t)op->at;
+        return;
+    }
+    for (size_t from = 0; from < op->n;) {
+        size_t at = (size_t)op->at + from, n = SECTOR - at % SECTOR;
+        if (n > op->n - from)
+            n = op->n - from;
+        if (!torn || chance(2)) {
+            grow(image, at + n);
+            memcpy(image->bytes + at, op->bytes + from, n);
+        }
+        from += n;
+    }
+}
+
+enum way { WAY_NONE, WAY_ALL, WAY_SOME, WAY_TORN, WAYS };
+
+static void write_image(const struct disk *disk, int file, enum way way)
+{
+    static struct image image;
+    char path[160];
+    image.n = 0;
+    grow(&image, disk->durable[file].n);
+    if (image.n)
+        memcpy(image.bytes, disk->durable[file].bytes, image.n);
+    for (size_t i = 0; i < disk->pending_count[file]; i++)
+        if (way == WAY_ALL || (way >= WAY_SOME && chance(2)))
+            apply(&image, &ops[disk->pending[file][i]], way == WAY_TORN);
+    (void)snprintf(path, sizeof path, "%s/nod.db%s", folder, file == FILE_LOG ? "-wal" : "");
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    for (size_t done = 0; done < image.n;) {
+        ssize_t n = write(fd, image.bytes + done, image.n - done);
+        assert_true(n > 0);
+        done += (size_t)n;
+    }
+    assert_true(close(fd) == 0);
+}
+
+static bool holds_events(const struct backend *backend, uint64_t last_seq)
+{
+    struct backend_handle *reader = NULL;
+    struct err err = {0};
+    struct digest digest = {0};
+    uint64_t seq = 0;
+    if (rc_bad(backend->open(place, BACKEND_READER, &reader, &err)))
+        return false;
+    for (bool more = true; more;) {
+        struct read *page = read_new(READ_EVENTS);
+        page->after = seq;
+        more = rc_ok(backend->read(reader, page, &err)) && page->event_count;
+        for (size_t i = 0; i < page->event_count; i++)
+            digest = chain_next(&digest, &page->events[i]);
+        seq += page->event_count;
+        read_free(page);
+    }
+    backend->close(reader);
+    return seq == last_seq && digest_eq(&digest, &digests[seq]);
+}
+
+/* Why the image is bad; NULL: it is good. It may end with `acknowledged`, or with the group at hand. */
+static const char *check_image(const struct backend *backend, uint64_t acknowledged, uint64_t next)
+{
+    struct backend_handle *writer;
+    struct store_check check = {0};
+    struct err err = {0};
+    uint64_t last_seq = 0;
+    const char *why = NULL;
+    if (rc_bad(backend->open(place, BACKEND_WRITER, &writer, &err)))
+        return "it does not open";
+    if (rc_bad(backend->last_seq(writer, &last_seq, &err)))
+        why = "it cannot be read";
+    else if (last_seq < acknowledged)
+        why = "something that was acknowledged is lost";
+    else if (last_seq != acknowledged && last_seq != next)
+        why = "part of a group is there";
+    else if (!holds_events(backend, last_seq))
+        why = "the events are not those that were kept";
+    backend->close(writer);
+    if (!why && (rc_bad(backend->verify(place, &check, &err)) || check.bad_seq))
+        why = "it does not verify";
+    return why;
+}
+
+static uint64_t next_acknowledged(size_t from, uint64_t otherwise)
+{
+    for (size_t i = from; i < op_count; i++)
+        if (ops[i].kind == OP_ACKNOWLEDGED)
+            return (uint64_t)ops[i].at;
+    return otherwise;
+}
+
+/* After the operation just taken. Returns how many images were bad. */
+static size_t check_all_ways(const struct backend *backend, const struct disk *disk, size_t at, uint64_t acknowledged,
+                             size_t *images)
+{
+    size_t bad = 0;
+    bool unsynced = disk->pending_count[FILE_DB] || disk->pending_count[FILE_LOG];
+    for (enum way way = WAY_NONE; way < (unsynced ? WAYS : WAY_ALL); way++) {
+        remove_files();
+        for (int file = 0; file < FILES; file++)
+            write_image(disk, file, way);
+        const char *why = check_image(backend, acknowledged, next_acknowledged(at + 1, acknowledged));
+        ++*images;
+        if (why && bad++ == 0 && syncs_lost == 0)
+            print_message("after operation %zu, way %d: %s\n", at, (int)way, why);
+    }
+    return bad;
+}
+
+static void take(struct disk *disk, size_t at)
+{
+    const struct op *op = &ops[at];
+    if (op->kind == OP_WRITE || op->kind == OP_TRUNCATE)
+        disk->pending[op->file][disk->pending_count[op->file]++] = at;
+    if (op->kind != OP_SYNC)
+        return;
+    for (size_t i = 0; i < disk->pending_count[op->file]; i++)
+        apply(&disk->durable[op->file], &ops[disk->pending[op->file][i]], false);
+    disk->pending_count[op->file] = 0;
+}
+
+/* Every `step`-th prefix; until the first bad image when `first`. */
+static size_t replay(const struct backend *backend, unsigned step, bool first, size_t *ret_images)
+{
+    struct disk *disk = calloc(1, sizeof *disk);
+    uint64_t acknowledged = 0;
+    bool begun = false; /* before the store was opened for the first time nothing was promised */
+    size_t bad = 0;
+    *ret_images = 0;
+    chance_state = 7;
+    for (size_t i = 0; i < op_count && !(first && bad); i++) {
+        take(disk, i);
+        if (ops[i].kind == OP_ACKNOWLEDGED) {
+            acknowledged = (uint64_t)ops[i].at;
+            begun = true;
+        }
+        if (begun && i % step == 0)
+            bad += check_all_ways(backend, disk, i, acknowledged, ret_images);
+    }
+    for (int file = 0; file < FILES; file++)
+        free(disk->durable[file].bytes);
+    free(disk);
+    return bad;
+}
+
+static const struct backend *prepare(const char *name)
+{
+    const char *rest;
+    const struct backend *backend = backend_find("sqlite:x", &rest);
+    make_folder(name);
+    make_record(backend);
+    return backend;
+}
+
+static void every_image_holds_what_was_acknowledged(void **state)
+{
+    size_t images;
+    (void)state;
+    syncs_lost = 0;
+    const struct backend *backend = prepare("all");
+    const char *every = getenv("NOD_POWER_EVERY"); /* prefix is looked at; make test looks at all of them */
+    uint64_t step = 5;
+    if (every)
+        assert_true(str_to_u64(str_of(every), &step) && step > 0);
+    size_t bad = replay(backend, (unsigned)step, false, &images);
+    print_message("%zu operations, %zu images, %zu bad\n", op_count, images, bad);
+    assert_true(bad == 0);
+    assert_true(images >= 2000 / step);
+    remove_folder();
+}
+
+static void syncs_that_are_left_out_are_found(void **state)
+{
+    static const unsigned every[] = {1, 16};
+    (void)state;
+    for (size_t i = 0; i < sizeof every / sizeof *every; i++) {
+        size_t images;
+        syncs_lost = every[i];
+        const struct backend *backend = prepare("lost");
+        size_t bad = replay(backend, 1, true, &images);
+        print_message("every %u. sync of the log left out: found in image %zu\n", every[i], images);
+        assert_true(bad > 0);
+        remove_folder();
+    }
+    syncs_lost = 0;
+    forget_record();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_image_holds_what_was_acknowledged),
+        cmocka_unit_test(syncs_that_are_left_out_are_found),
+    };
+    real = sqlite3_vfs_find(NULL);
+    recorder = *real;
+    recorder.zName = "recorder";
+    recorder.xOpen = on_open;
+    recorder.pNext = NULL;
+    if (sqlite3_vfs_register(&recorder, 1) != SQLITE_OK)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
