@@ -23,22 +23,68 @@ static struct str pair(struct arena *arena, struct str a, struct str b)
     return (struct str){bytes, a.n + 1 + b.n};
 }
 
+/* A group is mostly about one session and one call: those few are looked through. A larger one has maps. */
+enum { FEW = 8 };
+
+static struct fact_head *find_head(const struct facts *facts, struct str session)
+{
+    if (facts->head_count > FEW)
+        return map_get(&facts->heads, session);
+    struct fact_head *head = facts->first_head;
+    while (head && !str_eq(head->session, session))
+        head = head->next;
+    return head;
+}
+
+static struct fact_head *add_head(struct facts *facts, struct str session)
+{
+    struct fact_head *head = arena_new(&facts->arena, struct fact_head);
+    head->session = session;
+    *facts->end_head = head;
+    facts->end_head = &head->next;
+    facts->head_count++;
+    struct fact_head *late = facts->head_count == FEW + 1 ? facts->first_head : facts->head_count > FEW ? head : NULL;
+    for (; late; late = late->next)
+        CHECK(map_put(&facts->heads, late->session, late) == NULL);
+    return head;
+}
+
 struct fact_head *facts_head(struct facts *facts, struct str session)
 {
     struct fact_head *head = facts->recent_head;
     if (head && str_eq(head->session, session))
         return head;
-    head = map_get(&facts->heads, session);
-    if (!head) {
-        head = arena_new(&facts->arena, struct fact_head);
-        head->session = session;
-        *facts->end_head = head;
-        facts->end_head = &head->next;
-        CHECK(map_put(&facts->heads, session, head) == NULL);
-    }
+    head = find_head(facts, session);
+    if (!head)
+        head = add_head(facts, session);
     if (session.n)
         facts->recent_head = head; /* the installation's is asked for in between */
     return head;
+}
+
+static struct fact_call *find_call(const struct facts *facts, struct str session, struct str call, struct str key)
+{
+    if (facts->call_count > FEW)
+        return map_get(&facts->calls, key);
+    struct fact_call *found = facts->first_call;
+    while (found && !(str_eq(found->call, call) && str_eq(found->session, session)))
+        found = found->next;
+    return found;
+}
+
+static struct fact_call *add_call(struct facts *facts, struct str session, struct str call, struct str key)
+{
+    struct fact_call *added = arena_new(&facts->arena, struct fact_call);
+    added->session = session;
+    added->call = call;
+    added->key = key;
+    *facts->end_call = added;
+    facts->end_call = &added->next;
+    facts->call_count++;
+    struct fact_call *late = facts->call_count == FEW + 1 ? facts->first_call : facts->call_count > FEW ? added : NULL;
+    for (; late; late = late->next)
+        CHECK(map_put(&facts->calls, late->key, late) == NULL);
+    return added;
 }
 
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call)
@@ -47,14 +93,9 @@ struct fact_call *facts_call(struct facts *facts, struct str session, struct str
     if (found && str_eq(found->call, call) && str_eq(found->session, session))
         return found;
     struct str key = pair(&facts->arena, session, call);
-    found = map_get(&facts->calls, key);
-    if (!found) {
-        found = arena_new(&facts->arena, struct fact_call);
-        *found = (struct fact_call){.session = session, .call = call, .key = key};
-        *facts->end_call = found;
-        facts->end_call = &found->next;
-        CHECK(map_put(&facts->calls, key, found) == NULL);
-    }
+    found = find_call(facts, session, call, key);
+    if (!found)
+        found = add_call(facts, session, call, key);
     facts->recent_call = found;
     return found;
 }
@@ -71,6 +112,7 @@ struct fact_run *facts_run(struct facts *facts, struct str session, struct str t
     *facts->end_run = run;
     facts->end_run = &run->next;
     CHECK(map_put(&facts->runs, key, run) == NULL);
+    facts->run_count++;
     return run;
 }
 

@@ -44,10 +44,11 @@ struct fact_run {
 
 struct facts {
     struct arena arena;
-    struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread" */
     struct fact_head *first_head, **end_head;
     struct fact_call *first_call, **end_call;
     struct fact_run *first_run, **end_run;
+    size_t head_count, call_count, run_count;
+    struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread"; empty while they are few */
     struct fact_head *recent_head; /* found last: the next question is mostly about the same */
     struct fact_call *recent_call;
     bool leaves;                   /* a session is to leave for an archive */

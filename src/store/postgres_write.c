@@ -89,10 +89,10 @@ static struct anchor take_anchor(const PGresult *rows, int row)
 static struct rc take_learnt(const PGresult *rows, struct facts *facts, struct learnt *learnt, struct err *err)
 {
     ARENA_SCOPE(scratch);
-    struct fact_head **heads = arena_array(&scratch, struct fact_head *, facts->heads.count + 1);
-    struct fact_call **calls = arena_array(&scratch, struct fact_call *, facts->calls.count + 1);
-    struct fact_run **runs = arena_array(&scratch, struct fact_run *, facts->runs.count + 1);
-    const size_t counts[LEARNT_COUNT] = {0, facts->heads.count, facts->calls.count, facts->runs.count, 0};
+    struct fact_head **heads = arena_array(&scratch, struct fact_head *, facts->head_count + 1);
+    struct fact_call **calls = arena_array(&scratch, struct fact_call *, facts->call_count + 1);
+    struct fact_run **runs = arena_array(&scratch, struct fact_run *, facts->run_count + 1);
+    const size_t counts[LEARNT_COUNT] = {0, facts->head_count, facts->call_count, facts->run_count, 0};
     size_t n = 0;
     for (struct fact_head *head = facts->first_head; head; head = head->next)
         heads[++n] = head;
