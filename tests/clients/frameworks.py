@@ -86,3 +86,8 @@ def test_claude_agent_sdk(world):
         play(world, "claude_agent", python, tool="mcp__mail__send_mail").check()
     finally:
         model.close()
+
+
+def test_crewai(world):
+    world.environment.update({"CREWAI_DISABLE_TELEMETRY": "true", "OTEL_SDK_DISABLED": "true", "CREWAI_TRACING_ENABLED": "false"})
+    play(world, "crewai_crew", python_with("crewai")).check()
