@@ -123,8 +123,21 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
     json_close(out, '}');
 }
 
+static void write_risk(struct json_out *out, unsigned risk)
+{
+    json_key(out, "risk");
+    json_open(out, '[');
+    for (unsigned i = 0; risk_name(i)[0]; i++)
+        if (risk >> i & 1)
+            json_put_str(out, str_of(risk_name(i)));
+    json_close(out, ']');
+}
+
 void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
 {
+    write_risk(out, verdict->risk);
+    json_key(out, "risky");
+    json_put_bool(out, verdict->risky);
     if (verdict->part_count == 0)
         return;
     json_key(out, "parts");
@@ -139,6 +152,7 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
             json_member(out, "layer", str_of(layer_name(part->rule.layer)));
         json_member(out, "why", part->why);
         json_member_u64(out, "depth", part->depth);
+        write_risk(out, part->risk);
         json_close(out, '}');
     }
     json_close(out, ']');

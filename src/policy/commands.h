@@ -84,6 +84,7 @@ struct study {
     const struct table_row *table; /* the row of the table of programs; NULL: the older one is asked */
     unsigned risk;                 /* classes of the row and its options */
     bool only_reads;               /* an option of it says so */
+    bool touches_all;              /* it changes files that its words do not name */
     struct act *acts;
     bool packs; /* some of its words are a command: look at each of them when looking for what is forbidden */
 };

@@ -38,8 +38,12 @@ static const struct table_option *find_in(const struct table_row *row, struct st
 static const struct table_option *find_exact(const struct effects *e, struct str name)
 {
     const struct table_option *option = find_in(e->row, name);
-    for (size_t i = e->parent_count; !option && i-- > 0;)
+    for (size_t i = e->parent_count; !option && i-- > 0;) {
         option = find_in(e->parents[i], name);
+        /* `docker -v` tells the version, `docker compose down -v` does not. */
+        if (option && option->mark == ROLE_READS)
+            option = NULL;
+    }
     return option;
 }
 

@@ -16,23 +16,40 @@ static struct act *touch(struct studying *s, enum act_kind kind, size_t word, st
     return act;
 }
 
+/* Whether the command that find runs only reads. */
+static bool find_reads(const struct word *program)
+{
+    const struct table_row *row = word_literal(program) ? table_find(program->text) : NULL;
+    return row && (row->styles & STYLE_READS);
+}
+
 /* The starting points stand before the expression; without one it is the folder itself. */
 static void read_find(struct studying *s)
 {
-    bool removes = false;
+    bool removes = false, runs = false;
     size_t at = 1;
     for (size_t i = 1; i < s->count; i++)
         removes = removes || word_is(&s->words[i], "-delete");
+    for (size_t i = 1; i + 1 < s->count; i++)
+        runs = runs || (str_starts(s->words[i].text, STR("-exec")) && !find_reads(&s->words[i + 1]));
     while (at < s->count && (word_is(&s->words[at], "-L") || word_is(&s->words[at], "-P") ||
                              word_is(&s->words[at], "-H") || word_is(&s->words[at], "-E")))
         at++;
+    size_t first = at;
     for (; at < s->count; at++) {
         struct str text = s->words[at].text;
         if (text.n && strchr("-(!,", text.p[0]))
             break;
         touch(s, ACT_READS, at, text, ACT_TREE);
-        if (removes && !str_is(text, "."))
-            touch(s, ACT_REMOVES, at, text, ACT_TREE);
+        if (removes)
+            touch(s, ACT_REMOVES, at, text, ACT_TREE | (str_is(text, ".") ? ACT_PERHAPS : 0));
+        else if (runs)
+            touch(s, ACT_WRITES, at, text, ACT_TREE | ACT_PERHAPS);
+    }
+    if (at == first) {
+        touch(s, ACT_READS, 0, STR("."), ACT_TREE);
+        if (removes || runs)
+            touch(s, removes ? ACT_REMOVES : ACT_WRITES, 0, STR("."), ACT_TREE | ACT_PERHAPS);
     }
     for (size_t i = at; i < s->count; i++)
         if (word_is(&s->words[i], "-files0-from"))
@@ -90,6 +107,7 @@ static void read_tar(struct studying *s)
             touch(s, ACT_WRITES, i, text, ACT_PERHAPS);
     }
     act_add(s, ACT_CHANGES, 0, "it packs or unpacks files");
+    s->study->touches_all = extracts;
     if (lists && !extracts)
         s->study->only_reads = true;
 }
@@ -203,7 +221,12 @@ void effects_words(struct studying *s, const struct table_row *row)
     s->study->risk |= row->risk;
     switch ((enum table_reader)row->reader) {
     case READER_FIND: read_find(s); break;
-    case READER_XARGS: study_xargs(s); break;
+    case READER_XARGS:
+        study_xargs(s);
+        for (size_t i = 1; i + 1 < s->count; i++)
+            if (word_is(&s->words[i], "-a") || word_is(&s->words[i], "--arg-file"))
+                touch(s, ACT_READS, i + 1, s->words[i + 1].text, 0);
+        break;
     case READER_ENV: study_env(s); break;
     case READER_SED: read_both(s, row, study_sed); break;
     case READER_AWK: read_both(s, row, study_awk); break;
@@ -215,8 +238,14 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_TEST: study_test(s); break;
     case READER_PRINTF: study_test(s); break;
     case READER_SQL:
-        if (is_sqlite(row))
+        if (is_sqlite(row)) {
             study_sqlite(s);
+            for (size_t i = 1; i < s->count; i++)
+                if (!is_option(s->words[i].text)) {
+                    touch(s, ACT_WRITES, i, s->words[i].text, ACT_PERHAPS);
+                    break;
+                }
+        }
         else
             effects_study(s, row, 1);
         break;

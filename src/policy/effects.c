@@ -201,7 +201,11 @@ static void role_data(struct effects *e, size_t word, struct str value)
         struct act *act = path_act(e, ACT_OBEYS, word, str_sub(value, 1, value.n), true);
         act->flags |= ACT_SENDS;
         act->why = "it sends a file";
-    } else if (!plain || str_has(value, STR("%output")) || str_has(value, STR("%{output"))) {
+    } else if (plain) {
+        struct act *act = act_add(e->s, ACT_TALKS, 0, "it sends data");
+        act->flags = ACT_SENDS;
+    }
+    if (!plain || str_has(value, STR("%output")) || str_has(value, STR("%{output"))) {
         act_add(e->s, ACT_OTHER, word, "its text may name a file");
     }
 }
@@ -218,6 +222,13 @@ static void role_talks(struct effects *e, size_t word, struct str value, bool by
     act->flags = by_option ? ACT_BY_OPTION : 0;
 }
 
+/* host:path of rsync and scp. */
+static bool is_remote(const struct effects *e, struct str value)
+{
+    size_t colon = str_find(value, ':');
+    return e->row->reader == READER_RSYNC && colon < value.n && colon < str_find(value, '/');
+}
+
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
 {
     switch (role) {
@@ -225,6 +236,12 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
     case ROLE_READ:
+        if (e->row->reader == READER_GIT && !by_option && str_find(value, ':') < value.n)
+            path_act(e, ACT_READS, word, str_sub(value, str_find(value, ':') + 1, value.n), false);
+        if (is_remote(e, value)) {
+            role_talks(e, word, value, by_option);
+            break;
+        }
         if (!is_stdin(value))
             path_act(e, e->written && !by_option ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |=
                 e->written && !by_option ? ACT_EDITS : 0;
@@ -469,13 +486,18 @@ static struct str last_part(struct str path)
 /* What lands in the folder, or is the new name: both, since nobody knows whether it is a folder. */
 static void receive(struct effects *e, const struct word *into, size_t at, const size_t *sources, size_t count)
 {
+    if (is_remote(e, into->text)) {
+        role_talks(e, at, into->text, false);
+        return;
+    }
     struct act *act = act_add(e->s, ACT_WRITES, at, "it writes a file");
     act->path = *into;
     act->flags = ACT_NATURAL;
     for (size_t i = 0; i < count; i++) {
         const struct word *source = &e->s->words[sources[i]];
         struct str name = last_part(source->shape.p ? source->shape : source->text);
-        bool all = str_is(name, ".") || str_is(name, "..") || str_empty(name) || str_is(name, "/");
+        bool inside = e->row->reader == READER_RSYNC && str_ends(source->text, STR("/"));
+        bool all = inside || str_is(name, ".") || str_is(name, "..") || str_empty(name) || str_is(name, "/");
         if (all) {
             act->flags |= e->tree ? ACT_TREE : 0;
             continue;
@@ -517,7 +539,7 @@ static void take_operands(struct effects *e)
     for (size_t i = 0; i < have; i++) {
         size_t at = i;
         if (repeat != SIZE_MAX && i >= repeat)
-            at = have - i <= behind && i > repeat ? count - (have - i) : repeat;
+            at = have - i <= behind && (i > repeat || have == 1) ? count - (have - i) : repeat;
         size_t word = e->operands[i];
         enum table_role role = at < count ? (enum table_role)spec[at].role : ROLE_PERHAPS;
         if (role == ROLE_INTO)
@@ -530,6 +552,15 @@ static void take_operands(struct effects *e)
     }
     if (e->into)
         receive(e, &e->into_word, e->into_at, e->operands, have);
+    /* Without a folder it begins where it is. */
+    bool reads = count && spec[count - 1].role == ROLE_READ && repeat == count - 1;
+    if (e->tree && reads && have < count) {
+        struct act *act = act_add(e->s, ACT_READS, 0, "it reads a file");
+        act->path = (struct word){.raw = STR("."), .text = STR("."), .shape = STR(".")};
+        act->flags = ACT_TREE | ACT_NATURAL;
+    }
+    if (e->ended && have && str_is(table_str(e->row->name), "git checkout"))
+        e->s->study->risk |= RISK_DELETES;
 }
 
 /* ---- the rest ---- */
@@ -584,8 +615,10 @@ static void take_styles(struct effects *e)
     struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row->touches);
     while (!str_empty(list)) {
         struct str path = str_cut(list, ',', &list);
-        if (str_is(path, "."))
+        if (str_is(path, ".")) {
             study->risk |= RISK_OVERWRITES;
+            study->touches_all = true;
+        }
         else {
             act_writes(e->s, ALL_WORDS, path);
             study->acts->flags = ACT_NATURAL;

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/utf8.h"
+#include "policy/table.h"
 
 /* ---- names ---- */
 
@@ -575,6 +576,19 @@ static struct verdict decide(struct judging *j, bool covered)
     return mode;
 }
 
+/* Of a call that is no command. */
+static unsigned tool_risk(const struct judging *j)
+{
+    unsigned risk = !str_empty(j->protected_path) ? RISK_SETTINGS : 0;
+    switch (j->q->facts->class) {
+    case TOOL_EDIT: return risk | (j->outside ? RISK_OVERWRITES | RISK_SETTINGS : 0);
+    case TOOL_FETCH: return risk | RISK_NETWORK;
+    case TOOL_OTHER: return risk | RISK_UNKNOWN;
+    case TOOL_READ: case TOOL_COMMAND: case TOOL_TASK: case TOOL_AGENT: case TOOL_PLAN: break;
+    }
+    return risk;
+}
+
 struct verdict policy_judge(struct arena *arena, const struct question *question)
 {
     struct judging j;
@@ -583,6 +597,8 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     struct verdict verdict = decide(&j, covered);
     verdict.parts = j.parts;
     verdict.part_count = j.parts_count;
+    verdict.risk = j.risk | tool_risk(&j);
+    verdict.risky = risk_holds_back(verdict.risk);
     return verdict;
 }
 

@@ -20,6 +20,8 @@ struct stop {
     enum effect effect;
 };
 
+enum { WROTE_MAX = 16 };
+
 struct judging {
     struct arena *arena;
     const struct question *q;
@@ -31,6 +33,9 @@ struct judging {
     const char *protected_why;  /* NULL: it is on the list */
     bool secret;                /* the name of a file says that it holds keys */
     bool rules_alone;           /* no default, no built-in allowance: policy_covers */
+    unsigned risk;              /* classes of all parts */
+    struct str wrote[WROTE_MAX]; /* files that parts so far have written */
+    size_t wrote_count;
     bool builtin;               /* some part passed without a rule */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
     bool inner_bad;             /* something inside a substitution does not pass */
@@ -77,6 +82,8 @@ const struct compiled *place_covered(struct judging *j, const struct place *plac
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* The same for what a word with holes in it could become: target.h. */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
+/* Notes the rules that speak against what a pattern could find. */
+void target_stops(struct judging *j, struct str target, struct touch touch);
 /* Whether what a pattern could find lies outside the session's folder, or is a secret there. */
 bool target_outside(struct judging *j, struct str target);
 /* Reading tools pass by themselves inside the session's folder. */
@@ -101,6 +108,8 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 
 /* Notes what speaks against one part, whatever it is packed in. */
 void part_stops(struct judging *j, struct node *node, const struct folder *folder);
+/* Notes what speaks against the values of a loop. */
+void values_stop(struct judging *j, const struct node *node, const struct folder *folder);
 /* The same for what the redirections of a group, a loop or a function touch. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether the number stands in the text by itself. */
@@ -113,6 +122,10 @@ bool text_stops(struct judging *j, struct str text, bool note);
 /* Whether one part passes: by a rule, or (no rule) as one that only reads; else a reason. */
 bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
+/* The risk classes of a command: table.h. */
+unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
+/* Whether such a call is answered alone, never together with others. */
+bool risk_holds_back(unsigned risk);
 /* NULL when the command passes without a rule, else why not; `passes` says whether a command that it runs, or
  * a file that it writes, may. */
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,

@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "policy/table.h"
 
 struct argv node_argv(const struct node *node)
 {
@@ -201,6 +202,36 @@ static void add_part(struct judging *j, struct verdict_part part)
     j->parts[j->parts_count++] = part;
 }
 
+/* With what its redirections write; input that comes by a pipe into a shell is code that nobody has read. */
+static unsigned part_risk(struct judging *j, struct node *node, const struct folder *folder)
+{
+    struct argv all = node_argv(node), argv = argv_command(&all);
+    static const struct command_row no_row;
+    struct study files = {0};
+    for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
+        if (redir->kind != REDIR_OUT && redir->kind != REDIR_APPEND && redir->kind != REDIR_INOUT)
+            continue;
+        struct act *act = arena_new(j->arena, struct act);
+        *act = (struct act){.kind = ACT_WRITES, .path = redir->target, .next = files.acts};
+        files.acts = act;
+        files.row = &no_row;
+    }
+    unsigned risk = files.acts ? study_risk(j, &files, folder) : 0;
+    if (!argv.count)
+        return risk;
+    const struct study *study = node_study(j, node);
+    risk |= study_risk(j, study, folder);
+    /* A file that an earlier part wrote is run by this one. */
+    for (size_t i = 0; i < argv.count && (risk & RISK_INTERPRETER); i++)
+        for (size_t k = 0; k < j->wrote_count; k++)
+            if (str_eq(argv.words[i].text, j->wrote[k]))
+                risk |= RISK_GENERATED;
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind == ACT_WRITES && j->wrote_count < WROTE_MAX)
+            j->wrote[j->wrote_count++] = act->path.text;
+    return risk;
+}
+
 static void visit_simple(struct judging *j, struct node *node, const struct folder *folder)
 {
     CHECK(node->kind == NODE_SIMPLE);
@@ -226,6 +257,8 @@ static void visit_simple(struct judging *j, struct node *node, const struct fold
     }
     if (!covered)
         note_uncovered(j, node->raw, why);
+    part.risk = part_risk(j, node, folder);
+    j->risk |= part.risk;
     add_part(j, part);
     j->stop = before;
     if (stop.rule)
@@ -241,13 +274,17 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
     }
     if (node->kind == NODE_DOUBT) {
         note_uncovered(j, node->raw, node->why);
-        add_part(j, (struct verdict_part){.text = node->raw, .depth = j->depth, .why = str_of(node->why)});
+        add_part(j, (struct verdict_part){.text = node->raw, .depth = j->depth, .why = str_of(node->why),
+                                          .risk = RISK_UNKNOWN});
+        j->risk |= RISK_UNKNOWN;
     }
     for (size_t i = 0; i < node->word_count; i++)
         if ((node->words[i].flags & WORD_DOUBT) ||
             ((node->words[i].flags & WORD_RUNS) && (j->rules_alone || j->q->no_builtin || node->inside_bad)))
             note_uncovered(j, node->words[i].raw,
                            "it runs a substitution, or expands in a way that is not understood");
+    if (node->kind == NODE_BRANCH)
+        values_stop(j, node, folder);
     redirs_stops(j, node, folder);
     if (node->redirs && (why = redirs_uncovered(j, node, folder)))
         note_uncovered(j, node->raw, why);
@@ -277,6 +314,7 @@ void command_judge(struct judging *j)
     j->part_count = shell->part_count;
     if (shell->doubt) {
         j->unknown = shell->doubt;
+        j->risk |= RISK_UNKNOWN;
         note_uncovered(j, facts->command, shell->doubt);
         (void)text_stops(j, facts->command, true);
     }

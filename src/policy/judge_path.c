@@ -274,6 +274,38 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
     return is_protected(j, place->named, touch) || is_protected(j, place->real, touch);
 }
 
+/* The rule's pattern from the root on, as target_meets takes it. */
+static struct str rule_path(struct judging *j, const struct rule *rule)
+{
+    struct str base;
+    if (!path_rule_base(j->arena, rule, &j->places, false, &base))
+        return STR_NONE;
+    bool anywhere = rule->base == BASE_CWD && !rule->ups && str_find(rule->pattern, '/') == rule->pattern.n;
+    return anywhere ? arena_printf(j->arena, "**/%.*s", STR_ARG(rule->pattern))
+                    : arena_printf(j->arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rule->pattern));
+}
+
+enum { TARGET_LOOKS_MAX = 100000 };
+
+/* What a pattern could find, and (tree) what lies below: every rule against paths is held against it. */
+void target_stops(struct judging *j, struct str target, struct touch touch)
+{
+    j->hole_looks += j->set->stop_name_count;
+    if (j->hole_looks > TARGET_LOOKS_MAX) {
+        j->unknown = "too many of its words are patterns";
+        return;
+    }
+    for (size_t i = 0; i < j->set->stop_name_count; i++) {
+        const struct compiled *rule = &j->set->rules[j->set->stop_rules[i]];
+        if (!rule_in_force(rule, j->q->now_ms) || rule->rule.kind != RULE_PATH ||
+            (touch.looks && str_is(path_family(rule->rule.tool), "edit")))
+            continue;
+        struct str path = rule_path(j, &rule->rule);
+        if (!str_empty(path) && target_meets(target, path, touch.tree))
+            stop_note(j, rule);
+    }
+}
+
 bool target_outside(struct judging *j, struct str target)
 {
     struct str project = j->places.project.named, rest;

@@ -224,6 +224,32 @@ static void holes_stop(struct judging *j, const struct word *word)
     }
 }
 
+/* Whether the text names a file that a rule speaks against: by the letters of its last name. */
+static bool names_stopped_path(struct judging *j, struct str text)
+{
+    if (!j->set->stops_paths || j->hole_looks > HOLE_LOOKS_MAX)
+        return false;
+    for (size_t i = 0; i < j->set->stop_name_count; i++) {
+        struct str name = j->set->stop_names[i];
+        j->hole_looks++;
+        /* Of a pattern the longest piece without a star. */
+        struct str best = STR_NONE;
+        for (struct str rest = name; !str_empty(rest);) {
+            struct str piece = str_cut(rest, '*', &rest);
+            best = piece.n > best.n ? piece : best;
+        }
+        if (best.n >= 3 ? str_has(text, best) : best.n == 0)
+            return true;
+        /* A whole folder: its own name. */
+        const struct compiled *rule = &j->set->rules[j->set->stop_rules[i]];
+        struct str folder, pattern = rule->rule.pattern;
+        folder = str_cut(pattern, '/', &pattern);
+        if (folder.n >= 3 && str_find(folder, '*') == folder.n && str_has(text, folder))
+            return true;
+    }
+    return false;
+}
+
 /* What the word could become, pattern by pattern. */
 static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
                                   struct touch touch)
@@ -231,10 +257,31 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
                               targets);
+    bool hit = false;
+    for (size_t i = 0; i < count; i++) {
+        hit = hit || target_is_protected(j, targets[i], touch) || target_secret(targets[i], true);
+        if (j->set->stops_paths)
+            target_stops(j, targets[i], touch);
+    }
+    return hit;
+}
+
+/* The rules alone, without what is protected. */
+static void targets_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    touch.tree = touch.tree || touch.perhaps;
     for (size_t i = 0; i < count; i++)
-        if (target_is_protected(j, targets[i], touch) || target_secret(targets[i], true))
-            return true;
-    return false;
+        target_stops(j, targets[i], touch);
+}
+
+/* The values of a loop: what is done with them is told elsewhere. */
+void values_stop(struct judging *j, const struct node *node, const struct folder *folder)
+{
+    for (size_t i = 0; j->set->stops_paths && i < node->word_count; i++)
+        targets_stop(j, &node->words[i], folder, (struct touch){0});
 }
 
 static void word_stops(struct judging *j, const struct word *word, const struct folder *folder,
@@ -249,11 +296,16 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
             note_protected(j, word->raw);
         if (!word_is_path(word)) {
             holes_stop(j, word);
+            /* What another part makes may be what a rule speaks against, if the line names it. */
+            if ((word->flags & (WORD_RUNS | WORD_CHOSEN)) && names_stopped_path(j, j->q->facts->command))
+                note_unknown(j, "one of its files is named elsewhere on the line");
             return;
         }
         path_stops(j, text, &guess, touch);
     }
     path_stops(j, text, folder, touch);
+    if ((touch.tree || !touch.looks) && j->set->stops_paths)
+        targets_stop(j, word, folder, touch);
     (void)str_cut(text, '=', &value);
     path_stops(j, value, folder, touch);
     if (text.n > 2 && text.p[0] == '-')
@@ -372,6 +424,8 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
  * understood. */
 static void doubt_stops(struct judging *j, const char *why)
 {
+    if (names_stopped_path(j, j->q->facts->command))
+        note_unknown(j, why);
     if (!j->set->stops_commands)
         return;
     if (j->net == NET_NOT_ASKED)
@@ -423,8 +477,26 @@ static void port_stops(struct judging *j, const struct argv *argv)
     }
 }
 
-static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
-                        const struct folder *folder)
+/* The same command under the names of its row: `npm publ` is `npm publish`, python3.11 is python. */
+static void row_stops(struct judging *j, const struct argv *argv, const struct study *study)
+{
+    if (!study->table || !j->set->stops_commands || !argv->count)
+        return;
+    struct str name = str_of(table_text + study->table->name), rest = name;
+    size_t count = 0;
+    struct word *words = arena_array(j->arena, struct word, argv->count + 4);
+    while (!str_empty(rest) && count < 4) {
+        struct str part = str_cut(rest, ' ', &rest);
+        words[count++] = (struct word){.raw = part, .text = part, .shape = part};
+    }
+    for (size_t i = 1; i < argv->count; i++)
+        words[count++] = argv->words[i];
+    struct argv named = {.words = words, .count = count};
+    words_stops(j, &named);
+}
+
+/* Its words, whatever they do. */
+static void command_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
     /* Nobody answers for himself: our own command is as protected as our own data. */
     if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
@@ -433,11 +505,22 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         !word_is(&argv->words[argv->count - 1], "-l"))
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
+    row_stops(j, argv, study);
+    if (!study->table && !study->row && argv->count > 1)
+        doubt_stops(j, "it is not known, and may do anything with its words");
+    if (study->touches_all && j->set->stops_paths)
+        note_unknown(j, "it changes files that its words do not name");
     port_stops(j, argv);
     if (!study->table || (study->table->styles & STYLE_BAD))
         paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);
+}
+
+static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
+                        const struct folder *folder)
+{
+    command_stops(j, argv, study, folder);
     for (struct act *act = study->acts; act; act = act->next) {
         switch (act->kind) {
         case ACT_RUNS:
@@ -461,6 +544,9 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         case ACT_CODE:
             if (smells(act->code, true))
                 note_protected(j, act->code);
+            doubt_stops(j, act->why);
+            if (j->set->stops_paths)
+                note_unknown(j, act->why);
             if (str_empty(act->code) || text_stops(j, act->code, false))
                 note_unknown(j, act->why);
             break;
@@ -475,6 +561,8 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:
+            if (names_stopped_path(j, j->q->facts->command))
+                note_unknown(j, act->why);
             if (!str_empty(act->path.text))
                 word_stops(j, &act->path, folder, (struct touch){.looks = true});
             break;

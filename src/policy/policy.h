@@ -137,6 +137,7 @@ struct verdict_part {
     struct verdict_rule rule; /* id and text are empty when no rule decided */
     struct str why;
     unsigned depth;           /* 0: on the line itself; more: inside something else */
+    unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
 struct verdict {
@@ -146,11 +147,15 @@ struct verdict {
     struct str why;    /* one sentence for a person */
     const struct verdict_rule *rules; /* the rules that decided together, the decisive one first */
     size_t rule_count;
+    unsigned risk;     /* set of classes: bit i is risk_name(i) */
+    bool risky;        /* it is answered alone */
     const struct verdict_part *parts; /* of a command, in order */
     size_t part_count;
 };
 
 struct verdict policy_judge(struct arena *arena, const struct question *question);
+/* "deletes", "network", …; empty behind the last. */
+const char *risk_name(unsigned number);
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);
 

@@ -265,8 +265,10 @@ static void take_in(struct rule_set *set, size_t at)
         return;
     set->stops_paths |= rule->kind == RULE_PATH;
     struct str name = rule->kind == RULE_PATH ? last_name(rule->pattern) : STR_NONE;
-    if (!str_empty(name))
+    if (!str_empty(name)) {
+        set->stop_rules[set->stop_name_count] = (uint32_t)at;
         set->stop_names[set->stop_name_count++] = name;
+    }
     set->stops_hosts |= rule->kind == RULE_HOST || rule->kind == RULE_URL;
     set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
     if (rule->word_count)
@@ -284,6 +286,7 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
     set->rules = arena_array(&set->arena, struct compiled, set->count);
     set->problems = arena_array(&set->arena, struct rule_problem, set->count);
     set->stop_names = arena_array(&set->arena, struct str, set->count);
+    set->stop_rules = arena_array(&set->arena, uint32_t, set->count);
     for (int side = 0; side < SIDE_COUNT; side++)
         index_init(set, &set->sides[side]);
     for (size_t i = 0; i < taken; i++) {

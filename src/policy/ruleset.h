@@ -33,6 +33,7 @@ struct rule_set {
     bool stops_hosts;    /* … of addresses */
     /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
     struct str *stop_names;
+    uint32_t *stop_rules; /* the rule of each */
     size_t stop_name_count;
     /* For the net: marks of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];

@@ -285,6 +285,8 @@ bool target_secret(struct str target, bool settings_only)
 /* Above what everybody keeps secret: the home folder, the system's own. */
 static bool above_protected(struct str target, struct touch touch, const struct places *places)
 {
+    if (touch.perhaps)
+        return false;
     if (!str_empty(places->home.named) && target_meets(target, places->home.named, true) &&
         !target_meets(target, places->home.named, false))
         return true;

@@ -1,0 +1,97 @@
+/* What a part could cost, as a set of classes: from what it does, never from the letters of its text. */
+#include "policy/judge.h"
+
+#include "base/err.h"
+#include "policy/effects.h"
+
+static const char *const risk_names[RISK_COUNT] = {
+#define X(name, word) [RISK_BIT_##name] = word,
+    TABLE_RISKS(X)
+#undef X
+};
+
+const char *risk_name(unsigned number) { return number < RISK_COUNT ? risk_names[number] : ""; }
+
+/* A statement that reads: everything else of a database is its risk. */
+static bool only_selects(struct str code)
+{
+    static const char *const reads[] = {"select", "show", "explain", "describe", "\\d",
+                                        "\\l",    "with", "pragma",  ".tables"};
+    struct str text = str_trim(code);
+    for (size_t i = 0; i < sizeof reads / sizeof *reads; i++) {
+        struct str word = str_of(reads[i]);
+        if (text.n >= word.n && str_same_letters(str_sub(text, 0, word.n), word))
+            return str_find(text, ';') + 1 >= text.n;
+    }
+    return false;
+}
+
+/* Whether a written path lies outside, or is one that always asks. */
+static unsigned write_risk(struct judging *j, const struct act *act, const struct folder *folder)
+{
+    struct str targets[TARGETS_MAX];
+    unsigned risk = 0;
+    size_t count = targets_of(j->arena, &act->path, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    struct touch touch = {.perhaps = act->flags & ACT_PERHAPS, .tree = act->flags & ACT_TREE};
+    for (size_t i = 0; i < count; i++) {
+        if (str_is(targets[i], "/dev/null"))
+            continue;
+        if (target_is_protected(j, targets[i], touch))
+            risk |= RISK_SETTINGS;
+        if (target_outside(j, targets[i]) && !touch.perhaps)
+            risk |= RISK_OVERWRITES;
+    }
+    return risk | (act->flags & ACT_EDITS ? RISK_OVERWRITES : 0);
+}
+
+static unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder)
+{
+    unsigned risk = 0;
+    bool database = study->risk & RISK_DATABASE, statement = false;
+    for (struct act *act = study->acts; act; act = act->next) {
+        switch (act->kind) {
+        case ACT_READS: case ACT_CHANGES: break;
+        case ACT_PROJECT: risk |= str_empty(act->path.text) ? 0 : RISK_INTERPRETER; break;
+        case ACT_REMOVES: risk |= RISK_DELETES | write_risk(j, act, folder); break;
+        case ACT_WRITES: risk |= write_risk(j, act, folder); break;
+        case ACT_TALKS: risk |= RISK_NETWORK; break;
+        case ACT_OBEYS: risk |= RISK_SETTINGS; break;
+        case ACT_CODE:
+            statement = database;
+            risk |= database && only_selects(act->code) ? 0 : database ? RISK_DATABASE : RISK_INTERPRETER;
+            break;
+        case ACT_SCRIPT: case ACT_TEXT: risk |= RISK_INTERPRETER; break;
+        case ACT_OTHER:
+            if (study->table && study->table->reader == READER_SHELL)
+                risk |= act->word == ALL_WORDS ? RISK_INTERPRETER | RISK_GENERATED : RISK_INTERPRETER;
+            else
+                risk |= act->flags & ACT_STDIN ? RISK_GENERATED : RISK_UNKNOWN;
+            break;
+        case ACT_RUNS:
+            if (j->depth < STUDY_DEPTH_MAX) {
+                j->depth++;
+                risk |= study_risk(j, act_inner_study(j, act, j->depth), folder);
+                j->depth--;
+            }
+            break;
+        }
+        risk |= act->flags & ACT_SENDS ? RISK_SENDS | RISK_NETWORK : 0;
+    }
+    return statement && !(risk & RISK_DATABASE) ? risk | RISK_NETWORK : risk;
+}
+
+unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder)
+{
+    unsigned risk = acts_risk(j, study, folder);
+    if (!study->table && !study->row)
+        risk |= RISK_UNKNOWN;
+    unsigned row = study->only_reads ? 0 : study->risk;
+    /* A statement that only reads is no risk to the database. */
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind == ACT_CODE && (row & RISK_DATABASE) && only_selects(act->code))
+            row &= ~(unsigned)RISK_DATABASE;
+    return risk | row;
+}
+
+bool risk_holds_back(unsigned risk) { return (risk & ~(unsigned)RISK_OVERWRITES) != 0; }
