@@ -68,14 +68,15 @@ static int tear_down(void **state)
 /* Runs the command on a file and returns what it printed. */
 static const char *run(struct arena *arena, const char *file, char *in, char *at_home, int *ret_status)
 {
-    char out[128];
+    char out[128], path[4096];
     struct str text;
     struct err err = {0};
     (void)snprintf(out, sizeof out, "%s/out", folder);
     (void)fflush(stdout);
     int before = dup(1);
     assert_non_null(freopen(out, "w", stdout));
-    char *argv[] = {arena_c(arena, str_of(file)), "--cwd", in, "--home", at_home};
+    (void)snprintf(path, sizeof path, "%s", file);
+    char *argv[] = {path, "--cwd", in, "--home", at_home};
     struct rc rc = policy_check_main(5, argv, ret_status, &err);
     (void)fflush(stdout);
     (void)dup2(before, 1);
