@@ -316,7 +316,8 @@ static void judge_filter(struct judging *j)
 static void judge_search(struct judging *j, const struct folder *here)
 {
     struct place place;
-    if (!place_of(j, here, here->path, &place))
+    j->outside = true;
+    if (!here->known || !place_of(j, here, here->path, &place))
         return;
     j->outside = !place_inside(j, &place);
     if (place_protected(j, &place, (struct touch){.looks = true, .tree = true}))
@@ -334,7 +335,7 @@ static bool judge_paths(struct judging *j)
         j->unknown = "its pattern leaves the folder it begins in";
     judge_filter(j);
     struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
-    if (facts->path_count == 0 && searches(facts) && here.known)
+    if (facts->path_count == 0 && searches(facts))
         judge_search(j, &here);
     bool edits = facts->class == TOOL_EDIT, covered = facts->path_count > 0;
     for (size_t i = 0; i < facts->path_count; i++) {
@@ -602,12 +603,19 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     return verdict;
 }
 
-bool policy_covers(struct arena *arena, const struct question *question)
+static bool covers(struct arena *arena, const struct question *question, bool rules_alone)
 {
     struct judging j;
     judging_init(&j, arena, question);
-    j.rules_alone = true;
+    j.rules_alone = rules_alone;
     return look(&j) && j.used_count && !j.stop.rule && str_empty(j.protected_path);
+}
+
+bool policy_covers(struct arena *arena, const struct question *question) { return covers(arena, question, true); }
+
+bool policy_lets_pass(struct arena *arena, const struct question *question)
+{
+    return covers(arena, question, false);
 }
 
 size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths)

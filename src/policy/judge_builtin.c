@@ -294,7 +294,8 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
     if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
         !plain_program(argv->words[0].text) || !is_reader(study))
         return why;
-    if (!folder->inside && !(study->table->styles & STYLE_ANYWHERE))
+    bool inside = folder->inside && !str_empty(j->places.project.named);
+    if (!inside && !(study->table->styles & STYLE_ANYWHERE))
         return "it would run outside the session's folder, or nobody knows where";
     bool wraps = transparent(table_str(study->table->name)), ran = false;
     for (struct act *act = study->acts; act; act = act->next) {

@@ -207,7 +207,7 @@ static bool study_is_git(const struct study *study)
     return (study->row && study->row->way == WAY_GIT) ||
            (study->table && str_starts(table_str(study->table->name), STR("git")));
 }
-
+static const char *const strange_git = "git may find a repository there that is none of yours";
 
 static const struct compiled *covered_under(struct covering *c, const struct rule_key *key, struct argv *argv,
                                             const struct study *study)
@@ -227,7 +227,7 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
                                                      : 0;
         if (rule->rule.kind != RULE_TOOL && study_is_git(study) &&
             folder_strange_to_git(c->j, c->folder)) {
-            c->why = "git may find a repository there that is none of yours";
+            c->why = strange_git;
             continue;
         }
         if (behind && acts_covered(c, study, behind))
@@ -268,6 +268,8 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
     *ret_rule = NULL;
     const char *why = argv->assign_count ? c->why
                                          : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
+    if (!why && study_is_git(study) && folder_strange_to_git(c->j, c->folder))
+        why = strange_git;
     c->j->builtin = c->j->builtin || !why;
     if (why && c->why == no_rule)
         c->why = why;

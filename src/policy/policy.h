@@ -158,6 +158,8 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
 const char *risk_name(unsigned number);
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);
+/* The same, and parts of a command that need no rule need none here either. */
+bool policy_lets_pass(struct arena *arena, const struct question *question);
 
 /* Whether a search leaves the file or folder out: protected, or a secret by its name. `own` is Nod's data. */
 bool policy_hides(struct str path, struct str own);

@@ -37,7 +37,7 @@ static bool lets_pass(struct suggesting *s, const struct suggestion *suggestion)
     struct rule_set *bigger = rule_set_new(sources, n);
     struct question question = *s->q;
     question.rules = bigger;
-    bool passes = policy_covers(&scratch, &question);
+    bool passes = policy_lets_pass(&scratch, &question);
     rule_set_free(bigger);
     return passes;
 }
