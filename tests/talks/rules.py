@@ -35,7 +35,7 @@ def test_an_allowed_command_does_not_open_the_door(world):
     add(admin, "allow", "Bash(npm test:*)")
     must(status(admin, thread, "npm test") == "allowed", "npm test itself")
     must(status(admin, thread, "npm test -- --watch 'a && b'") == "allowed", "with arguments, quoted operators too")
-    for line in ("npm test; id", "npm test $(id)", "npm test > x", "npm testevil", "FOO=1 npm test", "npm test\nid"):
+    for line in ("npm test; make", "npm test $(make)", "npm test > x", "npm testevil", "FOO=1 npm test", "npm test\nmake"):
         must(status(admin, thread, line) == "awaiting", f"{line!r} must be asked about")
 
 
@@ -66,13 +66,13 @@ def test_revoking_holds_for_the_next_call(world):
 
 def test_a_rule_may_be_good_for_some_calls_only(world):
     server, admin, session, thread, _ = scene(world)
-    add(admin, "allow", "Bash(ls:*)", uses=2)
-    must([status(admin, thread, f"ls {i}") for i in range(3)] == ["allowed", "allowed", "awaiting"], "two uses")
+    add(admin, "allow", "Bash(make:*)", uses=2)
+    must([status(admin, thread, f"make {i}") for i in range(3)] == ["allowed", "allowed", "awaiting"], "two uses")
     server.kill()
     server.start()
-    must(status(admin, thread, "ls 9") == "awaiting", "uses are counted across restarts")
-    add(admin, "allow", "Bash(pwd)", layer="session", sessionId=session, uses=1)
-    must([status(admin, thread, "pwd", id=f"p{i}") for i in range(2)] == ["allowed", "awaiting"], "one use in a session")
+    must(status(admin, thread, "make 9") == "awaiting", "uses are counted across restarts")
+    add(admin, "allow", "Bash(touch x)", layer="session", sessionId=session, uses=1)
+    must([status(admin, thread, "touch x", id=f"p{i}") for i in range(2)] == ["allowed", "awaiting"], "one use in a session")
 
 
 def test_uses_are_counted_from_the_log(world):
@@ -113,10 +113,10 @@ def test_git_is_asked_about_in_a_folder_that_is_a_repository(world):
 
 def test_a_rule_may_expire(world):
     _, admin, _, thread, _ = scene(world)
-    add(admin, "allow", "Bash(ls:*)", expiresAt="2020-01-01T00:00:00Z")
-    must(status(admin, thread, "ls") == "awaiting", "it is over")
-    add(admin, "allow", "Bash(ls:*)", expiresAt="2090-01-01T00:00:00Z")
-    must(status(admin, thread, "ls again") == "allowed", "it is not")
+    add(admin, "allow", "Bash(make:*)", expiresAt="2020-01-01T00:00:00Z")
+    must(status(admin, thread, "make") == "awaiting", "it is over")
+    add(admin, "allow", "Bash(make:*)", expiresAt="2090-01-01T00:00:00Z")
+    must(status(admin, thread, "make again") == "allowed", "it is not")
 
 
 def test_malformed_rules_are_errors(world):
@@ -232,7 +232,7 @@ def test_the_managed_file_is_above_all(world):
 def test_explaining_and_trying(world):
     _, admin, session, thread, _ = scene(world)
     add(admin, "allow", "Bash(git log:*)", reason="harmless")
-    verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "git log | wc -l"}, "sessionId": session})
+    verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "git log | sh"}, "sessionId": session})
     must(verdict["effect"] == "ask" and [p["effect"] for p in verdict["parts"]] == ["allow", "ask"], f"{verdict}")
     verdict = admin.ok("POST", "/api/policy/explain", {"name": "Bash", "input": {"command": "git log"}, "sessionId": session})
     must_match({"effect": "allow", "rule": "Bash(git log:*)", "source": "user"}, verdict)
@@ -259,11 +259,11 @@ def test_agents_and_viewers_cannot_change_rules(world):
 
 def test_the_users_layer_can_be_put_as_a_whole(world):
     _, admin, _, thread, _ = scene(world)
-    add(admin, "allow", "Bash(ls:*)")
+    add(admin, "allow", "Bash(make:*)")
     admin.ok("PUT", "/api/policy", {"rules": [{"rule": "Bash(pwd)"}, {"rule": "Bash(rm:*)", "effect": "deny"}]})
     rules = admin.ok("GET", "/api/policy")["user"]
     must([(r["effect"], r["rule"]) for r in rules] == [("allow", "Bash(pwd)"), ("deny", "Bash(rm:*)")], f"{rules}")
-    must(status(admin, thread, "ls") == "awaiting", "what is gone is gone")
+    must(status(admin, thread, "make") == "awaiting", "what is gone is gone")
     reply = admin.request("PUT", "/api/policy", {"rules": [{"rule": "Bash(id)"}, {"rule": "Bash("}]})
     must(reply.status == 400 and len(admin.ok("GET", "/api/policy")["user"]) == 2, "all of it or nothing")
 

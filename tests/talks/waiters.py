@@ -14,7 +14,7 @@ def test_fifty_commands_survive_a_kill(world):
     commands = {}
     for number in range(50):
         call = f"w{number:02}"
-        commands[call] = world.start("call", "Bash", '{"command":"sleep %d"}' % number, "--wait", "--session", made["id"], "--id", call)
+        commands[call] = world.start("call", "Bash", '{"command":"make %d"}' % number, "--wait", "--session", made["id"], "--id", call)
     eventually(lambda: len(admin.pending()) == 50, lambda: f"fifty pending: {len(admin.pending())}", 3 * PATIENCE)
     server.kill()
     time.sleep(0.2)
