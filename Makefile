@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test bench bench-nodes sim cluster crash fuzz screenshots page-figures facts tidy install clean
+.PHONY: help run build test bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -45,6 +45,10 @@ crash: build         ## kill -9 under load, then an independent check of the pro
 	@dev/setup test
 	@python3 $(if $(filter postgres,$(STORE)),tests/postgres/crash_nodes.py,tests/crash/crash.py) --rounds $(or $(ROUNDS),$(if $(STORE),60,100)) $(CRASH_ARGS)
 	@$(if $(STORE),true,python3 tests/crash/archive.py)
+
+mutants:             ## mistakes made on purpose (tests/mutants): each must be found by the test that it names
+	@dev/setup test
+	@dev/mutants $(MUTANTS)
 
 fuzz:                ## fuzz every parser, SECONDS each (60)
 	@dev/setup test
