@@ -16,7 +16,7 @@ REQUESTS = 100
 # What each may cost, in thousands.
 LIMITS = {"ask": {"loop": 85, "writer": 150}, "decide": {"loop": 46, "writer": 95},
           "report": {"loop": 46, "writer": 85, "readers": 135}}
-INPUT = {"command": "echo " + "x" * 1000}
+INPUT = {"command": "cc a.c", "description": "x" * 1000}
 
 
 def control(pid, *arguments):
