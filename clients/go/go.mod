@@ -1,0 +1,3 @@
+module nod.example/clients/go
+
+go 1.19
