@@ -106,16 +106,21 @@ static void say_rules(struct buf *out, struct setup *setup)
 {
     const struct setup_pack *pack;
     size_t at = 0;
+    bool any = false;
     if (!setup->rules)
         return;
-    buf_puts(out, "  rules        allow without asking, in every folder (nod policy list; --no-rules adds none):\n");
     while ((pack = setup_pack_next(&at))) {
+        if (!any)
+            buf_puts(out, "  rules        allow these without asking, in every folder (--no-rules adds none):\n");
+        any = true;
         buf_printf(out, "    %s:\n     ", pack->words);
         for (size_t i = 0; pack->rules[i]; i++)
             buf_printf(out, " %s", pack->rules[i]);
         buf_putc(out, '\n');
     }
-    buf_puts(out, "    A project's tests run its own code, which an agent may have written.\n");
+    buf_puts(out, any ? "    A project's tests run its own code, which an agent may have written.\n"
+                      : "  rules        none: nothing in this folder shows which tests it has\n");
+    buf_puts(out, "               (commands that only read inside a project need no rule)\n");
 }
 
 static void say_plan(struct setup *setup)

@@ -71,7 +71,7 @@ struct rc setup_service_stop(struct cli *cli, const struct setup_record *record,
 
 struct setup_pack {
     const char *name, *words;
-    const char *marks[8]; /* a file of one of these names shows that the pack fits; none: it always fits */
+    const char *marks[8]; /* a file of one of these names shows that the pack fits */
     const char *rules[12];
 };
 
