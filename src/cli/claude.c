@@ -190,6 +190,13 @@ static void on_hears(struct wrapper *w, const struct claude_message *m)
     }
 }
 
+/* For a person at a terminal: it is their turn. */
+static void show_turn(const struct wrapper *w)
+{
+    if (!w->args.once && w->reads_input && isatty(STDIN_FILENO))
+        (void)fputs("> ", stderr);
+}
+
 static void on_result(struct wrapper *w, const struct claude_message *m)
 {
     bool failed = json_bool(m->json, "is_error", false);
@@ -204,6 +211,7 @@ static void on_result(struct wrapper *w, const struct claude_message *m)
     } else if (w->args.once) {
         show(w, json_text(m->json, "result"));
     }
+    show_turn(w);
 }
 
 static void on_init(struct wrapper *w, const struct claude_message *m)
@@ -548,9 +556,13 @@ static struct rc begin(struct wrapper *w, struct err *err)
     claude_initialize(&line, STR("nod_hooks"));
     (void)claude_pipe_send(&w->child.in, &line);
     cli_note("nod: session %.*s", STR_ARG(w->asks.session));
+    w->reads_input = !w->args.once;
+    if (w->reads_input && isatty(STDIN_FILENO))
+        cli_note("nod: type what is to be done, Ctrl-D ends; answer with nod watch or on the page (nod login)");
     if (!str_empty(prompt))
         send_prompt(w, prompt);
-    w->reads_input = !w->args.once;
+    else
+        show_turn(w);
     return RC_OK;
 }
 

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "cli/claude.h"
 #include "cli/remote.h"
+#include "cli/view.h"
 #include "http/http.h"
 
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 
 enum {
     WAIT_PIECE_S = 600,
+    WAIT_FIRST_S = 1,      /* what is answered sooner needs no words */
+    SUMMARY_COLUMNS = 100,
     ANSWER_MS_MORE = 30000,
     BACKOFF_MS_MIN = 100,
     BACKOFF_MS_MAX = 2000,
@@ -29,7 +32,7 @@ struct claude_asking {
     struct claude_message message; /* its strings are in the arena */
     struct str id, name, thread;
     struct http_client *client;
-    bool cancelled, differs, told_away;
+    bool cancelled, differs, told_away, told_waiting;
 };
 
 /* ---- the list ---- */
@@ -152,6 +155,25 @@ static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 
 enum outcome { ANSWERED, ASK_AGAIN, AWAY };
 
+/* A person is asked elsewhere: says what about, and where. Once for each question. */
+static void tell_waiting(struct claude_asking *asking, struct arena *arena)
+{
+    struct str id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;
+    if (asking->told_waiting)
+        return;
+    cli_note("nod: waiting for your answer: %.*s %.*s", STR_ARG(text_line(arena, asking->name)),
+             STR_ARG(text_fit(arena, text_summary(arena, asking->message.input), SUMMARY_COLUMNS)));
+    cli_note("nod: answer with nod watch, nod approve %.*s, or on the page (nod login)",
+             STR_ARG(text_operand(arena, id)));
+    asking->told_waiting = true;
+}
+
+static void tell_answered(const struct claude_asking *asking, struct arena *arena, const struct json *call)
+{
+    if (asking->told_waiting)
+        cli_note("nod: %.*s: %.*s", STR_ARG(text_line(arena, asking->name)), STR_ARG(view_decision(arena, call)));
+}
+
 /* The server said no: what another attempt can mend is mended, everything else is a refusal. */
 static enum outcome refused(struct claude_asking *asking, struct arena *arena, const struct http_response *response)
 {
@@ -179,12 +201,13 @@ static enum outcome attempt(struct claude_asking *asking)
     struct err err = {.code = ERR_OK};
     const struct json *json = NULL;
     struct call call;
+    int wait_s = asking->told_waiting ? WAIT_PIECE_S : WAIT_FIRST_S;
     struct str body = ask_body(asking, &arena);
     struct str target = arena_printf(&arena, "/api/threads/%.*s/tool-calls?withdraw=1&wait=%d%s",
-                                     STR_ARG(asking->thread), WAIT_PIECE_S,
+                                     STR_ARG(asking->thread), wait_s,
                                      body.n > LIMIT_BODY_BYTES ? "&large=1" : "");
     struct rc rc = http_client_call(asking->client, &arena, "POST", target, body,
-                                    WAIT_PIECE_S * 1000 + ANSWER_MS_MORE, &response, &err);
+                                    wait_s * 1000 + ANSWER_MS_MORE, &response, &err);
     if (rc.code == ERR_UNAVAILABLE || rc.code == ERR_TIMEOUT)
         return AWAY;
     if (rc_ok(rc) && response.status != 200)
@@ -197,8 +220,11 @@ static enum outcome attempt(struct claude_asking *asking)
         refuse(asking, arena_printf(&arena, "Nod refuses: %s", err.text));
         return ANSWERED;
     }
-    if (call.status == CALL_AWAITING)
+    if (call.status == CALL_AWAITING) {
+        tell_waiting(asking, &arena);
         return ASK_AGAIN;
+    }
+    tell_answered(asking, &arena, json);
     answer(asking, &call);
     return ANSWERED;
 }

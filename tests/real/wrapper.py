@@ -37,6 +37,17 @@ def both(test):
     return test
 
 
+def test_it_says_what_it_waits_for_and_where_to_answer(place):
+    with desk(place, [bash("touch made.txt"), "Done."]) as d:
+        run = d.nod("claude", "-p", "go")
+        eventually(lambda: "waiting for your answer: Bash touch made.txt" in run.err, lambda: f"not a word: {run.err}")
+        one = d.waiting()[0]
+        eventually(lambda: f"nod watch, nod approve {one['toolCallId']}, or on the page" in run.err, lambda: f"not where: {run.err}")
+        d.decide(one)
+        run.ends()
+        must("Bash: allow_once by " in run.err and run.err.count("waiting for") == 1, f"not who answered: {run.err}")
+
+
 @both
 def test_an_edit_and_a_command_are_approved(place, **more):
     with desk(place, [["I will write.", ("Write", {"file_path": "W", "content": "hello\n"})], bash("touch made.txt"), "All done."],
