@@ -407,10 +407,10 @@ static struct verdict by_default(enum tool_class class)
         return say(EFFECT_ASK, STR("default"), STR("it runs a command, and no rule allows it"));
     case TOOL_FETCH:
         return say(EFFECT_ASK, STR("default"), STR("it reaches the network, and no rule allows it"));
-    case TOOL_PLAN: return say(EFFECT_ASK, STR("default"), STR("it asks a person by its nature"));
+    case TOOL_PLAN: return say(EFFECT_ASK, STR("default"), STR("it is a question for a person"));
     case TOOL_OTHER: break;
     }
-    return say(EFFECT_ASK, STR("default"), STR("no rule names this tool"));
+    return say(EFFECT_ASK, STR("default"), STR("no rule for this tool yet"));
 }
 
 static bool harmless(enum tool_class class) { return class == TOOL_READ || class == TOOL_TASK; }
@@ -489,8 +489,10 @@ static struct str uncovered_words(struct judging *j)
     if (!j->uncovered)
         return STR_NONE;
     int n = (int)(j->uncovered_text.n > 80 ? 80 : j->uncovered_text.n);
-    return arena_printf(j->arena, "`%.*s%s`: %s", n, j->uncovered_text.p, j->uncovered_text.n > 80 ? "…" : "",
-                        j->uncovered);
+    const char *more = j->uncovered_text.n > 80 ? "…" : "";
+    if (strcmp(j->uncovered, NO_RULE) == 0)
+        return arena_printf(j->arena, "no rule allows `%.*s%s`", n, j->uncovered_text.p, more);
+    return arena_printf(j->arena, "`%.*s%s`: %s", n, j->uncovered_text.p, more, j->uncovered);
 }
 
 /* Looks at everything; true when allow rules let the call pass. */

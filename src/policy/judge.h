@@ -6,6 +6,9 @@
 #include "policy/ruleset.h"
 #include "policy/target.h"
 
+/* Why a part of a command is asked about, when nothing else is to be said of it. */
+#define NO_RULE "no rule allows it"
+
 /* Where a command of a line runs. */
 struct folder {
     struct str path;

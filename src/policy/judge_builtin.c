@@ -290,7 +290,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg)
 {
-    static const char *const why = "no rule covers it";
+    static const char *const why = NO_RULE;
     if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
         !plain_program(argv->words[0].text) || !is_reader(study))
         return why;

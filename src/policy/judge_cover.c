@@ -4,7 +4,7 @@
 #include "base/err.h"
 #include "policy/effects.h"
 
-static const char *const no_rule = "no rule covers it";
+static const char *const no_rule = NO_RULE;
 
 struct covering {
     struct judging *j;

@@ -189,7 +189,7 @@ static void the_call_is_shown_whole(void **state)
     (void)state;
     assert_true(on_screen(&tui, "passes: Bash(make:*)"));
     assert_true(on_screen(&tui, "denied: "));
-    assert_true(on_screen(&tui, "asked because no rule"));
+    assert_true(on_screen(&tui, "needs your approval: no rule"));
     (void)tui_press(&tui, 'j');
     assert_true(on_screen(&tui, "- old"));
     assert_true(on_screen(&tui, "+ newer"));

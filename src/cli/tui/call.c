@@ -126,7 +126,7 @@ static struct str body_of(struct arena *arena, const struct tui_call *call, cons
         put_lines(&buf, '#', "in ", cwd);
     if (!str_empty(said))
         put_lines(&buf, '#', "the agent says: ", said);
-    put_lines(&buf, '#', "asked because ", json_text(json_get(pending, "reason"), "why"));
+    put_lines(&buf, '#', "needs your approval: ", json_text(json_get(pending, "reason"), "why"));
     if (buf.over)
         return STR("!This call is too long for a terminal: look at it on the page.\n");
     return arena_str(arena, buf_str(&buf));

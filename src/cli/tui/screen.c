@@ -161,7 +161,7 @@ static void put_modes(struct page *page)
         TUI_PLAN_MODES(X)
 #undef X
     };
-    put(page, STR("Carry out the plan (Esc: not yet)"), TINT_BOLD, false);
+    put(page, STR("Approve the plan (Esc: keep planning)"), TINT_BOLD, false);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
         put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
 }
@@ -171,7 +171,7 @@ static void put_modes(struct page *page)
 static struct str bar(struct page *page, const struct tui *tui)
 {
     if (!tui->live)
-        return STR("DISCONNECTED: what is shown may be old; answers are off; trying again");
+        return STR("DISCONNECTED: you may be seeing old data; answering is paused until Nod reconnects");
     if (tui->count == 0)
         return STR("q leave   ? help");
     const struct tui_call *open = tui_open(tui);
