@@ -46,7 +46,7 @@ export default {
     if (!(await page.locator("nav a[href='#/rules']").count())) return "no rules on this server";
     await server.api("POST", "/api/policy/rules", { effect: "allow", rule: "Bash(git diff:*)" });
     await page.goto(server.url + "/#/rules");
-    await page.locator("label", { hasText: "Command, path or input" }).locator("input").fill("git diff --stat | head -5");
+    await page.locator("label", { hasText: "Command, path or input" }).locator("input").fill("git diff --stat | tee all.txt");
     await page.locator("button", { hasText: "Explain" }).click();
     await page.locator(".verdict.good", { hasText: "Bash(git diff:*)" }).waitFor();
     await page.locator(".verdict.warn").waitFor();
@@ -78,10 +78,10 @@ export default {
     await page.locator(".toast.bad").waitFor();
     same((await server.api("GET", "/api/policy")).user.map((rule) => rule.rule), ["Bash(make check:*)"], "after a bad one");
     await page.locator("button", { hasText: "Cancel" }).click();
-    await page.locator(".tidy li", { hasText: "git fetch was asked 3 times and always allowed" }).locator("a").click();
+    await page.locator(".tidy li", { hasText: "git fetch needed approval 3 times and was always allowed" }).locator("a").click();
     await page.locator("section", { hasText: "Add a rule" }).locator("button", { hasText: "Add" }).click();
     await page.locator(".rule-list li", { hasText: "Bash(git fetch:*)" }).waitFor();
-    await page.locator(".tidy li", { hasText: "Bash(git fetch:*) has never decided anything" }).locator("button").click();
+    await page.locator(".tidy li", { hasText: "Bash(git fetch:*) is unused" }).locator("button").click();
     await page.locator(".rule-list li", { hasText: "Bash(git fetch:*)" }).waitFor({ state: "detached" });
   },
   async "deny with words"(server) {
@@ -184,7 +184,7 @@ export default {
   async "a plan: read as Markdown, carried out in a chosen mode, or sent back"(server) {
     const s = await server.session({ permissionMode: "plan" }), page = await person(server);
     await server.call(s, "ExitPlanMode", { plan: "# The plan\n\n1. do **it**\n2. <b>test</b> it" }, "p1");
-    await heading(page, "Carry out this plan?");
+    await heading(page, "Approve this plan?");
     same(await page.locator(".plan ol li").allTextContents(), ["do it", "<b>test</b> it"], "the steps");
     await page.keyboard.press("n");
     await page.locator("#deny-words").fill("test first");
@@ -194,7 +194,7 @@ export default {
     await page.locator(".plan", { hasText: "The plan v2" }).waitFor();
     await armed(page);
     await page.locator("select[aria-label='The mode that follows']").selectOption("acceptEdits");
-    await page.locator(".allow", { hasText: "Carry it out" }).click();
+    await page.locator(".allow", { hasText: "Approve plan" }).click();
     await poll(() => server.status("p2", s), (c) => c.status === "allowed");
     await poll(() => server.api("GET", `/api/sessions/${s.id}`), (session) => session.permissionMode === "acceptEdits");
   },
@@ -225,14 +225,14 @@ export default {
   },
   async "answering moves on, and the next one is not armed at once"(server) {
     const s = await server.session(), page = await person(server);
-    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
     await armed(page);
     // Two presses in a row, and one in the moment the next request appears: only the first may answer.
     await page.evaluate(() => new Promise((done) => {
       const press = () => document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", bubbles: true }));
       new MutationObserver((_, self) => {
-        if (!document.querySelector(".request .whole")?.textContent.includes("echo c2")) return;
+        if (!document.querySelector(".request .whole")?.textContent.includes("make c2")) return;
         self.disconnect();
         press();
         done();
@@ -244,34 +244,34 @@ export default {
     same((await server.status("c2", s)).status, "awaiting", "the second");
     await armed(page);
     await page.keyboard.press("y");
-    await page.locator(".request .whole", { hasText: "echo c3" }).waitFor();
+    await page.locator(".request .whole", { hasText: "make c3" }).waitFor();
     same((await server.status("c2", s)).status, "allowed", "the second, later");
   },
   async "three at once: 1 of 3, next and previous, nothing moves when another comes"(server) {
     const s = await server.session(), page = await person(server);
-    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
     await page.locator(".count", { hasText: "1 of 3" }).waitFor();
     await page.keyboard.press("j");
     await page.locator(".count", { hasText: "2 of 3" }).waitFor();
-    const before = await page.locator(".request h1").boundingBox(), row = await face(page, "echo c2").boundingBox();
-    await server.bash(s, "echo c4", "c4");
+    const before = await page.locator(".request h1").boundingBox(), row = await face(page, "make c2").boundingBox();
+    await server.bash(s, "make c4", "c4");
     await page.locator(".count", { hasText: "2 of 4" }).waitFor();
-    same([await page.locator(".request h1").boundingBox(), await face(page, "echo c2").boundingBox()], [before, row], "where things are");
+    same([await page.locator(".request h1").boundingBox(), await face(page, "make c2").boundingBox()], [before, row], "where things are");
     await page.locator(".fresh", { hasText: "new" }).waitFor();
     await page.keyboard.press("k");
     await page.locator(".count", { hasText: "1 of 4" }).waitFor();
     same(await page.title(), "(4) Nod", "title");
     must((await page.locator("#icon").getAttribute("href")).startsWith("data:image/png"), "the icon shows no number");
   },
-  async "several in one answer, commands held out"(server) {
+  async "several in one answer, commands not included"(server) {
     const s = await server.session(), page = await person(server);
     await server.call(s, "Note", { text: "note one" }, "c1");
     await server.bash(s, "terraform destroy -auto-approve", "c2");
     await server.call(s, "Memo", { text: "note three" }, "c3");
     await count(page, 3);
     for (const text of ["Note", "terraform", "Memo"]) await page.locator(".item", { hasText: text }).locator("input").check();
-    await page.locator(".banner", { hasText: "held out" }).waitFor();
+    await page.locator(".banner", { hasText: "not included" }).waitFor();
     await page.locator(".the-end").scrollIntoViewIfNeeded();
     await armed(page);
     await page.locator("button", { hasText: "Allow 2 once" }).click();
@@ -300,10 +300,10 @@ export default {
     await armed(page);
     await page.keyboard.press("a");
     await page.locator("#rule-text").fill("Note");
-    await page.locator(".panel", { hasText: "Scroll to the end first" }).waitFor();
+    await page.locator(".panel", { hasText: "Scroll to the end to enable" }).waitFor();
     must(await page.locator("button", { hasText: "Allow always" }).isDisabled(), "it can be allowed");
     await page.locator(".more-text").click();
     await page.locator(".the-end").scrollIntoViewIfNeeded();
-    await page.locator(".panel", { hasText: "Scroll to the end first" }).waitFor({ state: "detached" });
+    await page.locator(".panel", { hasText: "Scroll to the end to enable" }).waitFor({ state: "detached" });
   },
 };

@@ -29,7 +29,7 @@ async function everyScreen(server, options, scheme) {
   await server.call(s, "mcp__x__y", { a: 1, b: ["c"], d: { e: "f\u202e" } }, "c3");
   await server.call(s, "AskUserQuestion", { questions: [{ question: "Which?", header: "H", multiSelect: true, options: [{ label: "A", description: "a" }, { label: "B" }] }] }, "c5");
   await server.call(s, "ExitPlanMode", { plan: "# Plan\n\n1. `do` **it**" }, "c6");
-  await server.bash(s, "echo old", "c4");
+  await server.bash(s, "make old", "c4");
   await server.decide(s, "c4", "deny", { feedback: "no" });
   const page = await person(server, "alice", { ...options, colorScheme: scheme, reducedMotion: "reduce" });
   const check = async (where) => {
@@ -41,7 +41,7 @@ async function everyScreen(server, options, scheme) {
   const back = async () => { if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click(); };
   await count(page, 5);
   if (phone) await check("inbox");
-  for (const text of ["Carry out", "Which?", "Use y", "Change", "cd src"]) {
+  for (const text of ["Approve a plan", "Which?", "Use y", "Change", "cd src"]) {
     await back();
     await face(page, text).click();
     await armed(page);

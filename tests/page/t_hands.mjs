@@ -6,11 +6,11 @@ export default {
   async "hostile text: markup, ANSI, bidi, 1 MB"(server) {
     const s = await server.session({ title: "<img src=x onerror=alert(1)>" }), page = await person(server);
     const evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script> \u001b[31mred\u001b[0m \u202egnp.exe\u202c \u200bzero";
-    await server.call(s, "Bash", { command: `echo ${evil}`, description: evil }, "c1");
+    await server.call(s, "Bash", { command: `make ${evil}`, description: evil }, "c1");
     await server.call(s, "Edit", { file_path: `/tmp/${evil}`, old_string: evil, new_string: evil + "!" }, "c2");
     await server.call(s, "mcp__x__y", { [evil]: evil, list: [evil] }, "c3");
     await server.call(s, "Note", { text: ("x".repeat(99) + "\n").repeat(9000) + evil + "THE-END" }, "c4");
-    await server.call(s, "Bash", { command: "echo " + "y".repeat(900000) }, "c5");
+    await server.call(s, "Bash", { command: "make " + "y".repeat(900000) }, "c5");
     await count(page, 5);
     for (let i = 0; i < 5; i++) {
       await page.locator(".count", { hasText: `${i + 1} of 5` }).waitFor();
@@ -38,7 +38,7 @@ export default {
   },
   async "keyboard only: find, look, answer, go"(server) {
     const s = await server.session(), page = await person(server);
-    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "make one", "c1");
     await server.bash(s, "make needle", "c2");
     await count(page, 2);
     await page.keyboard.press("/");
@@ -66,11 +66,11 @@ export default {
     await page.locator(".inbox").waitFor();
     // A list is narrowed and grouped, and several are picked, without a mouse.
     await page.locator("#search").fill("");
-    await server.bash(s, "echo three", "c3");
-    await server.bash(s, "echo four", "c4");
+    await server.bash(s, "make three", "c3");
+    await server.bash(s, "make four", "c4");
     await count(page, 3);
     await page.locator("#search").focus();
-    for (const name of ["Show", "Group", "Pick echo one"]) {
+    for (const name of ["Show", "Group", "Pick make one"]) {
       await page.keyboard.press("Tab");
       must(await page.evaluate((words) => document.activeElement.getAttribute("aria-label") === words, name), `Tab does not reach ${name}`);
     }
@@ -99,9 +99,9 @@ export default {
   },
   async "phone: cards, full screen, thumb, swipe, more"(server) {
     const s = await server.session(), page = await person(server, "alice", PHONE);
-    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
-    await face(page, "echo c1").tap();
+    await face(page, "make c1").tap();
     await page.locator(".count", { hasText: "1 of 3" }).waitFor();
     must(!(await page.locator(".list").isVisible()), "the list is still there");
     const allow = await page.locator(".allow").boundingBox(), deny = await page.locator(".deny").boundingBox();
@@ -119,8 +119,8 @@ export default {
     await page.locator("button", { hasText: "For this session" }).tap();
     await poll(() => server.status("c2", s), (c) => c.decision === "allow_session");
     await page.locator(".back").tap();
-    await face(page, "echo c1").waitFor();
-    await face(page, "echo c1").tap();
+    await face(page, "make c1").waitFor();
+    await face(page, "make c1").tap();
     await page.locator(".deny").tap();
     await page.locator("#deny-words").fill("not now");
     await page.locator(".panel .danger").tap();

@@ -6,7 +6,7 @@ export default {
   async "groups by session and by agent, a sub-agent says whose it is; kinds; search"(server) {
     const one = await server.session({ title: "first" }), two = await server.session({ title: "second", cwd: "/home/alice/site" });
     const sub = await server.api("POST", `/api/sessions/${one.id}/threads`, { title: "reviewer", parentId: one.threadId });
-    await server.bash(one, "echo a", "c1");
+    await server.bash(one, "make a", "c1");
     await server.bash(two, "rm -rf b", "c2");
     await server.call(one, "Write", { file_path: "/tmp/x", content: "needle" }, "c3", { thread: sub.id });
     await server.call(two, "mcp__x__y", { a: 1 }, "c4");
@@ -36,19 +36,19 @@ export default {
   },
   async "nothing moves in the list while the pointer is over it"(server) {
     const one = await server.session({ title: "first" }), two = await server.session({ title: "second" });
-    await server.bash(one, "echo a", "c1");
-    await server.bash(two, "echo b", "c2");
+    await server.bash(one, "make a", "c1");
+    await server.bash(two, "make b", "c2");
     const page = await person(server);
     await count(page, 2);
     await page.locator(".group", { hasText: "second" }).waitFor();
-    await face(page, "echo b").hover();
-    const before = await face(page, "echo b").boundingBox();
-    await server.bash(one, "echo c", "c3");
+    await face(page, "make b").hover();
+    const before = await face(page, "make b").boundingBox();
+    await server.bash(one, "make c", "c3");
     await count(page, 3);
     await page.locator(".group", { hasText: "Just arrived" }).waitFor();
-    same(await face(page, "echo b").boundingBox(), before, "where it is");
+    same(await face(page, "make b").boundingBox(), before, "where it is");
     await page.mouse.move(1000, 400);
     await page.locator(".group", { hasText: "Just arrived" }).waitFor({ state: "detached" });
-    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["echo a", "echo c", "echo b"], "in its group afterwards");
+    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["make a", "make c", "make b"], "in its group afterwards");
   },
 };

@@ -14,7 +14,7 @@ export default {
     const again = await (await (await openBrowser()).newContext()).newPage();
     await again.goto(server.link);
     await again.locator("h1", { hasText: "Log in" }).waitFor();
-    await again.locator("[role=alert]", { hasText: "used or is too old" }).waitFor();
+    await again.locator("[role=alert]", { hasText: "has expired or was already used" }).waitFor();
     // Half of the secret is not enough; nor is a request that says it comes from elsewhere.
     const key = await page.evaluate(() => localStorage.getItem("nod.key"));
     const half = { Cookie: `${cookie.name}=${cookie.value}` }, whole = { ...half, "Nod-Key": key };
@@ -43,7 +43,7 @@ export default {
   async "a viewer looks and cannot answer"(server) {
     const s = await server.session(), page = await person(server, "eve", DESKTOP, "viewer");
     await server.bash(s, "make", "c1");
-    await page.locator(".answers", { hasText: "may look, not answer" }).waitFor();
+    await page.locator(".answers", { hasText: "View only" }).waitFor();
     await page.waitForTimeout(700);
     await page.keyboard.press("y");
     same((await server.status("c1", s)).status, "awaiting", "status");
@@ -101,19 +101,19 @@ export default {
     const shown = () => page.evaluate(async () => (await (await navigator.serviceWorker.ready).getNotifications()).map((note) => [note.title, note.body]));
     await page.evaluate(record);
     await page.evaluate(() => { window.away = true; });
-    await server.bash(s, "echo secret", "c1");
+    await server.bash(s, "make secret", "c1");
     await count(page, 1);
     same([await shown(), await page.evaluate(() => window.tones)], [[], 0], "unasked");
     await page.context().grantPermissions(["notifications"], { origin: server.url });
     await page.goto(server.url + "/#/settings");
     await page.locator(".setting", { hasText: "Notifications" }).locator("input").check();
     await page.locator(".setting", { hasText: "Sound" }).locator("input").check();
-    await server.bash(s, "echo secret", "c2");
+    await server.bash(s, "make secret", "c2");
     same(await poll(shown, (all) => all.length > 0), [["Nod: 2 waiting", "Run a command"]], "the notification");
     same(await page.evaluate(() => window.tones), 1, "tones");
     await page.evaluate(() => { window.away = false; });
     await page.locator(".setting", { hasText: "Sound" }).locator("input").uncheck();
-    await server.bash(s, "echo secret", "c3");
+    await server.bash(s, "make secret", "c3");
     await page.locator("nav .number", { hasText: "3" }).waitFor();
     same([(await shown()).length, await page.evaluate(() => window.tones)], [1, 1], "in front, without sound");
     await page.reload();

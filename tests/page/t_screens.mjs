@@ -51,7 +51,7 @@ export default {
       await page.goto(server.url + "/#/sessions");
       await page.locator("a.card").first().click();
       await page.locator(".entry.agent", { hasText: "All done, <b>truly</b>." }).waitFor();
-      await page.locator(".entry", { hasText: "run: completed" }).waitFor();
+      await page.locator(".entry", { hasText: "The agent finished its turn" }).waitFor();
       await page.context().close();
     } finally {
       go();
@@ -105,14 +105,14 @@ export default {
       const status = async (id, token) => (await server.api("GET", path(id), undefined, token).then(() => ({ status: 200 }), (error) => error)).status;
       for (const [id, file] of [["c4", "/etc/passwd"], ["c5", "../../etc/passwd"], ["c6", join(folder, "b.bin")], ["c7", join(folder, "none")]])
         await server.call(s, "Edit", { file_path: file, old_string: "a", new_string: "b" }, id);
-      await server.bash(s, "cat a.c", "c8");
+      await server.bash(s, "cc a.c", "c8");
       same(await Promise.all([status("c9"), status("c9", server.agent), status("c1"), status("c4"), status("c5"), status("c6"), status("c7"), status("c8"), status("none")]),
         [200, 403, 404, 403, 403, 400, 404, 400, 404], "statuses");
     } finally { rmSync(folder, { recursive: true }); }
   },
   async "log: search, filter, export"(server) {
     const s = await server.session(), page = await person(server);
-    for (let i = 0; i < 8; i++) { await server.bash(s, `echo ${i}`, `c${i}`); if (i < 6) await server.decide(s, `c${i}`, i % 2 ? "deny" : "allow_once", i % 2 ? { feedback: "=1+1" } : {}); }
+    for (let i = 0; i < 8; i++) { await server.bash(s, `make ${i}`, `c${i}`); if (i < 6) await server.decide(s, `c${i}`, i % 2 ? "deny" : "allow_once", i % 2 ? { feedback: "=1+1" } : {}); }
     await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
     await page.goto(server.url + "/#/log");
     const rows = (n) => poll(() => page.locator("tbody tr").count(), (found) => found === n);
@@ -144,15 +144,15 @@ export default {
     same(paged, all, "pages");
   },
   async "figures"(server) {
-    const s = await server.session(), page = await person(server);
+    const s = await server.session({ cwd: "/tmp" }), page = await person(server);
     for (let i = 0; i < 6; i++) { await server.bash(s, "make test", `c${i}`); await server.decide(s, `c${i}`, "allow_once"); }
     for (let i = 0; i < 6; i++) await server.call(s, "Read", { file_path: `/tmp/${i}` });
     await page.goto(server.url + "/#/figures");
-    await page.locator(".chart", { hasText: "Calls" }).locator(".big", { hasText: "12" }).waitFor();
+    await page.locator(".chart", { hasText: "Tool calls" }).locator(".big", { hasText: "12" }).waitFor();
     await page.locator(".chart", { hasText: "Passed by rule" }).locator(".big", { hasText: "50 %" }).waitFor();
-    await page.locator(".card", { hasText: "To tidy" }).locator("li", { hasText: "make test was asked 6 times and always allowed" }).waitFor();
+    await page.locator(".card", { hasText: "Suggestions" }).locator("li", { hasText: "make test needed approval 6 times and was always allowed" }).waitFor();
     // Every bar says its time and its value; each theme draws it in its own colour.
-    const bar = page.locator(".chart", { hasText: "Calls" }).locator("g").last();
+    const bar = page.locator(".chart", { hasText: "Tool calls" }).locator("g").last();
     must(/\d\d:\d\d to \d\d:\d\d: 12$/.test(await bar.locator("title").textContent()), await bar.locator("title").textContent());
     const colours = [];
     for (const colorScheme of ["light", "dark"]) {

@@ -32,10 +32,10 @@ export default {
   async "two browsers and a terminal: an answer in one is gone from the others within 200 ms, with who"(server) {
     const s = await server.session(), rounds = 5;
     const alice = await person(server, "alice"), bob = await person(server, "bob");
-    for (let i = 0; i <= rounds; i++) await server.bash(s, `echo ${i}`, `c${i}`);
+    for (let i = 0; i <= rounds; i++) await server.bash(s, `make ${i}`, `c${i}`);
     await Promise.all([count(alice, rounds + 1), count(bob, rounds + 1)]);
     for (const page of [alice, bob])
-      same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), Array.from({ length: rounds + 1 }, (_, i) => `echo ${i}`), "oldest first");
+      same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), Array.from({ length: rounds + 1 }, (_, i) => `make ${i}`), "oldest first");
     terminal.open(server, 120, 30);
     await terminal.armed();
     let heard = () => {};
@@ -68,7 +68,7 @@ export default {
       must(middle < 200, `${who}: ${times} ms`);
     }
     // And the other way: the terminal answers, both pages say who.
-    await terminal.shows("echo 5");
+    await terminal.shows("make 5");
     await terminal.armed();
     terminal.press("y");
     await Promise.all([alice, bob].map((page) => page.locator(".banner", { hasText: "admin answered first: allowed once" }).waitFor()));
@@ -146,29 +146,29 @@ export default {
   },
   async "reload with pending requests"(server) {
     const s = await server.session(), page = await person(server);
-    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
     await page.keyboard.press("j");
-    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
+    await page.locator(".request .whole", { hasText: "make c2" }).waitFor();
     await page.reload();
-    await page.locator(".request .whole", { hasText: "echo c2" }).waitFor();
+    await page.locator(".request .whole", { hasText: "make c2" }).waitFor();
     await page.locator(".count", { hasText: "2 of 3" }).waitFor();
   },
   async "kill -9 with three shown: disconnected is said, the same three come back, without reload"(server) {
     const s = await server.session(), page = await person(server);
-    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `echo ${id}`, id);
+    for (const id of ["c1", "c2", "c3"]) await server.bash(s, `make ${id}`, id);
     await count(page, 3);
     await page.evaluate(() => { window.sameDocument = true; });
     await server.kill();
     await page.locator(".frame > .lost", { hasText: "Disconnected" }).waitFor();
-    await page.locator(".banner", { hasText: "can be read, not answered" }).waitFor();
+    await page.locator(".banner", { hasText: "Answering is paused until Nod reconnects" }).waitFor();
     must(await page.locator(".allow").isDisabled(), "an answer is possible");
     await page.keyboard.press("y");
     same(await page.title(), "Nod (disconnected)", "title");
     await server.start();
     await page.locator(".frame > .lost").waitFor({ state: "detached" });
     await count(page, 3);
-    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["echo c1", "echo c2", "echo c3"], "the three");
+    same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["make c1", "make c2", "make c3"], "the three");
     must(await page.evaluate(() => window.sameDocument), "the page was loaded again");
     await page.locator(".request .verdict", { hasText: "asked" }).waitFor(); // what rules say of it came back too
     await armed(page);
@@ -177,27 +177,27 @@ export default {
   },
   async "offline and back: what happened meanwhile is there"(server) {
     const s = await server.session(), page = await person(server);
-    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "make one", "c1");
     await count(page, 1);
     await page.context().setOffline(true);
     await page.locator(".frame > .lost").waitFor();
     await server.decide(s, "c1", "deny", { feedback: "no" });
-    await server.bash(s, "echo two", "c2");
+    await server.bash(s, "make two", "c2");
     await page.context().setOffline(false);
     await page.locator(".frame > .lost").waitFor({ state: "detached" });
     await page.locator(".banner", { hasText: "admin answered first: denied" }).waitFor();
-    await face(page, "echo two").waitFor();
+    await face(page, "make two").waitFor();
   },
   async "a request that times out or is taken back says so"(server) {
     const s = await server.session({ approvalTimeoutSeconds: 2 }), page = await person(server);
-    await server.bash(s, "echo one", "c1");
+    await server.bash(s, "make one", "c1");
     await page.locator(".chip", { hasText: "left" }).waitFor();
     await page.locator(".banner", { hasText: "timed out" }).waitFor();
     const other = await server.session({ title: "other" });
-    await server.bash(other, "echo two", "c2");
-    await face(page, "echo two").waitFor();
+    await server.bash(other, "make two", "c2");
+    await face(page, "make two").waitFor();
     await page.keyboard.press("j");
-    await page.locator(".request .whole", { hasText: "echo two" }).waitFor();
+    await page.locator(".request .whole", { hasText: "make two" }).waitFor();
     await server.api("POST", `/api/tool-calls/c2/cancel?session=${other.id}`, {}, server.agent);
     await page.locator(".banner", { hasText: "taken back by the agent" }).waitFor();
   },

@@ -79,11 +79,11 @@ const tests = {
   },
   async "more than a thousand: the first are there, the others follow"(server) {
     const s = await server.session();
-    for (let i = 0; i < 1020; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `echo ${i + k}`, `c${i + k}`)));
+    for (let i = 0; i < 1020; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `make ${i + k}`, `c${i + k}`)));
     open(server, 100, 30);
     await shows("1000+ waiting");
     await shows("1 of 1000");
-    const first = /\$ (echo \d+)/.exec(screen())[1];
+    const first = /\$ (make \d+)/.exec(screen())[1];
     await armed();
     press("y");
     await until(async () => (await server.status(`c${first.split(" ")[1]}`, s)).status === "allowed", "the answer");
@@ -93,7 +93,7 @@ const tests = {
   },
   async "hostile text never reaches the terminal raw"(server) {
     const s = await server.session({ title: "\u001b]0;owned\u0007" });
-    await server.call(s, "Bash", { command: "echo \u001b[2J\u001b[31mred \u202eevil \u200b", description: "\u001b[5mblink\nline" }, "c1");
+    await server.call(s, "Bash", { command: "make \u001b[2J\u001b[31mred \u202eevil \u200b", description: "\u001b[5mblink\nline" }, "c1");
     await server.call(s, "mcp__x__y", { "\u001b[1mkey": "\u009b31m \u0007" }, "c2");
     open(server);
     await shows("<U+202E>");

@@ -41,11 +41,11 @@ export function Always({ item, close, armed, seenAll }: { item: Item; close: () 
             <span>{suggestion.label && <><Shown text={suggestion.label} line />: </>}{suggestion.rules.map((rule) => <><code><Shown text={rule} line /></code> </>)}{suggestion.warning && <span class="warn"><Shown text={suggestion.warning} line /></span>}</span></label>;
         })}
       </fieldset>
-      {!suggestions.length && <p class="dim">No rule is suggested for this call; write one.</p>}
-      <label for="rule-text" class="small dim">{rulesIn(text).length > 1 ? "The rules, one on each line" : "The rule, as it will be kept"}</label>
+      {!suggestions.length && <p class="dim">No safe rule to suggest. You can write one below.</p>}
+      <label for="rule-text" class="small dim">{rulesIn(text).length > 1 ? "Rules to save, one on each line" : "Rule to save"}</label>
       <textarea id="rule-text" class="mono" rows={Math.max(1, text.split("\n").length)} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
       <p class="small" role="status">{wrong ? <span class="bad">{wrong}</span>
-        : !seenAll ? "Scroll to the end first: what was not shown cannot be allowed for always."
+        : !seenAll ? "Scroll to the end to enable “Allow always”."
         : tried ? `Would have covered ${tried.covered} of your last ${tried.calls} calls.` : ""}</p>
       <div class="line end"><button type="button" class="quiet" onClick={close}>Cancel</button>
         <button type="submit" class="primary" disabled={!ready}>Allow always</button></div>

@@ -33,8 +33,8 @@ function charts(records: AuditRecord[], hours: number, count: number): Chart[] {
   const lost = (rs: AuditRecord[]) => rs.filter((r) => r.by === "timeout" || r.by === "agent").length;
   const whole = (n: number) => String(Math.round(n)), percent = (n: number) => `${Math.round(n)} %`;
   return [
-    { name: "Calls", values: by.map((rs) => rs.length), total: records.length, show: whole, words: "all that agents wanted to do" },
-    { name: "Asked", values: by.map((rs) => asked(rs).length), total: asked(records).length, show: whole, words: "of them, a person was asked", good: "down" },
+    { name: "Tool calls", values: by.map((rs) => rs.length), total: records.length, show: whole, words: "everything agents asked for" },
+    { name: "Needed a person", values: by.map((rs) => asked(rs).length), total: asked(records).length, show: whole, words: "not answered by a rule", good: "down" },
     { name: "Passed by rule", values: by.map(share), total: share(records), show: percent, words: "answered without a person", good: "up" },
     { name: "Time to answer, median", values: by.map((rs) => quantile(times(rs), 0.5)), total: quantile(times(records), 0.5), show: took, words: "half of the answers are quicker", good: "down" },
     { name: "Time to answer, p90", values: by.map((rs) => quantile(times(rs), 0.9)), total: quantile(times(records), 0.9), show: took, words: "one in ten is slower", good: "down" },

@@ -168,7 +168,7 @@ function Bulk({ items }: { items: Item[] }) {
     <article class="request" aria-label="Several requests">
       <div class="place"><b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
       <div class="scroll" ref={box}>
-        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length} {held.length === 1 ? "is a command, is" : "are commands, are"} risky or large, or need{held.length === 1 ? "s" : ""} a choice, and held out: answer {held.length === 1 ? "it" : "each"} alone.</span></div>}
+        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length === 1 ? "1 request is a command, risky, large, or needs a choice, and is not included. Review it separately." : `${held.length} requests are commands, risky, large, or need a choice, and are not included. Review each separately.`}</span></div>}
         {items.map((item) => <section class="bulk-item" key={item.key}>
           <Heading p={item.p} level={2} /><Chips item={item} whole /><Why p={item.p} /><Warnings p={item.p} /><div class="thing"><Preview item={item} wide={false} /></div>
         </section>)}
@@ -179,7 +179,7 @@ function Bulk({ items }: { items: Item[] }) {
           <button type="button" class="danger" onClick={() => void all("deny")}>Deny {items.length}</button>
           <input aria-label="Words to the agents" placeholder="words to the agents (may be empty)" value={words} onInput={(event) => setWords(event.currentTarget.value)} />
           <button type="button" class="primary" disabled={!ready} onClick={() => void all("allow_once")}>
-            {seen === stamp ? `Allow ${plain.length} once` : "Scroll to the end first"}<span class="fuse" aria-hidden="true" /></button>
+            {seen === stamp ? `Allow ${plain.length} once` : "Scroll to the end"}<span class="fuse" aria-hidden="true" /></button>
         </div>
       </footer>
     </article>
@@ -218,11 +218,11 @@ export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Pan
     <main class={`inbox ${item || chosen.length > 1 ? "has-open" : ""}`}>
       <div class="list">
         <ListHead count={count} />
-        {count ? <List groups={groups} /> : <p class="dim none">{search || kind ? "Nothing that waits fits." : ""}</p>}
+        {count ? <List groups={groups} /> : <p class="dim none">{search || kind ? "No requests match." : ""}</p>}
       </div>
       <div class="detail">
         {chosen.length > 1 ? <Bulk items={chosen} /> : item ? <Request key={item.key} item={item} panel={panel} setPanel={setPanel} />
-          : waiting().length ? <div class="quiet-inbox"><h1>{waiting().length} waiting</h1><p class="dim">{count ? <>Choose one, or press <kbd>j</kbd>.</> : "None of them fits what is searched for."}</p></div> : <Quiet />}
+          : waiting().length ? <div class="quiet-inbox"><h1>{waiting().length} waiting</h1><p class="dim">{count ? <>Choose one, or press <kbd>j</kbd>.</> : "No requests match."}</p></div> : <Quiet />}
       </div>
     </main>
   );

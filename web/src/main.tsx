@@ -56,7 +56,7 @@ function LostBar() {
   const { connection, why, lostAt } = useStore();
   const now = useNow();
   if (connection !== "lost") return null;
-  return <div class="lost" role="alert">Disconnected for {ago(lostAt, now)}: {why}. What is shown may be old; answers are off. Trying again…
+  return <div class="lost" role="alert">Disconnected for {ago(lostAt, now)}: {why}. You may be seeing old data. Answering is paused until Nod reconnects.
     <button type="button" onClick={() => reconnect()}>Try now</button></div>;
 }
 

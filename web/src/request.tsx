@@ -27,7 +27,7 @@ function Ages({ p }: { p: Pending }) {
   return <>
     <span class="chip" title={clock(p.requestedAt)}><b>{ago(p.requestedAt, now)}</b> ago</span>
     {p.nobodyWaits && <span class="chip" title="Whoever waited for the answer has hung up">nobody waits</span>}
-    {p.alerted && <span class="chip bad unanswered" title="It was told of once more, to everyone who may answer">nobody has answered</span>}
+    {p.alerted && <span class="chip bad unanswered" title="Everyone who may answer was reminded">nobody has answered</span>}
     {p.deadline && <span class={`chip ${soon ? "bad" : ""}`} title={clock(p.deadline)}>{left(p.deadline, now)}</span>}
   </>;
 }
@@ -68,7 +68,7 @@ export function Ticked({ text }: { text: string }) {
 export function Why({ p }: { p: Pending }) {
   const { why, rule, source } = p.reason;
   if (!rule && (isQuestion(p) || isPlan(p))) return null; // they are made to be asked
-  return <p class="why"><b>Asked because</b> <Ticked text={why ?? "no rule answers it"} />
+  return <p class="why"><b>Needs your approval:</b> <Ticked text={why ?? "no rule answers it"} />
     {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>;
 }
 
@@ -100,9 +100,9 @@ function ClosedBanner({ item }: { item: Item }) {
   return (
     <div class={`banner ${good ? "good" : "bad"}`} role="status">
       <span aria-hidden="true">{good ? "✓" : "✕"}</span>
-      <span>{closed.decision === "timeout" || closed.decision === "cancelled" ? <>It was <b>{DECISIONS[closed.decision]}</b></>
+      <span>{closed.decision === "timeout" ? <b>Timed out</b> : closed.decision === "cancelled" ? <b>Taken back by the agent</b>
         : <><b><Shown text={closed.actor} line /></b> answered first: <b>{DECISIONS[closed.decision] ?? closed.decision}</b></>}
-        {closed.at && <> at {clock(closed.at)}</>}
+        {closed.at && <> at {clock(closed.at).replace(/:\d\d$/, "")}</>}{closed.decision === "timeout" && " – nothing ran"}
         {closed.feedback && <>: “<Shown text={closed.feedback} line />”</>}</span>
     </div>
   );
@@ -141,7 +141,7 @@ function EditPanel({ item, close, armed }: { item: Item; close: () => void; arme
   const input = () => asJson ? text : print({ ...item.p.toolCall.input, command: text });
   return (
     <form class="panel" onSubmit={(event) => { event.preventDefault(); if (!wrong && armed) void answer(item, "allow_once", { updatedInput: input() }).then(close); }}>
-      <label for="edit-input">{asJson ? "The input, as it shall run" : "The command, as it shall run"}</label>
+      <label for="edit-input">{asJson ? "Edit the input, then allow" : "Edit the command, then allow"}</label>
       <textarea id="edit-input" ref={field} class="mono" rows={Math.min(14, Math.max(3, text.split("\n").length + 1))} value={text}
         onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} aria-invalid={wrong !== ""} aria-describedby="edit-wrong" />
       <p id="edit-wrong" class="bad small" role="alert">{wrong}</p>
@@ -167,13 +167,13 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const ready = live && armed;
   const close = () => setPanel("");
   const say = (decision: string, extra?: Extra) => { if (ready && isArmed([item])) void answer(item, decision, extra); };
-  if (!canAnswer()) return <footer class="answers"><p class="dim">This device may look, not answer.</p></footer>;
+  if (!canAnswer()) return <footer class="answers"><p class="dim">View only. Ask an admin for approver access.</p></footer>;
   if (item.closed) {
     const next = neighbour(item.key, 1);
     return <footer class="answers"><div class="line end"><button type="button" class="primary" onClick={() => show(next)}>{next ? "Next request" : "Back to the inbox"}</button></div></footer>;
   }
   const question = isQuestion(item.p), plan = isPlan(item.p), wide = !question && !plan;
-  const allow = question ? "Send answers" : plan ? "Carry it out" : "Allow once";
+  const allow = question ? "Send answers" : plan ? "Approve plan" : "Allow once";
   const toggle = (to: Panel) => () => setPanel(panel === to ? "" : to);
   return (
     <footer class={`answers ${armed ? "armed" : "arming"}`} aria-label="Answers">
@@ -182,14 +182,14 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
       {panel === "edit" && <EditPanel item={item} close={close} armed={armed} />}
       {panel === "always" && <Always item={item} close={close} armed={armed} seenAll={seenAll} />}
       <div class={`buttons ${panel === "more" ? "more" : ""}`}>
-        <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Not yet…" : "Deny…"}<kbd>n</kbd></button>
+        <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Keep planning…" : "Deny…"}<kbd>n</kbd></button>
         <button type="button" class="abort wide" disabled={!live} onClick={toggle("abort")} aria-keyshortcuts="x">Abort…<kbd>x</kbd></button>
         <span class="grow wide" />
         <button type="button" class="wide" disabled={!live} onClick={toggle("edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
         {wide && offers("/api/policy") && <button type="button" class="wide" disabled={!live} onClick={toggle("always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
         {wide && <button type="button" class="wide" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
         {plan && <select aria-label="The mode that follows" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
-          {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>then: {name}</option>)}</select>}
+          {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>Then: {name}</option>)}</select>}
         <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
         <button type="button" class="primary allow" disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
           onClick={() => question ? sendAnswers(item) : say("allow_once", plan ? { mode } : {})}>
@@ -268,7 +268,7 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
       <div class="scroll" ref={box}>
         {item.closed && <ClosedBanner item={item} />}
         {item.changed && !item.closed && <div class="banner warn" role="alert"><span aria-hidden="true">↻</span><span>This request <b>changed</b> since you saw it. Look again before you answer.</span></div>}
-        {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected: it can be read, not answered.</span></div>}
+        {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected. Answering is paused until Nod reconnects.</span></div>}
         <Heading p={item.p} />
         <Chips item={item} />
         <Why p={item.p} />

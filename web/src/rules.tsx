@@ -126,9 +126,9 @@ function Try() {
 
 function Tidy({ rules, revoke }: { rules: Rule[]; revoke: ((rule: Rule) => void) | null }) {
   const records = useRecords(720);
-  const idle = rules.filter((rule) => rule.used === 0 && (rule.layer === "user" || rule.layer === "session")).slice(0, 8);
+  const idle = rules.filter((rule) => rule.used === 0 && rule.effect === "allow" && (rule.layer === "user" || rule.layer === "session")).slice(0, 8);
   return <AlwaysAllowed records={records ?? []} more={idle.map((rule) => (
-    <li><span><code><Shown text={rule.rule ?? ""} line /></code> has never decided anything.</span>
+    <li><span><code><Shown text={rule.rule ?? ""} line /></code> is unused.</span>
       {revoke && rule.id && <button type="button" class="small" onClick={() => revoke(rule)}>Revoke it</button>}</li>))} />;
 }
 
@@ -160,10 +160,10 @@ export function Rules() {
   return (
     <main class="screen">
       <header class="head"><h1>Rules</h1><span class="grow" /><select aria-label="Also the rules of a session" value={session} onChange={(event) => setSession(event.currentTarget.value)}>
-        <option value="">of every session</option>{known.map((one) => <option value={one.id}>and of: {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
+        <option value="">All rules</option>{known.map((one) => <option value={one.id}>Rules for session {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
-      {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">What only reads passes, the rest is asked. What you allow for always becomes a rule here.</p></section>}
+      {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">Reading inside the project needs no approval, everything else does. What you allow always becomes a rule here.</p></section>}
       {LAYERS.map(([layer, name, words]) => {
         const own = rules.filter((rule) => rule.layer === layer);
         return own.length > 0 && <section class="card"><h2>{name} <small class="dim">{words}</small></h2>

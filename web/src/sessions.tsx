@@ -112,6 +112,12 @@ function saidText(data: { [key: string]: Json }): string {
   return "";
 }
 
+/* What a run's status means, in words. */
+const RUNS: Record<string, string> = {
+  pending: "The run will start", running: "The agent is working", awaiting_approval: "The agent waits for approval", completed: "The agent finished its turn",
+  ended: "The agent ended", died: "The agent died", failed: "The run failed", cancelled: "The run was cancelled",
+};
+
 function Say({ event }: { event: NodEvent }) {
   const text = saidText(event.data);
   if (event.type === "AGENT_MESSAGE" && !text) return null; // nothing but calls, which stand for themselves
@@ -126,8 +132,8 @@ function Say({ event }: { event: NodEvent }) {
         ? `${event.actor} added the sub-agent ${String(thread?.title ?? thread?.id ?? "")}`
         : `${event.actor} changed ${Object.keys(event.data).filter((k) => k !== "change").map((k) => `${k} to ${typeof event.data[k] === "string" ? event.data[k] : print(event.data[k])}`).join(", ")}`);
     }
-    case "RUN_STATUS": return small(`run: ${String(event.data.status ?? "")} ${String(event.data.reason ?? event.data.error ?? "")}`);
-    case "TOOL_APPROVAL_ALERT": return small(`nobody has answered ${String(event.data.tool ?? "the call")} (${String(event.data.toolCallId ?? "")}) since ${clock(String(event.data.requestedAt ?? event.at))}`);
+    case "RUN_STATUS": return small(`${RUNS[String(event.data.status ?? "")] ?? `The run is ${String(event.data.status ?? "")}`}${event.data.reason ?? event.data.error ? `: ${String(event.data.reason ?? event.data.error)}` : ""}`);
+    case "TOOL_APPROVAL_ALERT": return small(`Still unanswered since ${clock(String(event.data.requestedAt ?? event.at))}: ${String(event.data.tool ?? event.data.toolCallId ?? "a call")}`);
     case "SYSTEM_PROMPT": return small(`Nod told the model how to work: ${text}`);
     case "USER_SYSTEM_PROMPT": return small(`${event.actor} told the model how to work: ${text}`);
     case "COMPACTION": return small("the conversation was shortened for the model");

@@ -50,10 +50,10 @@ function NewDevice() {
   return (
     <form class="card" onSubmit={(event) => { event.preventDefault(); void make(); }}>
       <h2>Log in another device</h2>
-      <div class="fields"><label>Whose<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="name, shown beside decisions" maxLength={60} /></label>
-        <label>May<select value={role} onChange={(event) => setRole(event.currentTarget.value)}><option value="approver">answer</option><option value="viewer">look only</option><option value="admin">everything</option></select></label>
+      <div class="fields"><label>Name<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="shown beside decisions" maxLength={60} /></label>
+        <label>Role<select value={role} onChange={(event) => setRole(event.currentTarget.value)}><option value="approver">Approver</option><option value="viewer">Viewer</option><option value="admin">Admin</option></select></label>
         <button type="submit">Make a link</button></div>
-      {link && <p role="status">Good once, until {clock(link.expiresAt)}: <Copy text={url} /></p>}
+      {link && <p role="status">One-time link, valid until {clock(link.expiresAt)}: <Copy text={url} /></p>}
     </form>
   );
 }

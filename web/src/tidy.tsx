@@ -43,8 +43,8 @@ export function alwaysAllowed(records: AuditRecord[]): { name: string; rule: str
 export function AlwaysAllowed({ records, more }: { records: AuditRecord[]; more?: ComponentChildren[] }) {
   const always = alwaysAllowed(records);
   if (!always.length && !more?.length) return null;
-  return <section class="card"><h2>To tidy</h2><ul class="tidy">
-    {always.map(({ name, rule, times }) => <li><span><code><Shown text={name} line /></code> was asked {times} times and always allowed.</span>
+  return <section class="card"><h2>{always.length ? "Suggestions" : "Unused rules"}</h2><ul class="tidy">
+    {always.map(({ name, rule, times }) => <li><span><code><Shown text={name} line /></code> needed approval {times} times and was always allowed.</span>
       <a class="button small" href={`#/rules?add=${encodeURIComponent(rule)}`}>Make a rule</a></li>)}
     {more}
   </ul></section>;

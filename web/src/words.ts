@@ -87,7 +87,7 @@ function makeSentence(p: Pending): Sentence {
   if (/^(Glob|Grep|LS)$/.test(name)) return say("Search files", "Search", text(input.pattern) || file, path ? `in ${shortPath(path)}` : "");
   if (/^Web(Fetch|Search)$/.test(name)) return say("Use the web", name === "WebFetch" ? "Fetch" : "Search the web for", text(input.url) || text(input.query));
   if (/^(Task|Agent)$/.test(name)) return say("Start a sub-agent", "Start a sub-agent:", text(input.description));
-  if (isPlan(p)) return say("Carry out a plan", "Carry out this plan?");
+  if (isPlan(p)) return say("Approve a plan", "Approve this plan?");
   if (isQuestion(p)) return say("Answer a question", "", "", name === "Elicitation" ? text(input.message) || "A form to fill in" : questionWords(input.questions as Json[]));
   if (name === "McpDefinition") return say("Agree to a change", "Agree to what a server changed in", text(input.tool));
   if (name === "McpServers") return say("Trust servers", "Trust the servers of", text(input.file));
@@ -130,16 +130,16 @@ export function headline(p: Pending): string {
 const SIGNS: [RegExp, (found: RegExpExecArray) => string, boolean][] = [
   [/(^|[\s;&|(])(rm|rmdir|shred|unlink)\s/, () => "Deletes files", true],
   [/\bfind\b.*\s-delete\b/, () => "Deletes files", true],
-  [/(^|[\s;&|(])(sudo|doas|su|pkexec)\s/, () => "Runs with other privileges", true],
+  [/(^|[\s;&|(])(sudo|doas|su|pkexec)\s/, () => "Runs as root (sudo)", true],
   [/\|\s*(sudo\s+)?(ba|z|da|k|fi)?sh\b/, () => "Pipes into a shell: what runs is not shown here", true],
   [/(^|[\s;&|(])(curl|wget)\s.*?https?:\/\/([^\s/'"]+)/, (found) => `Talks to ${found[3]}`, true],
   [/(^|[\s;&|(])(curl|wget|nc|ncat|ssh|scp|sftp|rsync|ftp|telnet)\s/, () => "Uses the network", true],
   [/\bgit\s+push\b/, () => "Sends commits to a remote", true],
   [/\bgit\s+(reset\s+--hard|clean\s+-\w*f|checkout\s+--)/, () => "Throws away changes that are not committed", true],
   [/(^|[\s;&|(])(dd|mkfs\S*|fdisk|parted)\s/, () => "Writes to a device or a whole disk", true],
-  [/(^|[\s;&|(])(chmod|chown|chgrp)\s/, () => "Changes who may use a file", true],
+  [/(^|[\s;&|(])(chmod|chown|chgrp)\s/, () => "Changes file permissions", true],
   [/(^|[\s;&|(])(npm|pnpm|yarn)\s+publish\b/, () => "Publishes a package", true],
-  [/(^|[\s;&|(])eval\s|\bbase64\s+(-d|--decode)/, () => "Runs text that is made while it runs", true],
+  [/(^|[\s;&|(])eval\s|\bbase64\s+(-d|--decode)/, () => "Runs generated code you cannot see here", true],
   [/(^|[\s;&|(])(kill|killall|pkill)\s/, () => "Ends processes", true],
   [/[^-=<>&\d]\s*\d?>{1,2}\|?\s*([^\s&;|()>]+)/, (found) => found[1] === "/dev/null" ? "" : `Writes to ${found[1]}`, false],
 ];
@@ -190,10 +190,10 @@ export const DECISIONS: Record<string, string> = {
   abort: "aborted", timeout: "timed out", cancelled: "taken back by the agent",
 };
 export const MODES: [string, string, string][] = [
-  ["default", "Review & Approve", "rules and defaults answer what they can; the rest is asked"],
+  ["default", "Ask first", "rules and defaults answer what they can; the rest is asked"],
   ["acceptEdits", "Accept edits", "changes to files of the project pass"],
   ["plan", "Plan only", "nothing is changed"],
   ["read-only", "Read only", "no writes at all"],
-  ["bypassPermissions", "Auto Execute", "everything passes that no rule denies"],
+  ["bypassPermissions", "Allow everything", "everything passes that no rule denies"],
 ];
 export const modeName = (mode: string): string => MODES.find(([id]) => id === mode)?.[1] ?? mode;

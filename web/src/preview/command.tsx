@@ -5,7 +5,7 @@ import { splitCommand } from "../words";
 import { colour } from "./colour";
 
 const VERDICTS: Record<string, [string, string, string]> = {
-  allow: ["good", "✓", "passes"], deny: ["bad", "✕", "denied"], ask: ["warn", "?", "asked"],
+  allow: ["good", "✓", "passes"], deny: ["bad", "✕", "denied"], ask: ["warn", "?", "needs approval"],
 };
 
 export function Code({ text, family }: { text: string; family: string }) {
@@ -22,7 +22,7 @@ function Verdict({ part }: { part: Part }) {
 
 /* Said only where it is more than that no rule is there. */
 function Because({ part }: { part: Part }) {
-  if (part.rule || !part.why || /^no rule covers it$/.test(part.why)) return null;
+  if (part.rule || !part.why || /^no rule (covers|allows) it$/.test(part.why)) return null;
   return <div class="because"><Shown text={part.why} line /></div>;
 }
 
@@ -44,7 +44,7 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
       {several ? (
         <>
           {!whole && <pre class="mono whole"><Code text={command} family="sh" /></pre>}
-          {!whole && <p class="small dim parts-head">Its parts, as the rules see them</p>}
+          {!whole && <p class="small dim parts-head">How Nod reads it</p>}
           <ol class="parts">
             {parts!.map((part) => (
               <li class={part.depth ? "deep" : ""}>
@@ -59,7 +59,7 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
             ))}
           </ol>
           {whole && <details>
-            <summary>As it would run</summary>
+            <summary>Full command</summary>
             <pre class="mono whole"><Code text={command} family="sh" /></pre>
           </details>}
         </>
