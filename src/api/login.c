@@ -198,7 +198,8 @@ void login_begin(struct exchange *x)
         return;
     }
     if (!take_code(x->api, once, &code)) {
-        exchange_error(x, ERR_UNAUTHENTICATED, "this link was used or is too old; `nod login` makes a new one");
+        exchange_error(x, ERR_UNAUTHENTICATED,
+                       "This link has expired or was already used. Run `nod login` for a new one.");
         return;
     }
     struct token_change *change = arena_new(x->arena, struct token_change);

@@ -160,6 +160,18 @@ static struct rc next_operand(struct reader *reader, char **ret_operand, struct 
     return RC_OK;
 }
 
+/* "nod policy needs a subcommand: list, add, …" */
+static struct rc lacks_subcommand(struct cli *cli, const char *group, struct err *err)
+{
+    struct str names = STR("");
+    for (const struct command *c = commands; c->name; c++) {
+        struct str rest;
+        if (str_is(str_cut(str_of(c->name), ' ', &rest), group) && !str_empty(rest))
+            names = arena_printf(&cli->arena, "%.*s%s%.*s", STR_ARG(names), names.n ? ", " : "", STR_ARG(rest));
+    }
+    return err_set(err, ERR_INVALID, "nod %s needs a subcommand: %.*s", group, STR_ARG(names));
+}
+
 static struct rc unknown_command(struct cli *cli, const char *name, struct err *err)
 {
     struct str near = command_nearest(&cli->arena, str_of(name));
@@ -195,7 +207,7 @@ static struct rc find_command(struct reader *reader, struct err *err)
         return RC_OK;
     }
     if (!second)
-        return err_set(err, ERR_INVALID, "nod %s does several things; see nod help %s", first, first);
+        return lacks_subcommand(cli, first, err);
     const char *name = arena_printf(&cli->arena, "%s %s", first, second).p;
     cli->command = command_find(str_of(name));
     return cli->command ? RC_OK : unknown_command(cli, name, err);

@@ -22,7 +22,7 @@
       OPTION(0, "cwd", "DIR", "where it would run; else this folder")                                      \
       OPTION(0, "mode", "MODE", "under this permission mode"))                                             \
     X(policy_try, "policy try", TALKS, "RULE", "say what a rule would have done to the last calls", "",    \
-      OPTION(0, "on-history", NULL, "the calls that were asked for so far; the only kind there is"))        \
+      OPTION(0, "on-history", NULL, "test it on the calls recorded so far (the default)"))        \
     X(policy_trust, "policy trust", TALKS, "SESSION", "trust the policy file of a session's folder",       \
       "Its rules are shown. It is trusted as it is now: one byte changed, and it only tightens again.",    \
       OPTION(0, "forget", NULL, "trust it no longer"))                                                     \

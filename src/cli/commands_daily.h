@@ -67,7 +67,7 @@
       OPTION('s', "session", "ID", "only look at calls of this session")                                   \
       OPTION(0, "all", NULL, "every waiting call but commands and large ones; needs --yes")                \
       OPTION(0, "agent", "NAME", "with --all: only calls of this agent")                                   \
-      OPTION('y', "yes", NULL, "really all"))                                                              \
+      OPTION('y', "yes", NULL, "with --all: do it without asking"))                                        \
     X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
@@ -82,7 +82,7 @@
       OPTION('a', "answer", "ANSWER", "answer without asking; repeat it, in the order of the questions")   \
       OPTION('s', "session", "ID", "only look at calls of this session"))                                  \
     X(claude, "claude", TALKS | SITS | WRAPS, "[ARGUMENT...]", "run Claude Code; it asks here before it acts", \
-      "Every ARGUMENT is Claude Code's own; Nod's settings stand before the word claude. -p \"...\" runs one " \
+      "Every ARGUMENT goes to Claude Code; put Nod's own options before the word claude. -p \"...\" runs one " \
       "prompt, without it every line of standard input is one. Each tool call goes to the gate: rules "    \
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \

@@ -10,7 +10,7 @@
     X(2, "the command line, a setting or an input is wrong")                    \
     X(3, "no token, or not one that may do this")                               \
     X(4, "there is no such session, call or token")                             \
-    X(5, "something else was decided or sent before")                           \
+    X(5, "already decided differently, or sent with another input")              \
     X(6, "the server cannot be reached or is busy")
 
 /*    status of the call, exit status of nod call, words; none: those of the line before */

@@ -50,8 +50,8 @@ static const struct {
     [HOOK_CLAUDE] = {"CLAUDE_CONFIG_DIR", ".claude", "settings.json",
                      "Claude Code 2.1.197 and older do not know onFailure: there, a hook that cannot be "
                      "started or is cut off by its time limit leaves the call to Claude Code's own rules, "
-                     "which may let it run. Newer ones block it. With -p they run no PermissionRequest "
-                     "hook: what nobody can be asked is denied; --strict asks."},
+                     "which may let it run. Newer ones block it. In `claude -p`, older versions skip the prompt "
+                     "hook and deny the call: install with --strict to be asked instead."},
     [HOOK_CODEX] = {"CODEX_HOME", ".codex", "hooks.json",
                     "Codex skips hooks that it was not told to trust, silently: this one is written down as trusted "
                     "in config.toml (/hooks in Codex shows it). A hook that cannot be started lets the call run."},

@@ -17,7 +17,7 @@ struct rc login_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
-    cli_note("good once, for minutes:");
+    cli_note("One-time link, valid for 10 minutes:");
     cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, json_text(reply.json, "url")))));
     return RC_OK;
 }

@@ -45,7 +45,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       SERVES, "0", "TIME", "how long a call waits for a person in sessions that do not say; 0: for ever",  \
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
     X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
-      "a call that nobody has answered for so long is told of once more; 0: never", .max = 366 * 86400)    \
+      "remind people of a call that nobody has answered for so long; 0: never", .max = 366 * 86400)    \
     X(archive_after_s, DURATION, "archive-after", "NOD_ARCHIVE_AFTER", IN_FLAGS | IN_FILE, SERVES, "0", "TIME", \
       "finished sessions in which nothing has happened for so long move into an archive; 0: never",      \
       .max = 36600 * 86400LL)                                                                              \

@@ -217,7 +217,7 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
     if (json_bool(call, "nobodyWaits", false))
         field(buf, cli, "asker", STR("nobody waits for the answer any more"));
     if (json_bool(call, "alerted", false))
-        field(buf, cli, "waits", STR("nobody has answered; it was told of once more"));
+        field(buf, cli, "waits", STR("nobody has answered; a reminder was sent"));
     struct str deadline = json_text(call, "deadline");
     if (!str_empty(deadline))
         field(buf, cli, "until", text_time(&arena, deadline, now_ms));

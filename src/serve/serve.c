@@ -148,7 +148,7 @@ static void open_doors(struct house *house)
     (void)printf("nod %s is listening on http://%.*s:%d and %s\n", NOD_VERSION,
                  (int)(strrchr(settings->listen, ':') - settings->listen), settings->listen, port,
                  settings->socket);
-    (void)printf("open %.*s (good once, for minutes; `nod login` makes another)\n",
+    (void)printf("open %.*s (one-time link, valid for 10 minutes; `nod login` makes another)\n",
                  STR_ARG(api_login_link(house->api, &house->cli->arena, getenv("USER"))));
     (void)fflush(stdout);
     if (settings->demo && rc_bad(demo_start(&house->demo, settings, &err)))

@@ -111,7 +111,7 @@ export default {
     } finally { rmSync(folder, { recursive: true }); }
   },
   async "log: search, filter, export"(server) {
-    const s = await server.session(), page = await person(server);
+    const s = await server.session({ cwd: "/tmp" }), page = await person(server);
     for (let i = 0; i < 8; i++) { await server.bash(s, `make ${i}`, `c${i}`); if (i < 6) await server.decide(s, `c${i}`, i % 2 ? "deny" : "allow_once", i % 2 ? { feedback: "=1+1" } : {}); }
     await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
     await page.goto(server.url + "/#/log");
@@ -121,7 +121,7 @@ export default {
     await rows(6);
     await page.locator("select[aria-label=Outcome]").selectOption("denied");
     await rows(3);
-    await page.locator("input[type=search]").fill("ECHO 3");
+    await page.locator("input[type=search]").fill("MAKE 3");
     await rows(1);
     await page.locator("input[type=search]").fill("");
     await rows(3);
@@ -162,9 +162,9 @@ export default {
     must(colours[0] !== colours[1], `the same colour in both themes: ${colours}`);
   },
   async "the quiet inbox says what passed, and why"(server) {
-    const s = await server.session();
+    const s = await server.session({ cwd: "/tmp" });
     for (let i = 0; i < 3; i++) await server.call(s, "Read", { file_path: `/tmp/${i}` });
     const page = await person(server);
-    await page.locator(".quiet-inbox tr", { hasText: /3 ×.*Read.*passed.*a tool that only reads/ }).waitFor();
+    await page.locator(".quiet-inbox tr", { hasText: /3 ×.*Read.*passed.*it only reads inside/ }).waitFor();
   },
 };

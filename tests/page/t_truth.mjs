@@ -170,7 +170,7 @@ export default {
     await count(page, 3);
     same((await page.locator(".item .what").allTextContents()).map((text) => text.replace("●", "")), ["make c1", "make c2", "make c3"], "the three");
     must(await page.evaluate(() => window.sameDocument), "the page was loaded again");
-    await page.locator(".request .verdict", { hasText: "asked" }).waitFor(); // what rules say of it came back too
+    await page.locator(".request .verdict", { hasText: "needs approval" }).waitFor(); // what rules say of it came back too
     await armed(page);
     await page.keyboard.press("y");
     await poll(() => server.status("c1", s), (c) => c.status === "allowed");

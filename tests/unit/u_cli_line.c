@@ -114,7 +114,7 @@ static void mistakes_say_what_to_do(void **state)
     } cases[] = {
         {"nod aprove", "did you mean nod approve?"},
         {"nod xyzzy", "there is no command 'xyzzy'; see nod help"},
-        {"nod session", "see nod help session"},
+        {"nod session", "nod session needs a subcommand: create, list, show"},
         {"nod session lst", "did you mean nod session list?"},
         {"nod list", "did you mean nod session list?"},
         {"nod call Bash", "nod call needs TOOL INPUT; see nod call --help"},
