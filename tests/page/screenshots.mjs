@@ -42,7 +42,7 @@ async function shots(server, name, options, scheme, { work }) {
   const phone = name === "phone";
   await page.locator(".item").first().waitFor();
   if (phone) await save("inbox");
-  for (const [text, what] of [["cd src", "command"], ["Change", "diff"], ["curl", "risky"], ["create_issue", "generic"], ["echo", "hidden"], ["questions for you", "question"], ["Approve a plan", "plan"]]) {
+  for (const [text, what] of [["cd src", "command"], ["Change", "diff"], ["curl", "risky"], ["create_issue", "generic"], ["echo", "hidden"], ["questions for you", "question"], ["Approve this plan", "plan"]]) {
     if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click();
     await page.locator(".item .face", { hasText: text }).click();
     await armed(page);

@@ -41,7 +41,7 @@ async function everyScreen(server, options, scheme) {
   const back = async () => { if (phone && await page.locator(".back").isVisible()) await page.locator(".back").click(); };
   await count(page, 5);
   if (phone) await check("inbox");
-  for (const text of ["Approve a plan", "Which?", "Use y", "Change", "cd src"]) {
+  for (const text of ["Approve this plan", "Which?", "Use y", "Change", "cd src"]) {
     await back();
     await face(page, text).click();
     await armed(page);

@@ -3,7 +3,7 @@ import WS from "ws";
 import { must, same } from "./check.mjs";
 import { person, scriptedModel, Server } from "./rig.mjs";
 
-const BASH = { type: "tool_use", id: "t1", name: "Bash", input: { command: "make from the page" } };
+const BASH = { type: "tool_use", id: "t1", name: "Bash", input: { command: "touch -c none; echo from the page" } };
 
 // In the page: opens a socket, says something, gives back what comes until `last`.
 const converse = ({ path, protocols, says, last, answer }) => new Promise((done) => {

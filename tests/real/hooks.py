@@ -35,6 +35,23 @@ def test_install_shows_the_change_and_remove_takes_it_back(place):
              f"not as it was: {value}")
 
 
+def test_after_setup_the_next_call_is_asked_and_remove_gives_the_bytes_back(place):
+    with desk(place, [TOUCH]) as d:
+        path = os.path.join(d.config, "settings.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"cleanupPeriodDays":   30}')
+        said = json.loads(d.nod("setup", "--yes", "--json").ends().out)
+        must([(a["agent"], a["testArrived"]) for a in said["agents"]] == [("claude", True)], f"{said}")
+        run = d.claude("-p", "go")
+        waiting = d.waiting()[0]
+        must(waiting["toolCall"]["input"]["command"] == "touch made.txt" and not d.has("made.txt"), f"not asked: {waiting}")
+        d.decide(waiting)
+        run.ends()
+        must(d.has("made.txt"), f"it did not run: {d.told()}")
+        d.nod("setup", "--remove", "--yes").ends()
+        must(open(path, encoding="utf-8").read() == '{"cleanupPeriodDays":   30}', "not as before")
+
+
 def test_a_person_allows(place):
     with desk(place, [TOUCH]) as d:
         install(d)
