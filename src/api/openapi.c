@@ -47,6 +47,12 @@ static void put_path(struct buf *buf, const char *path)
     }
 }
 
+/* Numbers have the bounds that query_u64 is called with; 0 is no bound. */
+static uint64_t number_most(struct str name)
+{
+    return str_is(name, "wait") ? LIMIT_WAIT_SECONDS : str_is(name, "limit") ? LIMIT_PAGE_EVENTS : 0;
+}
+
 static void put_parameter(struct json_out *out, struct str name, const char *in)
 {
     bool number = str_is(name, "wait") || str_is(name, "after") || str_is(name, "limit") ||
@@ -58,6 +64,10 @@ static void put_parameter(struct json_out *out, struct str name, const char *in)
     json_key(out, "schema");
     json_open(out, '{');
     json_member(out, "type", number ? STR("integer") : STR("string"));
+    if (number)
+        json_member_u64(out, "minimum", 0);
+    if (number && number_most(name))
+        json_member_u64(out, "maximum", number_most(name));
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -114,6 +124,17 @@ static void put_roles(struct json_out *out, unsigned roles)
     json_close(out, ']');
 }
 
+/* The name of the handler: unique, and as lasting as the route. */
+static const char *operation_id(const struct route *route)
+{
+#define X(name)                  \
+    if (route->handle == (name)) \
+        return #name;
+    HANDLERS(X)
+#undef X
+    return "";
+}
+
 static void put_operation(struct json_out *out, const struct route *route)
 {
     char method[8] = "";
@@ -121,6 +142,7 @@ static void put_operation(struct json_out *out, const struct route *route)
         method[i] = (char)(route->method[i] + 32);
     json_key(out, method);
     json_open(out, '{');
+    json_member(out, "operationId", str_of(operation_id(route)));
     json_member(out, "summary", str_of(route->summary));
     put_roles(out, route->roles);
     put_parameters(out, route);

@@ -67,6 +67,8 @@ def test_the_document_is_well_made(world):
 
     def walk(value):
         if isinstance(value, dict):
+            must(value.get("type") != "array" or "items" in value, f"an array of what? {value}")
+            must(value.get("type") != "object" or {"properties", "additionalProperties"} & set(value), f"an object of what? {value}")
             if "$ref" in value:
                 resolve(document, value["$ref"])
             for part in value.values():
@@ -86,7 +88,7 @@ def test_the_document_is_well_made(world):
             holes = set(re.findall(r"\{(\w+)\}", path))
             named = {p["name"] for p in operation.get("parameters", []) + item.get("parameters", []) if p.get("in") == "path"}
             must(holes == named, f"{method} {path}: holes {holes}, described {named}")
-    must(len(set(names)) == len(names) or set(names) == {None}, "operationIds are not unique")
+    must(all(names) and len(set(names)) == len(names), "operationIds are not unique")
     must(document.get("components", {}).get("securitySchemes"), "nothing about tokens")
 
 
