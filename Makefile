@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
+.PHONY: help run build test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -20,6 +20,11 @@ build:               ## build build/nod and nothing else
 test: build          ## every test: unit, contract, conversations, crash, fuzz corpus, style
 	@dev/setup test
 	@dev/test
+
+test-long: build     ## the table of programs against every option of 190 programs, as the kernel sees it
+	@dev/setup test
+	@python3 tests/policy/reading.py --lines 20000
+	@python3 tests/policy/kernel.py --all
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench
