@@ -118,9 +118,10 @@ def compile_with_policy(folder, name, root=None):
                    check=True)
     subprocess.run([maker, table, *sorted(glob.glob(os.path.join(policy, "facts*.tab"))), "--",
                     *sorted(glob.glob(os.path.join(policy, "marks", "*.tab")))], check=True)
-    sources = [table, os.path.join(HERE, name + ".c")]
+    sources = [table, os.path.join(HERE, name + ".c"), os.path.join(root, "src", "event", "tool_names.c")]
     for part in ("policy", "base"):
-        sources += [path for path in glob.glob(os.path.join(root, "src", part, "*.c")) if not path.endswith(("table_make.c", "table_write.c"))]
+        sources += [path for path in glob.glob(os.path.join(root, "src", part, "*.c"))
+                    if not path.endswith(("table_make.c", "table_write.c"))]
     program = os.path.join(folder, name)
     subprocess.run([*compiler, "-o", program, *sources, "-lcrypto", "-lpthread"], check=True)
     return program

@@ -27,6 +27,8 @@ import kernel
 FACTS = os.path.join(HERE, "..", "..", "dev", "facts")
 KINDS = {"read*": "reads", "write*": "writes", "remove*": "removes", "remove": "removes"}
 NATURAL, EDITS = 64, 32  # flags of an act in commands.h
+# Options that a program reads in a way of its own, beside getopt: `sort -y` gives back a value that is no number.
+OWN_WAYS = {"sort": ["-y="]}
 
 
 def programs(judge):
@@ -45,7 +47,7 @@ def programs(judge):
         for name in re.split(r",| & ", head):
             for one in facts.expand(name.strip()):
                 if one in getopt and shutil.which(one):
-                    found[one] = (kind, getopt[one])
+                    found[one] = (kind, [option for option in getopt[one] if option not in OWN_WAYS.get(one, [])])
     return found
 
 
