@@ -42,7 +42,7 @@ FAMILIES = {
               "patch": ["a p.diff"], "sync": ["a"]},
     "readers": {name: ["a", "a b"] for name in """cat tac nl head tail wc cksum sum md5sum sha1sum sha224sum sha256sum sha384sum
               sha512sum b2sum base32 base64 basenc fold fmt expand unexpand cut paste od ptx pr readlink realpath stat df du ls dir vdir
-              rev column hexdump strings uniq sort shuf tsort file tree iconv xxd zcat cmp diff comm join basename dirname seq
+              rev column hexdump strings uniq sort shuf tsort tree iconv xxd zcat cmp diff comm join basename dirname seq
               numfmt factor printf echo expr pathchk dircolors nm size readelf objdump""".split()},
     "text": {"grep": ["a a", "-r a ."], "egrep": ["a a"], "fgrep": ["a a"], "zgrep": ["a a"], "sed": ["p a", "-n p a"],
              "gawk": ["'{print}' a"], "mawk": ["'{print}' a"], "jq": [". j"], "rg": ["a a"], "ag": ["a a"], "fdfind": ["a"],
@@ -67,7 +67,7 @@ FAMILIES = {
                "pandoc": ["a"], "pdftotext": ["a"], "wget": ["http://127.0.0.1:1/"], "scp": ["a b"], "uptime": [""], "lsof": ["a"]},
 }
 # What is tried in `make test`: the quick and telling ones.
-SHORT = """cp mv rm ln mkdir touch install tee split csplit truncate shred patch sort uniq shuf cat tail du ls diff file tree iconv xxd
+SHORT = """cp mv rm ln mkdir touch install tee split csplit truncate shred patch sort uniq shuf cat tail du ls diff tree iconv xxd
     grep sed gawk jq find xmllint gzip xz zip tar objcopy git_log git_diff git_grep git_archive git_branch git_format-patch curl
     gcc make env timeout""".split()
 
