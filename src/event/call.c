@@ -100,6 +100,7 @@ static void take_response(struct arena *arena, struct call *call, const struct e
     call->updated_input = arena_str(arena, data.updated_input);
     call->rules = arena_str(arena, data.rules);
     call->rules_chosen = data.rules_chosen;
+    call->reach = arena_str(arena, data.reach);
     call->mode = arena_str(arena, data.mode);
     call->decided_ms = event->at_ms;
     call->response_seq = event->seq;

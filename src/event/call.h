@@ -57,6 +57,7 @@ struct call {
     struct str feedback;
     struct str rule, source, why;  /* of the verdict */
     struct str rules, mode;    /* of the response: JSON array, name */
+    struct str reach;          /* of allow_always: "project", "session" or "everywhere" */
     bool rules_chosen;         /* by Nod, because the person named none */
     struct str digest;         /* of what was asked */
     struct str files;          /* of the files that were shown; empty: none were */

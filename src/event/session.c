@@ -120,6 +120,7 @@ static void take_created(struct session *session, struct arena *scratch, const s
     add_thread(session, (struct session_thread){.id = session->main_thread, .at_ms = event->at_ms});
     take_text(session, data.title, &session->title);
     take_text(session, data.cwd, &session->cwd);
+    session->cwd_proposed = data.cwd_proposed;
     take_text(session, data.mode, &session->mode);
     if (data.timeout_seconds >= 0)
         session->timeout_seconds = data.timeout_seconds;
@@ -134,6 +135,8 @@ static void take_settings(struct session *session, struct arena *scratch, const 
     if (data.title.p)
         session->title = arena_str(&session->arena, data.title);
     take_text(session, data.cwd, &session->cwd);
+    if (data.cwd.n) /* only people change it */
+        session->cwd_proposed = false;
     take_text(session, data.mode, &session->mode);
     if (data.timeout_seconds >= 0)
         session->timeout_seconds = data.timeout_seconds;
@@ -223,6 +226,8 @@ void session_write(struct json_out *out, const struct session *session)
     json_put_str(out, session->title);
     json_key(out, "cwd");
     json_put_str(out, session->cwd);
+    if (session->cwd_proposed)
+        json_member_bool(out, "cwdProposed", true);
     json_member(out, "permissionMode", session->mode);
     json_key(out, "toolPolicies");
     json_open(out, '{');

@@ -31,6 +31,7 @@ struct session_rule {
 struct session {
     struct arena arena;
     struct str id, title, cwd, mode, owner, main_thread;
+    bool cwd_proposed; /* an agent named the folder, and nobody gave it to the agent */
     int64_t timeout_seconds; /* of an approval; 0: never */
     int64_t created_ms;
     struct session_tool *tools;

@@ -42,6 +42,7 @@
     F(raw, updated_input, "updatedInput", SET, "the input as a person has changed it") \
     F(raw, rules, "rules", SET, "rules that follow from it, an array of strings")     \
     F(flag, rules_chosen, "rulesChosen", SET, "Nod chose the rules, the person named none") \
+    F(text, reach, "scope", SET, "of allow_always: where its rules hold; session, project or everywhere") \
     F(text, mode, "mode", SET, "the session's permission mode from now on")           \
     F(text, by, "by", SET, "id of the token that decided")
 

@@ -9,6 +9,7 @@
     F(text, thread, "threadId", ALWAYS, "its main thread")                            \
     F(text, title, "title", GIVEN, "for people")                                      \
     F(text, cwd, "cwd", SET, "the folder of its calls")                               \
+    F(flag, cwd_proposed, "cwdProposed", SET, "an agent named the folder, and nobody had given it one") \
     F(text, mode, "permissionMode", SET, "default when it is absent")                 \
     F(raw, policies, "toolPolicies", SET, "effect by tool")                           \
     F(number, timeout_seconds, "approvalTimeoutSeconds", GIVEN, "how long a call waits for a person; 0: for ever") \
@@ -37,7 +38,9 @@
     F(text, id, "id", ALWAYS, "the token's id, no secret")                            \
     F(text, name, "name", ALWAYS, "whose it is; stands as the actor of events")       \
     F(text, role, "role", ALWAYS, "admin, approver, agent or viewer")                 \
+    F(texts, scopes, "scopes", SET, "its rights; absent before there were scopes: the role's of then") \
     F(text, session, "sessionId", SET, "the one session it is good for")              \
+    F(texts, folders, "folders", SET, "an agent's: where its sessions may be")        \
     F(text, hash, "hash", ALWAYS, "SHA-256 of the secret")
 
 #define TOKEN_REVOKED_FIELDS(F) F(text, id, "id", ALWAYS, "the token that is worthless from now on")
@@ -45,6 +48,10 @@
 #define RULE_ADDED_FIELDS(F)                                                          \
     F(text, call, "toolCallId", SET, "the decision that it follows from")             \
     F(raw, rule, "rule", ALWAYS, "the rule")
+
+#define RULE_BOUND_FIELDS(F)                                                          \
+    F(text, id, "id", ALWAYS, "the rule")                                             \
+    F(raw, rule, "rule", ALWAYS, "where it holds from now on: scope, and project with path, dev and ino")
 
 #define RULE_REMOVED_FIELDS(F) F(text, id, "id", ALWAYS, "the rule that is revoked")
 #define RULE_USED_FIELDS(F) F(text, id, "id", ALWAYS, "a rule that is good for a number of calls")
@@ -84,6 +91,7 @@
     S(token_created, TOKEN_CHANGED, "created", TOKEN_CREATED_FIELDS, "Someone gets a token.")                    \
     S(token_revoked, TOKEN_CHANGED, "revoked", TOKEN_REVOKED_FIELDS, "A token is revoked.")                      \
     S(rule_added, RULE_CHANGED, "added", RULE_ADDED_FIELDS, "A rule of the user's layer.")                       \
+    S(rule_bound, RULE_CHANGED, "bound", RULE_BOUND_FIELDS, "A person says where a rule holds.")                 \
     S(rule_removed, RULE_CHANGED, "removed", RULE_REMOVED_FIELDS, "A rule is revoked.")                          \
     S(rule_used, RULE_CHANGED, "used", RULE_USED_FIELDS, "A rule of the user's layer is used up by one.")        \
     S(rule_trusted, RULE_CHANGED, "trusted", RULE_TRUSTED_FIELDS, "A project's file is trusted as it is.")       \

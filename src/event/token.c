@@ -2,14 +2,76 @@
 
 #include "event/shapes.h"
 
+enum {
+    SCOPES_ALL = 0
+#define X(name, bit, wire) | (bit)
+    SCOPES(X)
+#undef X
+    ,
+    SCOPES_VIEWER = SCOPE_SEE | SCOPE_SEE_ALL,
+    SCOPES_AGENT = SCOPE_SEE | SCOPE_ASK,
+    SCOPES_APPROVER = SCOPES_VIEWER | SCOPE_DECIDE | SCOPE_RULES_SESSION | SCOPE_SETTINGS,
+    /* An approver from before there were scopes could do these, too. */
+    SCOPES_OLDER_APPROVER = SCOPES_APPROVER | SCOPE_RULES_USER | SCOPE_TRUST | SCOPE_RUN,
+};
+
 static const struct {
     enum role role;
     const char *wire;
+    unsigned scopes, older, addable;
 } roles[] = {
-#define X(name, bit, wire) {ROLE_##name, wire},
-    ROLES(X)
+    {ROLE_ADMIN, "admin", SCOPES_ALL, SCOPES_ALL, SCOPES_ALL},
+    {ROLE_APPROVER, "approver", SCOPES_APPROVER, SCOPES_OLDER_APPROVER, SCOPES_ALL & ~SCOPE_ASK},
+    {ROLE_AGENT, "agent", SCOPES_AGENT, SCOPES_AGENT, SCOPES_AGENT},
+    {ROLE_VIEWER, "viewer", SCOPES_VIEWER, SCOPES_VIEWER, SCOPES_VIEWER},
+};
+
+static const struct {
+    enum scope scope;
+    const char *wire;
+} scopes[] = {
+#define X(name, bit, wire) {SCOPE_##name, wire},
+    SCOPES(X)
 #undef X
 };
+
+enum { SCOPE_COUNT = sizeof scopes / sizeof *scopes };
+
+const char *scope_name(enum scope scope)
+{
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        if (scopes[i].scope == scope)
+            return scopes[i].wire;
+    return "none";
+}
+
+enum scope scope_parse(struct str name)
+{
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        if (str_is(name, scopes[i].wire))
+            return scopes[i].scope;
+    return SCOPE_NONE;
+}
+
+size_t scopes_list(unsigned given, struct str names[SCOPES_MAX])
+{
+    size_t count = 0;
+    CHECK((int)SCOPE_COUNT <= (int)SCOPES_MAX);
+    for (int i = 0; i < SCOPE_COUNT; i++)
+        if (given & scopes[i].scope)
+            names[count++] = str_of(scopes[i].wire);
+    return count;
+}
+
+void scopes_write(struct json_out *out, unsigned given)
+{
+    struct str names[SCOPES_MAX];
+    size_t count = scopes_list(given, names);
+    json_open(out, '[');
+    for (size_t i = 0; i < count; i++)
+        json_put_str(out, names[i]);
+    json_close(out, ']');
+}
 
 enum { ROLE_COUNT = sizeof roles / sizeof *roles };
 
@@ -29,9 +91,51 @@ enum role role_parse(struct str name)
     return ROLE_NONE;
 }
 
+unsigned scopes_of_role(enum role role)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (roles[i].role == role)
+            return roles[i].scopes;
+    return SCOPE_NONE;
+}
+
+unsigned scopes_for_role(enum role role)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (roles[i].role == role)
+            return roles[i].addable;
+    return SCOPE_NONE;
+}
+
+static unsigned older_scopes(enum role role)
+{
+    for (int i = 0; i < ROLE_COUNT; i++)
+        if (roles[i].role == role)
+            return roles[i].older;
+    return SCOPE_NONE;
+}
+
 static bool is_change(const struct event *event, const char *change)
 {
     return event->kind == EVENT_TOKEN_CHANGED && str_is(shape_change(event->data), change);
+}
+
+static void take_scopes(struct token *token, const struct shape_texts *names)
+{
+    if (names->count == 0) {
+        token->scopes = older_scopes(token->role);
+        token->older = token->scopes & ~scopes_of_role(token->role);
+        return;
+    }
+    for (size_t i = 0; i < names->count; i++)
+        token->scopes |= scope_parse(names->items[i]);
+}
+
+static void take_folders(struct arena *arena, struct token *token, const struct shape_texts *folders)
+{
+    token->folders = arena_array(arena, struct str, folders->count + 1);
+    for (size_t i = 0; i < folders->count; i++)
+        token->folders[token->folder_count++] = arena_str(arena, folders->items[i]);
 }
 
 bool token_created(struct arena *arena, const struct event *event, struct token *ret_token)
@@ -47,6 +151,8 @@ bool token_created(struct arena *arena, const struct event *event, struct token 
         .role = role_parse(data.role),
         .created_ms = event->at_ms,
     };
+    take_scopes(ret_token, &data.scopes);
+    take_folders(arena, ret_token, &data.folders);
     return ret_token->role != ROLE_NONE;
 }
 
@@ -69,6 +175,17 @@ void token_write(struct json_out *out, const struct token *token)
         json_put_null(out);
     else
         json_put_str(out, token->session);
+    json_key(out, "scopes");
+    scopes_write(out, token->scopes);
+    if (token->older) {
+        json_key(out, "olderScopes");
+        scopes_write(out, token->older);
+    }
+    json_key(out, "folders");
+    json_open(out, '[');
+    for (size_t i = 0; i < token->folder_count; i++)
+        json_put_str(out, token->folders[i]);
+    json_close(out, ']');
     json_member_time(out, "createdAt", token->created_ms);
     json_key(out, "revokedAt");
     if (token->revoked_ms)

@@ -1,11 +1,35 @@
 /* Who may do what: tokens, the sum of the TOKEN_CHANGED events of the installation (shapes_session.h). The secret
- * itself is shown once and kept nowhere. */
+ * itself is shown once and kept nowhere. Events from before there were scopes have none: their tokens keep what their
+ * role could do then. */
 #ifndef EVENT_TOKEN_H
 #define EVENT_TOKEN_H
 
 #include "event/event.h"
 
-/* Roles are bits, so that a route names all that may use it. */
+/* A scope is one right; every route and socket message needs one. see: the sessions the token started, or the one to
+ * which it is bound; see.all: all of them, and the rules. */
+#define SCOPES(X)                        \
+    X(SEE, 1, "see")                     \
+    X(SEE_ALL, 2, "see.all")             \
+    X(ASK, 4, "ask")                     \
+    X(DECIDE, 8, "decide")               \
+    X(RULES_SESSION, 16, "rules.session") \
+    X(SETTINGS, 32, "settings")          \
+    X(RULES_USER, 64, "rules.user")      \
+    X(TRUST, 128, "trust")               \
+    X(RUN, 256, "run")                   \
+    X(TOKENS, 512, "tokens")             \
+    X(LOGINS, 1024, "logins")            \
+    X(ARCHIVE, 2048, "archive")
+
+enum scope {
+    SCOPE_NONE = 0,
+#define X(name, bit, wire) SCOPE_##name = (bit),
+    SCOPES(X)
+#undef X
+};
+
+/* A role is a named bundle of scopes (scopes_of_role); `nod token create --scope` adds single ones. */
 #define ROLES(X)             \
     X(ADMIN, 1, "admin")     \
     X(APPROVER, 2, "approver") \
@@ -21,10 +45,28 @@ enum role {
 
 struct token {
     struct str id, name, session, hash;
+    struct str *folders;    /* absolute: in them it may start sessions; a person said so */
+    size_t folder_count;
     enum role role;
+    unsigned scopes;
+    unsigned older;         /* those of them that its role no longer has, kept from before there were scopes */
     int64_t created_ms, revoked_ms; /* 0: not revoked */
     struct token *next;
 };
+
+enum { TOKEN_FOLDERS_MAX = 16 };
+
+/* SCOPE_NONE when there is none of that name. */
+enum scope scope_parse(struct str name);
+const char *scope_name(enum scope scope);
+/* Their names; how many there are. */
+enum { SCOPES_MAX = 16 };
+size_t scopes_list(unsigned scopes, struct str names[SCOPES_MAX]);
+/* A JSON array of their names. */
+void scopes_write(struct json_out *out, unsigned scopes);
+unsigned scopes_of_role(enum role role);
+/* What a person may add to a role; the others would make it another one. */
+unsigned scopes_for_role(enum role role);
 
 const char *role_name(enum role role);
 enum role role_parse(struct str name);
