@@ -62,7 +62,8 @@ struct verdict_rule verdict_rule_of(const struct compiled *rule)
 {
     const struct rule_source *source = &rule->source;
     return (struct verdict_rule){.id = source->id, .text = source->text, .author = source->author,
-                                 .reason = source->reason, .layer = source->layer, .effect = rule->effect};
+                                 .reason = source->reason, .layer = source->layer, .effect = rule->effect,
+                                 .project = source->project.path};
 }
 
 void stop_note(struct judging *j, const struct compiled *rule)
@@ -118,6 +119,10 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
         j->places.project = j->places.cwd;
     if (str_empty(j->places.cwd.named))
         j->places.cwd = j->places.project;
+    /* As if it began with `cd there`: whoever asks may say where, but gains nothing by it. */
+    j->elsewhere = !str_empty(j->places.cwd.named) &&
+                   (!path_within(j->places.cwd.named, j->places.project.named) ||
+                    !path_within(j->places.cwd.real, j->places.project.real));
 }
 
 /* ---- one rule against the call as a whole ---- */

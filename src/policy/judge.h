@@ -30,6 +30,7 @@ struct judging {
     const struct question *q;
     const struct rule_set *set; /* never NULL */
     struct places places;
+    bool elsewhere;             /* the call would run outside the session's folder */
     struct stop stop;
     const char *unknown;        /* what could not be understood; NULL: nothing */
     struct str protected_path;  /* a protected target that would be touched; empty: none */

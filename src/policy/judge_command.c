@@ -309,7 +309,7 @@ void command_judge(struct judging *j)
     const struct tool_facts *facts = j->q->facts;
     struct shell *shell = shell_parse(j->arena, facts->command);
     struct folder folder = {
-        .path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named), .inside = true};
+        .path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named), .inside = !j->elsewhere};
     j->tree = shell->root;
     j->part_count = shell->part_count;
     if (shell->doubt) {

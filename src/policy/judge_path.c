@@ -160,6 +160,8 @@ static void search_key(struct path_search *s, const struct rule_key *key)
         if (rule->rule.kind != RULE_PATH || !rule_in_force(rule, s->j->q->now_ms))
             continue;
         bool allow = s->side == SIDE_ALLOW;
+        if (allow && rule->rule.base == BASE_CWD && s->j->elsewhere)
+            continue;
         struct str who = allow ? rule->rule.tool : path_family(rule->rule.tool);
         if (!str_eq(who, s->who))
             continue;

@@ -53,6 +53,15 @@ bool layer_parse(struct str name, enum rule_layer *ret_layer);
 
 /* ---- rules ---- */
 
+/* Where a rule of the user's layer holds. Unsaid: everywhere, as rules from before there were projects. */
+enum rule_reach { REACH_UNSAID, REACH_PROJECT, REACH_EVERYWHERE };
+
+/* The folder a rule belongs to, by its real path and inode; without a path: sessions that have no folder. */
+struct rule_project {
+    struct str path;
+    uint64_t dev, ino;
+};
+
 struct rule_source {
     struct str id;
     enum effect effect;
@@ -64,6 +73,9 @@ struct rule_source {
     int64_t expires_at_ms; /* 0: never */
     bool counted;          /* good for `uses_left` more calls */
     uint64_t uses_left;
+    enum rule_reach reach;
+    struct rule_project project;
+    bool project_is_root;  /* the session's folder is the project's: relative patterns begin there by either name */
     const struct str *match;     /* examples that the rule must fit, and must not */
     size_t match_count;
     const struct str *not_match;
@@ -80,6 +92,8 @@ struct rule_set;
 
 /* The rule in its canonical spelling; ERR_INVALID with words for the person who wrote it. */
 struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err);
+/* Whether what it names depends on the folder in which a session is: relative paths, and commands. */
+bool rule_relative(struct str text);
 /* Immutable; everything it needs is copied. */
 struct rule_set *rule_set_new(const struct rule_source *sources, size_t count);
 void rule_set_free(struct rule_set *set);
@@ -126,6 +140,7 @@ size_t policy_paths(struct arena *arena, const struct question *question, const 
 
 struct verdict_rule {
     struct str id, text, author, reason;
+    struct str project; /* path; empty: it belongs to none */
     enum rule_layer layer;
     enum effect effect;
 };

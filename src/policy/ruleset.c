@@ -188,8 +188,19 @@ static void copy_source(struct arena *arena, struct rule_source *source)
     source->text = arena_str(arena, source->text);
     source->author = arena_str(arena, source->author);
     source->reason = arena_str(arena, source->reason);
+    source->project.path = arena_str(arena, source->project.path);
     source->match = copy_list(arena, source->match, source->match_count);
     source->not_match = copy_list(arena, source->not_match, source->not_match_count);
+}
+
+bool rule_relative(struct str text)
+{
+    ARENA_SCOPE(scratch);
+    struct rule rule;
+    if (rc_bad(rule_parse(&scratch, text, &rule, NULL)))
+        return false;
+    return rule.kind == RULE_EXACT || rule.kind == RULE_PREFIX || rule.kind == RULE_GLOB ||
+           (rule.kind == RULE_PATH && (rule.base == BASE_CWD || rule.base == BASE_PROJECT));
 }
 
 static void add_problem(struct rule_set *set, size_t index, const char *words)
@@ -209,6 +220,26 @@ static void ask_instead(struct rule_set *set, struct compiled *compiled)
         whole = (struct rule){.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")};
     compiled->rule = whole;
     compiled->effect = EFFECT_ASK;
+}
+
+/* Relative patterns of a rule that belongs to a project begin at the project's folder, wherever below it the session
+ * is. False: its path cannot be written as a pattern. */
+static bool hang_on_project(struct rule_set *set, struct compiled *compiled)
+{
+    struct rule *rule = &compiled->rule;
+    struct str path = compiled->source.project.path;
+    if (compiled->source.reach != REACH_PROJECT || rule->kind != RULE_PATH ||
+        (rule->base != BASE_CWD && rule->base != BASE_PROJECT))
+        return true;
+    if (compiled->source.project_is_root) {
+        rule->base = BASE_PROJECT;
+        return true;
+    }
+    if (str_empty(path) || rule->ups || str_find(path, '*') < path.n || str_find(path, '?') < path.n)
+        return false;
+    rule->base = BASE_ROOT;
+    rule->pattern = arena_printf(&set->arena, "%.*s/%.*s", STR_ARG(str_sub(path, 1, path.n)), STR_ARG(rule->pattern));
+    return true;
 }
 
 static void compile(struct rule_set *set, size_t at)
@@ -235,6 +266,8 @@ static void compile(struct rule_set *set, size_t at)
         add_problem(set, at, err.text);
         compiled->broken = allows;
     }
+    if (!hang_on_project(set, compiled))
+        compiled->broken = compiled->broken || allows;
 }
 
 static void mark_word(uint64_t marks[64], struct str word)
