@@ -24,6 +24,8 @@ static struct str change_data(struct arena *arena, const struct rule_change *cha
         return DATA(arena, rule_added, .rule = change->rule);
     if (str_is(change->change, "removed"))
         return DATA(arena, rule_removed, .id = change->id);
+    if (str_is(change->change, "bound"))
+        return DATA(arena, rule_bound, .id = change->id, .rule = change->rule);
     if (str_is(change->change, "trusted"))
         return DATA(arena, rule_trusted, .path = change->path, .hash = change->hash);
     CHECK(str_is(change->change, "distrusted"));
@@ -47,9 +49,25 @@ struct rc gate_prepare_rule(struct arena *arena, const struct json *object, stru
     return RC_OK;
 }
 
+struct rc gate_prepare_bond(struct arena *arena, const struct json *object, struct str *ret_json, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    struct rule_source source = {0};
+    TRY(project_read(arena, object, &source, err));
+    if (source.reach == REACH_UNSAID || (source.reach == REACH_PROJECT && str_empty(source.project.path)))
+        return err_set(err, ERR_INVALID, "say \"project\", the path of a folder, or \"scope\":\"everywhere\"");
+    json_open(&out, '{');
+    project_write(&out, &source);
+    json_close(&out, '}');
+    *ret_json = arena_str(arena, buf_str(&buf));
+    return RC_OK;
+}
+
 void gate_change_rule(struct gate *gate, struct rule_change *change)
 {
-    if (str_is(change->change, "removed") && !rules_find(gate, change->id)) {
+    bool known = str_is(change->change, "removed") || str_is(change->change, "bound");
+    if (known && !rules_find(gate, change->id)) {
         (void)err_set(&change->err, ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
                       STR_ARG(change->id));
         change->done(change);
@@ -105,6 +123,24 @@ static void write_source(struct json_out *out, const struct gate *gate, const st
 {
     json_open(out, '{');
     rule_write(out, source);
+    write_hits(out, gate, source->id);
+    json_close(out, '}');
+}
+
+/* Where it holds, in words, and why it does not when it sleeps. */
+static void write_user_rule(struct json_out *out, const struct gate *gate, const struct rule_record *record,
+                            const struct rule_source *source)
+{
+    ARENA_SCOPE(scratch);
+    json_open(out, '{');
+    rule_write(out, source);
+    json_member(out, "where", project_words(&scratch, gate->home, source));
+    if (record->unbound)
+        json_member(out, "asleep", STR("from before rules belonged to projects: bind it to one, or to everywhere"));
+    else if (source->reach == REACH_PROJECT && source->effect == EFFECT_ALLOW && !project_stands(&source->project))
+        json_member(out, "asleep", STR("its folder is gone, or another stands in its place"));
+    if (record->unbound)
+        json_member_bool(out, "unbound", true);
     write_hits(out, gate, source->id);
     json_close(out, '}');
 }
@@ -171,7 +207,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
     for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
         struct rule_source source = r->source;
         source.uses_left = r->uses > r->used ? r->uses - r->used : 0;
-        write_source(out, gate, &source);
+        write_user_rule(out, gate, r, &source);
     }
     json_close(out, ']');
     if (rules) {

@@ -38,6 +38,7 @@ static bool same_decision(const struct decide *d)
     const struct call *won = &d->call;
     return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
            str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) &&
+           str_eq(won->reach, core_reach_name(d)) &&
            won->rules_chosen == d->rules_chosen && (d->rules_chosen || json_same_tokens(won->rules, d->rules)) &&
            same_json(won->updated_input, d->updated_input);
 }
@@ -94,11 +95,12 @@ static void response_kept(struct append *append)
     d->done(d);
 }
 
-/* A rule that lets pass what `text` says, as it is kept. */
-static void put_allow(struct json_out *out, struct str text, enum rule_layer layer)
+/* A rule that lets pass what `text` says, as it is kept; `where` has its reach. */
+static void put_allow(struct json_out *out, struct str text, enum rule_layer layer, struct rule_source where)
 {
     struct id id = id_new("rule");
-    struct rule_source source = {.id = str_of(id.text), .effect = EFFECT_ALLOW, .text = text, .layer = layer};
+    struct rule_source source = {.id = str_of(id.text), .effect = EFFECT_ALLOW, .text = text, .layer = layer,
+                                 .reach = where.reach, .project = where.project};
     json_open(out, '{');
     rule_write(out, &source);
     json_close(out, '}');
@@ -113,7 +115,7 @@ static struct str session_rules_data(struct arena *arena, struct str rules)
         return STR_NONE;
     json_open(&out, '[');
     for (const struct json *rule = list->first; rule; rule = rule->next)
-        put_allow(&out, rule->text, LAYER_SESSION);
+        put_allow(&out, rule->text, LAYER_SESSION, (struct rule_source){0});
     json_close(&out, ']');
     return arena_str(arena, buf_str(&buf));
 }
@@ -121,7 +123,8 @@ static struct str session_rules_data(struct arena *arena, struct str rules)
 /* What the decision means for later calls of the session; empty: nothing. */
 static struct str consequence(struct arena *arena, const struct decide *d, const struct open *open)
 {
-    bool session = d->decision == DECISION_ALLOW_SESSION;
+    bool always = d->decision == DECISION_ALLOW_ALWAYS && d->reach == DECIDE_SESSION && !str_empty(d->rules);
+    bool session = d->decision == DECISION_ALLOW_SESSION || always;
     if (!session && str_empty(d->mode))
         return STR_NONE;
     struct data_session_settings settings = {.call = open->call, .mode = d->mode, .timeout_seconds = -1};
@@ -136,7 +139,9 @@ static struct str consequence(struct arena *arena, const struct decide *d, const
 static void add_user_rules(struct append *append, const struct decide *d, const struct event *response)
 {
     const struct json *rules = NULL;
-    if (d->decision != DECISION_ALLOW_ALWAYS || str_empty(d->rules) ||
+    struct rule_source where = {.reach = d->reach == DECIDE_EVERYWHERE ? REACH_EVERYWHERE : REACH_PROJECT,
+                                .project = d->project};
+    if (d->decision != DECISION_ALLOW_ALWAYS || d->reach == DECIDE_SESSION || str_empty(d->rules) ||
         rc_bad(json_parse(&append->arena, d->rules, &rules, NULL)))
         return;
     for (const struct json *rule = rules->first; rule; rule = rule->next) {
@@ -144,7 +149,7 @@ static void add_user_rules(struct append *append, const struct decide *d, const 
         struct json_out out = json_out(&buf);
         if (append->event_count == APPEND_EVENTS_MAX)
             break;
-        put_allow(&out, rule->text, LAYER_USER);
+        put_allow(&out, rule->text, LAYER_USER, where);
         struct str data = DATA(&append->arena, rule_added, .call = response->call, .rule = buf_str(&buf));
         (void)append_event(append, (struct event){.kind = EVENT_RULE_CHANGED, .at_ms = response->at_ms,
                                                   .actor = response->actor, .data = data});
@@ -225,7 +230,8 @@ static void edited_with_session(struct session_want *want, const struct session 
     keep_response(d, open);
 }
 
-/* "Always" without saying what: the narrowest rules that would let this call pass. */
+/* "Always" belongs to the project of the session; without saying what, it is the narrowest rules that would let this
+ * call pass. */
 static void choose_with_session(struct session_want *want, const struct session *session, const struct err *err)
 {
     struct decide *d = want->arg;
@@ -235,7 +241,10 @@ static void choose_with_session(struct session_want *want, const struct session 
         read_call(d->gate, d->session, d->call_id, lost, d);
         return;
     }
-    if (err->code == ERR_OK && session && rc_ok(json_parse(d->arena, d->call.input, &input, NULL))) {
+    if (err->code == ERR_OK && session)
+        d->project = project_of(d->arena, session->cwd);
+    if (d->rules_chosen && err->code == ERR_OK && session &&
+        rc_ok(json_parse(d->arena, d->call.input, &input, NULL))) {
         struct tool_facts facts = tool_facts_from(d->arena, d->call.dialect, open->name, input);
         struct question question = gate_question(d->gate, d->arena, session, &facts, d->call.cwd);
         d->rules = narrowest(d->arena, &question);
@@ -324,7 +333,7 @@ void gate_decide(struct gate *gate, struct decide *d)
         read_call(gate, d->session, d->call_id, definition_read, d);
     } else if (d->updated_input)
         judge_edited(d);
-    else if (d->rules_chosen)
+    else if (d->decision == DECISION_ALLOW_ALWAYS)
         read_call(gate, d->session, d->call_id, choose_rules, d);
     else
         keep_response(d, open);

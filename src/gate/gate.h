@@ -20,6 +20,7 @@
 #include "gate/execute.h"
 #include "gate/gate_limits.h"
 #include "gate/gate_op.h"
+#include "policy/policy.h"
 
 struct data_session_created;
 struct gate;
@@ -117,6 +118,7 @@ bool gate_forget(struct ask *ask);
 /* Whether somebody waits for the call of this ask, which itself was given back or forgotten. */
 bool gate_awaited(const struct ask *ask);
 
+enum decide_reach { DECIDE_PROJECT, DECIDE_SESSION, DECIDE_EVERYWHERE };
 struct decide {
     struct arena *arena;
     struct str session, call_id;
@@ -125,6 +127,8 @@ struct decide {
     struct str feedback, mode, digest;
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
+    enum decide_reach reach;    /* allow_always: where the rules hold */
+    struct rule_project project; /* the gate's: of the session */
     bool rules_chosen;          /* the gate's: it named the rules itself */
     unsigned looks;             /* the gate's: how often it was looked for */
     struct str actor, by;       /* the name and the id of the token */
@@ -166,7 +170,6 @@ struct watcher {
 void gate_watch(struct gate *gate, struct watcher *watcher);
 void gate_watch_more(struct watcher *watcher);
 void gate_unwatch(struct watcher *watcher);
-
 #include "gate/gate_figures.h"
 #include "gate/gate_archive.h"
 #include "gate/gate_catch_up.h"

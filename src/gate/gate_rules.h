@@ -9,9 +9,9 @@
 struct gate;
 
 struct rule_change {
-    struct str change;          /* "added", "removed", "trusted", "distrusted" */
-    struct str rule;            /* added: JSON, from gate_prepare_rule */
-    struct str id;              /* removed */
+    struct str change;          /* "added", "removed", "bound", "trusted", "distrusted" */
+    struct str rule;            /* added: JSON, from gate_prepare_rule; bound: from gate_prepare_bond */
+    struct str id;              /* removed, bound */
     struct str path, hash;      /* trusted, distrusted: a project's policy file */
     struct str actor;
     struct err err;
@@ -21,6 +21,8 @@ struct rule_change {
 /* Reads {"effect","rule","reason","expiresAt","uses","match","notMatch"}, gives it an id, writes it for keeping. */
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
                             struct rule_source *ret_source, struct err *err);
+/* Reads {"scope","project"} and writes it for keeping; "project" is the path of a folder. */
+struct rc gate_prepare_bond(struct arena *arena, const struct json *object, struct str *ret_json, struct err *err);
 void gate_change_rule(struct gate *gate, struct rule_change *change);
 /* The ids of the user's layer. */
 const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count);

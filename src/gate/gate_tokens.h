@@ -21,6 +21,8 @@ struct token_change {
     struct arena *arena;
     struct str name, session;   /* a new one: */
     enum role role;             /* ROLE_NONE: revoke `id` instead */
+    unsigned scopes;            /* more than its role's */
+    struct str folders;         /* JSON array; empty: none */
     struct str id;
     struct str actor;
     char secret[64];            /* of a new one, filled in */

@@ -5,6 +5,7 @@
 #include "event/shapes.h"
 #include "gate/inner.h"
 #include "io/file.h"
+#include "io/links.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
     TRY(json_want_str(object, "reason", LIMIT_TITLE_BYTES, &source.reason, err));
     TRY(json_want_str(object, "expiresAt", LIMIT_ID_BYTES, &expires, err));
     TRY(json_want_i64(object, "uses", 1, INT32_MAX, &uses, err));
+    TRY(project_read(arena, object, &source, err));
     TRY(read_examples(arena, object, "match", &source.match, &source.match_count, err));
     TRY(read_examples(arena, object, "notMatch", &source.not_match, &source.not_match_count, err));
     if (str_empty(text))
@@ -104,6 +106,7 @@ void rule_write(struct json_out *out, const struct rule_source *source)
         json_member_time(out, "expiresAt", source->expires_at_ms);
     if (source->counted)
         json_member_u64(out, "usesLeft", source->uses_left);
+    project_write(out, source);
     write_examples(out, "match", source->match, source->match_count);
     write_examples(out, "notMatch", source->not_match, source->not_match_count);
 }
@@ -232,10 +235,39 @@ static uint64_t uses_left(const struct rule_record *record)
     return record->uses > taken ? record->uses - taken : 0;
 }
 
-static void gather_user(struct gate *gate, struct gathering *all)
+/* The project that was looked at last: most rules of a session belong to the same. */
+struct stand {
+    const struct rule_project *project;
+    bool stands;
+};
+
+static bool stands(struct stand *last, const struct rule_project *project)
 {
+    if (!last->project || last->project->ino != project->ino || last->project->dev != project->dev ||
+        !str_eq(last->project->path, project->path))
+        *last = (struct stand){project, project_stands(project)};
+    return last->stands;
+}
+
+/* Whether a rule speaks in a session with this folder. A deny or ask does not sleep: it only tightens. */
+static bool speaks(const struct rule_record *record, struct str root, struct stand *last)
+{
+    const struct rule_source *source = &record->source;
+    if (record->unbound)
+        return false;
+    return source->reach != REACH_PROJECT ||
+           (project_has(&source->project, root) &&
+            (source->effect != EFFECT_ALLOW || stands(last, &source->project)));
+}
+
+static void gather_user(struct gate *gate, struct str root, struct gathering *all)
+{
+    struct stand last = {0};
     for (struct rule_record *r = gate->rules.user; r && all->count < RULES_MAX; r = r->next) {
+        if (!speaks(r, root, &last))
+            continue;
         all->sources[all->count] = r->source;
+        all->sources[all->count].project_is_root = str_eq(r->source.project.path, root);
         if (r->source.counted)
             all->sources[all->count].uses_left = uses_left(r);
         all->count++;
@@ -272,7 +304,26 @@ static bool is_trusted(const struct gate *gate, const struct policy_file *file)
     return hash && file->hash[0] && strcmp(hash, file->hash) == 0;
 }
 
-static void rebuild(struct gate *gate, const struct session *session, struct session_rules *rules)
+/* The session's folder without links, when rules of projects make it matter, and a mark of which of them speak. */
+static struct str real_root(struct arena *arena, const struct gate *gate, const struct session *session,
+                            uint64_t *ret_mark)
+{
+    struct str root = STR_NONE;
+    bool looked = false;
+    struct stand last = {0};
+    *ret_mark = 0;
+    for (const struct rule_record *r = gate->rules.user; r; r = r->next) {
+        if (r->source.reach != REACH_PROJECT)
+            continue;
+        if (!looked && !str_empty(session->cwd))
+            root = links_follow(arena, session->cwd);
+        looked = true;
+        *ret_mark = *ret_mark * 31 + 1 + (speaks(r, root, &last) ? 1 : 0);
+    }
+    return root;
+}
+
+static void rebuild(struct gate *gate, const struct session *session, struct str root, struct session_rules *rules)
 {
     ARENA_SCOPE(scratch);
     struct gathering all = {0};
@@ -283,7 +334,7 @@ static void rebuild(struct gate *gate, const struct session *session, struct ses
         room++;
     all.sources = arena_array(&scratch, struct rule_source, room + 1);
     gather_file(&gate->rules.managed, true, &all);
-    gather_user(gate, &all);
+    gather_user(gate, root, &all);
     gather_file(&rules->project, rules->trusted, &all);
     gather_session(&scratch, session, &all);
     rule_set_free(rules->set);
@@ -293,8 +344,11 @@ static void rebuild(struct gate *gate, const struct session *session, struct ses
 
 const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules)
 {
+    ARENA_SCOPE(scratch);
     struct rules *all = &gate->rules;
     char path[LIMIT_PATH_BYTES + 32];
+    uint64_t projects;
+    struct str root = real_root(&scratch, gate, session, &projects);
     (void)snprintf(path, sizeof path, "%.*s/.nod/policy.json", STR_ARG(session->cwd));
     if (session->cwd.n && (!rules->project.path || strcmp(rules->project.path, path) != 0)) {
         file_done(&rules->project);
@@ -305,12 +359,13 @@ const struct rule_set *rules_for(struct gate *gate, const struct session *sessio
     bool changed = refresh_file(&rules->project, LAYER_PROJECT);
     bool trusted = is_trusted(gate, &rules->project);
     changed = changed || trusted != rules->trusted || !rules->set || rules->version != all->version ||
-              rules->changed_seq != session->changed_seq;
+              rules->changed_seq != session->changed_seq || rules->projects != projects;
+    rules->projects = projects;
     rules->trusted = trusted;
     rules->version = all->version;
     rules->changed_seq = session->changed_seq;
     if (changed)
-        rebuild(gate, session, rules);
+        rebuild(gate, session, root, rules);
     return rules->set;
 }
 
@@ -336,6 +391,8 @@ static void follow_added(struct gate *gate, const struct event *event, struct ar
         rules_find(gate, record->source.id))
         return;
     record->source.author = arena_str(&rules->arena, event->actor);
+    record->unbound = record->source.reach == REACH_UNSAID && record->source.effect == EFFECT_ALLOW &&
+                      !str_empty(data.call) && rule_relative(record->source.text);
     record->at_ms = event->at_ms;
     struct rule_record **last = &rules->user;
     while (*last)
@@ -351,6 +408,17 @@ static void follow_removed(struct gate *gate, struct str id)
             return;
         }
     }
+}
+
+static void follow_bound(struct gate *gate, const struct event *event, struct arena *scratch)
+{
+    struct data_rule_bound data;
+    const struct json *where = NULL;
+    if (!READ_DATA(scratch, rule_bound, event->data, &data) || rc_bad(json_parse(scratch, data.rule, &where, NULL)))
+        return;
+    struct rule_record *record = rules_find(gate, data.id);
+    if (record && rc_ok(project_read(&gate->rules.arena, where, &record->source, NULL)))
+        record->unbound = false;
 }
 
 static void follow_used(struct gate *gate, struct str id)
@@ -387,6 +455,8 @@ void rules_follow(struct gate *gate, const struct event *event)
         follow_added(gate, event, &scratch);
     else if (str_is(change, "removed") && READ_DATA(&scratch, rule_removed, event->data, &rule))
         follow_removed(gate, rule.id);
+    else if (str_is(change, "bound"))
+        follow_bound(gate, event, &scratch);
     else if (str_is(change, "used") && READ_DATA(&scratch, rule_removed, event->data, &rule))
         follow_used(gate, rule.id);
     else if (str_is(change, "trusted") && READ_DATA(&scratch, rule_trusted, event->data, &file))

@@ -6,6 +6,9 @@
  *           its exact content (a RULE_CHANGED event with the content's hash)
  * session   the session's own events
  *
+ * A rule of the user's layer has "scope":"project" with {"path","dev","ino"} of the folder it belongs to, or
+ * "scope":"everywhere". Relative rules from "always" that have neither, from before there were projects, are
+ * unbound: they hold nowhere until a person binds them.
  * A policy file: {"deny":[…],"ask":[…],"allow":[…]}, each entry a rule's text or an object {"rule","reason",
  * "expiresAt","uses","match","notMatch"}.
  */
@@ -26,6 +29,7 @@ struct rule_record {
     uint64_t uses;      /* allowed in all; source.counted says whether that means something */
     uint64_t used;      /* counted from events */
     uint64_t reserved;  /* judged and on their way to the store */
+    bool unbound;       /* nobody has said where it holds */
     struct rule_record *next;
 };
 
@@ -65,6 +69,7 @@ struct session_rules {
     struct rule_set *set;
     struct policy_file project;
     uint64_t version, changed_seq;
+    uint64_t projects;  /* which projects the session was in, and which of them still stood */
     size_t count;       /* rules in the set */
     bool trusted;
 };
@@ -80,6 +85,17 @@ const struct rule_set *rules_for(struct gate *gate, const struct session *sessio
 struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
                     uint64_t *ret_uses, struct err *err);
 void rule_write(struct json_out *out, const struct rule_source *source);
+/* ---- projects.c ---- */
+struct rule_project project_of(struct arena *arena, struct str folder);
+/* Whether the same folder is still there. */
+bool project_stands(const struct rule_project *project);
+/* Whether the session's folder, by its real path, is in it. */
+bool project_has(const struct rule_project *project, struct str root);
+/* "in ~/shop"; empty for a rule of no project. */
+struct str project_words(struct arena *arena, struct str home, const struct rule_source *source);
+void project_write(struct json_out *out, const struct rule_source *source);
+struct rc project_read(struct arena *arena, const struct json *object, struct rule_source *source, struct err *err);
+
 struct rule_record *rules_find(const struct gate *gate, struct str id);
 
 /* ---- uses, counted from calls: rule_hits.c ---- */

@@ -6,6 +6,8 @@
 #include "event/shapes.h"
 #include "io/clock.h"
 
+#include <stdlib.h>
+
 static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
 {
     struct digest digest = digest_of(secret);
@@ -35,6 +37,54 @@ static struct token *by_id(const struct gate *gate, struct str id)
     return NULL;
 }
 
+/* ---- what a revoked agent had asked ---- */
+
+struct withdrawal {
+    struct arena arena;
+    struct decide decide;
+};
+
+static void withdrawn(struct decide *decide)
+{
+    struct withdrawal *withdrawal = decide->arg;
+    arena_done(&withdrawal->arena);
+    free(withdrawal);
+}
+
+static void withdraw(struct gate *gate, const struct open *open)
+{
+    struct withdrawal *w = heap_new(sizeof *w);
+    w->decide = (struct decide){.arena = &w->arena, .session = arena_str(&w->arena, open->session),
+                                .call_id = arena_str(&w->arena, open->call), .decision = DECISION_CANCELLED,
+                                .feedback = STR("the token of whoever asked was revoked"), .actor = STR("nod"),
+                                .done = withdrawn, .arg = w};
+    gate_decide(gate, &w->decide);
+}
+
+/* Calls are kept under the name of whoever asked: while another token has that name it may be the other's. */
+static bool only_of_its_name(const struct gate *gate, const struct token *token)
+{
+    for (const struct token *t = gate->tokens; t; t = t->next)
+        if (t != token && !t->revoked_ms && str_eq(t->name, token->name))
+            return false;
+    return true;
+}
+
+static void withdraw_all(struct gate *gate, const struct token *token)
+{
+    size_t at = 0;
+    struct str key;
+    void *value;
+    if (!(token->scopes & SCOPE_ASK) || !only_of_its_name(gate, token))
+        return;
+    while (map_next(&gate->open, &at, &key, &value)) {
+        const struct open *open = value;
+        if (str_eq(open->actor, token->name) &&
+            (str_empty(token->session) || str_eq(token->session, open->session)))
+            withdraw(gate, open);
+    }
+}
+
 void tokens_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind != EVENT_TOKEN_CHANGED)
@@ -45,6 +95,7 @@ void tokens_follow(struct gate *gate, const struct event *event)
     if (known && !known->revoked_ms) {
         known->revoked_ms = event->at_ms;
         (void)map_take(&gate->tokens_by_hash, known->hash);
+        withdraw_all(gate, known);
     }
     if (!token_created(&gate->token_arena, event, &created) || by_id(gate, created.id))
         return;
@@ -106,16 +157,32 @@ static void changed(struct append *append)
     change->done(change);
 }
 
+static struct shape_texts folder_texts(struct arena *arena, struct str folders)
+{
+    const struct json *list = NULL;
+    struct shape_texts texts = {0};
+    if (str_empty(folders) || rc_bad(json_parse(arena, folders, &list, NULL)))
+        return texts;
+    struct str *items = arena_array(arena, struct str, list->count + 1);
+    for (const struct json *folder = list->first; folder; folder = folder->next)
+        items[texts.count++] = folder->text;
+    texts.items = items;
+    return texts;
+}
+
 static struct str creation(const struct gate *gate, struct arena *arena, struct token_change *change)
 {
     char hex[DIGEST_HEX_BYTES];
+    struct str scopes[SCOPES_MAX];
+    size_t count = scopes_list(scopes_of_role(change->role) | change->scopes, scopes);
     change->id = arena_str(change->arena, str_of(id_new("tok").text));
     if (gate->key && change->role == ROLE_AGENT)
         agent_secret(gate, change->id, change->secret);
     else
         id_secret(change->secret);
     return DATA(arena, token_created, .id = change->id, .name = change->name, .role = str_of(role_name(change->role)),
-                .session = change->session, .hash = hash_of(str_of(change->secret), hex));
+                .scopes = {scopes, count}, .session = change->session,
+                .folders = folder_texts(arena, change->folders), .hash = hash_of(str_of(change->secret), hex));
 }
 
 void gate_change_token(struct gate *gate, struct token_change *change)

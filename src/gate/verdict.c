@@ -11,9 +11,10 @@ static void resolve(struct arena *arena, struct question *question)
 {
     const struct str *paths;
     size_t count = policy_paths(arena, question, &paths);
-    if (count == 0)
+    bool elsewhere = !str_eq(question->cwd, question->root);
+    if (count == 0 && !elsewhere)
         return;
-    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
+    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count + 1);
     for (size_t i = 0; i < count; i++)
         resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
                                              links_reach(arena, paths[i]),
@@ -95,11 +96,30 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     return question;
 }
 
+/* A session that an agent started in a folder that no person gave it: what passes because of where it is does not pass
+ * there. A person's word in the session itself, and bypassPermissions, are not about the folder. */
+static bool not_opened(const struct session *session, const struct tool_facts *facts, struct str cwd,
+                       const struct verdict *verdict)
+{
+    bool somewhere = !str_empty(session->cwd) || !str_empty(cwd);
+    bool harmless = facts->class == TOOL_TASK || facts->class == TOOL_AGENT;
+    return session->cwd_proposed && somewhere && !harmless && verdict->effect == EFFECT_ALLOW &&
+           !str_is(verdict->source, "session") && !str_is(session->mode, "bypassPermissions");
+}
+
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd)
 {
     struct question question = gate_question(gate, arena, session, facts, cwd);
     struct verdict verdict = policy_judge(arena, &question);
+    if (not_opened(session, facts, cwd, &verdict)) {
+        verdict.effect = EFFECT_ASK;
+        verdict.source = STR("folder");
+        verdict.why = arena_printf(arena, "%.*s was named by the agent, and no person has opened it for this session",
+                                   STR_ARG(str_empty(session->cwd) ? cwd : session->cwd));
+        verdict.rule = STR_NONE;
+        verdict.rule_count = 0;
+    }
     /* Rules that nobody can read might forbid it. */
     if (gate->rules.managed.problem[0] && verdict.effect == EFFECT_ALLOW) {
         verdict.effect = EFFECT_ASK;
@@ -120,6 +140,7 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
     json_member(out, "layer", str_of(layer_name(rule->layer)));
     json_member(out, "author", rule->author);
     json_member(out, "reason", rule->reason);
+    json_member(out, "project", rule->project);
     json_close(out, '}');
 }
 

@@ -122,6 +122,13 @@ static struct event event_of_open(struct arena *arena, const struct open *open, 
     };
 }
 
+struct str core_reach_name(const struct decide *d)
+{
+    static const struct str names[] = {[DECIDE_PROJECT] = STR("project"), [DECIDE_SESSION] = STR("session"),
+                                       [DECIDE_EVERYWHERE] = STR("everywhere")};
+    return d->decision == DECISION_ALLOW_ALWAYS ? names[d->reach] : STR_NONE;
+}
+
 struct append *core_response_append(const struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = append_new();
@@ -130,7 +137,8 @@ struct append *core_response_append(const struct decide *d, const struct open *o
     event.actor = arena_str(arena, d->actor);
     event.data = DATA(arena, tool_approval_response, .call = open->call, .decision = d->decision,
                       .feedback = d->feedback, .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE,
-                      .rules = d->rules, .rules_chosen = d->rules_chosen, .mode = d->mode, .by = d->by);
+                      .rules = d->rules, .rules_chosen = d->rules_chosen, .reach = core_reach_name(d), .mode = d->mode,
+                      .by = d->by);
     append_need(append, (struct need){.need = NEED_PRESENT, .kind = EVENT_TOOL_APPROVAL_REQUEST,
                                       .session = event.session, .call = event.call});
     append_need(append, absent(EVENT_TOOL_APPROVAL_RESPONSE, &event));

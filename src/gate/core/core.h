@@ -39,6 +39,8 @@ struct append *core_call_append(const struct ask *ask, const struct session *ses
 /* The call as it will be when that is kept. An answer that is told before comes on top of it. */
 struct call core_expected_call(const struct ask *ask, const struct verdict *verdict, int64_t deadline_ms,
                                struct now now);
+/* Where the rules of allow_always hold; empty for what makes none. */
+struct str core_reach_name(const struct decide *decide);
 /* A response, under the needs that the call was requested (0) and has none yet (1). */
 struct append *core_response_append(const struct decide *decide, const struct open *open, struct now now);
 /* People are told once more of a call that waits: under the needs that they were not yet, and that it has no answer. */
