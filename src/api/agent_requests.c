@@ -326,8 +326,6 @@ void requests_create(struct exchange *x)
     x->http->arg = asking;
     if (rc_bad(read_asking(x, asking, &err)))
         exchange_fail(x, &err);
-    else if (!str_empty(x->token->session) && !str_eq(x->token->session, asking->session))
-        exchange_error(x, ERR_FORBIDDEN, "this token is bound to one session");
     else if (str_empty(asking->session))
         make_session(x, asking);
     else

@@ -50,6 +50,7 @@ static void make(struct search *s)
         .title = arena_printf(x->arena, "%.*s%s%.*s", STR_ARG(s->agent.name), str_empty(place) ? "" : " in ",
                               STR_ARG(place)),
         .cwd = s->agent.cwd,
+        .cwd_proposed = !auth_gives_folder(x, s->agent.cwd),
         .timeout_seconds = x->api->timeout_seconds,
         .owner = x->token_id,
     };

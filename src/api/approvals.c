@@ -112,7 +112,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
 
 void pending_all(struct exchange *x)
 {
-    if (x->token->role == ROLE_AGENT && str_empty(x->token->session))
+    if (!(x->token->scopes & SCOPE_SEE_ALL) && str_empty(x->token->session))
         exchange_error(x, ERR_FORBIDDEN,
                        "an agent sees its own sessions only: ask /api/sessions/SESSION/approvals/pending");
     else
@@ -240,6 +240,21 @@ static struct rc read_rules(struct exchange *x, struct str *ret_rules, struct er
     return RC_OK;
 }
 
+static struct rc read_reach(struct exchange *x, struct decide *d, struct err *err)
+{
+    struct str scope = STR_NONE;
+    TRY(json_want_str(x->body, "scope", LIMIT_NAME_BYTES, &scope, err));
+    if (!str_empty(scope) && d->decision != DECISION_ALLOW_ALWAYS)
+        return err_set(err, ERR_INVALID, "\"scope\" goes with allow_always");
+    if (str_is(scope, "session"))
+        d->reach = DECIDE_SESSION;
+    else if (str_is(scope, "everywhere"))
+        d->reach = DECIDE_EVERYWHERE;
+    else if (!str_empty(scope) && !str_is(scope, "project"))
+        return err_set(err, ERR_INVALID, "\"scope\" must be session, project or everywhere");
+    return RC_OK;
+}
+
 static struct rc read_decide(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str name = STR_NONE;
@@ -254,6 +269,7 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
     if (d->decision == DECISION_NONE || !decision_by_person(d->decision))
         return err_set(err, ERR_INVALID,
                        "\"decision\" must be allow_once, allow_session, allow_always, deny or abort");
+    TRY(read_reach(x, d, err));
     if (d->mode.p && !mode_parse(d->mode, &mode))
         return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
     if (d->mode.p)
@@ -265,6 +281,19 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
     if (denies && d->updated_input)
         return err_set(err, ERR_INVALID, "\"updatedInput\" goes with an allow, not with %s",
                        decision_name(d->decision));
+    return RC_OK;
+}
+
+/* Beyond the one call an answer needs more than the right to answer. */
+static struct rc check_reach(const struct exchange *x, const struct decide *d, struct err *err)
+{
+    bool here = d->decision == DECISION_ALLOW_SESSION || d->reach == DECIDE_SESSION;
+    if (d->decision == DECISION_ALLOW_ALWAYS && !here)
+        TRY(auth_allow(x->token, (struct right){SCOPE_RULES_USER, BOUND_NEVER}, err));
+    if (here)
+        TRY(auth_allow(x->token, (struct right){SCOPE_RULES_SESSION, BOUND_HERE}, err));
+    if (!str_empty(d->mode))
+        TRY(auth_allow(x->token, (struct right){SCOPE_SETTINGS, BOUND_HERE}, err));
     return RC_OK;
 }
 
@@ -280,7 +309,7 @@ static void decide(struct exchange *x, struct str thread)
     d->by = x->token_id;
     d->done = decided;
     d->arg = x;
-    if (rc_bad(read_decide(x, d, &err)))
+    if (rc_bad(read_decide(x, d, &err)) || rc_bad(check_reach(x, d, &err)))
         exchange_fail(x, &err);
     else
         gate_decide(x->gate, d);

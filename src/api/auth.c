@@ -5,6 +5,8 @@
  */
 #include "api/exchange.h"
 
+#include "io/links.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -147,11 +149,49 @@ struct rc auth_identify(struct exchange *x, struct err *err)
     return RC_OK;
 }
 
+struct rc auth_allow(const struct token *token, struct right right, struct err *err)
+{
+    if (right.scope == SCOPE_NONE)
+        return RC_OK;
+    if (!token || token->revoked_ms)
+        return err_set(err, ERR_UNAUTHENTICATED, "this token is not known or was revoked");
+    /* Its bond is what a token of this role lacks the scope for. */
+    if (right.bound == BOUND_NEVER && !str_empty(token->session) && (scopes_for_role(token->role) & right.scope))
+        return err_set(err, ERR_SESSION_BOUND, "this token is bound to one session, and this reaches beyond it");
+    if (!(token->scopes & right.scope))
+        return err_set(err, ERR_FORBIDDEN, "this token has the role %s, without the scope %s, and may not do this",
+                       role_name(token->role), scope_name(right.scope));
+    return RC_OK;
+}
+
+bool auth_revoked(struct exchange *x)
+{
+    if (!x->token->revoked_ms)
+        return false;
+    exchange_error(x, ERR_UNAUTHENTICATED, "this token was revoked");
+    return true;
+}
+
 bool auth_may_see(const struct token *token, const struct session *session)
 {
     if (!str_empty(token->session))
         return str_eq(token->session, session->id);
-    return token->role != ROLE_AGENT || str_eq(session->owner, token->id);
+    return (token->scopes & SCOPE_SEE_ALL) || str_eq(session->owner, token->id);
+}
+
+bool auth_gives_folder(struct exchange *x, struct str folder)
+{
+    const struct token *token = x->token;
+    if (token->scopes & SCOPE_SETTINGS)
+        return true;
+    struct str real = str_empty(folder) ? STR_NONE : links_follow(x->arena, folder);
+    for (size_t i = 0; i < token->folder_count && !str_empty(real); i++) {
+        struct str given = links_follow(x->arena, token->folders[i]);
+        bool below = str_starts(real, given) && real.n > given.n && real.p[given.n] == '/';
+        if (!str_empty(given) && (str_eq(real, given) || below || str_is(given, "/")))
+            return true;
+    }
+    return false;
 }
 
 /* ---- finding what a path names ---- */

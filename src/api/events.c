@@ -48,7 +48,7 @@ struct rc scope_complete(const struct token *token, struct event_scope *scope, s
     }
     if (str_empty(scope->session))
         scope->session = token->session;
-    if (str_empty(scope->session) && token->role == ROLE_AGENT)
+    if (str_empty(scope->session) && !(token->scopes & SCOPE_SEE_ALL))
         return err_set(err, ERR_FORBIDDEN, "an agent sees its own sessions only; add session=");
     return RC_OK;
 }

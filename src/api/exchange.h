@@ -3,6 +3,7 @@
 #define API_EXCHANGE_H
 
 #include "api/api.h"
+#include "api/right.h"
 #include "base/digest.h"
 #include "base/id.h"
 #include "base/json.h"
@@ -66,7 +67,7 @@ enum body { BODY_NONE, BODY_OPTIONAL, BODY_OBJECT };
 struct route {
     const char *method;
     const char *path;      /* segments that begin with ':' are parameters */
-    unsigned roles;        /* who may; 0: anyone, without a token */
+    struct right right;
     enum body body;
     void (*handle)(struct exchange *x);
     const char *summary;
@@ -77,6 +78,9 @@ struct route {
 };
 
 const struct route *routes_all(size_t *ret_count);
+/* The messages that /api/ws and /api/terminal/ws/agent take, by number; NULL behind the last. */
+const struct message *socket_message(size_t at);
+const struct message *terminal_message(size_t at);
 
 struct exchange {
     struct api *api;
@@ -109,8 +113,14 @@ bool newcomer_may_send(const struct exchange *x);
 /* What stands behind `prefix` in one of the subprotocols that a WebSocket's client offers; empty: none does. A browser
  * can set no header of a WebSocket, but it can name these. */
 struct str auth_offered(const struct http_request *http, const char *prefix);
+/* Whoever waited was revoked meanwhile: true, and it is told only that. */
+bool auth_revoked(struct exchange *x);
 /* Whether this token may see this session. */
 bool auth_may_see(const struct token *token, const struct session *session);
+
+/* Whether a session that this token starts may be in the folder: a person's token says so itself, an agent's was given
+ * folders. Empty is no folder, which nobody gives. */
+bool auth_gives_folder(struct exchange *x, struct str folder);
 
 /* Answers; each ends the exchange. */
 void exchange_answer(struct exchange *x, int status, const struct buf *body);
@@ -161,7 +171,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
 /* The handlers, by resource. */
 #define HANDLERS(X)                                                                                      \
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
-    X(policy_trust) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)                  \
+    X(policy_trust) X(policy_bind) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)   \
     X(push_key) X(push_subscribe) X(push_unsubscribe)                                                   \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \

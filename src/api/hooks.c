@@ -151,6 +151,8 @@ static void asked(struct ask *ask)
 {
     struct hooking *h = ask->arg;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    if (!h->gone && auth_revoked(h->x))
+        return;
     if (ask->err.code == ERR_CALL_DIFFERS && h->joins && !h->joined) {
         h->joined = true;
         ask->err = (struct err){.code = ERR_OK};

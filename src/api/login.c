@@ -83,6 +83,10 @@ void logins_create(struct exchange *x)
         exchange_error(x, ERR_INVALID, "\"role\" must be admin, approver or viewer");
         return;
     }
+    if (scopes_of_role(role) & ~x->token->scopes) {
+        exchange_error(x, ERR_FORBIDDEN, "this token cannot make a login that may do more than itself");
+        return;
+    }
     if (str_empty(name))
         name = str_sub(x->actor, 0, x->actor.n < LOGIN_NAME_BYTES ? x->actor.n : 0);
     make_code(x->api, name, role, secret);

@@ -34,7 +34,7 @@ static struct rc read_note(struct exchange *x, struct note *note, struct err *er
                                          "SYSTEM_PROMPT, USER_SYSTEM_PROMPT or RUN_STATUS");
     if (!data)
         return err_set(err, ERR_INVALID, "\"data\" is missing; it must be an object");
-    if (x->token->role == ROLE_AGENT && str_is(json_text(data, "source"), BY_A_PERSON))
+    if (!(x->token->scopes & SCOPE_DECIDE) && str_is(json_text(data, "source"), BY_A_PERSON))
         return err_set(err, ERR_FORBIDDEN, "an agent cannot speak for a person");
     note->data = data->raw;
     return RC_OK;

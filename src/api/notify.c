@@ -98,11 +98,12 @@ void push_unsubscribe(struct exchange *x)
 
 /* ---- answers ---- */
 
-/* A person answers only while a token of that name, which may decide, is in force. */
-static const struct token *find_person(const struct gate *gate, struct str name)
+/* A person answers only while a token of that name, which may decide in that session, is in force. */
+static const struct token *find_person(const struct gate *gate, struct str name, struct str session)
 {
     for (const struct token *token = gate_tokens(gate); token; token = token->next)
-        if (token->revoked_ms == 0 && str_eq(token->name, name) && (token->role & (ROLE_ADMIN | ROLE_APPROVER)))
+        if (str_eq(token->name, name) && (str_empty(token->session) || str_eq(token->session, session)) &&
+            rc_ok(auth_allow(token, (struct right){SCOPE_DECIDE, BOUND_HERE}, NULL)))
             return token;
     return NULL;
 }
@@ -134,7 +135,7 @@ static struct rc read_answer(struct exchange *x, struct decide *decide, struct e
     TRY(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, err));
     TRY(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, err));
     TRY(notify_read_token(x->api->notify, token, &answer, err));
-    const struct token *person = find_person(x->gate, answer.person);
+    const struct token *person = find_person(x->gate, answer.person, answer.session);
     if (!person)
         return err_set(err, ERR_FORBIDDEN, "%.*s may not answer any more", STR_ARG(answer.person));
     decide->session = arena_str(x->arena, answer.session);

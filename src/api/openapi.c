@@ -107,18 +107,13 @@ static void put_answers(struct json_out *out, const struct route *route)
     json_close(out, '}');
 }
 
-static void put_roles(struct json_out *out, unsigned roles)
+static void put_right(struct json_out *out, struct right right)
 {
-    json_key(out, "x-roles");
-    json_open(out, '[');
-#define X(name, bit, wire)              \
-    if (roles & (bit))                  \
-        json_put_str(out, STR(wire));
-    ROLES(X)
-#undef X
-    json_close(out, ']');
-    if (roles)
+    if (right.scope != SCOPE_NONE) {
+        json_member(out, "x-scope", str_of(scope_name(right.scope)));
+        json_member_bool(out, "x-session-bound", right.bound == BOUND_HERE);
         return;
+    }
     json_key(out, "security");
     json_open(out, '[');
     json_close(out, ']');
@@ -135,6 +130,20 @@ static const char *operation_id(const struct route *route)
     return "";
 }
 
+/* What a WebSocket takes, which OpenAPI has no words for. */
+static void put_messages(struct json_out *out, const struct message *(*next)(size_t at))
+{
+    json_key(out, "x-messages");
+    json_open(out, '[');
+    for (size_t i = 0; next(i); i++) {
+        json_open(out, '{');
+        json_member(out, "name", str_of(next(i)->name));
+        put_right(out, next(i)->right);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 static void put_operation(struct json_out *out, const struct route *route)
 {
     char method[8] = "";
@@ -144,7 +153,11 @@ static void put_operation(struct json_out *out, const struct route *route)
     json_open(out, '{');
     json_member(out, "operationId", str_of(operation_id(route)));
     json_member(out, "summary", str_of(route->summary));
-    put_roles(out, route->roles);
+    put_right(out, route->right);
+    if (route->handle == socket_open)
+        put_messages(out, socket_message);
+    if (route->handle == agent_terminal_open)
+        put_messages(out, terminal_message);
     put_parameters(out, route);
     if (route->body != BODY_NONE && route->takes) {
         json_key(out, "requestBody");

@@ -25,6 +25,9 @@ void policy_show(struct exchange *x)
         exchange_with_session(x, session, write_policy);
 }
 
+/* Routes for rules need the right to a session's; the user's layer is for all sessions. */
+static const struct right user_rules = {SCOPE_RULES_USER, BOUND_NEVER};
+
 /* ---- add ---- */
 
 struct addition {
@@ -81,6 +84,10 @@ void policy_add(struct exchange *x)
     }
     if (addition->source.layer != LAYER_USER) {
         exchange_error(x, ERR_INVALID, "\"layer\" must be user or session: the others are files");
+        return;
+    }
+    if (rc_bad(auth_allow(x->token, user_rules, &err))) {
+        exchange_fail(x, &err);
         return;
     }
     addition->change = (struct rule_change){.change = STR("added"), .rule = addition->json, .actor = x->actor,
@@ -140,10 +147,36 @@ void policy_remove(struct exchange *x)
         exchange_with_session(x, session, remove_from_session);
         return;
     }
+    if (rc_bad(auth_allow(x->token, user_rules, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     *change = (struct rule_change){.change = STR("removed"), .id = x->params[0], .actor = x->actor,
                                    .done = user_rule_gone, .arg = x};
     gate_change_rule(x->gate, change);
+}
+
+/* ---- bind ---- */
+
+static void rule_bound(struct rule_change *change)
+{
+    if (change->err.code != ERR_OK)
+        exchange_fail(change->arg, &change->err);
+    else
+        write_policy(change->arg, NULL);
+}
+
+void policy_bind(struct exchange *x)
+{
+    struct rule_change *change = arena_new(x->arena, struct rule_change);
+    struct err err;
+    *change = (struct rule_change){.change = STR("bound"), .id = x->params[0], .actor = x->actor, .done = rule_bound,
+                                   .arg = x};
+    if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)))
+        exchange_fail(x, &err);
+    else
+        gate_change_rule(x->gate, change);
 }
 
 /* ---- put: the user's layer as a whole ---- */

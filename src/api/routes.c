@@ -7,139 +7,137 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum {
-    ANYONE = 0,
-    SEERS = ROLE_ADMIN | ROLE_APPROVER | ROLE_AGENT | ROLE_VIEWER,
-    PEOPLE = ROLE_ADMIN | ROLE_APPROVER,
-    CALLERS = ROLE_ADMIN | ROLE_AGENT,
-    ADMINS = ROLE_ADMIN,
-};
+#define HERE(name) {SCOPE_##name, BOUND_HERE}
+#define WIDE(name) {SCOPE_##name, BOUND_NEVER}
+#define ANYONE {SCOPE_NONE, BOUND_HERE}
 
 static const struct route routes[] = {
-    {"POST", "/api/sessions", CALLERS, BODY_OBJECT, sessions_create,
+    {"POST", "/api/sessions", WIDE(ASK), BODY_OBJECT, sessions_create,
      "Start a session", "", "SessionSettings", 201, "Session"},
-    {"GET", "/api/sessions", SEERS, BODY_NONE, sessions_list,
+    {"GET", "/api/sessions", HERE(SEE), BODY_NONE, sessions_list,
      "Sessions, newest first", "limit before", NULL, 200, "SessionList"},
-    {"GET", "/api/sessions/:session", SEERS, BODY_NONE, sessions_show,
+    {"GET", "/api/sessions/:session", HERE(SEE), BODY_NONE, sessions_show,
      "One session", "", NULL, 200, "Session"},
-    {"PATCH", "/api/sessions/:session", PEOPLE, BODY_OBJECT, sessions_change,
+    {"PATCH", "/api/sessions/:session", HERE(SETTINGS), BODY_OBJECT, sessions_change,
      "Change a session's settings", "", "SessionSettings", 200, "Session"},
-    {"POST", "/api/sessions/:session/threads", CALLERS, BODY_OPTIONAL, threads_create,
+    {"POST", "/api/sessions/:session/threads", HERE(ASK), BODY_OPTIONAL, threads_create,
      "Add a thread (a sub-agent)", "", "ThreadSettings", 201, "Thread"},
-    {"GET", "/api/sessions/:session/threads", SEERS, BODY_NONE, threads_list,
+    {"GET", "/api/sessions/:session/threads", HERE(SEE), BODY_NONE, threads_list,
      "The threads of a session", "", NULL, 200, "ThreadList"},
-    {"POST", "/api/threads/:thread/tool-calls", CALLERS, BODY_OBJECT, calls_ask,
+    {"POST", "/api/threads/:thread/tool-calls", HERE(ASK), BODY_OBJECT, calls_ask,
      "The gate: ask to use a tool", "wait withdraw large", "ToolCallRequest", 200, "ToolCallAnswer"},
-    {"POST", "/api/threads/:thread/events", CALLERS, BODY_OBJECT, notes_add,
+    {"POST", "/api/threads/:thread/events", HERE(ASK), BODY_OBJECT, notes_add,
      "Add what was said in a conversation that runs elsewhere", "", "Note", 201, "NoteAnswer"},
-    {"POST", "/api/sessions/:session/prompt", PEOPLE, BODY_OBJECT, notes_prompt,
+    {"POST", "/api/sessions/:session/prompt", HERE(DECIDE), BODY_OBJECT, notes_prompt,
      "Tell an agent that runs elsewhere (nod claude) what to do next", "", "Prompt", 201, "NoteAnswer"},
-    {"POST", "/api/sessions/:session/interrupt", PEOPLE, BODY_OPTIONAL, notes_interrupt,
+    {"POST", "/api/sessions/:session/interrupt", HERE(DECIDE), BODY_OPTIONAL, notes_interrupt,
      "Ask an agent that runs elsewhere (nod claude) to stop its turn", "", NULL, 201, "NoteAnswer"},
-    {"GET", "/api/tool-calls/:call", SEERS, BODY_NONE, calls_show,
+    {"GET", "/api/tool-calls/:call", HERE(SEE), BODY_NONE, calls_show,
      "Status and decision of a call", "wait session", NULL, 200, "ToolCallDetail"},
-    {"POST", "/api/tool-calls/:call/result", CALLERS, BODY_OBJECT, calls_result,
+    {"POST", "/api/tool-calls/:call/result", HERE(ASK), BODY_OBJECT, calls_result,
      "Report what came of an allowed call", "session", "ToolResult", 200, "ToolCallAnswer"},
-    {"POST", "/api/tool-calls/:call/cancel", CALLERS, BODY_OPTIONAL, calls_cancel,
+    {"POST", "/api/tool-calls/:call/cancel", HERE(ASK), BODY_OPTIONAL, calls_cancel,
      "Give up a call", "session", NULL, 200, "ToolCallAnswer"},
-    {"POST", "/api/hooks/:agent", CALLERS, BODY_OBJECT, hooks_ask,
+    {"POST", "/api/hooks/:agent", HERE(ASK), BODY_OBJECT, hooks_ask,
      "An agent's hook, answered in its own words (claude, codex, gemini)", "wait call strict",
      "HookMessage", 200, "HookAnswer"},
-    {"POST", "/api/mcp", CALLERS, BODY_OBJECT, mcp_message,
+    {"POST", "/api/mcp", HERE(ASK), BODY_OBJECT, mcp_message,
      "MCP over HTTP: the tools approve, ask_human and pending_calls", "", "McpMessage", 200, "McpMessage"},
-    {"GET", "/api/sessions/:session/agent-state", SEERS, BODY_NONE, agent_state,
+    {"GET", "/api/sessions/:session/agent-state", HERE(SEE), BODY_NONE, agent_state,
      "What an agent asked, by id: requests and completedRequests", "", NULL, 200, "AgentState"},
-    {"POST", "/api/sessions/:session/permission", PEOPLE, BODY_OBJECT, permission,
+    {"POST", "/api/sessions/:session/permission", HERE(DECIDE), BODY_OBJECT, permission,
      "Answer a request: id, approved, reason, mode, allowTools, decision", "", "Permission", 200,
      "DecisionAnswer"},
-    {"GET", "/api/approvals/pending", SEERS, BODY_NONE, pending_all,
+    {"GET", "/api/approvals/pending", HERE(SEE), BODY_NONE, pending_all,
      "Everything that waits for an answer, oldest first, or where that is too much each agent's oldest",
      "after agent limit", NULL, 200, "PendingList"},
-    {"GET", "/api/sessions/:session/approvals/pending", SEERS, BODY_NONE, pending_session,
+    {"GET", "/api/sessions/:session/approvals/pending", HERE(SEE), BODY_NONE, pending_session,
      "What waits in one session", "after agent limit", NULL, 200, "PendingList"},
-    {"GET", "/api/threads/:thread/approvals/pending", SEERS, BODY_NONE, pending_thread,
+    {"GET", "/api/threads/:thread/approvals/pending", HERE(SEE), BODY_NONE, pending_thread,
      "What waits in one thread", "after agent limit", NULL, 200, "PendingList"},
-    {"GET", "/api/sessions/:session/approvals/:call", SEERS, BODY_NONE, pending_show,
+    {"GET", "/api/sessions/:session/approvals/:call", HERE(SEE), BODY_NONE, pending_show,
      "One call that waits, whole", "", NULL, 200, "Pending"},
-    {"GET", "/api/threads/:thread/approvals/:call", SEERS, BODY_NONE, pending_show_in_thread,
+    {"GET", "/api/threads/:thread/approvals/:call", HERE(SEE), BODY_NONE, pending_show_in_thread,
      "One call that waits, whole", "", NULL, 200, "Pending"},
-    {"GET", "/api/sessions/:session/approvals/:call/file", PEOPLE, BODY_NONE, pending_file,
+    {"GET", "/api/sessions/:session/approvals/:call/file", HERE(DECIDE), BODY_NONE, pending_file,
      "The file that a waiting call would change, as it is now", "", NULL, 200, "WholeFile"},
-    {"POST", "/api/sessions/:session/approvals/:call", PEOPLE, BODY_OBJECT, decide_session,
+    {"POST", "/api/sessions/:session/approvals/:call", HERE(DECIDE), BODY_OBJECT, decide_session,
      "Answer a call", "", "Decision", 200, "DecisionAnswer"},
-    {"POST", "/api/threads/:thread/approvals/:call", PEOPLE, BODY_OBJECT, decide_thread,
+    {"POST", "/api/threads/:thread/approvals/:call", HERE(DECIDE), BODY_OBJECT, decide_thread,
      "Answer a call of a thread", "", "Decision", 200, "DecisionAnswer"},
-    {"GET", "/api/events", SEERS, BODY_NONE, events_read,
+    {"GET", "/api/events", HERE(SEE), BODY_NONE, events_read,
      "Events after a seq: a page, or a live stream (Accept: text/event-stream)",
      "after session thread types limit live", NULL, 200, "EventPage"},
-    {"GET", "/api/ws", SEERS, BODY_NONE, socket_open,
+    {"GET", "/api/ws", HERE(SEE), BODY_NONE, socket_open,
      "WebSocket: subscribe, decide, call", "", NULL, 101, NULL},
-    {"POST", "/api/agent-requests", PEOPLE, BODY_OBJECT, requests_create,
+    {"POST", "/api/agent-requests", WIDE(RUN), BODY_OBJECT, requests_create,
      "Ask Nod's own agent for something", "", "AgentRequestSettings", 201, "AgentRequest"},
-    {"GET", "/api/agent-requests/:request", SEERS, BODY_NONE, requests_show,
+    {"GET", "/api/agent-requests/:request", HERE(SEE), BODY_NONE, requests_show,
      "A request and how far it is", "", NULL, 200, "AgentRequest"},
-    {"POST", "/api/agent-requests/:request/execute", PEOPLE, BODY_OPTIONAL, requests_execute,
+    {"POST", "/api/agent-requests/:request/execute", WIDE(RUN), BODY_OPTIONAL, requests_execute,
      "Start or go on; again is harmless", "", NULL, 202, "AgentRequest"},
-    {"POST", "/api/agent-requests/:request/cancel", PEOPLE, BODY_OPTIONAL, requests_cancel,
+    {"POST", "/api/agent-requests/:request/cancel", HERE(DECIDE), BODY_OPTIONAL, requests_cancel,
      "End a request", "", NULL, 200, "AgentRequest"},
-    {"GET", "/api/agent-requests/:request/checkpoint", SEERS, BODY_NONE, requests_checkpoint,
+    {"GET", "/api/agent-requests/:request/checkpoint", HERE(SEE), BODY_NONE, requests_checkpoint,
      "Conversation, last tool call and iteration, as read from the events", "", NULL, 200, "Checkpoint"},
-    {"GET", "/api/agent-requests/:request/events", SEERS, BODY_NONE, requests_events,
+    {"GET", "/api/agent-requests/:request/events", HERE(SEE), BODY_NONE, requests_events,
      "text_chunk, tool_call, tool_result and completion events", "after", NULL, 200, "AgentEventPage"},
-    {"POST", "/api/approve-tool/:call", PEOPLE, BODY_OBJECT, requests_approve,
+    {"POST", "/api/approve-tool/:call", HERE(DECIDE), BODY_OBJECT, requests_approve,
      "Yes goes on, no ends the request", "session", "ToolApproval", 200, "ToolApprovalAnswer"},
-    {"GET", "/api/terminal/ws/agent", PEOPLE, BODY_NONE, agent_terminal_open,
+    {"GET", "/api/terminal/ws/agent", HERE(DECIDE), BODY_NONE, agent_terminal_open,
      "WebSocket: run, tool_approval_response, cancel", "cwd", NULL, 101, NULL},
-    {"POST", "/api/tokens", ADMINS, BODY_OBJECT, tokens_create,
+    {"POST", "/api/tokens", WIDE(TOKENS), BODY_OBJECT, tokens_create,
      "Make a token; its secret is shown once", "", "TokenSettings", 201, "NewToken"},
-    {"GET", "/api/tokens", ADMINS, BODY_NONE, tokens_list, "All tokens", "", NULL, 200, "TokenList"},
-    {"DELETE", "/api/tokens/:token", ADMINS, BODY_NONE, tokens_revoke,
+    {"GET", "/api/tokens", WIDE(TOKENS), BODY_NONE, tokens_list, "All tokens", "", NULL, 200, "TokenList"},
+    {"DELETE", "/api/tokens/:token", WIDE(TOKENS), BODY_NONE, tokens_revoke,
      "Revoke a token at once", "", NULL, 200, "Token"},
-    {"POST", "/api/logins", ADMINS, BODY_OPTIONAL, logins_create,
+    {"POST", "/api/logins", WIDE(LOGINS), BODY_OPTIONAL, logins_create,
      "Make a link that logs one browser in, once", "", "LoginSettings", 201, "LoginLink"},
     {"POST", "/api/login", ANYONE, BODY_OBJECT, login_begin,
      "Trade a link's code for a device's token: a cookie and a key", "", "Login", 200, "LoginAnswer"},
-    {"POST", "/api/logout", SEERS, BODY_OPTIONAL, login_end,
+    {"POST", "/api/logout", HERE(SEE), BODY_OPTIONAL, login_end,
      "Revoke the device's own token", "", NULL, 200, "Nothing"},
-    {"GET", "/api/audit", ROLE_ADMIN | ROLE_APPROVER | ROLE_VIEWER, BODY_NONE, audit_read,
+    {"GET", "/api/audit", HERE(SEE_ALL), BODY_NONE, audit_read,
      "Every decision, newest first; format=json, csv or jsonl",
      "limit before since until session tool actor decision by text format", NULL, 200, "AuditPage"},
-    {"POST", "/api/archive", ADMINS, BODY_OBJECT, archive_make,
+    {"POST", "/api/archive", WIDE(ARCHIVE), BODY_OBJECT, archive_make,
      "Move finished sessions in which nothing has happened for so long into an archive file", "", "ArchiveSettings",
      200, "Archived"},
-    {"GET", "/api/me", SEERS, BODY_NONE, tokens_self, "Who this token is", "", NULL, 200, "Token"},
-    {"POST", "/api/ping", SEERS, BODY_OPTIONAL, ping,
+    {"GET", "/api/me", HERE(SEE), BODY_NONE, tokens_self, "Who this token is", "", NULL, 200, "Token"},
+    {"POST", "/api/ping", HERE(SEE), BODY_OPTIONAL, ping,
      "Answer at once; a yardstick for load tests", "", NULL, 200, "Pong"},
-    {"GET", "/api/openapi.json", SEERS, BODY_NONE, openapi_show, "This description", "", NULL, 200, NULL},
-    {"GET", "/api/policy", ROLE_ADMIN | ROLE_APPROVER | ROLE_VIEWER, BODY_NONE, policy_show,
+    {"GET", "/api/openapi.json", HERE(SEE), BODY_NONE, openapi_show, "This description", "", NULL, 200, NULL},
+    {"GET", "/api/policy", HERE(SEE_ALL), BODY_NONE, policy_show,
      "The rules by layer; with session= also the project's and the session's", "session", NULL, 200, "Policy"},
-    {"PUT", "/api/policy", PEOPLE, BODY_OBJECT, policy_put,
+    {"PUT", "/api/policy", WIDE(RULES_USER), BODY_OBJECT, policy_put,
      "Replace the rules of the user's layer", "", "RuleList", 200, "Policy"},
-    {"POST", "/api/policy/rules", PEOPLE, BODY_OBJECT, policy_add,
+    {"POST", "/api/policy/rules", HERE(RULES_SESSION), BODY_OBJECT, policy_add,
      "Add a rule to the user's layer or a session", "", "RuleSettings", 201, "Rule"},
-    {"DELETE", "/api/policy/rules/:rule", PEOPLE, BODY_NONE, policy_remove,
+    {"POST", "/api/policy/rules/:rule/bind", WIDE(RULES_USER), BODY_OBJECT, policy_bind,
+     "Say where a rule holds: in a project's folder, or everywhere", "", "RuleBond", 200, "Policy"},
+    {"DELETE", "/api/policy/rules/:rule", HERE(RULES_SESSION), BODY_NONE, policy_remove,
      "Revoke a rule at once", "session", NULL, 200, NULL},
-    {"POST", "/api/policy/explain", ROLE_ADMIN | ROLE_APPROVER | ROLE_VIEWER, BODY_OBJECT, policy_explain,
+    {"POST", "/api/policy/explain", HERE(SEE_ALL), BODY_OBJECT, policy_explain,
      "Which rule decides a call, and why", "", "Explain", 200, "Verdict"},
-    {"POST", "/api/policy/try", ROLE_ADMIN | ROLE_APPROVER | ROLE_VIEWER, BODY_OBJECT, policy_try,
+    {"POST", "/api/policy/try", WIDE(SEE_ALL), BODY_OBJECT, policy_try,
      "What a rule would have done to the last calls", "", "RuleSettings", 200, "Trial"},
-    {"POST", "/api/policy/trust", PEOPLE, BODY_OBJECT, policy_trust,
+    {"POST", "/api/policy/trust", WIDE(TRUST), BODY_OBJECT, policy_trust,
      "Trust a project's policy file, by the hash of its content", "", "Trust", 200, "Policy"},
-    {"GET", "/api/channels", PEOPLE, BODY_NONE, channels_list,
+    {"GET", "/api/channels", WIDE(DECIDE), BODY_NONE, channels_list,
      "How people who are not looking are told", "", NULL, 200, "ChannelList"},
-    {"POST", "/api/channels/:channel/test", ADMINS, BODY_OPTIONAL, channels_test,
+    {"POST", "/api/channels/:channel/test", WIDE(LOGINS), BODY_OPTIONAL, channels_test,
      "Send a test message", "", NULL, 200, "ChannelTest"},
-    {"GET", "/api/deliveries", PEOPLE, BODY_NONE, deliveries_list,
+    {"GET", "/api/deliveries", WIDE(DECIDE), BODY_NONE, deliveries_list,
      "Messages about calls that wait: due, sent, withdrawn", "call", NULL, 200, "DeliveryList"},
-    {"GET", "/api/push/key", PEOPLE, BODY_NONE, push_key,
+    {"GET", "/api/push/key", WIDE(DECIDE), BODY_NONE, push_key,
      "The key that browsers need to subscribe to push messages", "", NULL, 200, "PushKey"},
-    {"POST", "/api/push/devices", PEOPLE, BODY_OBJECT, push_subscribe,
+    {"POST", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT, push_subscribe,
      "This browser wants push messages", "", "PushSubscription", 201, NULL},
-    {"DELETE", "/api/push/devices", PEOPLE, BODY_OBJECT, push_unsubscribe,
+    {"DELETE", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT, push_unsubscribe,
      "This browser wants no more of them", "", "PushEndpoint", 200, NULL},
     {"POST", "/api/answers", ANYONE, BODY_OBJECT, answers_take,
      "Answer with the token of a message", "", "Answer", 200, "AnswerTaken"},
-    {"GET", "/metrics", ROLE_ADMIN | ROLE_VIEWER | ROLE_APPROVER, BODY_NONE, metrics_show,
+    {"GET", "/metrics", WIDE(SEE_ALL), BODY_NONE, metrics_show,
      "Figures for Prometheus", "", NULL, 200, NULL},
     {"GET", "/healthz", ANYONE, BODY_NONE, health_show, "The process is up", "", NULL, 200, "Health"},
     {"GET", "/readyz", ANYONE, BODY_NONE, ready_show, "Calls can be kept", "", NULL, 200, "Health"},
@@ -286,13 +284,8 @@ static struct rc read_body(struct exchange *x, struct err *err)
     return RC_OK;
 }
 
-static struct rc check_role(const struct exchange *x, struct err *err)
-{
-    if (x->route->roles == ANYONE || (x->token && (x->token->role & x->route->roles)))
-        return RC_OK;
-    return err_set(err, ERR_FORBIDDEN, "a token with the role %s may not do this",
-                   x->token ? role_name(x->token->role) : "none");
-}
+/* Routes that take no token. */
+static bool is_open(const struct route *route) { return route && route->right.scope == SCOPE_NONE; }
 
 static struct rc prepare(struct exchange *x, const struct token *token, struct err *err)
 {
@@ -301,7 +294,7 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
         TRY(auth_check_origin(x->api, x->http, err));
     x->route = find_route(x->http->method, x->http->path, x->params, &known);
     x->token = token;
-    if (!token && !(x->route && x->route->roles == ANYONE))
+    if (!token && !is_open(x->route))
         TRY(auth_identify(x, err));
     if (x->token) {
         http_known(x->http);
@@ -312,14 +305,14 @@ static struct rc prepare(struct exchange *x, const struct token *token, struct e
         return err_set(err, ERR_METHOD, "this path does not take %.*s", STR_ARG(x->http->method));
     if (!x->route)
         return err_set(err, ERR_NOT_FOUND, "there is nothing at this path; see /api/openapi.json");
-    TRY(check_role(x, err));
+    TRY(auth_allow(x->token, x->route->right, err));
     TRY(auth_check_body(x, err));
     return read_body(x, err);
 }
 
 static void handle(struct exchange *x)
 {
-    if (!x->api->ready && x->route->roles != ANYONE)
+    if (!x->api->ready && !is_open(x->route))
         exchange_error(x, ERR_UNAVAILABLE, "starting; try again in a moment");
     else
         x->route->handle(x);
@@ -364,14 +357,14 @@ struct rc api_admit(void *arg, struct http_request *http, struct err *err)
         return RC_OK;
     TRY(auth_check_origin(api, http, err));
     x.route = find_route(http->method, http->path, x.params, &known);
-    if (x.route && x.route->roles == ANYONE)
+    if (is_open(x.route))
         return RC_OK;
     struct rc rc = auth_identify(&x, err);
     if (rc.code == ERR_UNAUTHENTICATED && newcomer_may_send(&x))
         return RC_OK;
     TRY(rc);
     http_known(http);
-    return x.route ? check_role(&x, err) : RC_OK;
+    return x.route ? auth_allow(x.token, x.route->right, err) : RC_OK;
 }
 
 void api_handle(void *arg, struct http_request *request) { api_dispatch(arg, request, NULL); }

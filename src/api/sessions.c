@@ -13,6 +13,7 @@ struct settings {
     const struct json *policies;
     int64_t timeout_seconds; /* -1: not said */
     bool loosens;
+    bool proposed; /* an agent names a folder that it was not given */
 };
 
 static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
@@ -66,6 +67,7 @@ static struct data_session_created created_data(const struct settings *s, struct
 {
     return (struct data_session_created){.title = s->title,
                                          .cwd = s->cwd,
+                                         .cwd_proposed = s->proposed,
                                          .mode = s->mode,
                                          .policies = s->policies ? s->policies->raw : STR_NONE,
                                          .timeout_seconds = s->timeout_seconds,
@@ -127,16 +129,13 @@ void sessions_create(struct exchange *x)
         exchange_fail(x, &err);
         return;
     }
-    if (!str_empty(x->token->session)) {
-        exchange_error(x, ERR_FORBIDDEN, "this token is bound to one session");
-        return;
-    }
-    if (x->token->role == ROLE_AGENT && settings.loosens) {
+    if (!(x->token->scopes & SCOPE_SETTINGS) && settings.loosens) {
         exchange_error(x, ERR_FORBIDDEN, "an agent may tighten a session's policy, not loosen it");
         return;
     }
     if (settings.timeout_seconds < 0)
         settings.timeout_seconds = x->api->timeout_seconds;
+    settings.proposed = !auth_gives_folder(x, settings.cwd);
     struct data_session_created created = created_data(&settings, x->token_id);
     struct session_change *change = new_change(x);
     change->new_id = new_id;

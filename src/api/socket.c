@@ -358,15 +358,21 @@ static void on_permission(struct channel *channel, const struct json *message, s
 /* ---- the socket ---- */
 
 static const struct {
-    const char *type;
+    struct message is;
+    bool routed; /* a route answers it, and is what refuses it */
     void (*handle)(struct channel *channel, const struct json *message, struct str id);
 } messages[] = {
-    {"subscribe", on_subscribe},
-    {"unsubscribe", on_unsubscribe},
-    {"decide", on_decide},
-    {"call", on_call},
-    {"permission", on_permission},
+    {{"subscribe", {SCOPE_SEE, BOUND_HERE}}, false, on_subscribe},
+    {{"unsubscribe", {SCOPE_SEE, BOUND_HERE}}, false, on_unsubscribe},
+    {{"decide", {SCOPE_DECIDE, BOUND_HERE}}, true, on_decide},
+    {{"call", {SCOPE_ASK, BOUND_HERE}}, true, on_call},
+    {{"permission", {SCOPE_DECIDE, BOUND_HERE}}, true, on_permission},
 };
+
+const struct message *socket_message(size_t at)
+{
+    return at < sizeof messages / sizeof *messages ? &messages[at].is : NULL;
+}
 
 static void on_message(struct http_socket *socket, void *arg, struct str text)
 {
@@ -391,10 +397,13 @@ static void on_message(struct http_socket *socket, void *arg, struct str text)
         return;
     }
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++) {
-        if (str_is(type, messages[i].type)) {
+        if (!str_is(type, messages[i].is.name))
+            continue;
+        if (!messages[i].routed && rc_bad(auth_allow(channel->token, messages[i].is.right, &err)))
+            send_error(channel, id_raw, err_wire(err.code), err.text);
+        else
             messages[i].handle(channel, message, id_raw);
-            return;
-        }
+        return;
     }
     send_error(channel, id_raw, "invalid", "\"type\" must be subscribe, unsubscribe, decide, call or permission");
 }

@@ -85,6 +85,24 @@ void terminal_error(struct terminal *terminal, struct str id, struct str words)
     terminal_send(terminal, &buf);
 }
 
+/* A refusal says also by which code. */
+static void refuse(struct terminal *terminal, struct str id, const struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("error"));
+    json_member(&out, "subtype", STR("error"));
+    json_key(&out, "content");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(err_wire(err->code)));
+    json_member(&out, "message", str_of(err->text));
+    json_close(&out, '}');
+    json_member_raw(&out, "id", id);
+    json_close(&out, '}');
+    terminal_send(terminal, &buf);
+}
+
 void terminal_ack(const struct act *act, const char *command, const struct view *view)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -228,7 +246,7 @@ static void attach_found(struct session_want *want, const struct session *sessio
     if (err->code != ERR_OK)
         terminal_error(terminal, act->id, str_of(err->text));
     else if (!session || !auth_may_see(terminal->token, session))
-        terminal_error(terminal, act->id, STR("there is no such session"));
+        refuse(terminal, act->id, &(struct err){ERR_NOT_FOUND, "there is no such session"});
     else if (terminal->socket && terminal_view_find(terminal, session->id))
         terminal_error(terminal, act->id, STR("the session is on this socket already"));
     else if (terminal->socket && !(view = terminal_view_new(terminal, session->id, session->main_thread)))
@@ -265,14 +283,19 @@ static void on_attach(struct terminal *terminal, const struct json *message)
 /* ---- the socket ---- */
 
 static const struct {
-    const char *name;
+    struct message is;
     void (*take)(struct terminal *terminal, const struct json *message);
 } commands[] = {
-    {"run", terminal_run},
-    {"tool_approval_response", on_answer},
-    {"attach", on_attach},
-    {"cancel", on_cancel},
+    {{"run", {SCOPE_RUN, BOUND_NEVER}}, terminal_run},
+    {{"tool_approval_response", {SCOPE_DECIDE, BOUND_HERE}}, on_answer},
+    {{"attach", {SCOPE_SEE, BOUND_HERE}}, on_attach},
+    {{"cancel", {SCOPE_DECIDE, BOUND_HERE}}, on_cancel},
 };
+
+const struct message *terminal_message(size_t at)
+{
+    return at < sizeof commands / sizeof *commands ? &commands[at].is : NULL;
+}
 
 static void on_message(struct http_socket *socket, void *arg, struct str text)
 {
@@ -293,10 +316,13 @@ static void on_message(struct http_socket *socket, void *arg, struct str text)
         return;
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (str_is(json_text(message, "command"), commands[i].name)) {
+        if (!str_is(json_text(message, "command"), commands[i].is.name))
+            continue;
+        if (rc_bad(auth_allow(terminal->token, commands[i].is.right, &err)))
+            refuse(terminal, terminal_id(message), &err);
+        else
             commands[i].take(terminal, message);
-            return;
-        }
+        return;
     }
     terminal_error(terminal, terminal_id(message),
                    STR("\"command\" must be run, tool_approval_response, attach or cancel"));

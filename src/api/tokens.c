@@ -28,6 +28,9 @@ static void token_made(struct token_change *change)
         hex_write(public.bytes, SIGN_PUBLIC_BYTES, hex);
         json_member(&out, "serverKey", arena_printf(x->arena, "ed25519:%s", hex));
     }
+    json_key(&out, "scopes");
+    scopes_write(&out, scopes_of_role(change->role) | change->scopes);
+    json_member_raw(&out, "folders", str_empty(change->folders) ? STR("[]") : change->folders);
     json_close(&out, '}');
     exchange_answer(x, 201, &buf);
 }
@@ -40,6 +43,50 @@ static bool plain_name(struct str name)
         if (utf8_hidden(code) || code == '\n' || code == '\t')
             return false;
     return name.n == 0;
+}
+
+static struct rc read_scopes(struct exchange *x, struct token_change *change, struct err *err)
+{
+    const struct json *list = json_get(x->body, "scopes");
+    if (list && list->type != JSON_NULL && list->type != JSON_ARRAY)
+        return err_set(err, ERR_INVALID, "\"scopes\" must be an array of names");
+    for (const struct json *name = list ? list->first : NULL; name; name = name->next) {
+        enum scope scope = name->type == JSON_STRING ? scope_parse(name->text) : SCOPE_NONE;
+        if (scope == SCOPE_NONE)
+            return err_set(err, ERR_INVALID, "\"scopes\" holds a name that is no scope; docs/SECURITY.md lists them");
+        if (!(scopes_for_role(change->role) & scope))
+            return err_set(err, ERR_INVALID, "a token with the role %s cannot have the scope %s",
+                           role_name(change->role), scope_name(scope));
+        change->scopes |= scope;
+    }
+    if (!str_empty(change->session) && (change->scopes & ~scopes_of_role(change->role)))
+        return err_set(err, ERR_INVALID, "a token that is bound to a session has no scopes beyond its role's");
+    return RC_OK;
+}
+
+static struct rc read_folders(struct exchange *x, struct token_change *change, struct err *err)
+{
+    const struct json *list = json_get(x->body, "folders");
+    if (!list || list->type == JSON_NULL)
+        return RC_OK;
+    if (list->type != JSON_ARRAY || list->count > TOKEN_FOLDERS_MAX)
+        return err_set(err, ERR_INVALID, "\"folders\" must be an array of at most %d paths", TOKEN_FOLDERS_MAX);
+    for (const struct json *folder = list->first; folder; folder = folder->next)
+        if (folder->type != JSON_STRING || folder->text.n == 0 || folder->text.p[0] != '/' ||
+            folder->text.n > LIMIT_PATH_BYTES)
+            return err_set(err, ERR_INVALID, "\"folders\": each must be an absolute path");
+    change->folders = list->raw;
+    return RC_OK;
+}
+
+/* No token makes one that may do more than itself. */
+static struct rc check_width(const struct exchange *x, unsigned scopes, struct err *err)
+{
+    unsigned more = scopes & ~x->token->scopes;
+    if (!more)
+        return RC_OK;
+    return err_set(err, ERR_FORBIDDEN, "this token cannot make one with the scope %s, which it does not have itself",
+                   scope_name(more & -more));
 }
 
 static struct rc read_token(struct exchange *x, struct token_change *change, struct err *err)
@@ -57,7 +104,9 @@ static struct rc read_token(struct exchange *x, struct token_change *change, str
         return err_set(err, ERR_INVALID, "\"role\" must be admin, approver, agent or viewer");
     if (change->role == ROLE_ADMIN && !str_empty(change->session))
         return err_set(err, ERR_INVALID, "an admin cannot be bound to one session");
-    return RC_OK;
+    TRY(read_scopes(x, change, err));
+    TRY(read_folders(x, change, err));
+    return check_width(x, scopes_of_role(change->role) | change->scopes, err);
 }
 
 static struct token_change *new_change(struct exchange *x, void (*done)(struct token_change *))
@@ -121,7 +170,15 @@ static void token_gone(struct token_change *change)
 void tokens_revoke(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_gone);
+    struct err err;
     change->id = x->params[0];
+    for (const struct token *token = gate_tokens(x->gate); token; token = token->next) {
+        if (!str_eq(token->id, change->id) || !(token->scopes & ~x->token->scopes))
+            continue;
+        (void)err_set(&err, ERR_FORBIDDEN, "this token cannot revoke one that may do more than itself");
+        exchange_fail(x, &err);
+        return;
+    }
     gate_change_token(x->gate, change);
 }
 

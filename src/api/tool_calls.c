@@ -10,6 +10,8 @@ static void answer_call(struct exchange *x, const struct call *call)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
+    if (auth_revoked(x))
+        return;
     json_open(&out, '{');
     call_write_members(&out, call);
     json_close(&out, '}');

@@ -1,0 +1,30 @@
+/* What a route or a message needs of a token; a part of exchange.h. */
+#ifndef API_RIGHT_H
+#define API_RIGHT_H
+
+#include "base/err.h"
+#include "event/token.h"
+
+/* Whether a token that is bound to a session may use it. */
+enum bound {
+    BOUND_HERE,  /* in its session: what is named is looked for there (auth_may_see) */
+    BOUND_NEVER, /* it reaches beyond any one session */
+};
+
+/* What a route or a socket message needs. SCOPE_NONE: anyone, without a token. */
+struct right {
+    enum scope scope;
+    enum bound bound;
+};
+
+/* A message that a WebSocket takes, under its "type" or "command". */
+struct message {
+    const char *name;
+    struct right right;
+};
+
+/* The one place where rights are looked at: for routes, for messages of both sockets, and for what a body asks for
+ * beyond its route's right. ERR_FORBIDDEN or ERR_SESSION_BOUND with words. */
+struct rc auth_allow(const struct token *token, struct right right, struct err *err);
+
+#endif
