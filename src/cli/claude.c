@@ -425,7 +425,8 @@ static struct str new_session_body(struct wrapper *w, const char *session)
 static struct rc become_agent(struct wrapper *w, struct str named, struct str role, struct err *err)
 {
     struct cli *cli = w->cli;
-    struct identity_want want = {.kind = STR("claude"), .about = w->asks.cwd, .session = named};
+    struct identity_want want = {.kind = STR("claude"), .about = w->asks.cwd, .session = named,
+                                 .folder = w->asks.cwd};
     const char *path = str_empty(named) ? hook_identity(cli, HOOK_CLAUDE) : NULL;
     want.name = arena_printf(&cli->arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd)));
     if (str_is(role, "agent"))
@@ -435,16 +436,21 @@ static struct rc become_agent(struct wrapper *w, struct str named, struct str ro
     return identity_use(cli, path, err);
 }
 
-/* A person who starts it may loosen the session; the agent's token may not, and then Nod goes on asking. */
-static void accept_edits(struct wrapper *w, struct http_client *person)
+/* The person who starts it opens the folder, and may loosen the session; the agent's token may not, and where the
+ * person's token may not either, Nod goes on asking. */
+static void open_folder(struct wrapper *w, struct http_client *person)
 {
     struct http_response response = {0};
     struct arena *arena = &w->cli->arena;
     struct str target = arena_printf(arena, "/api/sessions/%.*s", STR_ARG(w->asks.session));
     bool edits = w->args.mode && strcmp(w->args.mode, "acceptEdits") == 0;
-    if (edits)
-        (void)!http_client_call(person, arena, "PATCH", target, STR("{\"permissionMode\":\"acceptEdits\"}"), 10000,
-                                &response, NULL).code;
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    json_open(&out, '{');
+    json_member(&out, "cwd", w->asks.cwd);
+    json_member(&out, "permissionMode", edits ? STR("acceptEdits") : STR_NONE);
+    json_close(&out, '}');
+    (void)!http_client_call(person, arena, "PATCH", target, buf_str(&body), 10000, &response, NULL).code;
 }
 
 /* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. */
@@ -471,7 +477,7 @@ static struct rc find_session(struct wrapper *w, const char *session, struct err
     w->asks.session = rc_ok(rc) ? json_text(reply.json, "id") : STR_NONE;
     w->asks.thread = rc_ok(rc) ? json_text(reply.json, "threadId") : STR_NONE;
     if (rc_ok(rc) && str_empty(named))
-        accept_edits(w, person);
+        open_folder(w, person);
     http_client_free(person);
     TRY(rc);
     if (str_empty(w->asks.session) || str_empty(w->asks.thread))

@@ -9,11 +9,16 @@
     X(policy_add, "policy add", TALKS, "EFFECT RULE", "add a rule: allow, ask or deny",                    \
       "For example: nod policy add allow 'Bash(npm test:*)'. Prints the rule's id.",                        \
       OPTION('s', "session", "ID", "for this session only")                                                \
+      OPTION(0, "project", "DIR", "holds in sessions of this project only")                                 \
       OPTION(0, "reason", "WORDS", "why")                                                                   \
       OPTION(0, "uses", "N", "good for so many calls")                                                      \
       OPTION(0, "for", "TIME", "good for so long")                                                          \
       OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
       OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
+    X(policy_bind, "policy bind", TALKS, "[ID...]", "say where rules hold: in a project, or everywhere",   \
+      "Without an ID, lists those that ask until a person has said so.",                                   \
+      OPTION(0, "project", "DIR", "in sessions of this project only")                                       \
+      OPTION(0, "everywhere", NULL, "in every session"))                                                    \
     X(policy_remove, "policy remove", TALKS, "ID", "revoke a rule, at once", "",                           \
       OPTION('s', "session", "ID", "a rule of this session"))                                              \
     X(policy_explain, "policy explain", TALKS, "TOOL INPUT", "say which rule decides a call, and why",     \
@@ -41,6 +46,8 @@
     X(token_create, "token create", TALKS, "", "make a token", "Prints the token, which is shown only now.", \
       OPTION(0, "role", "ROLE", "admin, approver, agent or viewer")                                        \
       OPTION(0, "name", "NAME", "who it is for; decisions are recorded under it")                          \
+      OPTION(0, "scope", "SCOPE", "a right beyond the role's: rules.user, trust, run, …; may be repeated") \
+      OPTION(0, "folder", "DIR", "an agent's: where it may start sessions unasked; may be repeated")       \
       OPTION('s', "session", "ID", "good for this session only"))                                          \
     X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
     X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \

@@ -61,6 +61,7 @@
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
+      OPTION(0, "scope", "SCOPE", "with --always: session, project (of the session; else) or everywhere")   \
       OPTION('m', "message", "WORDS", "tell the agent something")                                          \
       OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
       OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \

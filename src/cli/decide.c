@@ -11,7 +11,7 @@
 struct deciding {
     const char *decision;
     bool allows;
-    const char *feedback, *mode;
+    const char *feedback, *mode, *scope;
     const struct json *input; /* NULL: as asked */
 };
 
@@ -59,6 +59,7 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     json_member(&out, "decision", str_of(deciding->decision));
     json_member(&out, "feedback", str_of(deciding->feedback));
     json_member(&out, "mode", str_of(deciding->mode));
+    json_member(&out, "scope", str_of(deciding->scope));
     json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
     json_member(&out, "digest", target->digest);
     json_close(&out, '}');
@@ -197,6 +198,9 @@ struct rc approve_command(struct cli *cli, struct err *err)
         deciding.decision = "allow_session";
     if (option_flag(cli, "always"))
         deciding.decision = "allow_always";
+    deciding.scope = option_text(cli, "scope");
+    if (deciding.scope && !option_flag(cli, "always"))
+        return err_set(err, ERR_INVALID, "--scope goes with --always");
     if (option_flag(cli, "all") && !option_flag(cli, "yes"))
         return err_set(err, ERR_INVALID,
                        "approve --all lets everything go ahead unseen: add --yes if you mean it");

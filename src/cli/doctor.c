@@ -26,6 +26,8 @@
     X(server, "server")                           \
     X(access, "access")                           \
     X(hooks, "hooks")                             \
+    X(tokens, "tokens")                           \
+    X(rules, "rules")                             \
     X(clock, "clock")                             \
     X(descriptors, "descriptors")                 \
     X(locale, "locale")
@@ -207,6 +209,57 @@ static struct finding check_access(struct cli *cli)
     return FOUND(&cli->arena, LEVEL_OK, "", "known to the server as %.*s, role %.*s",
                  STR_ARG(text_line(&cli->arena, json_text(reply.json, "name"))),
                  STR_ARG(text_line(&cli->arena, json_text(reply.json, "role"))));
+}
+
+/* Tokens from before there were scopes keep what they could do; their role alone has less now. */
+static struct finding check_tokens(struct cli *cli)
+{
+    struct arena *arena = &cli->arena;
+    struct err err = {0};
+    struct reply reply;
+    struct str names = STR_NONE;
+    struct rc rc = remote_get(cli, STR("/api/tokens"), &reply, &err);
+    if (rc.code == ERR_FORBIDDEN)
+        return FOUND(arena, LEVEL_OK, "", "only an admin's token can list them");
+    if (rc_bad(rc))
+        return FOUND(arena, LEVEL_WARN, "", "cannot be checked without a server");
+    const struct json *tokens = json_get(reply.json, "tokens");
+    for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
+        if (json_get(t, "olderScopes") && str_empty(json_text(t, "revokedAt")))
+            names = arena_printf(arena, "%.*s%s%.*s (%.*s)", STR_ARG(names), names.n ? ", " : "",
+                                 STR_ARG(text_line(arena, json_text(t, "id"))),
+                                 STR_ARG(text_line(arena, json_text(t, "name"))));
+    if (str_empty(names))
+        return FOUND(arena, LEVEL_OK, "", "none can do more than its role and its scopes say");
+    return FOUND(arena, LEVEL_WARN, "`nod token revoke ID`, then `nod token create` with the scopes it needs",
+                 "older tokens that may change rules, trust files and start runs: %.*s", STR_ARG(names));
+}
+
+/* Relative rules from "always" that nobody has bound to a project yet. */
+static struct finding check_rules(struct cli *cli)
+{
+    struct arena *arena = &cli->arena;
+    struct err err = {0};
+    struct reply reply;
+    unsigned unbound = 0, asleep = 0;
+    struct rc rc = remote_get(cli, STR("/api/policy"), &reply, &err);
+    if (rc.code == ERR_FORBIDDEN)
+        return FOUND(arena, LEVEL_OK, "", "this token cannot list them");
+    if (rc_bad(rc))
+        return FOUND(arena, LEVEL_WARN, "", "cannot be checked without a server");
+    const struct json *rules = json_get(reply.json, "user");
+    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next) {
+        bool loose = json_bool(rule, "unbound", false);
+        unbound += loose;
+        asleep += !loose && json_get(rule, "asleep");
+    }
+    if (unbound)
+        return FOUND(arena, LEVEL_WARN, "`nod policy bind` lists them, and binds them to a project or to everywhere",
+                     "%u from before rules belonged to projects: their calls are asked about", unbound);
+    if (asleep)
+        return FOUND(arena, LEVEL_WARN, "`nod policy list` shows them",
+                     "%u sleep: the folder they belong to is gone, or another", asleep);
+    return FOUND(arena, LEVEL_OK, "", "every rule says where it holds");
 }
 
 /* ---- the machine ---- */

@@ -419,6 +419,19 @@ static struct str token_name(struct edit *edit, const char *path)
     return arena_printf(arena, "%s@%.*s", name, STR_ARG(local_title(folder)));
 }
 
+/* The project of a settings file in PROJECT/.agent/, or the home folder of one that is the person's own. */
+static struct str given_folder(struct arena *arena, struct str folder)
+{
+    size_t end = folder.n;
+    while (end && folder.p[end - 1] != '/')
+        end--;
+    bool hidden = end && end < folder.n && folder.p[end] == '.';
+    const char *home = getenv("HOME");
+    if (hidden)
+        return arena_str(arena, str_sub(folder, 0, end > 1 ? end - 1 : 1));
+    return home && home[0] == '/' ? str_of(home) : STR_NONE;
+}
+
 static struct identity_want want_of(struct edit *edit, const char *path)
 {
     struct arena *arena = &edit->cli->arena;
@@ -428,6 +441,7 @@ static struct identity_want want_of(struct edit *edit, const char *path)
     struct identity_want want = {.kind = arena_printf(arena, "%s-hook", hook_agent_name(edit->agent)),
                                  .about = arena_printf(arena, "%s/%s", real ? real : "", name),
                                  .path = edit->how.remove ? NULL : edit->identity};
+    want.folder = given_folder(arena, str_of(real));
     free(real);
     want.name = token_name(edit, path);
     return want;

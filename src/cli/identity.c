@@ -178,6 +178,12 @@ static struct rc make(struct cli *cli, const struct identity_want *want, const c
     json_member(&out, "role", STR("agent"));
     json_member(&out, "name", want->name);
     json_member(&out, "sessionId", want->session);
+    if (!str_empty(want->folder)) {
+        json_key(&out, "folders");
+        json_open(&out, '[');
+        json_put_str(&out, want->folder);
+        json_close(&out, ']');
+    }
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
     if (str_empty(json_text(reply.json, "serverKey")))

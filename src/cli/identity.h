@@ -29,6 +29,7 @@ struct identity_want {
     struct str about;   /* what tells it from others of the kind: a folder, a settings file */
     struct str name;    /* of the token */
     struct str session; /* that the token is bound to; may be empty */
+    struct str folder;  /* in which it may start sessions unasked: the person who makes it gives it */
     const char *path;   /* NULL: in the data folder */
 };
 /* Where the file of it is. */

@@ -310,7 +310,8 @@ static struct rc install(struct cli *cli, const char *cwd, struct err *err)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
-    struct identity_want want = {.kind = STR("mcp"), .about = str_of(cwd), .path = option_text(cli, "identity")};
+    struct identity_want want = {.kind = STR("mcp"), .about = str_of(cwd), .folder = str_of(cwd),
+                                 .path = option_text(cli, "identity")};
     const char *path, *self;
     want.name = arena_printf(&cli->arena, "mcp in %.*s", STR_ARG(local_title(str_of(cwd))));
     TRY(local_self(cli, &self, err));

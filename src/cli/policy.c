@@ -1,4 +1,4 @@
-/* nod policy list, add, remove, explain, try, trust. */
+/* nod policy list, add, remove, bind, explain, try, trust. */
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/text.h"
@@ -12,6 +12,11 @@ static struct str rule_remark(struct arena *arena, const struct json *rule)
     const struct json *left = json_get(rule, "usesLeft");
     struct str until = json_text(rule, "expiresAt");
     struct str remark = text_line(arena, json_text(rule, "reason"));
+    struct str where = text_line(arena, json_text(rule, "where")), asleep = text_line(arena, json_text(rule, "asleep"));
+    if (!str_empty(where))
+        remark = arena_printf(arena, "%.*s%s%.*s", STR_ARG(where), remark.n ? "; " : "", STR_ARG(remark));
+    if (!str_empty(asleep))
+        remark = arena_printf(arena, "sleeps: %.*s%s%.*s", STR_ARG(asleep), remark.n ? "; " : "", STR_ARG(remark));
     if (left)
         remark = arena_printf(arena, "%.*s%s%.*s left", STR_ARG(remark), remark.n ? "; " : "", STR_ARG(left->raw));
     if (!str_empty(until))
@@ -104,6 +109,16 @@ static void put_examples(struct json_out *out, const struct cli *cli, const char
     json_close(out, ']');
 }
 
+/* Where it holds, when the person says so. */
+static struct rc put_project(struct cli *cli, struct json_out *out, struct err *err)
+{
+    const char *project = option_text(cli, "project");
+    if (project)
+        TRY(local_folder(cli, project, &project, err));
+    json_member(out, "project", str_of(project));
+    return RC_OK;
+}
+
 static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
 {
     struct json_out out = json_out(body);
@@ -118,6 +133,7 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
     json_member(&out, "reason", str_of(option_text(cli, "reason")));
     json_member(&out, "layer", session ? STR("session") : STR("user"));
     json_member(&out, "sessionId", str_of(session));
+    TRY(put_project(cli, &out, err));
     if (uses)
         json_member_u64(&out, "uses", uses);
     if (seconds)
@@ -142,6 +158,51 @@ struct rc policy_add_command(struct cli *cli, struct err *err)
     struct arena *arena = &cli->arena;
     cli_note("%s %.*s holds from now on", cli->argv[0], STR_ARG(text_line(arena, json_text(reply.json, "rule"))));
     cli_out(arena_printf(arena, "%.*s\n", STR_ARG(text_line(arena, json_text(reply.json, "id")))));
+    return RC_OK;
+}
+
+/* Rules that hold nowhere until a person says where. */
+static struct rc list_unbound(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct reply reply;
+    TRY(remote_get(cli, STR("/api/policy"), &reply, err));
+    const struct json *rules = json_get(reply.json, "user");
+    for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
+        if (json_bool(rule, "unbound", false))
+            buf_printf(&buf, "%.*s  %.*s\n", STR_ARG(text_line(arena, json_text(rule, "id"))),
+                       STR_ARG(text_line(arena, json_text(rule, "rule"))));
+    if (buf_str(&buf).n == 0) {
+        cli_note("every rule says where it holds");
+        return RC_OK;
+    }
+    cli_note("these are from before rules belonged to projects, and ask until they are bound: "
+             "nod policy bind ID --project DIR, or --everywhere");
+    cli_out(buf_str(&buf));
+    return RC_OK;
+}
+
+struct rc policy_bind_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    bool everywhere = option_flag(cli, "everywhere");
+    struct reply reply;
+    if (cli->argc == 0)
+        return list_unbound(cli, err);
+    if (everywhere == (option_text(cli, "project") != NULL))
+        return err_set(err, ERR_INVALID, "say --project DIR or --everywhere");
+    json_open(&out, '{');
+    TRY(put_project(cli, &out, err));
+    json_member(&out, "scope", everywhere ? STR("everywhere") : STR("project"));
+    json_close(&out, '}');
+    for (int i = 0; i < cli->argc; i++) {
+        struct str id = remote_escape(&cli->arena, str_of(cli->argv[i]));
+        struct str where = arena_printf(&cli->arena, "/api/policy/rules/%.*s/bind", STR_ARG(id));
+        TRY(remote_post(cli, where, buf_str(&body), &reply, err));
+        cli_note("%s is bound", text_line(&cli->arena, str_of(cli->argv[i])).p);
+    }
     return RC_OK;
 }
 
@@ -226,9 +287,11 @@ static void print_verdict(const struct cli *cli, struct arena *arena, const stru
         print_part(&buf, arena, cli, part);
     const struct json *rules = json_get(verdict, "rules");
     for (const struct json *rule = rules ? rules->first : NULL; rule; rule = rule->next)
-        buf_printf(&buf, "  rule %.*s, layer %.*s, by %.*s\n", STR_ARG(text_line(arena, json_text(rule, "rule"))),
+        buf_printf(&buf, "  rule %.*s, layer %.*s, by %.*s%s%.*s\n", STR_ARG(text_line(arena, json_text(rule, "rule"))),
                    STR_ARG(text_line(arena, json_text(rule, "layer"))),
-                   STR_ARG(text_line(arena, json_text(rule, "author"))));
+                   STR_ARG(text_line(arena, json_text(rule, "author"))),
+                   str_empty(json_text(rule, "project")) ? "" : ", in ",
+                   STR_ARG(text_line(arena, json_text(rule, "project"))));
     const struct json *suggestions = json_get(verdict, "suggestions");
     if (suggestions && suggestions->count)
         buf_puts(&buf, "it would pass with:\n");

@@ -1,8 +1,40 @@
 /* nod token create, list, revoke. */
+#include "cli/local.h"
 #include "cli/remote.h"
 #include "cli/text.h"
 #include "event/token.h"
 #include "io/clock.h"
+
+static struct rc put_lists(struct cli *cli, struct json_out *out, struct err *err)
+{
+    const char *value;
+    size_t at = 0;
+    json_key(out, "scopes");
+    json_open(out, '[');
+    while ((value = option_each(cli, "scope", &at)))
+        json_put_str(out, str_of(value));
+    json_close(out, ']');
+    json_key(out, "folders");
+    json_open(out, '[');
+    for (at = 0; (value = option_each(cli, "folder", &at));) {
+        TRY(local_folder(cli, value, &value, err));
+        json_put_str(out, str_of(value));
+    }
+    json_close(out, ']');
+    return RC_OK;
+}
+
+/* The role, and what was added to it: "approver +run". */
+static struct str role_words(struct arena *arena, const struct json *token)
+{
+    struct str words = text_line(arena, json_text(token, "role"));
+    unsigned usual = scopes_of_role(role_parse(json_text(token, "role")));
+    const struct json *scopes = json_get(token, "scopes");
+    for (const struct json *s = scopes ? scopes->first : NULL; s; s = s->next)
+        if (s->type == JSON_STRING && !(usual & scope_parse(s->text)))
+            words = arena_printf(arena, "%.*s +%.*s", STR_ARG(words), STR_ARG(text_line(arena, s->text)));
+    return words;
+}
 
 struct rc token_create_command(struct cli *cli, struct err *err)
 {
@@ -20,6 +52,7 @@ struct rc token_create_command(struct cli *cli, struct err *err)
     json_member(&out, "role", str_of(role));
     json_member(&out, "name", str_of(name));
     json_member(&out, "sessionId", str_of(option_text(cli, "session")));
+    TRY(put_lists(cli, &out, err));
     json_close(&out, '}');
     TRY(remote_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
     if (cli->json) {
@@ -48,7 +81,7 @@ struct rc token_list_command(struct cli *cli, struct err *err)
     const struct json *tokens = json_get(reply.json, "tokens");
     for (const struct json *t = tokens ? tokens->first : NULL; t; t = t->next)
         table_row(&table,
-                  (struct str[]){text_line(arena, json_text(t, "id")), text_line(arena, json_text(t, "role")),
+                  (struct str[]){text_line(arena, json_text(t, "id")), role_words(arena, t),
                                  text_fit(arena, text_line(arena, json_text(t, "name")), 32),
                                  text_time(arena, json_text(t, "createdAt"), clock_wall_ms()),
                                  text_time(arena, json_text(t, "revokedAt"), clock_wall_ms()),

@@ -175,6 +175,12 @@ struct words_of_act {
     const char *decision, *done;
 };
 
+static const char *const reaches[TUI_REACH_COUNT] = {
+#define X(name, words) name,
+    TUI_REACHES(X)
+#undef X
+};
+
 static const struct words_of_act acts[] = {
     [TUI_ALLOW_ONCE] = {"allow_once", "allowed once"},
     [TUI_ALLOW_SESSION] = {"allow_session", "allowed for the session"},
@@ -208,8 +214,10 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
     json_member(&out, "digest", open->digest);
     if (denies)
         json_member(&out, "feedback", (struct str){watch->tui.words, watch->tui.words_bytes});
-    if (act == TUI_ALLOW_ALWAYS)
+    if (act == TUI_ALLOW_ALWAYS) {
         json_member_raw(&out, "rules", open->rules[watch->tui.chosen]);
+        json_member(&out, "scope", str_of(reaches[watch->tui.reach]));
+    }
     if (act == TUI_CARRY_OUT)
         json_member(&out, "mode", str_of(plan_modes[watch->tui.chosen]));
     json_member_raw(&out, "updatedInput", edited);

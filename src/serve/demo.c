@@ -322,7 +322,8 @@ static struct rc play_round(struct player *p, struct http_client *follower, stru
 static struct rc become_agent(struct player *p, struct err *err)
 {
     const struct json *answer;
-    struct str body = STR("{\"role\":\"agent\",\"name\":\"demo agent\"}");
+    struct str body = arena_printf(p->arena, "{\"role\":\"agent\",\"name\":\"demo agent\",\"folders\":[\"%s\"]}",
+                                   p->folder);
     TRY(ask_server(p, "POST", STR("/api/tokens"), body, &answer, err));
     p->token = arena_c(p->arena, json_text(answer, "token"));
     http_client_free(p->client);

@@ -136,6 +136,8 @@ static enum tui_act press_choice(struct tui *tui, uint32_t key)
     const struct tui_call *open = tui_open(tui);
     if (key == TUI_KEY_ESCAPE || !open) {
         tui->mode = TUI_LOOK;
+    } else if (key == 'w') {
+        tui->reach = (tui->reach + 1) % TUI_REACH_COUNT;
     } else if (key >= '1' && key < '1' + open->suggestions) {
         tui->mode = TUI_LOOK;
         tui->chosen = key - '1';
@@ -191,8 +193,10 @@ static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
         tui_say(tui, "no rule is suggested for this call; make one with `nod policy add`");
     else if (tui->seen < body_lines(open))
         tui_say(tui, "scroll to the end first: what was not shown cannot be allowed for always");
-    else
+    else {
         tui->mode = TUI_CHOOSING;
+        tui->reach = 0;
+    }
     return TUI_NOTHING;
 }
 

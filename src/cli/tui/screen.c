@@ -147,9 +147,15 @@ static void put_call(struct page *page, struct tui *tui, const struct tui_call *
         put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM, false);
 }
 
-static void put_choices(struct page *page, const struct tui_call *call)
+static void put_choices(struct page *page, const struct tui_call *call, size_t reach)
 {
-    put(page, STR("Allow always by which rule? (narrow to broad, Esc: none)"), TINT_BOLD, false);
+    static const char *const reaches[] = {
+#define X(name, words) words,
+        TUI_REACHES(X)
+#undef X
+    };
+    put(page, arena_printf(page->arena, "Allow always %s, by which rule? (narrow to broad, w: elsewhere, Esc: none)",
+                           reaches[reach]), TINT_BOLD, false);
     for (size_t i = 0; i < call->suggestions; i++)
         put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
 }
@@ -246,7 +252,7 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
     } else {
         put_list(&page, tui);
         if (tui->mode == TUI_CHOOSING)
-            put_choices(&page, open);
+            put_choices(&page, open, tui->reach);
         else if (tui->mode == TUI_PLANNING)
             put_modes(&page);
         else

@@ -34,6 +34,12 @@ enum tui_key {
     TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
 };
 
+#define TUI_REACHES(X)                      \
+    X("project", "in this project")         \
+    X("session", "in this session")         \
+    X("everywhere", "everywhere")
+enum { TUI_REACH_COUNT = 3 };
+
 enum tui_act {
     TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_ANSWER,
     TUI_CARRY_OUT, TUI_QUIT,
@@ -72,6 +78,7 @@ struct tui {
     unsigned top;           /* the first line of its body that is shown */
     unsigned seen;          /* lines of it that have been shown, from the first on */
     size_t chosen;          /* of the suggestions, or of the modes that may follow a plan */
+    size_t reach;           /* where the rule of an always holds: of TUI_REACHES */
     char answers[TUI_ANSWERS_BYTES]; /* to the questions so far, a line for each */
     size_t answers_bytes, answered;
     bool more;              /* the server's list went on behind these */
