@@ -6,6 +6,7 @@ import { offers, type Item } from "./store";
 import { Shown } from "./text";
 
 interface Tried { covered: number; calls: number }
+const SCOPES: [string, string][] = [["session", "in this session"], ["project", "in this project"], ["everywhere", "everywhere"]];
 const rulesIn = (text: string): string[] => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
 export function Always({ item, close, armed, seenAll }: { item: Item; close: () => void; armed: boolean; seenAll: boolean }) {
@@ -13,6 +14,7 @@ export function Always({ item, close, armed, seenAll }: { item: Item; close: () 
   const [text, setText] = useState(suggestions.length ? suggestions[0].rules.join("\n") : "");
   const [tried, setTried] = useState<Tried | null>(null);
   const [wrong, setWrong] = useState("");
+  const [scope, setScope] = useState("project");
   useEffect(() => {
     setTried(null);
     const rules = rulesIn(text);
@@ -31,7 +33,7 @@ export function Always({ item, close, armed, seenAll }: { item: Item; close: () 
   return (
     <form class="panel" onSubmit={(event) => {
       event.preventDefault();
-      if (ready) void answer(item, "allow_always", { rules: rulesIn(text) }).then(close);
+      if (ready) void answer(item, "allow_always", { rules: rulesIn(text), scope }).then(close);
     }}>
       <fieldset>
         <legend>Allow from now on{suggestions.length > 1 && <span class="dim"> (narrow to broad)</span>}</legend>
@@ -44,6 +46,8 @@ export function Always({ item, close, armed, seenAll }: { item: Item; close: () 
       {!suggestions.length && <p class="dim">No safe rule to suggest. You can write one below.</p>}
       <label for="rule-text" class="small dim">{rulesIn(text).length > 1 ? "Rules to save, one on each line" : "Rule to save"}</label>
       <textarea id="rule-text" class="mono" rows={Math.max(1, text.split("\n").length)} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
+      <label class="small dim">Holds <select aria-label="Where it holds" value={scope} onChange={(event) => setScope(event.currentTarget.value)}>
+        {SCOPES.map(([name, words]) => <option value={name}>{words}</option>)}</select></label>
       <p class="small" role="status">{wrong ? <span class="bad">{wrong}</span>
         : !seenAll ? "Scroll to the end to enable “Allow always”."
         : tried ? `Would have covered ${tried.covered} of your last ${tried.calls} calls.` : ""}</p>

@@ -50,7 +50,7 @@ export function useArmed(items: Item[], extra = ""): boolean {
   return armed === stamp && stamp !== "";
 }
 
-export interface Extra { feedback?: string; updatedInput?: string; rules?: string[]; mode?: string }
+export interface Extra { feedback?: string; updatedInput?: string; rules?: string[]; mode?: string; scope?: string }
 
 export function isAllow(decision: string): boolean { return decision.startsWith("allow"); }
 
@@ -59,6 +59,7 @@ function body(item: Item, decision: string, extra: Extra): string {
   if (extra.feedback) fields.feedback = extra.feedback;
   if (extra.rules?.length) fields.rules = extra.rules;
   if (extra.mode) fields.mode = extra.mode;
+  if (extra.scope) fields.scope = extra.scope;
   const text = print(fields);
   // The edited input goes as it was typed.
   return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;

@@ -57,6 +57,7 @@ export interface ToolApprovalResponseData {
   updatedInput?: Json; // the input as a person has changed it
   rules?: Json; // rules that follow from it, an array of strings
   rulesChosen?: boolean; // Nod chose the rules, the person named none
+  scope?: string; // of allow_always: where its rules hold; session, project or everywhere
   mode?: string; // the session's permission mode from now on
   by?: string; // id of the token that decided
 }
@@ -110,6 +111,7 @@ export interface SessionCreatedData {
   threadId: string; // its main thread
   title?: string; // for people
   cwd?: string; // the folder of its calls
+  cwdProposed?: boolean; // an agent named the folder, and nobody had given it one
   permissionMode?: string; // default when it is absent
   toolPolicies?: Json; // effect by tool
   approvalTimeoutSeconds?: number; // how long a call waits for a person; 0: for ever
@@ -147,7 +149,9 @@ export interface TokenCreatedData {
   id: string; // the token's id, no secret
   name: string; // whose it is; stands as the actor of events
   role: string; // admin, approver, agent or viewer
+  scopes?: string[]; // its rights; absent before there were scopes: the role's of then
   sessionId?: string; // the one session it is good for
+  folders?: string[]; // an agent's: where its sessions may be
   hash: string; // SHA-256 of the secret
 }
 
@@ -162,6 +166,13 @@ export interface RuleAddedData {
   change: "added";
   toolCallId?: string; // the decision that it follows from
   rule: Json; // the rule
+}
+
+/** A person says where a rule holds. */
+export interface RuleBoundData {
+  change: "bound";
+  id: string; // the rule
+  rule: Json; // where it holds from now on: scope, and project with path, dev and ino
 }
 
 /** A rule is revoked. */
@@ -326,7 +337,7 @@ export interface EventData {
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
   TOKEN_CHANGED: TokenCreatedData | TokenRevokedData;
-  RULE_CHANGED: RuleAddedData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
+  RULE_CHANGED: RuleAddedData | RuleBoundData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;
   RUN_LEASE: RunLeaseData;

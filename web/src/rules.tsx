@@ -10,6 +10,7 @@ import type { Json, Part, Session } from "./types";
 interface Rule {
   id?: string; effect?: string; rule?: string; layer?: string; author?: string; reason?: string; expiresAt?: string;
   used?: number; lastUsedAt?: string; error?: string; uses?: number; trusted?: boolean;
+  where?: string; asleep?: string; unbound?: boolean; project?: { path?: string };
 }
 interface File { path?: string; there?: boolean; hash?: string; problem?: string; trusted?: boolean; rules?: Rule[] }
 interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[] }
@@ -63,6 +64,7 @@ function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
   const [editing, setEditing] = useState(false);
   const [tone, words] = EFFECTS[rule.effect ?? ""] ?? ["", rule.effect ?? ""];
   const about = [
+    rule.where ?? "",
     rule.used ? `used ${rule.used} ${rule.used === 1 ? "time" : "times"}${rule.lastUsedAt ? `, last ${ago(rule.lastUsedAt, now)} ago` : ""}` : "never used",
     rule.expiresAt ? left(rule.expiresAt, now) : "", rule.uses ? `good for ${rule.uses} uses` : "", rule.author ? `by ${rule.author}` : "",
   ].filter(Boolean).join(" · ");
@@ -73,6 +75,7 @@ function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
       <span class={`effect ${tone}`}>{words}</span>
       <span class="mono rule"><Shown text={rule.rule ?? ""} line /></span>
       <span class="about">{rule.reason && <><Shown text={rule.reason} line /> · </>}<span title={rule.expiresAt && clock(rule.expiresAt)}><Shown text={about} line /></span>
+        {rule.asleep && <span class="warn"> Sleeps: <Shown text={rule.asleep} line /></span>}
         {rule.error && <span class="bad"> <Shown text={rule.error} line /></span>}</span>
       {acts && <span class="acts"><button type="button" class="small" onClick={() => setEditing(true)}>Change</button>
         <button type="button" class="danger small" onClick={() => acts.revoke(rule)}>Revoke</button></span>}
@@ -90,6 +93,19 @@ function Project({ file, session, done }: { file: File; session: string; done: (
     {file.problem && <p class="bad"><Shown text={file.problem} line /></p>}
     <p>{file.trusted ? "Its exact content is trusted: its rules may allow." : "Its rules only tighten. Trust it when you have read every rule below; one changed byte ends the trust."}</p>
     {canAnswer() && <button type="button" class={file.trusted ? "danger" : ""} onClick={() => trust(!file.trusted)}>{file.trusted ? "End the trust" : "Trust this content"}</button>}</section>;
+}
+
+/* ---- rules from before they belonged to projects ---- */
+
+function Unbound({ rules, known, bind }: { rules: Rule[]; known: Session[]; bind: (rule: Rule, project: string) => void }) {
+  const folders = [...new Set(known.map((one) => one.cwd ?? "").filter(Boolean))].slice(0, 20);
+  if (!rules.length) return null;
+  return <section class="card"><h2>Where do these hold?</h2>
+    <p>They are from before rules belonged to projects. What they name is asked about until you say where they hold.</p>
+    <ul class="rule-list">{rules.map((rule) => (
+      <li><span class="mono rule"><Shown text={rule.rule ?? ""} line /></span>
+        <select aria-label={`Where ${rule.rule ?? "it"} holds`} value="" onChange={(event) => { if (event.currentTarget.value) bind(rule, event.currentTarget.value); }}>
+          <option value="">choose…</option>{folders.map((folder) => <option value={folder}>in {folder}</option>)}<option value="*">everywhere</option></select></li>))}</ul></section>;
 }
 
 /* ---- a call that nobody made ---- */
@@ -146,16 +162,18 @@ export function Rules() {
   useEffect(() => { if (connection === "live") get("/api/sessions?limit=50").then((page) => setKnown(page.sessions), () => {}); }, [connection]);
   const tell = (words: string, act: Promise<unknown>): Promise<boolean> =>
     act.then(() => { toast(words, "good"); return true; }, (error: Error) => { toast(error.message, "bad"); return false; }).finally(load);
-  const add = (wanted: Wanted, layer = "user") => call("POST", "/api/policy/rules", {
-    effect: wanted.effect, rule: wanted.rule, layer, ...(wanted.reason ? { reason: wanted.reason } : {}),
+  const add = (wanted: Wanted, layer = "user", project = "") => call("POST", "/api/policy/rules", {
+    effect: wanted.effect, rule: wanted.rule, layer, ...(project ? { project } : {}), ...(wanted.reason ? { reason: wanted.reason } : {}),
     ...(wanted.expiresAt ? { expiresAt: wanted.expiresAt } : {}), ...(layer === "session" ? { sessionId: session } : {}) });
   const remove = (rule: Rule) =>
     call("DELETE", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}${rule.layer === "session" ? `?session=${encodeURIComponent(session)}` : ""}`);
   const acts: Acts = {
     // The new rule first: in between, the stricter of the two holds.
-    change: (rule, wanted) => tell("Rule changed", add(wanted, rule.layer).then(() => remove(rule))),
+    change: (rule, wanted) => tell("Rule changed", add(wanted, rule.layer, rule.project?.path).then(() => remove(rule))),
     revoke: (rule) => void tell("Rule revoked", remove(rule)),
   };
+  const bind = (rule: Rule, project: string) => void tell("The rule holds there", call("POST", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}/bind`,
+    project === "*" ? { scope: "everywhere" } : { scope: "project", project }));
   const may = canAnswer();
   return (
     <main class="screen">
@@ -163,6 +181,7 @@ export function Rules() {
         <option value="">All rules</option>{known.map((one) => <option value={one.id}>Rules for session {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
+      {may && <Unbound rules={rules.filter((rule) => rule.unbound)} known={known} bind={bind} />}
       {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">Reading inside the project needs no approval, everything else does. What you allow always becomes a rule here.</p></section>}
       {LAYERS.map(([layer, name, words]) => {
         const own = rules.filter((rule) => rule.layer === layer);
