@@ -57,7 +57,7 @@ def installed(world, server):
 
 
 def message(world, tool="Bash", given=None, **more):
-    return json.dumps({"session_id": "s1", "cwd": world.folder, "permission_mode": "bypassPermissions", "tool_name": tool,
+    return json.dumps({"session_id": "s1", "cwd": os.path.join(world.folder, "project"), "permission_mode": "bypassPermissions", "tool_name": tool,
                        "hook_event_name": "PreToolUse", "tool_input": given or {"command": "ls"}, **more})
 
 

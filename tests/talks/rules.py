@@ -137,12 +137,12 @@ def test_malformed_rules_are_errors(world):
 
 def test_always_makes_a_rule(world):
     _, admin, session, thread, _ = scene(world)
-    person = admin.token_for("approver", "alice")
+    person = admin.token_for("approver", "alice", scopes=["rules.user"])
     waiting = admin.call(thread, "Bash", {"command": "npm run build"}, id="c1")
     must(waiting["status"] == "awaiting", f"{waiting}")
     suggestions = admin.pending()[0]["suggestions"]
     must(suggestions and all(s["rules"] and s["label"] for s in suggestions) and len(suggestions) <= 5, f"{suggestions}")
-    person.decided(session, "c1", "allow_always", rules=["Bash(npm run build:*)"])
+    person.decided(session, "c1", "allow_always", rules=["Bash(npm run build:*)"], scope="everywhere")
     must(status(admin, thread, "npm run build --all") == "allowed", "the rule holds at once")
     other = admin.session()
     must(status(admin, other["threadId"], "npm run build") == "allowed", "and in every session")
