@@ -9,7 +9,7 @@ def scene(world, people):
     server = world.server()
     admin = server.admin()
     made = admin.session()
-    return server, admin, made["id"], made["threadId"], [admin.token_for("approver", f"p{i}") for i in range(people)]
+    return server, admin, made["id"], made["threadId"], [admin.token_for("approver", f"p{i}", scopes=["rules.user"]) for i in range(people)]
 
 
 def at_once(acts):

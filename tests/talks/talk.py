@@ -139,7 +139,8 @@ class Telling:
         if role:
             must(name not in self.people, f"{name} is known already")
             bound = self.session_id(session) if role == "agent" else None
-            self.people[name] = self.server.admin().token_for(ROLES[role], name, bound)
+            more = ["rules.user"] if role == "person" else []  # "always" is a rule for all sessions
+            self.people[name] = self.server.admin().token_for(ROLES[role], name, bound, more)
         must(name in self.people, f"nobody is called {name}")
         return self.people[name]
 

@@ -13,6 +13,7 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import struct
 import subprocess
 import tempfile
@@ -38,6 +39,22 @@ def change_postgres(url, sql):
     done = subprocess.run(["psql", "-X", "-c", sql, url.replace("postgres:", "postgresql:", 1)], check=True, text=True,
                           stdout=subprocess.PIPE)
     return int(done.stdout.split()[-1])
+
+
+def older_store(world):
+    """A server on the store of before.sql, which an older Nod has written."""
+    if POSTGRES:
+        raise Skip("a file of SQLite")
+    os.makedirs(world.data, mode=0o700, exist_ok=True)
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "before.sql"), encoding="utf-8") as file:
+        script = file.read()
+    store = sqlite3.connect(os.path.join(world.data, "nod.db"))
+    store.executescript(script)
+    store.close()
+    with open(os.path.join(world.data, "admin.token"), "w", encoding="ascii") as file:
+        file.write(re.search(r"nod_\w+", script).group() + "\n")
+    os.chmod(os.path.join(world.data, "admin.token"), 0o600)
+    return world.server()
 
 
 class Skip(Exception):
@@ -218,8 +235,8 @@ class Client:
                 return events
             after = page["next"]
 
-    def token_for(self, role, name, session=None):
-        body = {"role": role, "name": name}
+    def token_for(self, role, name, session=None, scopes=()):
+        body = {"role": role, "name": name, "scopes": list(scopes)}
         if session:
             body["sessionId"] = session
         made = self.ok("POST", "/api/tokens", body)
