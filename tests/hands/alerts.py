@@ -2,7 +2,7 @@
 from stage import use
 from world import Follower, eventually, must
 
-SCRIPT = [{"tools": [use(1, "Bash", command="true")]}, {"tools": [use(2, "Bash", command="true")]}, {"text": "Done."}]
+SCRIPT = [{"tools": [use(1, "Bash", command="touch made")]}, {"tools": [use(2, "Bash", command="touch made")]}, {"text": "Done."}]
 
 
 def alerts(run):

@@ -176,7 +176,7 @@ def test_detach_resume_and_pipes(stage):
 
 
 def test_interrupt_cancels(stage):
-    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="echo hi")]}]))
+    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="touch made")]}]))
     screen = Screen(stage, "run", "--color", "never", "x")
     screen.until(r"Allow\?")
     screen.type("\x03")

@@ -7,7 +7,7 @@ LARGE = "x" * (400 << 10)
 
 def test_a_long_run_is_seen_whole(stage):
     script = [{"tools": [use(i, "Write", file_path=f"f{i}.txt", content=LARGE)]} for i in range(5)]
-    model = stage.model(script + [{"tools": [use(9, "Bash", command="true")]}, {"text": "done"}, {"text": "more"}])
+    model = stage.model(script + [{"tools": [use(9, "Bash", command="touch made")]}, {"text": "done"}, {"text": "more"}])
     client = stage.serve(model, "--max-iterations", "20").admin()
     run = stage.begin(client, permissionMode="acceptEdits")
     must(run.pending()[0]["toolCall"]["id"] == "toolu_9", "another call waits")

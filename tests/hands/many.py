@@ -21,7 +21,7 @@ def sanitized(server):
 
 
 def test_a_thousand_runs_wait(stage):
-    model = stage.model([{"text": "I need this.", "tools": [use(1, "Bash", command="true")]}, {"text": "Done."}])
+    model = stage.model([{"text": "I need this.", "tools": [use(1, "Bash", command="touch made")]}, {"text": "Done."}])
     server = stage.serve(model)
     admin = server.admin()
     stage.begin(admin).pending()  # everything that is loaded once is loaded

@@ -141,7 +141,7 @@ def test_concurrent_approvals(stage):
 
 def test_parallel_uses(stage):
     uses = [use(1, "Write", file_path="a", content="A"), use(2, "Write", file_path="b", content="B"),
-            use(3, "Glob", pattern="*"), use(4, "Bash", command="echo hi")]
+            use(3, "Glob", pattern="*"), use(4, "Bash", command="touch c")]
     model = stage.model([{"tools": uses}, {"text": "All."}])
     admin = stage.serve(model, "--parallel-tools").admin()
     run = stage.begin(admin)

@@ -5,7 +5,7 @@ import re
 from stage import use
 from world import eventually, must
 
-ASK = [{"tools": [use(1, "Bash", command="true")]}, {"text": "Done."}]
+ASK = [{"tools": [use(1, "Bash", command="touch made")]}, {"text": "Done."}]
 
 
 def test_an_alert_is_in_every_list(stage):
@@ -74,7 +74,7 @@ def test_log_lines_name_thread_tool_and_time(stage):
 
 
 def test_recovery_ratio(stage):
-    script = [{"tools": [use(1, "Bash", command="true"), use(2, "Bash", command="false")]}, {"text": "Done."}]
+    script = [{"tools": [use(1, "Bash", command="touch made"), use(2, "Bash", command="touch other")]}, {"text": "Done."}]
     server = stage.serve(stage.model(script), "--parallel-tools")
     run = stage.begin(server.admin())
     run.pending(2)

@@ -351,11 +351,11 @@ def test_tools_over_http(stage):
         name = "far" if sse else "farther"
         folder = folder_of(stage, name)
         offer(folder, tool("echo"), tool("fail"))
-        web = Web(folder, sse=sse, token="word")
+        web = Web(folder, sse=sse, token="tok-8c1f")
         model = stage.model([{"tools": [use(1, f"mcp__{name}__echo", text="hi")]},
                              {"tools": [use(2, f"mcp__{name}__fail")]},
                              {"tools": [use(3, f"mcp__{name}__echo", text="a\nb")]}, {"text": "done"}])
-        stage.environment["FAR_TOKEN"] = "word"
+        stage.environment["FAR_TOKEN"] = "tok-8c1f"
         entry = {"type": "http", "url": web.url, "headers": {"Authorization": "Bearer ${FAR_TOKEN}"}}
         server = stage.serve(model, *configure(stage, **{name: entry}), data=os.path.join(stage.folder, name + "-data"))
         client = server.admin()
@@ -371,7 +371,7 @@ def test_tools_over_http(stage):
              (first, second, third))
         must(len(heard(folder, "initialize")) == 2, "no new session was begun")
         everything = json.dumps(run.client.events())
-        must("word" not in everything.replace("keyword", ""), "a secret is in the events")
+        must("tok-8c1f" not in everything, "a secret is in the events")
         server.stop()
         web.close()
 
