@@ -8,7 +8,6 @@ import type { Closed, NodEvent, Pending } from "./types";
 
 const SILENCE_MS = 40000;   // the server's heartbeat is 15 s
 const RETRY_MS = [250, 250, 500, 1000, 1000, 2000];
-const LIST_SHORT = 100;     // a list that got shorter is read again when there was more
 const BURST = 12;           // more new requests at once are read as one list
 
 export const keyOf = (session: string, callId: string): string => `${session}\n${callId}`;
@@ -108,17 +107,23 @@ async function learnApi(): Promise<void> {
 
 /* ---- the list ---- */
 
-let more = false; // not all are listed
-
-/* The list leaves out what is large: until the call is read by itself it has no input and no preview. */
+/* All that waits, page by page. The list leaves out what is large: until the call is read by itself it has no input and no preview. */
 async function readList(): Promise<{ pendingApprovals: Pending[]; seq?: number }> {
-  const list = await get("/api/approvals/pending");
-  more = list.next !== undefined;
-  for (const p of list.pendingApprovals as Pending[]) {
-    p.toolCall.input ??= {};
-    p.preview ??= { type: "generic" };
-  }
-  return list;
+  const all = new Map<string, Pending>();
+  let seq: number | undefined, next: number | undefined;
+  do {
+    const page = await get(`/api/approvals/pending${next === undefined ? "" : `?after=${next}`}`);
+    for (const p of page.pendingApprovals as Pending[]) {
+      p.toolCall.input ??= {};
+      p.preview ??= { type: "generic" };
+      // The first page also has some of every agent: they come again in their order, and stand where they come last.
+      all.delete(keyOf(p.sessionId, p.toolCallId));
+      all.set(keyOf(p.sessionId, p.toolCallId), p);
+    }
+    seq ??= page.seq; // events since then are read from the stream
+    next = page.next;
+  } while (next !== undefined);
+  return { pendingApprovals: [...all.values()], seq };
 }
 
 /* The whole of a request that is looked at. */
@@ -268,20 +273,9 @@ export function answered(key: string, closed: Closed): void {
   if (reads > 0) ended.add(key);
   if (!item || item.closed || (item.busy && !closed.mine)) return;
   state.picked.delete(key);
-  readMore();
   if (state.open === key) state.items.set(key, { ...item, closed, busy: false });
   else state.items.delete(key);
   changed();
-}
-
-/* As the list gets short, what stood behind its end is read. */
-export function readMore(): void {
-  if (!more || state.items.size > LIST_SHORT) return;
-  more = false;
-  void reading(async () => {
-    replace((await readList()).pendingApprovals.filter(stillOpen));
-    changed();
-  }).catch(reconnect);
 }
 
 async function learnEnd(item: Item): Promise<void> {
