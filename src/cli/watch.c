@@ -127,7 +127,7 @@ static struct rc read_list(struct watch *watch, struct err *err)
     ARENA_SCOPE(arena);
     struct query ask = {.method = "GET", .target = STR("/api/sessions?limit=200")};
     struct reply list, sessions;
-    int64_t seq;
+    int64_t seq, total;
     TRY(view_pending(watch->cli, &arena, NULL, &list, err));
     TRY(remote_ask(watch->cli, &arena, &ask, &sessions, err));
     if (json_i64(json_get(list.json, "seq"), &seq) && atomic_load(&watch->after) == 0)
@@ -137,7 +137,8 @@ static struct rc read_list(struct watch *watch, struct err *err)
     size_t count = 0;
     for (const struct json *p = pending->first; p; p = p->next)
         calls[count++] = tui_read_call(&arena, whole_of(watch, &arena, p), title_of(&arena, sessions.json, p));
-    watch->tui.more = json_get(list.json, "next") != NULL;
+    bool told = json_i64(json_get(list.json, "total"), &total);
+    watch->tui.behind = told && total > (int64_t)count ? (size_t)total - count : 0;
     tui_take(&watch->tui, &arena, calls, count);
     return RC_OK;
 }

@@ -81,8 +81,8 @@ const tests = {
     const s = await server.session();
     for (let i = 0; i < 1020; i += 20) await Promise.all(Array.from({ length: 20 }, (_, k) => server.bash(s, `make ${i + k}`, `c${i + k}`)));
     open(server, 100, 30);
-    await shows("1000+ waiting");
-    await shows("1 of 1000");
+    await shows("Nod  1020 waiting");
+    await shows("1 of 1020");
     const first = /\$ (make \d+)/.exec(screen())[1];
     await armed();
     press("y");

@@ -132,7 +132,7 @@ static void put_call(struct page *page, struct tui *tui, const struct tui_call *
 {
     struct page measure = {.arena = page->arena, .width = page->width, .height = 0};
     unsigned line = 0;
-    put(page, ends(page, arena_printf(page->arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count,
+    put(page, ends(page, arena_printf(page->arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count + tui->behind,
                                       STR_ARG(call->where)), call->call), TINT_CYAN, false);
     unsigned room = page->height > page->screen.count + 3 ? page->height - page->screen.count - 3 : 1;
     unsigned rows = put_body(&measure, call->body, 0, 0, &line);
@@ -241,7 +241,7 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
     page.screen.lines = arena_array(arena, struct tui_line, page.height);
     page.screen.cursor = -1;
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
-    struct str count = arena_printf(arena, " Nod  %zu%s waiting", tui->count, tui->more ? "+" : "");
+    struct str count = arena_printf(arena, " Nod  %zu waiting", tui->count + tui->behind);
     put(&page, ends(&page, count, state), TINT_BOLD, true);
     if (tui->mode == TUI_HELP) {
         for (size_t i = 0; i < sizeof help / sizeof *help; i++)

@@ -81,7 +81,7 @@ struct tui {
     size_t reach;           /* where the rule of an always holds: of TUI_REACHES */
     char answers[TUI_ANSWERS_BYTES]; /* to the questions so far, a line for each */
     size_t answers_bytes, answered;
-    bool more;              /* the server's list went on behind these */
+    size_t behind;          /* calls that wait besides: the server's list went on behind these */
     enum tui_mode mode;
     char words[TUI_WORDS_BYTES];
     size_t words_bytes;
