@@ -69,7 +69,7 @@ def test_rejection_with_feedback(stage):
 
 def test_request_ids_and_statuses(stage):
     """A request has a UUID of its own; who did not answer it is told how it ended."""
-    script = [{"tools": [use(n, "Bash", command=f"echo {n}")]} for n in range(4)] + [{"text": "x"}]
+    script = [{"tools": [use(n, "Bash", command=f"touch {n}")]} for n in range(4)] + [{"text": "x"}]
     server = stage.serve(stage.model(script))
     admin = server.admin()
     terminal = Terminal(stage, server)
@@ -98,7 +98,7 @@ def test_request_ids_and_statuses(stage):
 
 
 def test_five_minutes_unless_it_says(stage):
-    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="true")]}]))
+    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="touch made")]}]))
     for given, seconds in (({}, 300), ({"approval_timeout": 20}, 20)):
         terminal = Terminal(stage, server)
         terminal.say(command="run", prompt="p", permission_mode="sdk", **given)
@@ -112,7 +112,7 @@ def test_five_minutes_unless_it_says(stage):
 
 def test_safe_tools_and_modes(stage):
     stage.write("f", "text\n")
-    script = [{"tools": [use(1, "Read", file_path="f")]}, {"tools": [use(2, "Bash", command="echo hi")]}, {"text": "x"}]
+    script = [{"tools": [use(1, "Read", file_path="f")]}, {"tools": [use(2, "Bash", command="touch made")]}, {"text": "x"}]
     server = stage.serve(stage.model(script))
     free = Terminal(stage, server)
     free.say(command="run", prompt="p", permission_mode="bypassPermissions")

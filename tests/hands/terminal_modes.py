@@ -3,7 +3,7 @@ from stage import use
 from terminal import Terminal
 from world import must
 
-MODEL = [{"tools": [use(n, "Bash", command=f"echo {n}")]} if n % 2 else {"text": "done"} for n in range(1, 9)]
+MODEL = [{"tools": [use(n, "Bash", command=f"touch {n}")]} if n % 2 else {"text": "done"} for n in range(1, 9)]
 SAFE = {"Read", "Glob", "Grep", "TodoWrite", "WebFetch", "WebSearch", "Task"}
 
 
@@ -89,7 +89,7 @@ def test_a_run_that_waits_is_not_loosened(stage):
 
 
 def test_wrong_types_are_errors(stage):
-    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="echo 1")]}, {"text": "done"}]))
+    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="touch 1")]}, {"text": "done"}]))
     terminal = Terminal(stage, server)
     for wrong in ({"permission_mode": 1}, {"permission_mode": ["sdk"]}, {"auto_approve_safe": "false"}, {"auto_approve_safe": 0},
                   {"continue": "no"}, {"cwd": 1}, {"cwd": "relative"}, {"prompt": 7}, {"prompt": " "}, {"approval_timeout": "5"},

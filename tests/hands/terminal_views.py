@@ -3,7 +3,7 @@ from stage import use
 from terminal import Terminal
 from world import Client, must
 
-ASK = [{"text": "first", "tools": [use(1, "Bash", command="echo one")]}, {"text": "last"}]
+ASK = [{"text": "first", "tools": [use(1, "Bash", command="echo one | tee made")]}, {"text": "last"}]
 
 
 def ask(terminal, **more):
@@ -110,7 +110,7 @@ def test_several_runs_on_one_socket(stage):
 
 def test_many_runs_on_one_socket(stage):
     """Sessions whose runs are over make room; beyond the limit of those that run, a command is refused."""
-    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="true")]}]))
+    server = stage.serve(stage.model([{"tools": [use(1, "Bash", command="touch made")]}]))
     terminal = Terminal(stage, server)
     requests = [ask(terminal) for _ in range(16)]
     terminal.say(command="run", prompt="p", permission_mode="sdk")

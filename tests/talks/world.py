@@ -403,9 +403,11 @@ class Socket:
 
     def receive(self, timeout=PATIENCE):
         """The next message as JSON; None when the server closed (then `closed` is its code)."""
-        self.sock.settimeout(timeout)
-        whole = b""
+        whole, end = b"", time.monotonic() + timeout
         while True:
+            left = end - time.monotonic()
+            must(left > 0, f"no message in {timeout} s, only pings")
+            self.sock.settimeout(left)
             try:
                 opcode, fin, payload = self.receive_frame()
             except ConnectionError:
