@@ -103,7 +103,7 @@ export default {
   async "axe, phone and dark"(server) { await everyScreen(server, PHONE, "dark"); },
   async "axe: disconnected, answered by another, login, nothing waits"(server) {
     const s = await server.session(), page = await person(server, "alice", DESKTOP);
-    await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
+    await server.call(s, "Read", { file_path: "/home/alice/greeter/x" }, "r1");
     await server.bash(s, "cd src", "c1");
     await heading(page, "Run a command");
     await server.decide(s, "c1", "deny", { feedback: "later" });
