@@ -17,7 +17,13 @@ function filesOf(p: Pending): FileDiff[] | null {
   return known.get(p)!;
 }
 
+/* The server cuts what is long. Where its difference is of the call's own texts, they are all there is to see, and are here. */
 function makeFiles(p: Pending): FileDiff[] | null {
+  const files = readFilesOf(p), fragment = p.preview.fragment || p.preview.files?.some((one) => one.fragment);
+  return (fragment && files?.some((file) => file.cut) && fileOfInput(p.toolCall.name, p.toolCall.input)) || files;
+}
+
+function readFilesOf(p: Pending): FileDiff[] | null {
   const preview = p.preview;
   if (preview.type === "diff") {
     const file = fileOf(preview);
