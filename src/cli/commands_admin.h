@@ -15,10 +15,6 @@
       OPTION(0, "for", "TIME", "good for so long")                                                          \
       OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
       OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
-    X(policy_bind, "policy bind", TALKS, "[ID...]", "say where rules hold: in a project, or everywhere",   \
-      "Without an ID, lists those that ask until a person has said so.",                                   \
-      OPTION(0, "project", "DIR", "in sessions of this project only")                                       \
-      OPTION(0, "everywhere", NULL, "in every session"))                                                    \
     X(policy_remove, "policy remove", TALKS, "ID", "revoke a rule, at once", "",                           \
       OPTION('s', "session", "ID", "a rule of this session"))                                              \
     X(policy_explain, "policy explain", TALKS, "TOOL INPUT", "say which rule decides a call, and why",     \
@@ -31,6 +27,10 @@
     X(policy_trust, "policy trust", TALKS, "SESSION", "trust the policy file of a session's folder",       \
       "Its rules are shown. It is trusted as it is now: one byte changed, and it only tightens again.",    \
       OPTION(0, "forget", NULL, "trust it no longer"))                                                     \
+    X(policy_bind, "policy bind", TALKS, "[ID...]", "say where rules hold: in a project, or everywhere",   \
+      "Without an ID, lists those that ask until a person has said so.",                                   \
+      OPTION(0, "project", "DIR", "in sessions of this project only")                                       \
+      OPTION(0, "everywhere", NULL, "in every session"))                                                    \
     X(policy_test, "policy test", PRINTS, "RULE TOOL INPUT", "say whether a rule names a call",            \
       "Needs no server. Exit status 0: yes, 1: no.",                                                       \
       OPTION(0, "cwd", "DIR", "where the call would run; else this folder"))                                \
