@@ -16,7 +16,7 @@ export class Server {
 
   async start() {
     this.child = spawn(NOD, ["serve", "--data", this.data, "--listen", `127.0.0.1:${this.port}`, "--log-level", "error",
-      "--read-only-commands", "ask", "--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0", "--read-only-commands", "ask"],
+      "--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0", "--read-only-commands", "ask"],
       { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, USER: "alice", ...this.env } });
     let said = "";
     await new Promise((done, fail) => {

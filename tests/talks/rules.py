@@ -99,7 +99,7 @@ def test_uses_are_counted_from_the_log(world):
 
 
 def test_git_is_asked_about_in_a_folder_that_is_a_repository(world):
-    _, admin, _, thread, folder = scene(world)
+    _, admin, _, thread, folder = scene(world, "--read-only-commands", "allow")
     for rule in ("Bash(git status:*)", "Bash(cd:*)", "Bash(ls:*)"):
         add(admin, "allow", rule)
     must(status(admin, thread, "cd src && git status") == "allowed", "an ordinary folder")
@@ -242,6 +242,13 @@ def test_explaining_and_trying(world):
     trial = admin.ok("POST", "/api/policy/try", {"rule": "Bash(npm test:*)"})
     must_match({"calls": 3, "covered": 2, "asked": 2}, trial)
     must(admin.ok("GET", "/api/policy")["user"][0]["rule"] == "Bash(git log:*)", "trying adds nothing")
+
+
+def test_parts_that_need_no_rule_need_none_in_suggestions(world):
+    _, admin, _, thread, _ = scene(world, "--read-only-commands", "allow")
+    must(status(admin, thread, "make test | tail -3") == "awaiting", "one part needs a rule")
+    rules = [s["rules"] for s in admin.pending()[0]["suggestions"]]
+    must(rules and all(all(r.startswith("Bash(make") for r in one) for one in rules), f"{rules}")
 
 
 def test_agents_and_viewers_cannot_change_rules(world):
