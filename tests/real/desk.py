@@ -100,7 +100,7 @@ class Desk:
 
     def __init__(self, place, model, serve=True):
         self.world, self.model = place, model
-        self.project = os.path.join(place.folder, "project")
+        self.project = os.path.join(place.environment["HOME"], "project")  # the folders that hooks are given
         self.config = os.path.join(place.folder, "config")
         for folder in (self.project, self.config):
             os.makedirs(folder)

@@ -22,6 +22,7 @@ def test_an_edit_and_a_command_on_the_page_and_by_nod_approve(place):
     with desk(place, []) as d:
         d.put("greet.txt", "hello\nworld\n")
         path = os.path.join(d.project, "greet.txt")
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Read(/**)"})
         d.model.script += [
             ["I look at the file first.", ("Read", {"file_path": path})],
             ["Now I **change** one line.", ("Edit", {"file_path": path, "old_string": "world", "new_string": "everyone"})],
@@ -81,7 +82,7 @@ def test_prompt_interrupt_and_mode_on_the_page(place):
         run.process.stdin.close()
         run.ends()
         must(not d.has("never.txt") and "two, from the page" in d.model.said(), "not as told")
-        alice.see(".entry", "run: ended")
+        alice.see(".entry", "The agent ended")
 
 
 def test_questions_are_answered_on_the_page(place):

@@ -520,11 +520,12 @@ def test_a_write_of_three_mebibytes(place):
         before = [held_kb(run.process.pid), held_kb(d.server.process.pid)]
         d.decide(first)
         for n in range(4):
-            pending = eventually(lambda n=n: [p for p in d.admin.pending() if p["toolCall"]["input"].get("file_path", "").endswith(f"big{n}.txt")],
-                                 lambda: f"the edit waits: {d.told()[-900:]}")[0]
-            must(len(pending["toolCall"]["input"]["content"]) == 3 << 20, "it is not shown whole")
+            listed = eventually(lambda n=n: [p for p in d.admin.pending() if p["summary"].endswith(f"big{n}.txt")],
+                                lambda: f"the edit waits: {d.told()[-900:]}")[0]
+            pending = d.admin.ok("GET", f"/api/sessions/{listed['sessionId']}/approvals/{listed['toolCallId']}")
+            must(listed["cut"] and len(pending["toolCall"]["input"]["content"]) == 3 << 20, "it is not shown whole")
             d.decide(pending)
-        last = eventually(lambda: [p for p in d.admin.pending() if "last" in p["toolCall"]["input"].get("command", "")], "the last one waits")[0]
+        last = eventually(lambda: [p for p in d.admin.pending() if "last" in p["summary"]], "the last one waits")[0]
 
         def after():
             return [held_kb(run.process.pid), held_kb(d.server.process.pid)]
