@@ -27,7 +27,7 @@ def test_old_sessions_are_archived_by_themselves(stage):
     run.over()
     eventually(lambda: server.admin().request("GET", f"/api/sessions/{run.session}").status == 410, "the session leaves the store")
     must(any(name.endswith(".db") for name in os.listdir(os.path.join(server.data, "archive"))), "no file")
-    must('msg="old sessions archived"' in server.log(), server.log())
+    eventually(lambda: 'msg="old sessions archived"' in server.log(), server.log)
     server.stop()
     stage.nod("verify")
 
