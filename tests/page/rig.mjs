@@ -28,7 +28,7 @@ export class Server {
     this.port = Number(this.url.split(":").pop());
     this.link = /http\S+#login=\S+/.exec(said)[0];
     this.token = readFileSync(join(this.data, "admin.token"), "utf8").trim();
-    this.agent ??= (await this.api("POST", "/api/tokens", { name: "claude-code", role: "agent" })).token;
+    this.agent ??= (await this.api("POST", "/api/tokens", { name: "claude-code", role: "agent", folders: ["/home/alice", "/tmp"] })).token;
     return this;
   }
 

@@ -24,7 +24,7 @@ export default {
     same((await server.bash(s, "make test", "c2")).status, "allowed", "the same call again");
   },
   async "allow always with a chosen rule"(server) {
-    const s = await server.session(), page = await person(server);
+    const s = await server.session({ cwd: "/tmp" }), page = await person(server); // a rule's project is a folder that exists
     if (!(await page.locator("nav a[href='#/rules']").count())) return "no rules on this server";
     await server.bash(s, "make test", "c1");
     await armed(page);
@@ -33,7 +33,7 @@ export default {
     await page.locator(".panel [role=status]", { hasText: /Would have covered \d+ of/ }).waitFor();
     await page.locator("button", { hasText: "Allow always" }).click();
     await page.locator(".toast", { hasText: "from now on" }).waitFor();
-    const other = await server.session({ title: "another" });
+    const other = await server.session({ title: "another", cwd: "/tmp" });
     same((await server.bash(other, "make test", "c2")).status, "allowed", "in another session");
     await page.goto(server.url + "/#/rules");
     const line = page.locator(".rule-list li", { hasText: "Bash(make test:*)" });
