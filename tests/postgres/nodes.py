@@ -280,7 +280,7 @@ def test_a_copy_there_and_back_is_the_same(pg, world):
     start = f"sqlite:{world.data}/nod.db"
     there = pg.create(f"n{os.path.basename(world.folder)}")
     back = f"sqlite:{world.folder}/back.db"
-    world.nod("bench", "fill", "--events", "20000")
+    world.nod("fill", "--events", "20000", program="nod-bench")
     for n in range(4):
         copy = world.start("store", "copy", start, there)
         time.sleep(0.15 + 0.1 * n)
