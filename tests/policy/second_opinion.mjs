@@ -71,7 +71,8 @@ for (const [i, line] of lines.entries()) {
     stricter += !tree.rootNode.hasError;
     continue;
   }
-  const mine = JSON.parse(ours[i]).map((words) => words[0]).sort();
+  // A test is a test: tree-sitter has one node for `[ … ]` and `[[ … ]]`.
+  const mine = JSON.parse(ours[i]).map((words) => (words[0] === "[[" ? "[" : words[0])).sort();
   const theirs = commandsOf(tree.rootNode).sort();
   if (!tree.rootNode.hasError && JSON.stringify(mine) === JSON.stringify(theirs)) agreed++;
   else if (reasons.has(line)) explained++;
