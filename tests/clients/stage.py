@@ -25,7 +25,7 @@ class Stage:
     def __init__(self, world, tcp=False):
         self.world, self.server = world, world.server()
         self.admin = self.server.admin()
-        self.token = self.admin.ok("POST", "/api/tokens", {"role": "agent", "name": "client"})["token"]
+        self.token = self.admin.ok("POST", "/api/tokens", {"role": "agent", "name": "client", "folders": [world.folder]})["token"]
         self.url = f"http://127.0.0.1:{self.server.port}" if tcp else "unix:" + self.server.socket
 
     def environment(self):
