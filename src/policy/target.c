@@ -154,6 +154,41 @@ static bool letter_is(const struct letter *l, char c)
 
 enum { NAME_MAX_BYTES = 256, MEET_STEPS_MAX = 4096 };
 
+/* Takes the last letters off both as long as both spell them out; false when they spell different ones: a pattern with
+ * a star in front and a long word are told apart by their last letter. */
+static bool cut_same_end(struct str *shape, struct str *name)
+{
+    while (shape->n && name->n) {
+        char have = shape->p[shape->n - 1], want = name->p[name->n - 1];
+        if (is_mark(have) || want == '*' || want == '?')
+            return true;
+        if (lower(have) != lower(want))
+            return false;
+        shape->n--;
+        name->n--;
+    }
+    return true;
+}
+
+/* One letter of the shape, against every place in the name that the letters before it reach. Returns whether any place
+ * is reached. */
+static bool meet_letter(bool row[], struct str name, const struct letter *l)
+{
+    bool before = row[0], now, reached;
+    reached = row[0] = row[0] && l->any;
+    for (size_t k = 0; k < name.n; k++, before = now) {
+        char c = name.p[k];
+        now = row[k + 1];
+        if (!before && !now && !row[k])
+            continue;
+        bool fits = c == '?' || c == '*' || l->any || letter_is(l, c);
+        /* Both move on; the shape's star stays; the name's star stays, or stands for nothing. */
+        row[k + 1] = (before && fits) || (l->any && (now || row[k])) || (c == '*' && (now || row[k]));
+        reached |= row[k + 1];
+    }
+    return reached;
+}
+
 /* Whether some name fits both: a component of a shape, and a name with `*` and `?`. A pattern of bash finds no
  * leading dot that it does not spell. */
 static bool names_meet(struct str shape, struct str name)
@@ -166,20 +201,15 @@ static bool names_meet(struct str shape, struct str name)
         if ((first.any && shape.p[0] != SHAPE_ANY) || first.one || first.bracket)
             return false;
     }
+    if (!cut_same_end(&shape, &name))
+        return false;
     row[0] = true;
     for (size_t k = 0; k < name.n && name.p[k] == '*'; k++)
         row[k + 1] = true;
     for (size_t i = 0; i < shape.n;) {
         struct letter l = shape_letter(shape, i);
-        bool before = row[0], now;
-        row[0] = row[0] && l.any;
-        for (size_t k = 0; k < name.n; k++, before = now) {
-            char c = name.p[k];
-            now = row[k + 1];
-            bool fits = c == '?' || c == '*' || l.any || letter_is(&l, c);
-            /* Both move on; the shape's star stays; the name's star stays, or stands for nothing. */
-            row[k + 1] = (before && fits) || (l.any && (now || row[k])) || (c == '*' && (now || row[k]));
-        }
+        if (!meet_letter(row, name, &l))
+            return false;
         i = l.next;
     }
     return row[name.n];
