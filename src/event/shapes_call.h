@@ -44,7 +44,8 @@
     F(flag, rules_chosen, "rulesChosen", SET, "Nod chose the rules, the person named none") \
     F(text, reach, "scope", SET, "of allow_always: where its rules hold; session, project or everywhere") \
     F(text, mode, "mode", SET, "the session's permission mode from now on")           \
-    F(text, by, "by", SET, "id of the token that decided")
+    F(text, by, "by", SET, "id of the token that decided")                            \
+    F(raw, signature, "signature", SET, "by a key of whoever decided: v, kind, key, statement, sig, client, auth")
 
 #define TOOL_APPROVAL_ALERT_FIELDS(F)                                                 \
     F(text, call, "toolCallId", ALWAYS, "the call that nobody has answered for some time") \

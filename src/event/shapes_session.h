@@ -72,6 +72,23 @@
     F(raw, definition, "definition", SET, "description and schema that hold from now on") \
     F(text, call, "toolCallId", SET, "the decision that it follows from")
 
+#define KEY_ADDED_FIELDS(F)                                                           \
+    F(text, id, "id", ALWAYS, "the key's id: the first 32 hexadecimal digits of the SHA-256 of spki") \
+    F(text, person, "person", ALWAYS, "whose it is: the name of the token that made it known") \
+    F(text, name, "name", SET, "for people: this laptop, the blue stick")             \
+    F(text, kind, "kind", ALWAYS, "webauthn, ed25519 or sshsig")                      \
+    F(text, spki, "spki", ALWAYS, "the public key (SubjectPublicKeyInfo, DER) in base 64 for URLs") \
+    F(text, credential, "credential", SET, "webauthn: the id by which a browser finds it") \
+    F(text, rp_id, "rpId", SET, "webauthn: the host name that it is good for")        \
+    F(text, origin, "origin", SET, "webauthn: the page that it signs for")            \
+    F(raw, proof, "proof", ALWAYS, "the new key's own signature")                     \
+    F(raw, signature, "signature", SET, "by the key that vouches for it; absent for the first of the installation")
+
+#define KEY_REVOKED_FIELDS(F)                                                         \
+    F(text, id, "id", ALWAYS, "the key whose signatures count for nothing from now on") \
+    F(text, reason, "reason", SET, "reset: on the server's machine, without a signature") \
+    F(raw, signature, "signature", SET, "by the key that revoked it")
+
 #define SESSION_ARCHIVED_FIELDS(F)                                                    \
     F(text, file, "archive", ALWAYS, "the archive's name, without its folder")        \
     F(text, file_digest, "archiveDigest", ALWAYS, "SHA-256 of the archive")           \
@@ -97,6 +114,8 @@
     S(rule_trusted, RULE_CHANGED, "trusted", RULE_TRUSTED_FIELDS, "A project's file is trusted as it is.")       \
     S(rule_distrusted, RULE_CHANGED, "distrusted", RULE_DISTRUSTED_FIELDS, "It is not trusted any more.")        \
     S(rule_pinned, RULE_CHANGED, "pinned", RULE_PINNED_FIELDS, "A tool's definition holds as it is.")            \
+    S(key_added, TOKEN_CHANGED, "key_added", KEY_ADDED_FIELDS, "A person's key for signing decisions is known.")       \
+    S(key_revoked, TOKEN_CHANGED, "key_revoked", KEY_REVOKED_FIELDS, "A person's key is revoked.")                     \
     S(session_archived, SESSION_ARCHIVED, NULL, SESSION_ARCHIVED_FIELDS, "A session's events left the store.")
 
 #define SHAPE_C_thread const struct data_thread *

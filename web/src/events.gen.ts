@@ -60,6 +60,7 @@ export interface ToolApprovalResponseData {
   scope?: string; // of allow_always: where its rules hold; session, project or everywhere
   mode?: string; // the session's permission mode from now on
   by?: string; // id of the token that decided
+  signature?: Json; // by a key of whoever decided: v, kind, key, statement, sig, client, auth
 }
 
 /** The tool begins; kept before it has an effect. */
@@ -212,6 +213,29 @@ export interface RulePinnedData {
   toolCallId?: string; // the decision that it follows from
 }
 
+/** A person's key for signing decisions is known. */
+export interface KeyAddedData {
+  change: "key_added";
+  id: string; // the key's id: the first 32 hexadecimal digits of the SHA-256 of spki
+  person: string; // whose it is: the name of the token that made it known
+  name?: string; // for people: this laptop, the blue stick
+  kind: string; // webauthn, ed25519 or sshsig
+  spki: string; // the public key (SubjectPublicKeyInfo, DER) in base 64 for URLs
+  credential?: string; // webauthn: the id by which a browser finds it
+  rpId?: string; // webauthn: the host name that it is good for
+  origin?: string; // webauthn: the page that it signs for
+  proof: Json; // the new key's own signature
+  signature?: Json; // by the key that vouches for it; absent for the first of the installation
+}
+
+/** A person's key is revoked. */
+export interface KeyRevokedData {
+  change: "key_revoked";
+  id: string; // the key whose signatures count for nothing from now on
+  reason?: string; // reset: on the server's machine, without a signature
+  signature?: Json; // by the key that revoked it
+}
+
 /** A session's events left the store. */
 export interface SessionArchivedData {
   archive: string; // the archive's name, without its folder
@@ -336,7 +360,7 @@ export interface EventData {
   COMPACTION: CompactionData;
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
-  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData;
+  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyRevokedData;
   RULE_CHANGED: RuleAddedData | RuleBoundData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;
