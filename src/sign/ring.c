@@ -1,0 +1,143 @@
+/* The keys of people, as the events of the installation tell of them. */
+#include "sign/sign.h"
+
+#include "base/base64.h"
+#include "base/public_key.h"
+#include "event/shapes.h"
+
+static const struct {
+    enum key_kind kind;
+    const char *wire;
+} kinds[] = {
+#define X(name, wire) {KEY_KIND_##name, wire},
+    KEY_KINDS(X)
+#undef X
+};
+
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+enum key_kind key_kind_parse(struct str name)
+{
+    for (int i = 0; i < KIND_COUNT; i++)
+        if (str_is(name, kinds[i].wire))
+            return kinds[i].kind;
+    return KEY_KIND_NONE;
+}
+
+const char *key_kind_name(enum key_kind kind)
+{
+    for (int i = 0; i < KIND_COUNT; i++)
+        if (kinds[i].kind == kind)
+            return kinds[i].wire;
+    return "none";
+}
+
+void key_id_of(struct str spki, char id[KEY_ID_BYTES])
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(spki);
+    digest_hex(&digest, hex);
+    memcpy(id, hex, KEY_ID_BYTES - 1);
+    id[KEY_ID_BYTES - 1] = '\0';
+}
+
+static struct person_key *find_any(const struct key_ring *ring, struct str id)
+{
+    for (struct person_key *key = ring->keys; key; key = key->next)
+        if (str_eq(key->id, id))
+            return key;
+    return NULL;
+}
+
+/* The newest of that id: a key that was revoked may be made known again. */
+struct person_key *key_ring_find(const struct key_ring *ring, struct str id)
+{
+    struct person_key *key = find_any(ring, id);
+    return key && !key->revoked_seq ? key : NULL;
+}
+
+const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq)
+{
+    for (const struct person_key *key = ring->keys; key; key = key->next)
+        if (str_eq(key->id, id) && key->added_seq < seq && (!key->revoked_seq || key->revoked_seq > seq))
+            return key;
+    return NULL;
+}
+
+static void take_added(struct key_ring *ring, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_added data;
+    unsigned char spki[PUBLIC_KEY_BYTES_MAX];
+    size_t n = 0;
+    if (!READ_DATA(&scratch, key_added, event->data, &data) || key_ring_find(ring, data.id) ||
+        !base64_decode(data.spki, spki, sizeof spki, &n))
+        return;
+    struct person_key *key = arena_new(&ring->arena, struct person_key);
+    *key = (struct person_key){
+        .id = arena_str(&ring->arena, data.id),
+        .person = arena_str(&ring->arena, data.person),
+        .name = arena_str(&ring->arena, data.name),
+        .credential = arena_str(&ring->arena, data.credential),
+        .rp_id = arena_str(&ring->arena, data.rp_id),
+        .origin = arena_str(&ring->arena, data.origin),
+        .spki = arena_str(&ring->arena, (struct str){(const char *)spki, n}),
+        .kind = key_kind_parse(data.kind),
+        .added_seq = event->seq,
+        .added_ms = event->at_ms,
+        .next = ring->keys,
+    };
+    ring->keys = key;
+    ring->active++;
+}
+
+static void take_revoked(struct key_ring *ring, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_revoked data;
+    struct person_key *key = NULL;
+    if (READ_DATA(&scratch, key_revoked, event->data, &data))
+        key = key_ring_find(ring, data.id);
+    if (!key)
+        return;
+    key->revoked_seq = event->seq;
+    key->revoked_ms = event->at_ms;
+    ring->active--;
+}
+
+void key_ring_follow(struct key_ring *ring, const struct event *event)
+{
+    if (event->kind != EVENT_TOKEN_CHANGED)
+        return;
+    struct str change = shape_change(event->data);
+    if (str_is(change, "key_added"))
+        take_added(ring, event);
+    else if (str_is(change, "key_revoked"))
+        take_revoked(ring, event);
+}
+
+void key_ring_done(struct key_ring *ring) { arena_done(&ring->arena); }
+
+static void put_set(struct json_out *out, const char *name, struct str value)
+{
+    if (!str_empty(value))
+        json_member(out, name, value);
+}
+
+void key_write(struct json_out *out, const struct person_key *key)
+{
+    char spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
+    base64_url_encode(key->spki.p, key->spki.n, spki);
+    json_open(out, '{');
+    json_member(out, "id", key->id);
+    json_member(out, "person", key->person);
+    put_set(out, "name", key->name);
+    json_member(out, "kind", str_of(key_kind_name(key->kind)));
+    json_member(out, "spki", str_of(spki));
+    put_set(out, "credential", key->credential);
+    put_set(out, "rpId", key->rp_id);
+    json_member_time(out, "addedAt", key->added_ms);
+    if (key->revoked_ms)
+        json_member_time(out, "revokedAt", key->revoked_ms);
+    json_close(out, '}');
+}

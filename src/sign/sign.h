@@ -1,0 +1,113 @@
+/* Signatures of people: proof that a person, and nobody who borrowed a token, wanted exactly this.
+ *
+ * A person signs a statement: a short text that names the installation, the call, the digest of what was shown, and the
+ * decision. Both sides build it from what they know themselves, so that nobody signs or accepts words that somebody
+ * else has put there. The server's part in it is a nonce, which binds the statement to this installation and its time.
+ *
+ *     server:  statement_issue(&statement, secret)            fills in the nonce
+ *     person:  signs the SHA-256 of statement_text()          in the browser, or with a key file
+ *     server:  signature_check(key, text, &claim)             then keeps signature_write() with the response
+ *     later:   signature_read() and the same check            `nod verify --trust`, without a server
+ *
+ * This folder only computes. Keys are events of the installation (shapes_session.h: key_added, key_revoked); a ring
+ * holds them. */
+#ifndef SIGN_SIGN_H
+#define SIGN_SIGN_H
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "base/json.h"
+#include "event/event.h"
+
+/* ---- statements ---- */
+
+enum { STATEMENT_FIELDS_MAX = 16, STATEMENT_MINUTES = 10, KEY_ID_BYTES = 33, NONCE_HEX_BYTES = 33 };
+
+struct statement {
+    const char *form; /* the first line: nod-decision-v1, nod-key-v1 … */
+    struct statement_field {
+        const char *name;
+        struct str value; /* empty is written as - */
+    } fields[STATEMENT_FIELDS_MAX];
+    size_t count;
+    struct str key;   /* the three last lines: of the key that signs, */
+    struct str nonce; /* of the server, */
+    int64_t until_ms; /* and until when it may be used */
+};
+
+void statement_add(struct statement *statement, const char *name, struct str value);
+/* The SHA-256 of a value that may be long or private; an empty one stays empty. */
+void statement_add_digest(struct statement *statement, struct arena *arena, const char *name, struct str value);
+struct str statement_text(struct arena *arena, const struct statement *statement);
+/* Fills in the nonce, made from all the rest and a secret of the installation: any node can check it without having
+ * kept it. */
+void statement_issue(struct statement *statement, struct arena *arena, const struct digest *secret);
+bool statement_issued(const struct statement *statement, const struct digest *secret);
+
+/* ---- keys ---- */
+
+#define KEY_KINDS(X)           \
+    X(WEBAUTHN, "webauthn")    \
+    X(ED25519, "ed25519")      \
+    X(SSHSIG, "sshsig")
+
+enum key_kind {
+    KEY_KIND_NONE,
+#define X(name, wire) KEY_KIND_##name,
+    KEY_KINDS(X)
+#undef X
+};
+
+struct person_key {
+    struct str id, person, name, credential, rp_id, origin;
+    struct str spki;        /* bytes */
+    enum key_kind kind;
+    uint64_t added_seq, revoked_seq; /* 0: not revoked */
+    int64_t added_ms, revoked_ms;
+    uint32_t counter;       /* of the last signature that was seen; authenticators that count never go back */
+    struct person_key *next;
+};
+
+/* All keys that were ever known, newest first. */
+struct key_ring {
+    struct arena arena;
+    struct person_key *keys;
+    size_t active;
+};
+
+enum key_kind key_kind_parse(struct str name);
+const char *key_kind_name(enum key_kind kind);
+void key_id_of(struct str spki, char id[KEY_ID_BYTES]);
+/* Takes an event of the installation; others are passed over. */
+void key_ring_follow(struct key_ring *ring, const struct event *event);
+/* NULL when there is none or it was revoked. */
+struct person_key *key_ring_find(const struct key_ring *ring, struct str id);
+/* The key as it was when the event with this seq was kept. */
+const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq);
+void key_ring_done(struct key_ring *ring);
+void key_write(struct json_out *out, const struct person_key *key);
+
+/* ---- signatures ---- */
+
+struct signature_claim {
+    struct str key, nonce;
+    int64_t until_ms;
+    struct str client, auth; /* webauthn: clientDataJSON and authenticator data, bytes */
+    struct str sig;          /* bytes; of sshsig the armoured text */
+};
+
+/* Reads {"key","nonce","until","sig","client","auth"}; bytes are in base 64. */
+struct rc signature_claim_read(struct arena *arena, const struct json *object, struct signature_claim *ret_claim,
+                               struct err *err);
+/* Whether the key has signed this text, by the rules of its kind. `ret_counter`: of an authenticator, 0 otherwise. */
+struct rc signature_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
+                          uint32_t *ret_counter, struct err *err);
+/* The signature as events hold it, JSON; and the claim and the text from there. */
+struct str signature_write(struct arena *arena, const struct person_key *key, struct str text,
+                           const struct signature_claim *claim);
+struct rc signature_read(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,
+                         struct err *err);
+/* The value of a field in a statement's text, as it was before it was escaped; empty for - and when it is missing. */
+struct str statement_field(struct arena *arena, struct str text, const char *name);
+
+#endif
