@@ -44,7 +44,7 @@ static struct rc open_own(const char *path, int *ret_fd, struct err *err)
 static struct rc read_text(struct cli *cli, const char *path, const struct json **ret_json, struct err *err)
 {
     BUF_SCOPE(buf, IDENTITY_BYTES_MAX);
-    int fd;
+    int fd = -1;
     ssize_t n;
     TRY(open_own(path, &fd, err));
     do {
