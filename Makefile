@@ -61,12 +61,12 @@ fuzz:                ## fuzz every parser, SECONDS each (60)
 
 screenshots: build  ## pictures of every screen, both themes, into docs/screens
 	@dev/setup test
-	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
+	@tests/page/install
 	@NOD=$(abspath $(BUILD)/nod) node tests/page/screenshots.mjs $(or $(SCREENS),docs/screens)
 
 page-figures: build ## script size and how quick the page is, in Chromium
 	@dev/setup test
-	@cd tests/page && npm ci --ignore-scripts --loglevel=error >/dev/null
+	@tests/page/install
 	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs "first request" "quick with" "two browsers and"
 
 facts:               ## ask the installed programs for their options: src/policy/facts.tab

@@ -4,9 +4,7 @@ set -eu
 cd "$(dirname "$0")"
 root=$(cd ../.. && pwd)
 export NOD="${NOD:-$root/build/nod}"
-if [ ! -f node_modules/.package-lock.json ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
-    npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
-fi
+./install
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 bad=0

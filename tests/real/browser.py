@@ -1,6 +1,5 @@
 """A person at the page in a real Chromium, beside a real agent. The rig is the one of tests/page."""
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -17,13 +16,9 @@ def provide():
     for program in ("node", "npm", os.environ.get("CHROMIUM", "chromium")):
         if not shutil.which(program):
             raise world.Skip(f"{program} is not installed")
-    with open(os.path.join(PAGE, "package.json"), encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run beside each other
-        if not os.path.exists(os.path.join(PAGE, "node_modules/.package-lock.json")):
-            run = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=PAGE,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-            if run.returncode:
-                raise world.Skip(f"npm could not install the browser's driver: {run.stdout[-300:]}")
+    run = subprocess.run([os.path.join(PAGE, "install")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if run.returncode:
+        raise world.Skip(f"npm could not install the browser's driver: {run.stdout[-300:]}")
 
 
 class Person:
