@@ -67,7 +67,7 @@ screenshots: build  ## pictures of every screen, both themes, into docs/screens
 page-figures: build ## script size and how quick the page is, in Chromium
 	@dev/setup test
 	@tests/page/install
-	@NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs "first request" "quick with" "two browsers and"
+	@NOD_LATE=1 NOD=$(abspath $(BUILD)/nod) node tests/page/run.mjs "first request" "quick with" "two browsers and"
 
 facts:               ## ask the installed programs for their options: src/policy/facts.tab
 	@dev/setup test

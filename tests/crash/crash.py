@@ -56,7 +56,7 @@ class Server:
             self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def wait_ready(self):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise SystemExit(f"the server does not start (status {self.process.returncode}):\n{self.tail()}")

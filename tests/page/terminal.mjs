@@ -27,7 +27,7 @@ export function close() {
 }
 
 export async function until(good, what) {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 1200; i++) {
     if (await good()) return;
     await new Promise((done) => setTimeout(done, 50));
   }

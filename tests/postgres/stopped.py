@@ -7,7 +7,7 @@ import time
 
 from nodes import ASK, at, nodes
 from proxy import Proxy
-from world import Skip, eventually, must
+from world import Skip, eventually, must, within
 
 LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
 HOLD = "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int); SELECT pg_sleep({}); COMMIT;"
@@ -36,7 +36,7 @@ def test_a_node_that_stops_in_the_middle_of_a_group_stops_nobody(pg, world):
             eventually(lambda: way.stalled and pg.sql(LOCKED, name_of(url)) == "1", "B holds the lock and is silent")
             began = time.monotonic()
             must(admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"a{size}")["status"] == "awaiting", "kept")
-            must(time.monotonic() - began < 5, f"A waited {time.monotonic() - began:.1f} s for a group of {size} bytes")
+            must(time.monotonic() - began < within(5), f"A waited {time.monotonic() - began:.1f} s for a group of {size} bytes")
             way.release()
             asking.join(60)
             must(replies and replies[0].status == 200, f"B's own call, sent again: {replies}")
@@ -66,11 +66,11 @@ def test_ready_means_that_calls_are_kept(pg, world):
         for n, thread in enumerate(asking):
             thread.start()
             time.sleep(0.3)  # some come while others wait already
-        eventually(lambda: all(at(n, admin).get("/readyz").status == 503 for n in (a, b)), "/readyz turns", 12)
+        eventually(lambda: all(at(n, admin).get("/readyz").status == 503 for n in (a, b)), "/readyz turns", within(12))
         for thread in asking:
-            thread.join(30)
+            thread.join(within(12))
         must([s for s, _ in replies] == [503] * 6, f"{replies}")
-        must(max(t for _, t in replies) < 11.5, f"told too late: {replies}")
+        must(max(t for _, t in replies) < within(11.5), f"told too late: {replies}")
         must(holding.poll() is None, "whoever works is left alone")
     finally:
         pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()", name_of(url))

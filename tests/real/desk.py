@@ -82,13 +82,13 @@ class Run:
     out = property(lambda self: self.text(0))
     err = property(lambda self: self.text(1))
 
-    def wait(self, timeout=60):
+    def wait(self, timeout=180):
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise world.Failure(f"{self.command[:3]} does not end; out {self.out[-1500:]!r}, err {self.err[-1500:]!r}") from None
 
-    def ends(self, status=0, timeout=60):
+    def ends(self, status=0, timeout=180):
         got = self.wait(timeout)
         world.must(got == status, f"{self.command[:3]} ended with {got}, not {status}; out {self.out[-1500:]!r}, "
                                   f"err {self.err[-1500:]!r}")
@@ -131,7 +131,7 @@ class Desk:
             file.write(text)
 
     # ---- the person ----
-    def waiting(self, count=1, patience=20):
+    def waiting(self, count=1, patience=world.PATIENCE):
         def look():
             found = self.admin.pending()
             return found if len(found) >= count else None

@@ -3,7 +3,7 @@ import os
 import shutil
 import sqlite3
 
-from world import eventually, must
+from world import eventually, must, within
 
 
 def prepare(world):
@@ -15,7 +15,7 @@ def prepare(world):
 
 
 def refuses(server, admin, session, word):
-    eventually(lambda: admin.get("/readyz").status == 503, "/readyz turns", 1)
+    eventually(lambda: admin.get("/readyz").status == 503, "/readyz turns", within(1))
     for n in range(20):
         reply = admin.ask(session["threadId"], "Bash", {"command": "make"}, id=f"lost{n}")
         must(reply.status == 503 and word in reply.json["error"]["message"], f"{reply}")

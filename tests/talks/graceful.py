@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-from world import PATIENCE, Socket, eventually, must
+from world import PATIENCE, Socket, eventually, must, within
 
 
 def stop_with_everything_open(world, number):
@@ -29,7 +29,7 @@ def stop_with_everything_open(world, number):
     begun = time.monotonic()
     server.stop(number)
     took = time.monotonic() - begun
-    must(took < 4, f"stopping took {took:.1f} s: whoever waits is let go at once")
+    must(took < within(4), f"stopping took {took:.1f} s: whoever waits is let go at once")
     stream.wait(lambda: stream.ended, "its end")
     must(stream.ended == "closed by the server" or "IncompleteRead" not in stream.ended, f"the stream was torn: {stream.ended}")
     reader.join(PATIENCE)
@@ -119,4 +119,4 @@ def test_a_client_that_reads_nothing_does_not_hold_it_up(world):
         time.sleep(0.2)
         begun = time.monotonic()
         server.stop()
-        must(time.monotonic() - begun < 10, "stopping took too long")
+        must(time.monotonic() - begun < within(10), "stopping took too long")

@@ -22,7 +22,13 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
-PATIENCE = float(os.environ.get("NOD_PATIENCE", "20"))  # seconds until something that must come is missing
+PATIENCE = float(os.environ.get("NOD_PATIENCE", "60"))  # seconds until something that must come is missing
+LATE = float(os.environ.get("NOD_LATE", "8"))  # how many times later than promised a busy machine may be
+
+
+def within(seconds):
+    """A promised time, as long as a machine may need for it that does other things too. NOD_LATE=1 takes it by the word."""
+    return seconds * LATE
 
 
 POSTGRES = os.environ.get("NOD_TALKS_POSTGRES")  # a database in which every store gets a schema; else SQLite
