@@ -3,7 +3,7 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
+.PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -21,10 +21,17 @@ test: build          ## every test: unit, contract, conversations, crash, fuzz c
 	@dev/setup test
 	@dev/test
 
-test-long: build     ## the table of programs against every option of 190 programs, as the kernel sees it
+check:               ## a minute before a commit: style, layers, unit tests, a handful of conversations
+	@dev/setup test
+	@dev/test --check
+
+test-long: build     ## what takes an hour: every option of 190 programs as the kernel sees it, 100 kill -9 rounds, mutants
 	@dev/setup test
 	@python3 tests/policy/reading.py --lines 20000
 	@python3 tests/policy/kernel.py --all
+	@$(MAKE) --no-print-directory crash
+	@$(MAKE) --no-print-directory crash STORE=postgres
+	@$(MAKE) --no-print-directory mutants
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench
