@@ -2,19 +2,16 @@
  *
  * The call's id is made before anything is sent and goes with every attempt, so asking again is asking
  * about the same call: a restart of the server, or a connection lost at any moment, changes nothing.
- * SIGINT, SIGTERM and SIGHUP take the question back, from a thread of its own, since the main one is deep in
- * a blocking wait.
+ * SIGINT, SIGTERM and SIGHUP take the question back.
  */
 #include "base/id.h"
 #include "base/limits.h"
 #include "cli/exits.h"
 #include "cli/local.h"
+#include "cli/take_back.h"
 #include "cli/view.h"
-#include "http/http.h"
 #include "io/clock.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 enum {
@@ -22,7 +19,6 @@ enum {
     EARLY_US = 100000,
     BACKOFF_MS_MIN = 100,
     BACKOFF_MS_MAX = 5000,
-    CANCEL_MS_MAX = 5000,
     INTERRUPTED_STATUS = 130,
 };
 
@@ -34,64 +30,6 @@ struct calling {
     int64_t until_us;        /* 0: for ever */
     bool told_waiting, told_away;
 };
-
-/* ---- taking it back ---- */
-
-/* What the thread needs: its own, since it may outlive everything else of the command. */
-struct canceller {
-    struct http_client *client;
-    char *target;
-};
-
-static sigset_t ending_signals(void)
-{
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGINT);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGHUP);
-    return signals;
-}
-
-static void *cancel_on_signal(void *arg)
-{
-    const struct canceller *canceller = arg;
-    ARENA_SCOPE(arena);
-    struct http_response response = {0};
-    sigset_t signals = ending_signals();
-    int signal;
-    if (sigwait(&signals, &signal) != 0)
-        return NULL;
-    (void)pthread_sigmask(SIG_UNBLOCK, &signals, NULL); /* a second one ends us at once */
-    struct rc rc = http_client_call(canceller->client, &arena, "POST", str_of(canceller->target), STR("{}"),
-                                    CANCEL_MS_MAX, &response, NULL);
-    if (rc_ok(rc) && response.status < 400)
-        return NULL; /* the waiting thread now gets its answer, whichever came first */
-    cli_note("nod: the call could not be taken back; it may still be waiting");
-    _exit(INTERRUPTED_STATUS);
-}
-
-/* From here on the signals are the thread's. */
-static struct rc watch_signals(const struct calling *calling, struct err *err)
-{
-    static struct canceller canceller;
-    struct arena *arena = &calling->cli->arena;
-    pthread_t thread;
-    sigset_t signals = ending_signals();
-    CHECK(!canceller.client && calling->id.n > 0);
-    struct str target =
-        arena_printf(arena, "/api/tool-calls/%s/cancel%s%s", remote_escape(arena, calling->id).p,
-                     calling->session ? "?session=" : "",
-                     calling->session ? remote_escape(arena, str_of(calling->session)).p : "");
-    canceller.target = heap_new(target.n + 1);
-    memcpy(canceller.target, target.p, target.n);
-    TRY(remote_client(calling->cli, &canceller.client, err));
-    if (pthread_sigmask(SIG_BLOCK, &signals, NULL) != 0 ||
-        pthread_create(&thread, NULL, cancel_on_signal, &canceller) != 0)
-        return err_set(err, ERR_INTERNAL, "no thread could be started");
-    (void)pthread_detach(thread);
-    return RC_OK;
-}
 
 /* ---- asking until there is an answer ---- */
 
@@ -146,8 +84,9 @@ static struct rc ask_until_answered(struct calling *calling, struct reply *ret_r
         struct query query = {.method = "POST", .body = calling->body};
         /* The first attempt does not wait, so that the person can be told whom to answer. */
         query.wait_seconds = calling->told_waiting ? piece_seconds(calling) : 0;
-        query.target = arena_printf(&arena, "/api/threads/%s/tool-calls?wait=%lld",
-                                    remote_escape(&arena, calling->thread).p, (long long)query.wait_seconds);
+        query.target = arena_printf(&arena, "/api/threads/%s/tool-calls?wait=%lld%s",
+                                    remote_escape(&arena, calling->thread).p, (long long)query.wait_seconds,
+                                    calling->waits && !calling->until_us ? "&withdraw=1" : "");
         int64_t from_us = clock_steady_us();
         TRY(insist(calling, &arena, &query, ret_reply, err));
         bool awaiting = str_is(json_text(ret_reply->json, "status"), "awaiting");
@@ -298,9 +237,12 @@ struct rc call_command(struct cli *cli, struct err *err)
     TRY(find_thread(&calling, cwd, err));
     if (str_empty(calling.thread))
         return err_set(err, ERR_INTERNAL, "%s does not answer like a nod server", remote_where(cli));
+    struct taking_back back = {.call = calling.id, .session = calling.session, .status = INTERRUPTED_STATUS};
     if (calling.waits)
-        TRY(watch_signals(&calling, err));
-    TRY(ask_until_answered(&calling, &reply, err));
+        TRY(take_back_on_end(cli, &back, err));
+    struct rc rc = ask_until_answered(&calling, &reply, err);
+    take_back_over();
+    TRY(rc);
     if (cli->json)
         remote_print(&reply);
     else

@@ -3,21 +3,19 @@
  * One connection, one question: the server translates (api/hooks.c) and holds the answer for a person. This
  * program lives for one call, so it does nothing else. Whatever goes wrong here is a refusal in the agent's
  * own words, or, when not even the message can be read, exit status 2, which blocks too.
- * If this process is killed, its connection ends and the server takes the question back.
+ * When the agent ends this process or does not read its answer any more, the question is taken back; when it is killed,
+ * the server sees the connection end.
  */
 #include "agents/agents.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "cli/hook_install.h"
 #include "cli/identity.h"
-#include "cli/remote.h"
+#include "cli/take_back.h"
 #include "http/http.h"
 #include "io/clock.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 enum {
@@ -27,7 +25,6 @@ enum {
     HEARD_US = 1000000,          /* an attempt that took longer was heard: the server went away meanwhile */
     AWAY_US_MAX = 60 * 1000000,
     PAUSE_US = 200000,
-    LOOK_US = 500000,
     BLOCKS_STATUS = 2,
 };
 
@@ -118,22 +115,19 @@ static struct rc ask_on(struct hooked *hooked, struct http_client *client, struc
     }
 }
 
-/* The agent has gone when nobody reads our answer: then nobody should be asked either. The server sees the
- * connection end. Only calls that may be made in a signal handler are made. */
-static void look_for_reader(int signal)
+/* The question has the id that the agent gave the call, as in api/hooks.c, or else ours. */
+static struct rc watch_agent(struct hooked *hooked, struct err *err)
 {
-    struct pollfd out = {.fd = STDOUT_FILENO};
-    (void)signal;
-    if (poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP | POLLNVAL)))
-        _exit(BLOCKS_STATUS);
-}
-
-static void watch_reader(void)
-{
-    struct itimerval every = {.it_interval = {.tv_usec = LOOK_US}, .it_value = {.tv_usec = LOOK_US}};
-    struct sigaction action = {.sa_handler = look_for_reader, .sa_flags = SA_RESTART};
-    (void)sigaction(SIGALRM, &action, NULL);
-    (void)setitimer(ITIMER_REAL, &every, NULL);
+    struct arena *arena = &hooked->cli->arena;
+    const struct json *message = NULL;
+    struct hook hook = {.agent = hooked->agent};
+    bool read = rc_ok(json_parse(arena, hooked->message, &message, NULL)) && message->type == JSON_OBJECT &&
+                rc_ok(hook_read(hooked->agent, message, &hook, NULL));
+    if (!read || !hook_asks(&hook))
+        return RC_OK;
+    struct taking_back back = {.call = str_empty(hook.call) ? hooked->call : hook.call, .has_reader = true,
+                               .status = BLOCKS_STATUS};
+    return take_back_on_end(hooked->cli, &back, err);
 }
 
 static void put_out(struct str text)
@@ -175,9 +169,10 @@ static struct rc answer(struct hooked *hooked, struct err *err)
     struct str text;
     TRY(read_message(&hooked->cli->arena, &hooked->message, err));
     TRY(identity_load(hooked->cli, err));
+    TRY(watch_agent(hooked, err));
     TRY(remote_client(hooked->cli, &client, err));
-    watch_reader();
     struct rc rc = ask_on(hooked, client, &text, err);
+    take_back_over();
     if (rc_ok(rc))
         put_out(text);
     http_client_free(client);

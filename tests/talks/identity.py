@@ -70,6 +70,30 @@ def hook(world, identity, text, environment=None, more=()):
     return said.get("permissionDecision"), said.get("permissionDecisionReason", "") + run.stderr
 
 
+def start_hook(world, identity):
+    run = subprocess.Popen([NOD, "hook", "claude", "--wait", "300", "--identity", identity], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    run.stdin.write(message(world, given={"command": "make"}).encode())
+    run.stdin.close()
+    return run
+
+
+def test_a_hook_that_is_ended_takes_its_question_back(world):
+    server = world.server()
+    admin = server.admin()
+    identity, _ = installed(world, server)
+    for end in (lambda run: run.terminate(), lambda run: run.stdout.close()):
+        run = start_hook(world, identity)
+        eventually(lambda: b"\nnod_waiting_clients 1\n" in admin.get("/metrics").body, "it waits")
+        end(run)
+        eventually(lambda: not admin.pending(), "the question goes")
+        must(run.wait(60) in (0, 2), f"it ended with {run.returncode}")
+    run = start_hook(world, identity)
+    eventually(lambda: b"\nnod_waiting_clients 1\n" in admin.get("/metrics").body, "it waits")
+    run.kill()
+    run.wait(60)
+    eventually(lambda: admin.pending()[0].get("nobodyWaits"), "one that is killed is marked")
+
+
 def test_a_hook_has_a_token_of_its_own(world):
     server = world.server()
     admin = server.admin()
