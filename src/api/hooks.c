@@ -5,7 +5,7 @@
  * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
  * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
  * every failure is a refusal in it, since these agents go on when a hook answers with an error. Whoever hangs up
- * takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
+ * and stays away takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
  */
 #include "agents/agents.h"
 #include "api/exchange.h"
@@ -162,6 +162,8 @@ static void asked(struct ask *ask)
         refuse(h, ask->err.text);
     } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* whoever asked comes again */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
+    } else if (ask->call.status == CALL_AWAITING && h->gone) {
+        http_drop(h->x->http);
     } else if (ask->call.status == CALL_AWAITING) {
         withdraw(h);
     } else {
@@ -187,8 +189,8 @@ static void client_gone(struct http_request *request)
 {
     struct hooking *h = request->arg;
     h->gone = true;
-    if (!h->withdrawal && h->ask && gate_forget(h->ask))
-        withdraw(h);
+    if (!h->withdrawal && gate_forget(h->ask))
+        http_drop(request);
 }
 
 /* ---- what is over ---- */
@@ -325,6 +327,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
                       : h->hook.kind == HOOK_BEFORE ? BY_DEFAULT_ASK_ACTS
                                                     : BY_DEFAULT_ASK;
     ask->wait_ms = ask->only_rules ? 0 : (int64_t)wait_seconds * 1000;
+    ask->withdraws = true;
     return RC_OK;
 }
 

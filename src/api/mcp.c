@@ -230,6 +230,7 @@ static void take_call(struct exchange *x)
     held->ask = arena_new(&held->arena, struct ask);
     *held->ask = (struct ask){.arena = &held->arena, .actor = held->actor, .by = held->by, .done = asked,
                               .arg = held};
+    held->ask->withdraws = true;
     held->ask->wait_ms = takes_stream(held) ? PIECE_MS : PLAIN_MS;
     if (rc_bad(prepare(held, x->http->body, &err))) {
         refuse(held, err.text);

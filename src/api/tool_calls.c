@@ -18,25 +18,6 @@ static void answer_call(struct exchange *x, const struct call *call)
     exchange_answer(x, 200, &buf);
 }
 
-static void taken_back(struct decide *decide) { http_drop(((struct exchange *)decide->arg)->http); }
-
-static void withdraw(struct ask *ask)
-{
-    struct exchange *x = ask->arg;
-    struct decide *decide = arena_new(x->arena, struct decide);
-    *decide = (struct decide){.arena = x->arena, .session = ask->session, .call_id = ask->id,
-                              .decision = DECISION_CANCELLED, .feedback = STR("whoever asked has gone"),
-                              .actor = x->actor, .by = x->token_id, .done = taken_back, .arg = x};
-    gate_decide(x->gate, decide);
-}
-
-/* With ?withdraw=1 whoever hangs up takes the question back. */
-static void take_back(struct http_request *request)
-{
-    if (gate_forget(request->arg))
-        withdraw(request->arg);
-}
-
 static void asked(struct ask *ask)
 {
     struct exchange *x = ask->arg;
@@ -44,8 +25,6 @@ static void asked(struct ask *ask)
         hooks_wrapped(x, ask->session, ask->id);
     if (ask->err.code != ERR_OK)
         exchange_fail(x, &ask->err);
-    else if (ask->call.status == CALL_AWAITING && x->http->gone == take_back && !x->http->connection)
-        withdraw(ask);
     else
         answer_call(x, &ask->call);
 }
@@ -84,11 +63,10 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 {
     const struct json *input = NULL;
     struct str by_default = STR_NONE;
-    uint64_t hangs_up = 0;
+    uint64_t withdraws = 0;
     TRY(read_wait(x, &ask->wait_ms, err));
-    TRY(query_u64(x, "withdraw", 1, &hangs_up, err));
-    if (hangs_up)
-        x->http->gone = take_back;
+    TRY(query_u64(x, "withdraw", 1, &withdraws, err));
+    ask->withdraws = withdraws;
     TRY(json_want_str(x->body, "id", LIMIT_ID_BYTES, &ask->id, err));
     TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));
     TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &ask->cwd, err));

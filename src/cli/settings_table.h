@@ -46,6 +46,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       .max = LIMIT_TIMEOUT_SECONDS)                                                                        \
     X(alert_after_s, DURATION, "alert-after", "NOD_ALERT_AFTER", IN_FLAGS | IN_FILE, SERVES, "5m", "TIME", \
       "remind people of a call that nobody has answered for so long; 0: never", .max = 366 * 86400)    \
+    X(withdraw_after_s, DURATION, "withdraw-after", "NOD_WITHDRAW_AFTER", IN_FLAGS | IN_FILE, SERVES, "2m", "TIME", \
+      "withdraw a call whose asker said that it waits, and has been gone for so long", .max = 366 * 86400) \
     X(archive_after_s, DURATION, "archive-after", "NOD_ARCHIVE_AFTER", IN_FLAGS | IN_FILE, SERVES, "0", "TIME", \
       "finished sessions in which nothing has happened for so long move into an archive; 0: never",      \
       .max = 36600 * 86400LL)                                                                              \

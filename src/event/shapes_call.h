@@ -33,7 +33,9 @@
     F(text, digest, "digest", ALWAYS, "SHA-256 of what is asked: session, call, tool, input, folder, files") \
     F(text, files, "files", SET, "digest of the files that are shown")                \
     F(raw, preview, "preview", SET, "what it would change, for people")               \
-    F(time, deadline, "deadline", SET, "when it times out")
+    F(time, deadline, "deadline", SET, "when it times out")                           \
+    F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \
+    F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away")
 
 #define TOOL_APPROVAL_RESPONSE_FIELDS(F)                                              \
     F(text, call, "toolCallId", ALWAYS, "the call it answers")                        \

@@ -1,10 +1,13 @@
-/* Approvals that must be answered by a time, or are told of once more when nobody answers: the heap of
- * core/due.c, and one timer for the nearest.
+/* Approvals that must be answered by a time, are told of once more when nobody answers, or are withdrawn when
+ * whoever asked said that it waits and stays away: the heap of core/due.c, and one timer for the nearest.
  *
  * Deadlines are wall-clock times that were kept with the request, so they survive restarts; a deadline that
  * passed while nobody was there fires at the start. A timeout is an append like any decision and loses
  * against one that came first. An alert is kept under the need that there is none yet: once per call, over restarts
  * and whichever process is first.
+ *
+ * How long whoever asked has been away is known to this process only, and counts from its start: it could not come back
+ * to a server that was down.
  */
 #include "gate/core/core.h"
 #include "gate/inner.h"
@@ -44,6 +47,7 @@ static void timed_out(struct decide *decide)
     struct open *open = open_find(gate, decide->session, decide->call_id);
     /* Still open: the store could not keep it. Put it back and try again soon. */
     if (open && open->heap_at == 0) {
+        open->ending = false;
         deadlines_add(gate, open);
         arm(gate, TRY_AGAIN_MS);
     }
@@ -51,14 +55,15 @@ static void timed_out(struct decide *decide)
     free(overdue);
 }
 
-static void time_out(struct gate *gate, const struct open *open)
+static void end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback)
 {
     struct overdue *overdue = heap_new(sizeof *overdue);
     overdue->decide = (struct decide){
         .arena = &overdue->arena,
         .session = arena_str(&overdue->arena, open->session),
         .call_id = arena_str(&overdue->arena, open->call),
-        .decision = DECISION_TIMEOUT,
+        .decision = decision,
+        .feedback = feedback,
         .actor = STR("nod"),
         .done = timed_out,
         .arg = overdue,
@@ -74,6 +79,8 @@ static void alert_kept(struct append *append)
     struct open *open = open_find(gate, append->events[0].session, append->events[0].call);
     bool failed = append->outcome == APPEND_FAILED;
     append_free(append);
+    if (open)
+        open->ending = false;
     if (!open || open->heap_at)
         return; /* answered meanwhile, or told already */
     open->alerted = !failed; /* refused: there is one, from before a restart or of another process */
@@ -99,6 +106,17 @@ void deadlines_alerted(struct gate *gate, struct open *open)
         deadlines_add(gate, open);
 }
 
+/* ---- whoever asked has gone ---- */
+
+void deadlines_away(struct gate *gate, struct open *open, bool away)
+{
+    open->withdraw_ms = away && open->withdraws ? clock_wall_ms() + gate->withdraw_ms : 0;
+    if (open->ending)
+        return; /* it is added again when that is done */
+    deadlines_remove(gate, open);
+    deadlines_add(gate, open);
+}
+
 /* ---- the heap and its timer ---- */
 
 static void ring(void *arg)
@@ -107,8 +125,11 @@ static void ring(void *arg)
     int64_t now = clock_wall_ms();
     for (struct open *open; (open = due_first(&gate->deadlines.due, now));) {
         deadlines_remove(gate, open);
+        open->ending = true;
         if (open->deadline_ms && open->deadline_ms <= now)
-            time_out(gate, open);
+            end(gate, open, DECISION_TIMEOUT, STR_NONE);
+        else if (open->withdraw_ms && open->withdraw_ms <= now)
+            end(gate, open, DECISION_CANCELLED, STR("whoever asked has gone"));
         else
             alert(gate, open);
     }

@@ -32,6 +32,7 @@ struct gate_options {
     const char *home;        /* of the person, for rules that name paths */
     int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
     int64_t alert_seconds;   /* after which an open one is told of once more; 0: never */
+    int64_t withdraw_seconds; /* after which one is withdrawn whose asker said that it waits, and has gone */
     const struct box_setting *box; /* commands that Nod runs itself run in one; NULL: as they are */
     bool web_private;        /* pages of this machine and the networks around it may be fetched */
     struct servers *servers; /* MCP servers whose tools may be used, too; NULL: none. Must outlive the gate */
@@ -90,6 +91,7 @@ struct ask {
     enum by_default by_default;
     bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
     bool only_person;    /* what rules would allow is asked all the same */
+    bool withdraws;      /* the question is withdrawn when whoever asked hangs up and stays away */
     struct call call;    /* the answer */
     struct err err;
     void (*done)(struct ask *ask);

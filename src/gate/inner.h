@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/map.h"
 #include "gate/gate.h"
+#include "gate/quota.h"
 #include "gate/rules.h"
 #include "policy/policy.h"
 #include "store/store.h"
@@ -19,32 +20,18 @@ struct open {
     uint64_t stored;     /* bytes of its two events */
     uint64_t round;      /* gate_list_pending's: its turn among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
-    int64_t due_ms;      /* when something is to happen next: the alert, or the deadline */
+    int64_t withdraw_ms; /* when it is withdrawn unless whoever asked comes back; 0: not */
+    int64_t due_ms;      /* when something is to happen next: the alert, the deadline, or that it is withdrawn */
     size_t heap_at;      /* in the deadlines, from 1; 0: has none */
     bool alerted;
+    bool ending;         /* an append of deadlines.c about it is on its way */
+    bool waits, withdraws; /* as in the request */
     bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
     bool recovered;      /* it waited already when this process started */
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
     size_t size;         /* of all this, with `bytes` */
     char bytes[];
-};
-
-/* An agent, or a session, of which calls wait (quota.c). */
-enum { MANY_DENIALS = 5 };
-struct asker {
-    uint64_t calls, bytes;
-    int64_t credit, asked_us;
-    int64_t denied_us[MANY_DENIALS]; /* the last ones, as a ring */
-    unsigned denials;
-    int64_t warn_us;                 /* not before */
-};
-
-struct quotas {
-    struct gate_limits limits;
-    struct map askers;   /* name → struct asker */
-    struct map sessions; /* id → struct asker, of which only `calls` counts */
-    uint64_t calls, bytes;
 };
 
 /* By due_ms (core/due.c). */
@@ -70,7 +57,8 @@ struct gate {
     struct loop *loop;
     struct store *store;
     struct str home;
-    int64_t timeout_seconds, alert_ms;
+    int64_t timeout_seconds, alert_ms, withdraw_ms;
+    bool only_process;    /* no other process uses the store */
     struct map sessions;  /* id → struct session_slot */
     struct timer *sessions_rest;
     struct map open;      /* key → struct open */
@@ -139,6 +127,8 @@ void deadlines_init(struct gate *gate);
 void deadlines_add(struct gate *gate, struct open *open);
 void deadlines_remove(struct gate *gate, struct open *open);
 /* The alert is kept: here, or by another process. */
+/* Nobody waits for the answer any more, or somebody does again. */
+void deadlines_away(struct gate *gate, struct open *open, bool away);
 void deadlines_alerted(struct gate *gate, struct open *open);
 void deadlines_done(struct gate *gate);
 

@@ -66,6 +66,8 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     open->stored = call->data.n + request->data.n;
     open->requested_ms = request->at_ms;
     open->deadline_ms = data.deadline;
+    open->waits = data.waits;
+    open->withdraws = data.withdraws;
     (void)map_put(&gate->open, call_key_str(&key), open);
     quota_take(gate, open->actor, open->session, open->stored);
     deadlines_add(gate, open);
@@ -178,6 +180,16 @@ static bool too_old(struct recovery *recovery, struct read *read)
     return true;
 }
 
+/* Whoever waited has no connection to this process yet. Where others use the store, it may wait at one of them. */
+static void open_recovered(struct gate *gate, struct open *open)
+{
+    open->recovered = true;
+    if (!gate->only_process || !open->waits)
+        return;
+    open->left = true;
+    deadlines_away(gate, open, true);
+}
+
 static void open_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
@@ -188,7 +200,7 @@ static void open_read(struct read *read)
     for (size_t i = 0; i < read->open_count; i++) {
         const struct open_approval *open = &read->open[i];
         open_add(gate, open);
-        open_find(gate, open->request.session, open->request.call)->recovered = true;
+        open_recovered(gate, open_find(gate, open->request.session, open->request.call));
         log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
                  LOG_S("threadId", open->request.thread), LOG_S("call", open->request.call));
     }

@@ -34,8 +34,10 @@ void waiter_register(struct gate *gate, struct ask *ask)
     ask->wait_until_us = clock_steady_us() + ask->wait_ms * 1000;
     gate->figures.waiting++;
     struct open *open = open_find(gate, ask->session, ask->id);
-    if (open)
-        open->left = false;
+    if (!open)
+        return;
+    open->left = false;
+    deadlines_away(gate, open, false);
 }
 
 void waiter_leave(struct ask *ask)
@@ -71,13 +73,15 @@ static void give_back(struct ask *ask)
         ask->done(ask);
 }
 
-/* Whoever waited has hung up: the call says so, unless others wait for it. */
-static void leave_for_good(struct ask *ask)
+/* Whoever waited waits no more: it has hung up, which the call says, or its time is over. */
+static void leave(struct ask *ask, bool hung_up)
 {
     waiter_leave(ask);
     struct open *open = open_find(ask->gate, ask->session, ask->id);
-    if (open)
-        open->left = !gate_awaited(ask);
+    if (!open || gate_awaited(ask))
+        return;
+    open->left = hung_up;
+    deadlines_away(ask->gate, open, true);
 }
 
 static void time_is_over(void *arg)
@@ -85,6 +89,7 @@ static void time_is_over(void *arg)
     struct ask *ask = arg;
     if (ask->brief)
         ask->reread = false;
+    leave(ask, false);
     give_back(ask);
 }
 
@@ -94,7 +99,7 @@ void waiter_settle(struct ask *ask)
     bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
     ask->released = open && ask->gate->released;
     if (open && ask->registered && ask->hung_up)
-        leave_for_good(ask);
+        leave(ask, true);
     if (!open || !ask->registered || left_us <= 0 || ask->gate->released) {
         give_back(ask);
         return;
@@ -146,7 +151,7 @@ bool gate_forget(struct ask *ask)
         ask->hung_up = true;
         return false;
     }
-    leave_for_good(ask);
+    leave(ask, true);
     return true;
 }
 

@@ -268,6 +268,7 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .asks_reads = settings->read_only_commands == 1,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
+                                .withdraw_seconds = settings->withdraw_after_s,
                                 .archive_folder = archive_folder(house->cli),
                                 .box = boxes_open(house->cli),
                                 .web_private = settings->web_private,

@@ -105,7 +105,7 @@ class Desk:
         for folder in (self.project, self.config):
             os.makedirs(folder)
         place.environment["XDG_RUNTIME_DIR"] = place.folder
-        self.server = place.server() if serve else None
+        self.server = place.server("--withdraw-after", "5s") if serve else None
         self.admin = self.server.admin() if serve else None
         self.runs = []
 

@@ -1,7 +1,11 @@
 """Hooks over HTTP, without an agent: how long they wait, and which calls are the same."""
+import datetime
+import json
+import socket
 import threading
+import time
 
-from world import eventually, must
+from world import POSTGRES, Skip, eventually, must
 
 
 def message(event="PreToolUse", **more):
@@ -71,6 +75,93 @@ def test_answered_in_the_terminal_the_question_goes(world):
     agent.ok("POST", "/api/hooks/claude", {**message("Stop"), "tool_name": None})
     hook.join(20)
     must(not admin.pending(), f"{admin.pending()}")
+
+
+def marked(admin):
+    """Of what waits, by call: whether somebody waits for the answer."""
+    return {p["toolCallId"]: bool(p.get("nobodyWaits")) for p in admin.pending()}
+
+
+def hang_up(connection):
+    connection.sock.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+def leave_four_questions(world, admin):
+    """Of a command, a hook, a client that waits and one that does not; each is gone afterwards."""
+    if POSTGRES:
+        raise Skip("where others use the store, whoever asked may have gone to one of them during the restart")
+    session = admin.session(cwd="/p")
+    agent = admin.token_for("agent", "claude")
+    asks = f"/api/threads/{session['threadId']}/tool-calls"
+    command = world.start("call", "Bash", '{"command":"x"}', "--wait", "--id", "command", "--session", session["id"])
+    askers = []
+    for who, path, body in ((agent, "/api/hooks/claude?wait=500&strict=1", message(tool_use_id="hook")),
+                            (admin, f"{asks}?wait=50", {"id": "waits", "name": "Bash", "input": {"command": "y"}})):
+        connection = who.connection()
+        connection.request("POST", path, json.dumps(body), who.headers(body, {}))
+        askers.append(connection)
+    admin.ask(session["threadId"], "Bash", {"command": "z"}, id="asks")
+    # The command asks first, tells its person, and only then asks again and waits.
+    eventually(lambda: b"\nnod_waiting_clients 3\n" in admin.get("/metrics").body, "three wait")
+    must(marked(admin) == {"command": False, "hook": False, "waits": False, "asks": False}, f"{marked(admin)}")
+    command.process.kill()
+    for one in askers:
+        hang_up(one)
+
+
+MARKS = {"command": True, "hook": True, "waits": True, "asks": False}
+
+
+def test_marks_hold_after_a_restart(world):
+    server = world.server()
+    admin = server.admin()
+    leave_four_questions(world, admin)
+    eventually(lambda: marked(admin) == MARKS, lambda: f"{marked(admin)}")
+    server.kill()
+    server.start()
+    must(marked(admin) == MARKS, f"{marked(admin)}")
+
+
+def test_whoever_said_that_it_waits_and_stays_away_withdraws(world):
+    server = world.server()
+    admin = server.admin()
+    leave_four_questions(world, admin)
+    eventually(lambda: marked(admin) == MARKS, lambda: f"{marked(admin)}")
+    server.kill()
+    down = time.time()
+    eventually(lambda: time.time() - down > 2, "it is down for longer than that")
+    started = time.time()
+    server.start("--withdraw-after", "2s")
+    eventually(lambda: set(marked(admin)) == {"waits", "asks"}, lambda: f"{marked(admin)}")
+    for answer in (e for e in admin.events() if e["type"] == "TOOL_APPROVAL_RESPONSE"):
+        must(answer["data"]["decision"] == "cancelled" and answer["actor"] == "nod" and "gone" in answer["data"]["feedback"], f"{answer}")
+        at = datetime.datetime.fromisoformat(answer["at"].replace("Z", "+00:00")).timestamp()
+        must(at - started > 1.9, f"the time that the server was down counted: {at - started}")
+
+
+def test_whoever_comes_back_in_time_is_answered(world):
+    server = world.server("--withdraw-after", "4s")
+    admin = server.admin()
+    session = admin.session(cwd="/p")
+    asks = f"/api/threads/{session['threadId']}/tool-calls?wait=50&withdraw=1"
+    body = {"id": "c", "name": "Bash", "input": {"command": "y"}}
+    connection = admin.connection()
+    connection.request("POST", asks, json.dumps(body), admin.headers(body, {}))
+    eventually(lambda: marked(admin) == {"c": False}, "it waits")
+    hang_up(connection)
+    eventually(lambda: marked(admin) == {"c": True}, "nobody waits")
+    again = Asking(admin, asks, body)
+    eventually(lambda: marked(admin) == {"c": False}, "somebody waits again")
+    other = admin.connection()   # of another call, which stays away: when it is gone, the first one's time is over, too
+    body = {**body, "id": "d"}
+    other.request("POST", asks, json.dumps(body), admin.headers(body, {}))
+    eventually(lambda: marked(admin) == {"c": False, "d": False}, "the other waits")
+    hang_up(other)
+    eventually(lambda: marked(admin) == {"c": False}, lambda: f"{marked(admin)}")
+    admin.decided(session["id"], "c", "allow_once")
+    again.join(20)
+    must(again.answer.json["status"] == "allowed", f"{again.answer}")
 
 
 def test_an_asker_that_died_is_marked_at_once(world):

@@ -210,6 +210,10 @@ static void an_alert_comes_once_and_before_the_deadline(void **state)
     assert_int_equal(due_time(&open, 300), 9000);
     open.deadline_ms = 0;
     assert_int_equal(due_time(&open, 300), 0);
+    open.withdraw_ms = 5000;
+    assert_int_equal(due_time(&open, 300), 5000);
+    open.deadline_ms = 4000;
+    assert_int_equal(due_time(&open, 300), 4000);
 }
 
 int main(void)

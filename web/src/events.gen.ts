@@ -47,6 +47,8 @@ export interface ToolApprovalRequestData {
   files?: string; // digest of the files that are shown
   preview?: Json; // what it would change, for people
   deadline?: string; // when it times out
+  waits?: boolean; // whoever asked waits for the answer
+  withdraws?: boolean; // it is withdrawn when whoever asked stays away
 }
 
 /** The answer. */

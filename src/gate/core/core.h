@@ -50,8 +50,8 @@ struct append *core_alert_append(const struct open *open, struct now now);
 struct data_permissions core_permissions(const struct call *call, struct str mode);
 
 /* ---- when something is due (due.c): a heap of open calls ---- */
-/* Time of the next alert or deadline; 0 when there is none. `alert_ms`: after how long people are told once more, 0:
- * never. */
+/* Time of the next alert, deadline or withdrawal; 0 when there is none. `alert_ms`: after how long people are told
+ * once more, 0: never. */
 int64_t due_time(const struct open *open, int64_t alert_ms);
 void due_add(struct due *due, struct open *open, int64_t alert_ms);
 void due_remove(struct due *due, struct open *open);

@@ -38,12 +38,13 @@ static void sift_down(struct due *due, size_t at)
     put(due, at, open);
 }
 
+/* Of two times, where 0 is never. */
+static int64_t earlier(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
+
 int64_t due_time(const struct open *open, int64_t alert_ms)
 {
     int64_t alert = alert_ms && !open->alerted ? open->requested_ms + alert_ms : 0;
-    if (!alert || !open->deadline_ms)
-        return alert ? alert : open->deadline_ms;
-    return alert < open->deadline_ms ? alert : open->deadline_ms;
+    return earlier(earlier(alert, open->deadline_ms), open->withdraw_ms);
 }
 
 void due_add(struct due *due, struct open *open, int64_t alert_ms)

@@ -1,0 +1,25 @@
+/* The counts of quota.c. Included by inner.h. */
+#ifndef GATE_QUOTA_H
+#define GATE_QUOTA_H
+
+#include "base/map.h"
+#include "gate/gate_limits.h"
+
+/* An agent, or a session, of which calls wait (quota.c). */
+enum { MANY_DENIALS = 5 };
+struct asker {
+    uint64_t calls, bytes;
+    int64_t credit, asked_us;
+    int64_t denied_us[MANY_DENIALS]; /* the last ones, as a ring */
+    unsigned denials;
+    int64_t warn_us;                 /* not before */
+};
+
+struct quotas {
+    struct gate_limits limits;
+    struct map askers;   /* name → struct asker */
+    struct map sessions; /* id → struct asker, of which only `calls` counts */
+    uint64_t calls, bytes;
+};
+
+#endif
