@@ -54,7 +54,7 @@ static void tested(struct notify_test *test)
 void channels_test(struct exchange *x)
 {
     struct notify_test *test = arena_new(x->arena, struct notify_test);
-    *test = (struct notify_test){.channel = x->params[0], .person = x->actor, .done = tested, .arg = x};
+    *test = (struct notify_test){.channel = x->params[0], .person = notify_person(x->actor), .done = tested, .arg = x};
     notify_test_channel(x->api->notify, test);
 }
 
@@ -102,7 +102,8 @@ void push_unsubscribe(struct exchange *x)
 static const struct token *find_person(const struct gate *gate, struct str name, struct str session)
 {
     for (const struct token *token = gate_tokens(gate); token; token = token->next)
-        if (str_eq(token->name, name) && (str_empty(token->session) || str_eq(token->session, session)) &&
+        if ((str_eq(token->name, name) || str_eq(notify_person(token->name), name)) &&
+            (str_empty(token->session) || str_eq(token->session, session)) &&
             rc_ok(auth_allow(token, (struct right){SCOPE_DECIDE, BOUND_HERE}, NULL)))
             return token;
     return NULL;

@@ -87,7 +87,9 @@ int64_t plan_retry_ms(unsigned attempt, bool asks);
 struct message {
     enum purpose purpose;
     struct str delivery, person, session, call, tool;
-    struct str title, body, url;
+    struct str title, body;
+    struct str base, url;   /* where people reach Nod, and this call there; empty: not known */
+    uint64_t waiting;       /* calls that wait for people now */
     struct str pending;     /* webhook, command: the call as the list of waiting calls has it; empty: none */
     struct str deny, allow; /* answer tokens; empty: not offered */
     unsigned count;         /* calls it stands for */
@@ -99,6 +101,8 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
 struct str words_mask(struct arena *arena, struct str text);
 /* {"type","sessionId","requestId","tool",…}: the members that every channel's payload has. */
 void words_payload(struct json_out *out, const struct message *message);
+/* The page's address of a call. */
+struct str words_link(struct arena *arena, struct str base, struct str session, struct str call);
 
 /* ---- devices.c ---- */
 enum { DEVICES_MAX = 64 };

@@ -22,7 +22,7 @@ static void write_button(struct json_out *out, const struct sending *sending, co
     json_open(out, '{');
     json_member(out, "action", STR("http"));
     json_member(out, "label", str_of(label));
-    json_member(out, "url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->url)));
+    json_member(out, "url", arena_printf(sending->arena, "%.*s/api/answers", STR_ARG(sending->message->base)));
     json_member(out, "method", STR("POST"));
     json_key(out, "headers");
     json_put_raw(out, STR("{\"Content-Type\":\"application/json\"}"));
@@ -45,7 +45,7 @@ static struct rc send(struct sending *sending, struct err *err)
     json_member_i64(&out, "priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH);
     json_member(&out, "sequence_id", message->call);
     json_member(&out, "click", message->url);
-    if (channel->is_protected && message->url.n && (message->deny.n || message->allow.n)) {
+    if (channel->is_protected && message->base.n && (message->deny.n || message->allow.n)) {
         json_key(&out, "actions");
         json_open(&out, '[');
         write_button(&out, sending, "Allow once", message->allow);

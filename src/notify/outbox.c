@@ -443,8 +443,11 @@ static bool fill_message(struct notify *n, struct send_job *s)
                                   .person = n->config.routes[delivery->route].person,
                                   .session = arena_str(&s->arena, delivery->asked->session),
                                   .call = arena_str(&s->arena, delivery->asked->call),
-                                  .url = url ? str_of(url) : STR_NONE, .count = (unsigned)s->count,
+                                  .base = url ? str_of(url) : STR_NONE, .count = (unsigned)s->count,
+                                  .waiting = gate_figures(n->options.gate).pending,
                                   .at_ms = clock_wall_ms()};
+    s->message.url = s->count > 1 ? s->message.base
+                                  : words_link(&s->arena, s->message.base, s->message.session, s->message.call);
     if (delivery->purpose == PURPOSE_WITHDRAW) {
         describe_withdrawal(s, delivery->asked);
         return true;
@@ -589,6 +592,14 @@ void notify_close(struct notify *n)
 
 /* ---- devices ---- */
 
+struct str notify_person(struct str name)
+{
+    for (size_t i = name.n; i-- > 1;)
+        if (name.p[i] == ' ' && name.p[i - 1] == ',')
+            return str_sub(name, 0, i - 1);
+    return name;
+}
+
 _Static_assert(NOTIFY_KEY_BYTES >= BASE64_BYTES(SEAL_POINT_BYTES) - 1, "it fits");
 
 void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
@@ -601,7 +612,7 @@ void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
 struct rc notify_add_device(struct notify *n, struct str person, struct str token, const struct json *body,
                             struct err *err)
 {
-    TRY(devices_add(&n->devices, person, token, body, err));
+    TRY(devices_add(&n->devices, notify_person(person), token, body, err));
     config_add_person(&n->config, n->devices.items[n->devices.count - 1].person);
     follow_log(n);
     return RC_OK;
@@ -671,7 +682,8 @@ void notify_test_channel(struct notify *n, struct notify_test *test)
                                            .person = test->person, .title = STR("Nod: test"), .count = 1,
                                            .at_ms = clock_wall_ms(),
                                            .body = STR("This channel works: Nod can reach you here."),
-                                           .url = n->options.public_url ? str_of(n->options.public_url) : STR_NONE}};
+                                           .base = n->options.public_url ? str_of(n->options.public_url) : STR_NONE}};
+        s->message.url = s->message.base;
         start(n, s, i);
         return;
     }

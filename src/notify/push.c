@@ -35,6 +35,7 @@ static void write_payload(struct json_out *out, const struct message *message)
     json_close(out, '}');
     json_close(out, '}');
     json_close(out, '}');
+    json_member_u64(out, "app_badge", message->waiting);
     json_member_bool(out, "mutable", true);
     json_close(out, '}');
 }

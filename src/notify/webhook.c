@@ -51,7 +51,7 @@ static void write_body(struct json_out *out, const struct sending *sending)
     if (sending->channel->cloudevents) {
         json_member(out, "specversion", STR("1.0"));
         json_member(out, "id", message->delivery);
-        json_member(out, "source", message->url.n ? message->url : STR("nod"));
+        json_member(out, "source", message->base.n ? message->base : STR("nod"));
         json_member(out, "type", arena_printf(sending->arena, "dev.nod.%s", event_type(message->purpose)));
         json_member(out, "subject", message->call);
         json_member_time(out, "time", message->at_ms);

@@ -157,3 +157,27 @@ void words_payload(struct json_out *out, const struct message *message)
     if (message->count > 1)
         json_member_u64(out, "count", message->count);
 }
+
+static void put_escaped(struct buf *buf, struct str text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] && strchr(plain, text.p[i]))
+            buf_put(buf, str_sub(text, i, i + 1));
+        else
+            buf_printf(buf, "%%%02X", (unsigned char)text.p[i]);
+    }
+}
+
+struct str words_link(struct arena *arena, struct str base, struct str session, struct str call)
+{
+    BUF_SCOPE(buf, base.n + 3 * (session.n + call.n) + 64);
+    if (base.n == 0)
+        return STR_NONE;
+    buf_put(&buf, base);
+    buf_puts(&buf, "/#/request/");
+    put_escaped(&buf, session);
+    buf_puts(&buf, "/");
+    put_escaped(&buf, call);
+    return arena_str(arena, buf_str(&buf));
+}
