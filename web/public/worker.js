@@ -15,14 +15,17 @@ addEventListener("fetch", (event) => {
   if (event.request.mode === "navigate") event.respondWith(fetch(event.request).catch(() => new Response(AWAY, { status: 503, headers: HEADERS })));
 });
 /* Every push is shown: browsers end subscriptions of workers that show nothing. One tag, so that a newer message takes the
- * place of the older one. */
+ * place of the older one. The badge is the number that waits. */
+function read(data) {
+  try { const said = data.json(); return { badge: said.app_badge, ...Object(said.notification) }; } catch { return {}; }
+}
 addEventListener("push", (event) => {
-  const told = event.data ? event.data.json().notification : { title: "Nod: an agent needs an answer" };
-  const answers = told.data && told.data.answers || {};
+  const told = read(event.data), answers = Object(Object(told.data).answers);
   const actions = [answers.allow && { action: "allow", title: "Allow once" }, answers.deny && { action: "deny", title: "Deny" }].filter(Boolean);
-  event.waitUntil(registration.showNotification(told.title, {
-    body: told.body, tag: told.tag, silent: told.silent, data: told.data, icon: "/icon-192.png", actions,
-  }));
+  const badge = navigator.setAppBadge && Number.isInteger(told.badge) ? navigator.setAppBadge(told.badge).catch(() => {}) : null;
+  event.waitUntil(Promise.all([badge, registration.showNotification(String(told.title || "Nod: an agent needs an answer"), {
+    body: told.body, tag: "nod", silent: !!told.silent, data: { ...Object(told.data), navigate: told.navigate }, icon: "/icon-192.png", actions,
+  })]));
 });
 
 async function answer(token) {
@@ -30,9 +33,17 @@ async function answer(token) {
   if (!said || !said.ok) await registration.showNotification("Nod: not sent", { body: "Open Nod to answer.", tag: "nod", icon: "/icon-192.png" });
 }
 
+/* A tap shows the request: in a window that is open, else in a new one. Never a page of anybody else. */
+async function look(navigate) {
+  const to = new URL(navigate || "/", location.origin), path = to.origin === location.origin ? to.href : "/";
+  const [open] = await clients.matchAll({ type: "window" });
+  if (!open) return clients.openWindow(path);
+  await open.focus();
+  return open.navigate(path);
+}
+
 addEventListener("notificationclick", (event) => {
   event.notification.close();
-  const answers = event.notification.data && event.notification.data.answers || {};
-  if (event.action && answers[event.action]) { event.waitUntil(answer(answers[event.action])); return; }
-  event.waitUntil(clients.matchAll({ type: "window" }).then((open) => open.length ? open[0].focus() : clients.openWindow("/")));
+  const data = Object(event.notification.data), answers = Object(data.answers);
+  event.waitUntil(event.action && answers[event.action] ? answer(answers[event.action]) : look(data.navigate));
 });

@@ -10,6 +10,7 @@ import { KEYS, isInbox, listenToKeys } from "./keys";
 import { live, keyOf, reconnect } from "./live";
 import { Log } from "./log";
 import { shownOrder } from "./order";
+import { renewSubscription } from "./push";
 import { Rules } from "./rules";
 import { SessionView, Sessions } from "./sessions";
 import { Settings } from "./settings";
@@ -154,6 +155,7 @@ async function start(): Promise<void> {
   addEventListener("hashchange", readRoute);
   readRoute();
   render(<App />, document.getElementById("app")!);
+  void renewSubscription().catch(() => { /* the settings say what is wrong when somebody asks */ });
   await live();
 }
 

@@ -5,11 +5,11 @@ import { stop } from "./live";
 import { setPrefs, toast, useNow, useStore, type Prefs } from "./store";
 import { ago, clock, Shown } from "./text";
 import { Copy } from "./request";
-import { canPush, subscription } from "./worker";
+import { canPush, subscribe, subscription, unsubscribe } from "./push";
 import type { Device } from "./types";
 
-function Toggle({ name, words, on, change }: { name: string; words: string; on: boolean; change: (on: boolean) => void }) {
-  return <label class="setting"><span class="words"><b>{name}</b><span class="dim small">{words}</span></span>
+function Toggle({ name, words, on, change, kind = "" }: { name: string; words: string; on: boolean; change: (on: boolean) => void; kind?: string }) {
+  return <label class={`setting ${kind}`}><span class="words"><b>{name}</b><span class="dim small">{words}</span></span>
     <input type="checkbox" checked={on} onChange={(event) => change(event.currentTarget.checked)} /></label>;
 }
 
@@ -29,16 +29,13 @@ async function wantNotify(on: boolean): Promise<void> {
 /* Messages to this browser while no page of Nod is open. */
 function Push() {
   const [on, setOn] = useState<boolean | null>(null);
-  useEffect(() => { void subscription(false, "").then((has) => setOn(!!has), () => setOn(false)); }, []);
+  useEffect(() => { void subscription().then((has) => setOn(!!has), () => setOn(false)); }, []);
   const want = async (wanted: boolean) => {
-    const { publicKey } = await get("/api/push/key");
-    const has = await subscription(wanted, publicKey);
-    if (wanted && has) await call("POST", "/api/push/devices", { ...has.toJSON(), label: navigator.platform });
-    else if (has) { await call("DELETE", "/api/push/devices", { endpoint: has.endpoint }); await has.unsubscribe(); }
+    await (wanted ? subscribe() : unsubscribe());
     setOn(wanted);
     toast(wanted ? "This browser is told when nobody answers within ten seconds" : "This browser is told no more");
   };
-  return <Toggle name="Push messages" words="also when no page of Nod is open; they name the kind of act only" on={!!on}
+  return <Toggle kind="push" name="Push messages" words="also when no page of Nod is open; they name the kind of act only" on={!!on}
     change={(wanted) => void want(wanted).catch((error: Error) => toast(`Push messages are not possible here: ${error.message}`, "bad"))} />;
 }
 

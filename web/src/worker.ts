@@ -17,18 +17,3 @@ export async function notify(title: string, options: NotificationOptions): Promi
   const note = new Notification(title, options);
   note.onclick = () => { window.focus(); note.close(); };
 }
-
-function bytes(base64: string): Uint8Array<ArrayBuffer> {
-  const text = atob(base64.replace(/-/g, "+").replace(/_/g, "/"));
-  return Uint8Array.from(text, (letter) => letter.charCodeAt(0));
-}
-
-/* Whether this browser can be told things while no page is open. */
-export const canPush = (): boolean => "serviceWorker" in navigator && "PushManager" in window;
-
-/* The browser's subscription, for the server; null: it has none, or was asked to make none. */
-export async function subscription(make: boolean, key: string): Promise<PushSubscription | null> {
-  const worker = await navigator.serviceWorker.ready;
-  const there = await worker.pushManager.getSubscription();
-  return there ?? (make ? worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes(key) }) : null);
-}
