@@ -9,7 +9,7 @@ import { chromium } from "playwright-core";
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const NOD = process.env.NOD ?? join(ROOT, "build/nod");
-const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export class Server {
   constructor(env = {}) { this.env = env; this.data = mkdtempSync(join(tmpdir(), "nod-page-")); this.port = 0; this.made = 0; }
