@@ -15,11 +15,11 @@ struct scene {
 
 static void end_turn(void *arg) { loop_stop(arg); }
 
-/* What is there at the moment is handled, and no more. */
+/* What is there at the moment is handled, and no more. A timer of no time could fire before the loop has looked. */
 static void turn(struct scene *scene)
 {
     struct timer *timer = timer_new(scene->rig.loop, end_turn, scene->rig.loop);
-    timer_start(timer, 0);
+    timer_start(timer, 1);
     loop_run(scene->rig.loop);
     timer_free(timer);
 }
