@@ -109,11 +109,11 @@ static bool refuse_families(scmp_filter_ctx filter)
         if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK)
             continue;
         if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                             SCMP_A0(SCMP_CMP_EQ, family)) != 0)
+                             SCMP_A0(SCMP_CMP_EQ, family, 0)) != 0)
             return false;
     }
     return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-                            SCMP_A0(SCMP_CMP_GE, FAMILIES)) == 0;
+                            SCMP_A0(SCMP_CMP_GE, FAMILIES, 0)) == 0;
 }
 
 /* Typing into the terminal. The kernel compares 32 bits of the request. */

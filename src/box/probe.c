@@ -89,8 +89,8 @@ const char *box_order_text(enum box_order order)
 {
     static const char *const texts[] = {
         [BOX_NAMESPACES] = "commands run in a box: own namespaces, an allow-list of files, no network",
-        [BOX_ROOT_NAMESPACES] = "commands run in a box: own namespaces but for the user's (switched off here), "
-                                "an allow-list of files, no network",
+        [BOX_ROOT_NAMESPACES] = ("commands run in a box: own namespaces but for the user's (switched off here), "
+                                 "an allow-list of files, no network"),
         [BOX_NONE] = "this machine cannot make a box",
     };
     return texts[order];
