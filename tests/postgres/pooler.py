@@ -37,8 +37,8 @@ class Pooler:
         return f"postgres:///{database}?host={self.folder}&port=6432&user=nod"
 
     def remove(self):
-        self.process.terminate()
-        self.process.wait(20)
+        self.process.kill()  # SIGTERM waits for its clients, from pgbouncer 1.23 on
+        self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
