@@ -245,11 +245,12 @@ static void start_found(struct exchange *x, const struct session *session)
         start_in(x, asking, x->session, thread);
 }
 
-static void session_made(struct session_change *change)
+static void session_made(struct op *op)
 {
-    struct exchange *x = change->arg;
-    if (change->err.code != ERR_OK)
-        exchange_fail(x, &change->err);
+    struct session_change *change = (struct session_change *)op;
+    struct exchange *x = change->op.owner;
+    if (change->op.err.code != ERR_OK)
+        exchange_fail(x, &change->op.err);
     else
         start_in(x, x->http->arg, change->id, change->thread);
 }
@@ -273,13 +274,8 @@ static void make_session(struct exchange *x, struct asking *asking)
         .timeout_seconds = x->api->timeout_seconds ? x->api->timeout_seconds : -1,
         .owner = x->token_id,
     };
-    asking->change = (struct session_change){
-        .arena = x->arena,
-        .created = &created,
-        .actor = x->actor,
-        .done = session_made,
-        .arg = x,
-    };
+    asking->change = (struct session_change){.op = gate_op(x->arena, session_made, x), .created = &created,
+                                             .actor = x->actor};
     gate_change_session(x->gate, &asking->change);
 }
 
@@ -382,17 +378,18 @@ void requests_cancel(struct exchange *x) { with_status(x, cancel_found); }
 
 /* ---- yes or no ---- */
 
-static void approved(struct decide *decide)
+static void approved(struct op *op)
 {
-    struct exchange *x = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->err, &decide->call);
+    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->op.err, &decide->call);
         return;
     }
-    if (decide->err.code != ERR_OK) {
-        exchange_fail(x, &decide->err);
+    if (decide->op.err.code != ERR_OK) {
+        exchange_fail(x, &decide->op.err);
         return;
     }
     json_open(&out, '{');
@@ -408,10 +405,8 @@ static void approve_found(struct exchange *x)
     struct decide *decide = arena_new(x->arena, struct decide);
     bool yes = false;
     struct err err;
-    *decide = (struct decide){
-        .arena = x->arena, .session = x->session, .call_id = x->params[0],
-        .actor = x->actor, .by = x->token_id, .done = approved, .arg = x,
-    };
+    *decide = (struct decide){.op = gate_op(x->arena, approved, x), .session = x->session, .call_id = x->params[0],
+                              .actor = x->actor, .by = x->token_id};
     struct rc rc = json_want_bool(x->body, "approved", &yes, &err);
     if (rc_ok(rc))
         rc = json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err);

@@ -7,7 +7,7 @@ struct search {
     struct exchange *x;
     struct agent_session agent;
     struct str id;
-    struct session_want want;
+    struct session_look look;
     void (*then)(void *arg, const struct session *session, const struct err *err);
     void *arg;
     bool created;
@@ -20,11 +20,12 @@ static void give(struct search *s, const struct session *session, const struct e
     s->then(s->arg, session, err);
 }
 
-static void made(struct session_change *change)
+static void made(struct op *op)
 {
-    struct search *s = change->arg;
-    if (change->err.code != ERR_OK && change->err.code != ERR_CONFLICT)
-        give(s, NULL, &change->err);
+    struct session_change *change = (struct session_change *)op;
+    struct search *s = change->op.owner;
+    if (change->op.err.code != ERR_OK && change->op.err.code != ERR_CONFLICT)
+        give(s, NULL, &change->op.err);
     else
         find(s);
 }
@@ -54,18 +55,18 @@ static void make(struct search *s)
         .timeout_seconds = x->api->timeout_seconds,
         .owner = x->token_id,
     };
-    change->arena = x->arena;
+    change->op = gate_op(x->arena, made, s);
     change->new_id = s->id;
     change->created = &created;
     change->actor = x->actor;
-    change->done = made;
-    change->arg = s;
     gate_change_session(x->gate, change);
 }
 
-static void found(struct session_want *want, const struct session *session, const struct err *err)
+static void found(struct op *op)
 {
-    struct search *s = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct search *s = op->owner;
     struct err missing = {.code = ERR_OK};
     bool bound = !str_empty(s->x->token->session);
     if (err->code != ERR_OK) {
@@ -82,8 +83,8 @@ static void found(struct session_want *want, const struct session *session, cons
 
 static void find(struct search *s)
 {
-    s->want = (struct session_want){.id = s->id, .done = found, .arg = s};
-    gate_session(s->x->gate, &s->want);
+    s->look = (struct session_look){.op = gate_op(NULL, found, s), .id = s->id};
+    gate_session(s->x->gate, &s->look);
 }
 
 void exchange_with_agent(struct exchange *x, const struct agent_session *agent,

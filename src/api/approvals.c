@@ -10,9 +10,8 @@
  * at the moment are read first. */
 struct listing {
     struct pending_list list;
-    size_t at;
+    size_t open;     /* sessions that are not there yet */
     int64_t took_us;
-    bool waiting, inside; /* for a session; within gate_session */
 };
 
 static void write_pending(struct exchange *x, struct listing *listing)
@@ -38,33 +37,25 @@ static void write_pending(struct exchange *x, struct listing *listing)
     exchange_answer_timed(x, &buf, took_us);
 }
 
-static void next_session(struct exchange *x);
-
-static void session_there(struct session_want *want, const struct session *session, const struct err *err)
+static void session_there(struct op *op)
 {
-    struct exchange *x = want->arg;
-    struct listing *listing = x->state;
-    (void)session; /* without it the call is shown all the same */
-    (void)err;
-    listing->waiting = false;
-    if (!listing->inside)
-        next_session(x);
+    struct exchange *x = op->owner;
+    struct listing *listing = x->state; /* without the session the call is shown all the same */
+    if (--listing->open == 0)
+        write_pending(x, listing);
 }
 
-static void next_session(struct exchange *x)
+static void read_sessions(struct exchange *x, struct listing *listing)
 {
-    struct listing *listing = x->state;
-    while (listing->at < listing->list.count) {
-        x->want = (struct session_want){.id = listing->list.calls[listing->at++].session, .done = session_there,
-                                        .arg = x};
-        listing->waiting = true;
-        listing->inside = true;
-        gate_session(x->gate, &x->want);
-        listing->inside = false;
-        if (listing->waiting)
-            return;
-    }
-    write_pending(x, listing);
+    const struct pending_list *list = &listing->list;
+    struct session_look *looks = arena_array(x->arena, struct session_look, list->count + 1);
+    looks[listing->open++] = (struct session_look){.op = gate_op(x->arena, session_there, x)}; /* one at least */
+    for (size_t i = 0; i < list->count; i++)
+        if (i == 0 || !str_eq(list->calls[i].session, list->calls[i - 1].session))
+            looks[listing->open++] = (struct session_look){.op = gate_op(x->arena, session_there, x),
+                                                           .id = list->calls[i].session};
+    for (size_t i = 0, count = listing->open; i < count; i++)
+        gate_session(x->gate, &looks[i]);
 }
 
 static void caught_up(struct read *read)
@@ -81,7 +72,7 @@ static void caught_up(struct read *read)
     }
     gate_list_pending(x->gate, x->arena, &listing->list);
     listing->took_us += clock_steady_us() - from_us;
-    next_session(x);
+    read_sessions(x, listing);
 }
 
 /* The list is in memory. A read of the store, of no call at all, brings what other nodes have kept until now. */
@@ -194,17 +185,18 @@ void exchange_lost(struct exchange *x, const struct err *err, const struct call 
     exchange_answer(x, err_http(err->code), &buf);
 }
 
-static void decided(struct decide *decide)
+static void decided(struct op *op)
 {
-    struct exchange *x = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->err, &decide->call);
+    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->op.err, &decide->call);
         return;
     }
-    if (decide->err.code != ERR_OK) {
-        exchange_fail(x, &decide->err);
+    if (decide->op.err.code != ERR_OK) {
+        exchange_fail(x, &decide->op.err);
         return;
     }
     json_open(&out, '{');
@@ -301,14 +293,12 @@ static void decide(struct exchange *x, struct str thread)
 {
     struct decide *d = arena_new(x->arena, struct decide);
     struct err err;
-    d->arena = x->arena;
+    d->op = gate_op(x->arena, decided, x);
     d->session = x->session;
     d->thread = thread;
     d->call_id = x->params[1];
     d->actor = x->actor;
     d->by = x->token_id;
-    d->done = decided;
-    d->arg = x;
     if (rc_bad(read_decide(x, d, &err)) || rc_bad(check_reach(x, d, &err)))
         exchange_fail(x, &err);
     else

@@ -1,13 +1,14 @@
 /* Finished sessions into an archive. The file is the server's own affair: no client names a path. */
 #include "api/exchange.h"
 
-static void archived(struct gate_archiving *archiving)
+static void archived(struct op *op)
 {
-    struct exchange *x = archiving->arg;
+    struct gate_archiving *archiving = (struct gate_archiving *)op;
+    struct exchange *x = archiving->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (archiving->err.code != ERR_OK) {
-        exchange_fail(x, &archiving->err);
+    if (archiving->op.err.code != ERR_OK) {
+        exchange_fail(x, &archiving->op.err);
         return;
     }
     gate_archive_write(&out, &archiving->result);
@@ -27,10 +28,8 @@ void archive_make(struct exchange *x)
         exchange_error(x, ERR_INVALID, "\"olderThanSeconds\" is missing");
         return;
     }
-    archiving->arena = x->arena;
+    archiving->op = gate_op(x->arena, archived, x);
     archiving->older_than_ms = seconds * 1000;
     archiving->actor = x->actor;
-    archiving->done = archived;
-    archiving->arg = x;
     gate_archive(x->gate, archiving);
 }

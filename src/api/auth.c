@@ -196,9 +196,11 @@ bool auth_gives_folder(struct exchange *x, struct str folder)
 
 /* ---- finding what a path names ---- */
 
-static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+static void session_found(struct op *op)
 {
-    struct exchange *x = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct exchange *x = op->owner;
     if (err->code != ERR_OK)
         exchange_fail(x, err);
     else if (!session || !auth_may_see(x->token, session))
@@ -213,8 +215,8 @@ void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session))
 {
     x->with_session = then;
-    x->want = (struct session_want){.id = id, .done = session_found, .arg = x};
-    gate_session(x->gate, &x->want);
+    x->look = (struct session_look){.op = gate_op(NULL, session_found, x), .id = id};
+    gate_session(x->gate, &x->look);
 }
 
 struct thread_search {
@@ -222,9 +224,11 @@ struct thread_search {
     void (*then)(struct exchange *x, const struct session *session);
 };
 
-static void thread_found(struct session_want *want, const struct session *session, const struct err *err)
+static void thread_found(struct op *op)
 {
-    struct exchange *x = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct exchange *x = op->owner;
     const struct thread_search *search = x->state;
     if (err->code != ERR_OK)
         exchange_fail(x, err);
@@ -242,8 +246,8 @@ void exchange_with_thread(struct exchange *x, struct str thread,
     struct thread_search *search = arena_new(x->arena, struct thread_search);
     *search = (struct thread_search){thread, then};
     x->state = search;
-    x->want = (struct session_want){.id = session_of_thread(thread), .done = thread_found, .arg = x};
-    gate_session(x->gate, &x->want);
+    x->look = (struct session_look){.op = gate_op(NULL, thread_found, x), .id = session_of_thread(thread)};
+    gate_session(x->gate, &x->look);
 }
 
 /* A call's id is unique only within its session: look in all that this token may see. */
@@ -255,9 +259,11 @@ struct call_search {
 
 static void look_at_next(struct exchange *x);
 
-static void candidate_found(struct session_want *want, const struct session *session, const struct err *err)
+static void candidate_found(struct op *op)
 {
-    struct exchange *x = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct exchange *x = op->owner;
     struct call_search *search = x->state;
     if (err->code != ERR_OK) {
         exchange_fail(x, err);
@@ -276,8 +282,8 @@ static void look_at_next(struct exchange *x)
     struct call_search *search = x->state;
     if (search->at < search->count) {
         struct str id = search->sessions[search->at];
-        x->want = (struct session_want){.id = id, .done = candidate_found, .arg = x};
-        gate_session(x->gate, &x->want);
+        x->look = (struct session_look){.op = gate_op(NULL, candidate_found, x), .id = id};
+        gate_session(x->gate, &x->look);
     } else if (search->seen == 0) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such call");
     } else if (search->seen > 1) {

@@ -251,11 +251,11 @@ static void stream_if_known(struct exchange *x)
         stream(x, scope);
 }
 
-static void caught_up_with_nodes(struct catch_up *catch_up)
+static void caught_up_with_nodes(struct op *op)
 {
-    struct exchange *x = catch_up->arg;
-    if (catch_up->err.code != ERR_OK)
-        exchange_fail(x, &catch_up->err);
+    struct exchange *x = op->owner;
+    if (op->err.code != ERR_OK)
+        exchange_fail(x, &op->err);
     else
         stream_if_known(x);
 }
@@ -265,9 +265,9 @@ static void serve_scope(struct exchange *x)
     struct event_scope *scope = x->state;
     bool streams = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
     if (streams && scope->after > gate_figures(x->gate).last_seq && gate_is_shared(x->gate)) {
-        struct catch_up *catch_up = arena_new(x->arena, struct catch_up);
-        *catch_up = (struct catch_up){.done = caught_up_with_nodes, .arg = x};
-        gate_catch_up(x->gate, catch_up);
+        struct op *op = arena_new(x->arena, struct op);
+        *op = gate_op(x->arena, caught_up_with_nodes, x);
+        gate_catch_up(x->gate, op);
     } else if (streams)
         stream_if_known(x);
     else

@@ -93,7 +93,7 @@ struct exchange {
     bool by_page;                 /* identified by cookie and key, not by a bearer token */
     struct str params[PARAMS_MAX];
     const struct json *body;      /* an object, or NULL */
-    struct session_want want;
+    struct session_look look;
     void (*with_session)(struct exchange *x, const struct session *session);
     struct str session;           /* the one that was found */
     void *state;                  /* the handler's */

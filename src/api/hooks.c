@@ -116,9 +116,10 @@ static void refuse(struct hooking *h, const char *words)
     give(h, &buf);
 }
 
-static void withdrawn(struct decide *decide)
+static void withdrawn(struct op *op)
 {
-    struct hooking *h = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct hooking *h = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     hook_refuse(&buf, &h->hook, STR("Nobody answered in time, so this was not allowed."));
     give(h, &buf);
@@ -131,35 +132,34 @@ static void withdraw(struct hooking *h)
     struct decide *decide = arena_new(x->arena, struct decide);
     CHECK(!h->withdrawal);
     if (gate_awaited(h->ask)) {
-        decide->arg = h;
-        withdrawn(decide);
+        decide->op.owner = h;
+        withdrawn(&decide->op);
         return;
     }
     h->withdrawal = decide;
-    decide->arena = x->arena;
+    decide->op = gate_op(x->arena, withdrawn, h);
     decide->session = h->session;
     decide->call_id = h->ask->id;
     decide->decision = DECISION_CANCELLED;
     decide->actor = x->actor;
     decide->by = x->token_id;
-    decide->done = withdrawn;
-    decide->arg = h;
     gate_decide(x->gate, decide);
 }
 
-static void asked(struct ask *ask)
+static void asked(struct op *op)
 {
-    struct hooking *h = ask->arg;
+    struct ask *ask = (struct ask *)op;
+    struct hooking *h = ask->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     if (!h->gone && auth_revoked(h->x))
         return;
-    if (ask->err.code == ERR_CALL_DIFFERS && h->joins && !h->joined) {
+    if (ask->op.err.code == ERR_CALL_DIFFERS && h->joins && !h->joined) {
         h->joined = true;
-        ask->err = (struct err){.code = ERR_OK};
+        ask->op.err = (struct err){.code = ERR_OK};
         ask->thread = STR_NONE;
         gate_status(h->x->gate, ask);
-    } else if (ask->err.code != ERR_OK) {
-        refuse(h, ask->err.text);
+    } else if (ask->op.err.code != ERR_OK) {
+        refuse(h, ask->op.err.text);
     } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* whoever asked comes again */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
     } else if (ask->call.status == CALL_AWAITING && h->gone) {
@@ -177,7 +177,7 @@ static void asked(struct ask *ask)
 /* While it waits for a person the agent's message is not needed: the answer is made of the decision. */
 static void let_go(struct ask *ask)
 {
-    struct hooking *h = ask->arg;
+    struct hooking *h = ask->op.owner;
     h->hook = (struct hook){.agent = h->hook.agent, .kind = h->hook.kind, .asks_later = h->hook.asks_later};
     ask->input = NULL;
     ask->call.input = STR_NONE;
@@ -202,9 +202,10 @@ static void answer_nothing(struct hooking *h)
     exchange_answer(h->x, 200, &nothing);
 }
 
-static void ended(struct decide *decide)
+static void ended(struct op *op)
 {
-    struct hooking *h = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct hooking *h = decide->op.owner;
     CHECK(h->ending);
     if (--h->ending == 0) /* somebody may have been quicker, which is all right */
         answer_nothing(h);
@@ -236,10 +237,11 @@ static void open_read(struct read *read)
         if (!is_over(h, &read->arena, &read->open[i]))
             continue;
         struct decide *decide = arena_new(x->arena, struct decide);
-        *decide = (struct decide){.arena = x->arena, .session = h->session, .decision = DECISION_CANCELLED,
+        *decide = (struct decide){.op = gate_op(x->arena, ended, h), .session = h->session,
+                                  .decision = DECISION_CANCELLED,
                                   .call_id = arena_str(x->arena, read->open[i].request.call),
-                                  .feedback = STR("answered in the agent's own terminal"),
-                                  .actor = x->actor, .by = x->token_id, .done = ended, .arg = h};
+                                  .feedback = STR("answered in the agent's own terminal"), .actor = x->actor,
+                                  .by = x->token_id};
         h->ending++;
         gate_decide(x->gate, decide);
     }
@@ -337,11 +339,9 @@ void hooks_ask(struct exchange *x)
     struct err err = {.code = ERR_OK};
     h->x = x;
     h->ask = arena_new(x->arena, struct ask);
-    h->ask->arena = x->arena;
+    h->ask->op = gate_op(x->arena, asked, h);
     h->ask->actor = x->actor;
     h->ask->by = x->token_id;
-    h->ask->done = asked;
-    h->ask->arg = h;
     if (!hook_agent_parse(x->params[0], &h->hook.agent)) {
         exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex or gemini");
         return;

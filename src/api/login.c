@@ -165,13 +165,14 @@ static bool plain(struct str words)
     return words.n > 0;
 }
 
-static void logged_in(struct token_change *change)
+static void logged_in(struct op *op)
 {
-    struct exchange *x = change->arg;
+    struct token_change *change = (struct token_change *)op;
+    struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->err.code != ERR_OK) {
-        exchange_fail(x, &change->err);
+    if (change->op.err.code != ERR_OK) {
+        exchange_fail(x, &change->op.err);
         return;
     }
     struct str secret = str_of(change->secret);
@@ -207,24 +208,20 @@ void login_begin(struct exchange *x)
         return;
     }
     struct token_change *change = arena_new(x->arena, struct token_change);
-    *change = (struct token_change){
-        .arena = x->arena,
-        .name = arena_printf(x->arena, "%s, %.*s", code.name, STR_ARG(device)),
-        .role = code.role,
-        .actor = arena_str(x->arena, str_of(code.name)),
-        .done = logged_in,
-        .arg = x,
-    };
+    *change = (struct token_change){.op = gate_op(x->arena, logged_in, x),
+                                    .name = arena_printf(x->arena, "%s, %.*s", code.name, STR_ARG(device)),
+                                    .role = code.role, .actor = arena_str(x->arena, str_of(code.name))};
     gate_change_token(x->gate, change);
 }
 
 /* ---- out ---- */
 
-static void logged_out(struct token_change *change)
+static void logged_out(struct op *op)
 {
-    struct exchange *x = change->arg;
-    if (change->err.code != ERR_OK) {
-        exchange_fail(x, &change->err);
+    struct token_change *change = (struct token_change *)op;
+    struct exchange *x = change->op.owner;
+    if (change->op.err.code != ERR_OK) {
+        exchange_fail(x, &change->op.err);
         return;
     }
     x->api->answers[2]++;
@@ -238,7 +235,6 @@ void login_end(struct exchange *x)
         return;
     }
     struct token_change *change = arena_new(x->arena, struct token_change);
-    *change = (struct token_change){.arena = x->arena, .id = x->token_id, .actor = x->actor,
-                                    .done = logged_out, .arg = x};
+    *change = (struct token_change){.op = gate_op(x->arena, logged_out, x), .id = x->token_id, .actor = x->actor};
     gate_change_token(x->gate, change);
 }

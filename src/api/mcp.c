@@ -70,9 +70,10 @@ static void refuse(struct mcp_call_held *held, const char *words)
 
 /* ---- giving up ---- */
 
-static void withdrawn(struct decide *decide)
+static void withdrawn(struct op *op)
 {
-    struct mcp_call_held *held = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct mcp_call_held *held = decide->op.owner;
     if (held->x || held->stream)
         refuse(held, "nobody answered in time");
     else
@@ -82,9 +83,9 @@ static void withdrawn(struct decide *decide)
 static void withdraw(struct mcp_call_held *held)
 {
     struct decide *decide = arena_new(&held->arena, struct decide);
-    *decide = (struct decide){.arena = &held->arena, .session = held->ask->session, .call_id = held->ask->id,
-                              .decision = DECISION_CANCELLED, .actor = held->actor, .by = held->by,
-                              .done = withdrawn, .arg = held};
+    *decide = (struct decide){.op = gate_op(&held->arena, withdrawn, held), .session = held->ask->session,
+                              .call_id = held->ask->id, .decision = DECISION_CANCELLED, .actor = held->actor,
+                              .by = held->by};
     gate_decide(held->gate, decide);
 }
 
@@ -129,8 +130,8 @@ static void wait_on(struct mcp_call_held *held)
     struct ask now = *held->ask;
     arena_done(&held->piece);
     struct ask *again = arena_new(&held->piece, struct ask);
-    *again = (struct ask){.arena = &held->piece, .session = now.session, .id = now.id, .actor = held->actor,
-                          .wait_ms = PIECE_MS, .brief = true, .done = now.done, .arg = held};
+    *again = (struct ask){.op = gate_op(&held->piece, now.op.done, held), .session = now.session, .id = now.id,
+                          .actor = held->actor, .wait_ms = PIECE_MS, .brief = true};
     held->ask = again;
     gate_status(held->gate, again);
 }
@@ -138,7 +139,7 @@ static void wait_on(struct mcp_call_held *held)
 /* While it waits for a person the message is not needed; the input is read again for the answer. */
 static void let_go(struct ask *ask)
 {
-    struct mcp_call_held *held = ask->arg;
+    struct mcp_call_held *held = ask->op.owner;
     held->message.params = held->message.arguments = NULL;
     ask->input = NULL;
     ask->call.input = STR_NONE;
@@ -153,13 +154,14 @@ static bool takes_stream(const struct mcp_call_held *held)
     return held->begun || str_has(http_header(held->x->http, "accept"), STR("text/event-stream"));
 }
 
-static void asked(struct ask *ask)
+static void asked(struct op *op)
 {
-    struct mcp_call_held *held = ask->arg;
+    struct ask *ask = (struct ask *)op;
+    struct mcp_call_held *held = ask->op.owner;
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
     bool left = held->begun ? !held->stream : !held->x->http->connection;
-    if (ask->err.code != ERR_OK) {
-        refuse(held, ask->err.text);
+    if (ask->op.err.code != ERR_OK) {
+        refuse(held, ask->op.err.text);
     } else if (ask->call.status != CALL_AWAITING) {
         mcp_answer_call(&line, &held->message, &ask->call);
         give(held, &line);
@@ -228,8 +230,7 @@ static void take_call(struct exchange *x)
     held->actor = arena_str(&held->arena, x->actor);
     held->by = arena_str(&held->arena, x->token_id);
     held->ask = arena_new(&held->arena, struct ask);
-    *held->ask = (struct ask){.arena = &held->arena, .actor = held->actor, .by = held->by, .done = asked,
-                              .arg = held};
+    *held->ask = (struct ask){.op = gate_op(&held->arena, asked, held), .actor = held->actor, .by = held->by};
     held->ask->withdraws = true;
     held->ask->wait_ms = takes_stream(held) ? PIECE_MS : PLAIN_MS;
     if (rc_bad(prepare(held, x->http->body, &err))) {

@@ -39,17 +39,17 @@ static void remember(struct exchange *x)
 
 struct newcomer {
     struct exchange *x;
-    struct catch_up catch_up;
+    struct op op;
     void (*then)(struct exchange *x);
 };
 
-static void caught_up(struct catch_up *catch_up)
+static void caught_up(struct op *op)
 {
-    struct newcomer *newcomer = catch_up->arg;
+    struct newcomer *newcomer = op->owner;
     struct exchange *x = newcomer->x;
     struct err ignored;
-    if (catch_up->err.code != ERR_OK) {
-        exchange_fail(x, &catch_up->err);
+    if (op->err.code != ERR_OK) {
+        exchange_fail(x, &op->err);
         return;
     }
     if (rc_bad(auth_identify(x, &ignored)))
@@ -62,8 +62,8 @@ bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x))
     if (!may_be_new(x))
         return false;
     struct newcomer *newcomer = arena_new(x->arena, struct newcomer);
-    *newcomer = (struct newcomer){.x = x, .then = then, .catch_up = {.done = caught_up, .arg = newcomer}};
-    gate_catch_up(x->gate, &newcomer->catch_up);
+    *newcomer = (struct newcomer){.x = x, .then = then, .op = gate_op(x->arena, caught_up, newcomer)};
+    gate_catch_up(x->gate, &newcomer->op);
     return true;
 }
 

@@ -7,13 +7,14 @@
 
 #define BY_A_PERSON "person"
 
-static void noted(struct note *note)
+static void noted(struct op *op)
 {
-    struct exchange *x = note->arg;
+    struct note *note = (struct note *)op;
+    struct exchange *x = note->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (note->err.code != ERR_OK) {
-        exchange_fail(x, &note->err);
+    if (note->op.err.code != ERR_OK) {
+        exchange_fail(x, &note->op.err);
         return;
     }
     json_open(&out, '{');
@@ -45,8 +46,8 @@ static void note_in_thread(struct exchange *x, const struct session *session)
     struct note *note = arena_new(x->arena, struct note);
     struct err err;
     (void)session;
-    *note = (struct note){.arena = x->arena, .session = x->session, .thread = x->params[0], .actor = x->actor,
-                          .done = noted, .arg = x};
+    *note = (struct note){.op = gate_op(x->arena, noted, x), .session = x->session, .thread = x->params[0],
+                          .actor = x->actor};
     if (rc_bad(read_note(x, note, &err)))
         exchange_fail(x, &err);
     else
@@ -60,10 +61,9 @@ void notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_
 static void say(struct exchange *x, const struct session *session, enum event_kind kind, struct str data)
 {
     struct note *note = arena_new(x->arena, struct note);
-    *note = (struct note){.arena = x->arena, .kind = kind, .actor = x->actor, .done = noted, .arg = x,
+    *note = (struct note){.op = gate_op(x->arena, noted, x), .kind = kind, .actor = x->actor,
                           .session = arena_str(x->arena, session->id),
-                          .thread = arena_str(x->arena, session->main_thread),
-                          .data = data};
+                          .thread = arena_str(x->arena, session->main_thread), .data = data};
     gate_note(x->gate, note);
 }
 

@@ -109,17 +109,18 @@ static const struct token *find_person(const struct gate *gate, struct str name,
     return NULL;
 }
 
-static void answered(struct decide *decide)
+static void answered(struct op *op)
 {
-    struct exchange *x = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->err, &decide->call);
+    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->op.err, &decide->call);
         return;
     }
-    if (decide->err.code != ERR_OK) {
-        exchange_fail(x, &decide->err);
+    if (decide->op.err.code != ERR_OK) {
+        exchange_fail(x, &decide->op.err);
         return;
     }
     json_open(&out, '{');
@@ -153,7 +154,7 @@ void answers_take(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
     struct err err;
-    *decide = (struct decide){.arena = x->arena, .done = answered, .arg = x};
+    *decide = (struct decide){.op = gate_op(x->arena, answered, x)};
     if (rc_bad(read_answer(x, decide, &err))) {
         log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", err.text));
         exchange_fail(x, &err);

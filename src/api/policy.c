@@ -49,21 +49,17 @@ static void answer_rule(struct exchange *x, const struct err *err)
     exchange_answer(x, 201, &buf);
 }
 
-static void user_rule_added(struct rule_change *change) { answer_rule(change->arg, &change->err); }
-static void session_rule_added(struct session_change *change) { answer_rule(change->arg, &change->err); }
+static void user_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
+static void session_rule_added(struct op *op) { answer_rule(op->owner, &op->err); }
 
 static void add_to_session(struct exchange *x, const struct session *session)
 {
     struct addition *addition = x->state;
-    addition->session = (struct session_change){
-        .arena = x->arena,
-        .id = arena_str(x->arena, session->id),
-        .data = DATA(x->arena, session_settings, .rules = arena_printf(x->arena, "[%.*s]", STR_ARG(addition->json)),
-                     .timeout_seconds = -1),
-        .actor = x->actor,
-        .done = session_rule_added,
-        .arg = x,
-    };
+    addition->session = (struct session_change){.op = gate_op(x->arena, session_rule_added, x),
+                                                .id = arena_str(x->arena, session->id),
+                                                .actor = x->actor};
+    addition->session.data = DATA(x->arena, session_settings, .timeout_seconds = -1,
+                                  .rules = arena_printf(x->arena, "[%.*s]", STR_ARG(addition->json)));
     gate_change_session(x->gate, &addition->session);
 }
 
@@ -90,8 +86,8 @@ void policy_add(struct exchange *x)
         exchange_fail(x, &err);
         return;
     }
-    addition->change = (struct rule_change){.change = STR("added"), .rule = addition->json, .actor = x->actor,
-                                            .done = user_rule_added, .arg = x};
+    addition->change = (struct rule_change){.op = gate_op(NULL, user_rule_added, x), .change = STR("added"),
+                                            .rule = addition->json, .actor = x->actor};
     gate_change_rule(x->gate, &addition->change);
 }
 
@@ -111,8 +107,8 @@ static void answer_gone(struct exchange *x, const struct err *err)
     exchange_answer(x, 200, &buf);
 }
 
-static void user_rule_gone(struct rule_change *change) { answer_gone(change->arg, &change->err); }
-static void session_rule_gone(struct session_change *change) { answer_gone(change->arg, &change->err); }
+static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
+static void session_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
 
 static void remove_from_session(struct exchange *x, const struct session *session)
 {
@@ -124,14 +120,9 @@ static void remove_from_session(struct exchange *x, const struct session *sessio
         return;
     }
     struct session_change *change = arena_new(x->arena, struct session_change);
-    *change = (struct session_change){
-        .arena = x->arena,
-        .id = arena_str(x->arena, session->id),
-        .data = DATA(x->arena, session_settings, .removed_rules = {&rule->id, 1}, .timeout_seconds = -1),
-        .actor = x->actor,
-        .done = session_rule_gone,
-        .arg = x,
-    };
+    *change = (struct session_change){.op = gate_op(x->arena, session_rule_gone, x),
+                                      .id = arena_str(x->arena, session->id), .actor = x->actor};
+    change->data = DATA(x->arena, session_settings, .removed_rules = {&rule->id, 1}, .timeout_seconds = -1);
     gate_change_session(x->gate, change);
 }
 
@@ -152,27 +143,28 @@ void policy_remove(struct exchange *x)
         return;
     }
     struct rule_change *change = arena_new(x->arena, struct rule_change);
-    *change = (struct rule_change){.change = STR("removed"), .id = x->params[0], .actor = x->actor,
-                                   .done = user_rule_gone, .arg = x};
+    *change = (struct rule_change){.op = gate_op(NULL, user_rule_gone, x), .change = STR("removed"),
+                                   .id = x->params[0], .actor = x->actor};
     gate_change_rule(x->gate, change);
 }
 
 /* ---- bind ---- */
 
-static void rule_bound(struct rule_change *change)
+static void rule_bound(struct op *op)
 {
-    if (change->err.code != ERR_OK)
-        exchange_fail(change->arg, &change->err);
+    struct rule_change *change = (struct rule_change *)op;
+    if (change->op.err.code != ERR_OK)
+        exchange_fail(change->op.owner, &change->op.err);
     else
-        write_policy(change->arg, NULL);
+        write_policy(change->op.owner, NULL);
 }
 
 void policy_bind(struct exchange *x)
 {
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     struct err err;
-    *change = (struct rule_change){.change = STR("bound"), .id = x->params[0], .actor = x->actor, .done = rule_bound,
-                                   .arg = x};
+    *change = (struct rule_change){.op = gate_op(NULL, rule_bound, x), .change = STR("bound"), .id = x->params[0],
+                                   .actor = x->actor};
     if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)))
         exchange_fail(x, &err);
     else
@@ -188,12 +180,13 @@ struct replacement {
 
 static void next_change(struct exchange *x);
 
-static void change_made(struct rule_change *change)
+static void change_made(struct op *op)
 {
-    struct exchange *x = change->arg;
+    struct rule_change *change = (struct rule_change *)op;
+    struct exchange *x = change->op.owner;
     struct replacement *replacement = x->state;
-    if (change->err.code != ERR_OK) {
-        exchange_fail(x, &change->err);
+    if (change->op.err.code != ERR_OK) {
+        exchange_fail(x, &change->op.err);
         return;
     }
     replacement->at++;
@@ -220,14 +213,14 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
     ret_plan->changes = arena_array(x->arena, struct rule_change, old_count + rules->count + 1);
     for (const struct json *rule = rules->first; rule; rule = rule->next) {
         struct rule_change *change = &ret_plan->changes[ret_plan->count++];
-        *change = (struct rule_change){.change = STR("added"), .actor = x->actor, .done = change_made, .arg = x};
+        *change = (struct rule_change){.op = gate_op(NULL, change_made, x), .change = STR("added"), .actor = x->actor};
         TRY(gate_prepare_rule(x->arena, rule, &change->rule, &source, err));
         if (source.layer != LAYER_USER)
             return err_set(err, ERR_INVALID, "only rules of the user's layer can be put");
     }
     for (size_t i = 0; i < old_count; i++)
         ret_plan->changes[ret_plan->count++] = (struct rule_change){
-            .change = STR("removed"), .id = old[i], .actor = x->actor, .done = change_made, .arg = x};
+            .op = gate_op(NULL, change_made, x), .change = STR("removed"), .id = old[i], .actor = x->actor};
     return RC_OK;
 }
 
@@ -326,11 +319,12 @@ void policy_try(struct exchange *x)
 
 /* ---- trust ---- */
 
-static void trust_changed(struct rule_change *change)
+static void trust_changed(struct op *op)
 {
-    struct exchange *x = change->arg;
-    if (change->err.code != ERR_OK)
-        exchange_fail(x, &change->err);
+    struct rule_change *change = (struct rule_change *)op;
+    struct exchange *x = change->op.owner;
+    if (change->op.err.code != ERR_OK)
+        exchange_fail(x, &change->op.err);
     else
         exchange_with_session(x, x->session, write_policy);
 }
@@ -354,9 +348,9 @@ static void trust_in(struct exchange *x, const struct session *session)
         return;
     }
     struct rule_change *change = arena_new(x->arena, struct rule_change);
-    *change = (struct rule_change){.change = trust ? STR("trusted") : STR("distrusted"), .path = path,
-                                   .hash = trust ? hash : STR_NONE, .actor = x->actor,
-                                   .done = trust_changed, .arg = x};
+    *change = (struct rule_change){.op = gate_op(NULL, trust_changed, x),
+                                   .change = trust ? STR("trusted") : STR("distrusted"), .path = path,
+                                   .hash = trust ? hash : STR_NONE, .actor = x->actor};
     gate_change_rule(x->gate, change);
 }
 

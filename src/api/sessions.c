@@ -82,12 +82,13 @@ static void answer_session(struct exchange *x, const struct session *session)
     exchange_answer(x, x->route->status, &buf);
 }
 
-static void session_changed(struct session_change *change)
+static void session_changed(struct op *op)
 {
-    struct exchange *x = change->arg;
-    bool known = change->err.code == ERR_CONFLICT && !str_empty(change->new_id);
-    if (change->err.code != ERR_OK && !known)
-        exchange_fail(x, &change->err);
+    struct session_change *change = (struct session_change *)op;
+    struct exchange *x = change->op.owner;
+    bool known = change->op.err.code == ERR_CONFLICT && !str_empty(change->new_id);
+    if (change->op.err.code != ERR_OK && !known)
+        exchange_fail(x, &change->op.err);
     else
         exchange_with_session(x, change->id, answer_session);
 }
@@ -95,7 +96,7 @@ static void session_changed(struct session_change *change)
 static struct session_change *new_change(struct exchange *x)
 {
     struct session_change *change = arena_new(x->arena, struct session_change);
-    *change = (struct session_change){.arena = x->arena, .actor = x->actor, .done = session_changed, .arg = x};
+    *change = (struct session_change){.op = gate_op(x->arena, session_changed, x), .actor = x->actor};
     return change;
 }
 
@@ -241,11 +242,12 @@ static void answer_thread(struct exchange *x, const struct session *session)
     exchange_answer(x, 201, &buf);
 }
 
-static void thread_added(struct session_change *change)
+static void thread_added(struct op *op)
 {
-    struct exchange *x = change->arg;
-    if (change->err.code != ERR_OK)
-        exchange_fail(x, &change->err);
+    struct session_change *change = (struct session_change *)op;
+    struct exchange *x = change->op.owner;
+    if (change->op.err.code != ERR_OK)
+        exchange_fail(x, &change->op.err);
     else
         exchange_with_session(x, change->id, answer_thread);
 }
@@ -278,7 +280,7 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     }
     struct session_change *change = arena_new(x->arena, struct session_change);
     x->state = change;
-    change->arena = x->arena;
+    change->op = gate_op(x->arena, thread_added, x);
     change->id = arena_str(x->arena, session->id);
     struct id made = id_short();
     name = str_empty(name) ? str_of(made.text) : name;
@@ -290,8 +292,6 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     struct data_thread thread = {.id = change->thread, .parent = parent, .title = title};
     change->data = DATA(x->arena, session_thread, .thread = &thread);
     change->actor = x->actor;
-    change->done = thread_added;
-    change->arg = x;
     gate_change_session(x->gate, change);
 }
 

@@ -152,7 +152,7 @@ struct subscription {
     struct channel *channel;
     struct event_scope scope;
     struct str id;
-    struct session_want want;
+    struct session_look look;
 };
 
 static void subscribe(struct subscription *s)
@@ -185,9 +185,11 @@ static void subscription_free(struct subscription *s)
     free_if_over(channel);
 }
 
-static void scope_found(struct session_want *want, const struct session *session, const struct err *err)
+static void scope_found(struct op *op)
 {
-    struct subscription *s = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct subscription *s = op->owner;
     struct channel *channel = s->channel;
     bool thread_missing = session && s->scope.thread.n && !session_thread_find(session, s->scope.thread);
     if (err->code != ERR_OK)
@@ -247,8 +249,8 @@ static void on_subscribe(struct channel *channel, const struct json *message, st
         subscription_free(s);
         return;
     }
-    s->want = (struct session_want){.id = s->scope.session, .done = scope_found, .arg = s};
-    gate_session(channel->api->gate, &s->want);
+    s->look = (struct session_look){.op = gate_op(NULL, scope_found, s), .id = s->scope.session};
+    gate_session(channel->api->gate, &s->look);
 }
 
 static void on_unsubscribe(struct channel *channel, const struct json *message, struct str id)

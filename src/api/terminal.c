@@ -119,17 +119,18 @@ void terminal_ack(const struct act *act, const char *command, const struct view 
 
 /* ---- answers ---- */
 
-static void decided(struct decide *decide)
+static void decided(struct op *op)
 {
-    struct act *act = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct act *act = decide->op.owner;
     struct view *view = terminal_view_find(act->terminal, decide->session);
     struct asked *asked = view ? map_get(&view->calls, decide->call_id) : NULL;
-    if (decide->err.code != ERR_OK) {
-        terminal_error(act->terminal, act->id, str_of(decide->err.text));
+    if (decide->op.err.code != ERR_OK) {
+        terminal_error(act->terminal, act->id, str_of(decide->op.err.text));
         if (asked)
             asked->answered = false; /* it may be answered again, or somebody else's answer is told */
     }
-    if (decide->err.code == ERR_ALREADY_DECIDED && view)
+    if (decide->op.err.code == ERR_ALREADY_DECIDED && view)
         terminal_view_send_status(view, decide->call_id, decide->call.decision, decide->call.feedback);
     terminal_act_free(act);
 }
@@ -139,14 +140,12 @@ static void decide_asked(struct terminal *terminal, const struct json *message, 
 {
     struct act *act = terminal_act_new(terminal, message);
     act->decide = answer;
-    act->decide.arena = &act->arena;
+    act->decide.op = gate_op(&act->arena, decided, act);
     act->decide.session = arena_str(&act->arena, view->session);
     act->decide.call_id = arena_str(&act->arena, answer.call_id);
     act->decide.feedback = arena_str(&act->arena, answer.feedback);
     act->decide.actor = arena_str(&act->arena, terminal->token->name);
     act->decide.by = arena_str(&act->arena, terminal->token->id);
-    act->decide.done = decided;
-    act->decide.arg = act;
     gate_decide(terminal->api->gate, &act->decide);
 }
 
@@ -238,9 +237,11 @@ static struct rc read_cursor(const struct json *message, struct cursor *ret_curs
     return RC_OK;
 }
 
-static void attach_found(struct session_want *want, const struct session *session, const struct err *err)
+static void attach_found(struct op *op)
 {
-    struct act *act = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct act *act = op->owner;
     struct terminal *terminal = act->terminal;
     struct view *view = NULL;
     if (err->code != ERR_OK)
@@ -275,9 +276,8 @@ static void on_attach(struct terminal *terminal, const struct json *message)
     }
     struct act *act = terminal_act_new(terminal, message);
     act->after = after;
-    act->want = (struct session_want){
-        .id = arena_str(&act->arena, session), .done = attach_found, .arg = act};
-    gate_session(terminal->api->gate, &act->want);
+    act->look = (struct session_look){.op = gate_op(NULL, attach_found, act), .id = arena_str(&act->arena, session)};
+    gate_session(terminal->api->gate, &act->look);
 }
 
 /* ---- the socket ---- */

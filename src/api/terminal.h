@@ -65,7 +65,7 @@ struct act {
     struct arena arena;
     struct terminal *terminal;
     struct str id;               /* the command's, JSON; empty: it had none */
-    struct session_want want;
+    struct session_look look;
     struct session_change change;
     struct run_start start;
     struct run_go go;

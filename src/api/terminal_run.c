@@ -97,14 +97,15 @@ static void execute(struct act *act)
 static void cancelled(struct run_cancel *cancel) { terminal_act_free(cancel->arg); }
 
 /* The run was made and its choices could not be kept: it must not go on under others. */
-static void loosened(struct session_change *change)
+static void loosened(struct op *op)
 {
-    struct act *act = change->arg;
-    if (change->err.code == ERR_OK) {
+    struct session_change *change = (struct session_change *)op;
+    struct act *act = change->op.owner;
+    if (change->op.err.code == ERR_OK) {
         execute(act);
         return;
     }
-    terminal_error(act->terminal, act->id, str_of(change->err.text));
+    terminal_error(act->terminal, act->id, str_of(change->op.err.text));
     act->cancel = (struct run_cancel){
         .arena = &act->arena, .session = act->start.session, .thread = act->start.thread, .id = act->start.id,
         .actor = act->start.actor, .done = cancelled, .arg = act,
@@ -112,12 +113,10 @@ static void loosened(struct session_change *change)
     runtime_cancel(act->terminal->api->runtime, &act->cancel);
 }
 
-static void change_settings(struct act *act, void (*done)(struct session_change *change))
+static void change_settings(struct act *act, void (*done)(struct op *op))
 {
-    act->change = (struct session_change){
-        .arena = &act->arena, .id = act->start.session, .data = act->order->settings,
-        .actor = act->start.actor, .done = done, .arg = act,
-    };
+    act->change = (struct session_change){.op = gate_op(&act->arena, done, act), .id = act->start.session,
+                                          .data = act->order->settings, .actor = act->start.actor};
     gate_change_session(act->terminal->api->gate, &act->change);
 }
 
@@ -155,13 +154,14 @@ static void make_run(struct act *act)
 
 /* ---- in a session that there is ---- */
 
-static void tightened(struct session_change *change)
+static void tightened(struct op *op)
 {
-    struct act *act = change->arg;
-    if (change->err.code == ERR_OK)
+    struct session_change *change = (struct session_change *)op;
+    struct act *act = change->op.owner;
+    if (change->op.err.code == ERR_OK)
         make_run(act);
     else
-        fail(act, str_of(change->err.text));
+        fail(act, str_of(change->op.err.text));
 }
 
 static struct str effect_of(const struct session *session, const char *tool)
@@ -220,9 +220,11 @@ static void read_settings(struct act *act, const struct session *session)
         order->settings = shape_data(&act->arena, shape_session_settings(), &settings);
 }
 
-static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+static void session_found(struct op *op)
 {
-    struct act *act = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct act *act = op->owner;
     struct terminal *terminal = act->terminal;
     if (err->code != ERR_OK || !terminal->socket) {
         fail(act, str_of(err->text));
@@ -253,18 +255,19 @@ static void session_found(struct session_want *want, const struct session *sessi
 
 static void go_on(struct act *act)
 {
-    act->want = (struct session_want){.id = act->order->session, .done = session_found, .arg = act};
-    gate_session(act->terminal->api->gate, &act->want);
+    act->look = (struct session_look){.op = gate_op(NULL, session_found, act), .id = act->order->session};
+    gate_session(act->terminal->api->gate, &act->look);
 }
 
 /* ---- in a new one ---- */
 
-static void session_made(struct session_change *change)
+static void session_made(struct op *op)
 {
-    struct act *act = change->arg;
+    struct session_change *change = (struct session_change *)op;
+    struct act *act = change->op.owner;
     struct terminal *terminal = act->terminal;
-    if (change->err.code != ERR_OK || !terminal->socket) {
-        fail(act, str_of(change->err.text));
+    if (change->op.err.code != ERR_OK || !terminal->socket) {
+        fail(act, str_of(change->op.err.text));
         return;
     }
     if (!terminal_view_new(terminal, change->id, change->thread)) {
@@ -303,10 +306,8 @@ static void begin(struct act *act)
         .timeout_seconds = order->timeout_seconds ? order->timeout_seconds : seconds,
         .owner = terminal->token->id,
     };
-    act->change = (struct session_change){
-        .arena = &act->arena, .created = &created, .actor = act->start.actor,
-        .done = session_made, .arg = act,
-    };
+    act->change = (struct session_change){.op = gate_op(&act->arena, session_made, act), .created = &created,
+                                          .actor = act->start.actor};
     gate_change_session(terminal->api->gate, &act->change);
 }
 

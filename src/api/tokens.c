@@ -3,13 +3,14 @@
 
 #include "base/utf8.h"
 
-static void token_made(struct token_change *change)
+static void token_made(struct op *op)
 {
-    struct exchange *x = change->arg;
+    struct token_change *change = (struct token_change *)op;
+    struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->err.code != ERR_OK) {
-        exchange_fail(x, &change->err);
+    if (change->op.err.code != ERR_OK) {
+        exchange_fail(x, &change->op.err);
         return;
     }
     json_open(&out, '{');
@@ -109,13 +110,11 @@ static struct rc read_token(struct exchange *x, struct token_change *change, str
     return check_width(x, scopes_of_role(change->role) | change->scopes, err);
 }
 
-static struct token_change *new_change(struct exchange *x, void (*done)(struct token_change *))
+static struct token_change *new_change(struct exchange *x, void (*done)(struct op *op))
 {
     struct token_change *change = arena_new(x->arena, struct token_change);
-    change->arena = x->arena;
+    change->op = gate_op(x->arena, done, x);
     change->actor = x->actor;
-    change->done = done;
-    change->arg = x;
     return change;
 }
 
@@ -152,13 +151,14 @@ void tokens_list(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-static void token_gone(struct token_change *change)
+static void token_gone(struct op *op)
 {
-    struct exchange *x = change->arg;
+    struct token_change *change = (struct token_change *)op;
+    struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->err.code != ERR_OK) {
-        exchange_fail(x, &change->err);
+    if (change->op.err.code != ERR_OK) {
+        exchange_fail(x, &change->op.err);
         return;
     }
     for (const struct token *token = gate_tokens(x->gate); token; token = token->next)

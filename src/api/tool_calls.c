@@ -18,13 +18,14 @@ static void answer_call(struct exchange *x, const struct call *call)
     exchange_answer(x, 200, &buf);
 }
 
-static void asked(struct ask *ask)
+static void asked(struct op *op)
 {
-    struct exchange *x = ask->arg;
-    if (ask->err.code == ERR_OK && ask->only_rules && ask->call.status == CALL_UNKNOWN)
+    struct ask *ask = (struct ask *)op;
+    struct exchange *x = ask->op.owner;
+    if (ask->op.err.code == ERR_OK && ask->only_rules && ask->call.status == CALL_UNKNOWN)
         hooks_wrapped(x, ask->session, ask->id);
-    if (ask->err.code != ERR_OK)
-        exchange_fail(x, &ask->err);
+    if (ask->op.err.code != ERR_OK)
+        exchange_fail(x, &ask->op.err);
     else
         answer_call(x, &ask->call);
 }
@@ -34,7 +35,7 @@ enum { INPUT_KEPT_BYTES = 4 << 10 }; /* while the call waits; a larger one is re
 /* While it waits for a person the body and what was made of it are not needed. */
 static void let_go(struct ask *ask)
 {
-    struct exchange *x = ask->arg;
+    struct exchange *x = ask->op.owner;
     struct str input = ask->call.input;
     if (input.n > INPUT_KEPT_BYTES)
         ask->reread = true;
@@ -98,11 +99,9 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 static struct ask *new_ask(struct exchange *x)
 {
     struct ask *ask = arena_new(x->arena, struct ask);
-    ask->arena = x->arena;
+    ask->op = gate_op(x->arena, asked, x);
     ask->actor = x->actor;
     ask->by = x->token_id;
-    ask->done = asked;
-    ask->arg = x;
     x->http->arg = ask;
     x->http->gone = client_gone;
     return ask;
@@ -153,13 +152,14 @@ static void write_detail(struct json_out *out, const struct call *call)
     json_close(out, '}');
 }
 
-static void shown(struct ask *ask)
+static void shown(struct op *op)
 {
-    struct exchange *x = ask->arg;
+    struct ask *ask = (struct ask *)op;
+    struct exchange *x = ask->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (ask->err.code != ERR_OK) {
-        exchange_fail(x, &ask->err);
+    if (ask->op.err.code != ERR_OK) {
+        exchange_fail(x, &ask->op.err);
         return;
     }
     write_detail(&out, &ask->call);
@@ -172,7 +172,7 @@ static void show_found(struct exchange *x)
     struct err err;
     ask->session = x->session;
     ask->id = x->params[0];
-    ask->done = shown;
+    ask->op.done = shown;
     if (rc_bad(read_wait(x, &ask->wait_ms, &err)))
         exchange_fail(x, &err);
     else
@@ -223,15 +223,16 @@ void calls_result(struct exchange *x) { exchange_with_call(x, x->params[0], repo
 
 /* ---- give up ---- */
 
-static void cancelled(struct decide *decide)
+static void cancelled(struct op *op)
 {
-    struct exchange *x = decide->arg;
-    if (decide->err.code != ERR_OK && decide->err.code != ERR_ALREADY_DECIDED) {
-        exchange_fail(x, &decide->err);
+    struct decide *decide = (struct decide *)op;
+    struct exchange *x = decide->op.owner;
+    if (decide->op.err.code != ERR_OK && decide->op.err.code != ERR_ALREADY_DECIDED) {
+        exchange_fail(x, &decide->op.err);
         return;
     }
-    if (decide->err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->err, &decide->call);
+    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &decide->op.err, &decide->call);
         return;
     }
     struct ask *ask = new_ask(x);
@@ -243,14 +244,12 @@ static void cancelled(struct decide *decide)
 static void cancel_found(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
-    decide->arena = x->arena;
+    decide->op = gate_op(x->arena, cancelled, x);
     decide->session = x->session;
     decide->call_id = x->params[0];
     decide->decision = DECISION_CANCELLED;
     decide->actor = x->actor;
     decide->by = x->token_id;
-    decide->done = cancelled;
-    decide->arg = x;
     gate_decide(x->gate, decide);
 }
 

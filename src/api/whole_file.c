@@ -4,13 +4,14 @@
  */
 #include "api/exchange.h"
 
-static void answer_file(struct named_file *file)
+static void answer_file(struct op *op)
 {
-    struct exchange *x = file->arg;
+    struct named_file *file = (struct named_file *)op;
+    struct exchange *x = file->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (file->err.code != ERR_OK) {
-        exchange_fail(x, &file->err);
+    if (file->op.err.code != ERR_OK) {
+        exchange_fail(x, &file->op.err);
     } else {
         json_open(&out, '{');
         json_member(&out, "toolCallId", x->params[1]);
@@ -34,8 +35,8 @@ static void call_read(struct read *read)
         file->name = arena_str(&file->arena, calls[0].name);
         file->input = arena_str(&file->arena, calls[0].input);
         file->root = arena_str(&file->arena, *(const struct str *)x->state);
-        file->done = answer_file;
-        file->arg = x;
+        file->op.done = answer_file;
+        file->op.owner = x;
         gate_read_named_file(x->gate, file);
     }
     read_free(read);

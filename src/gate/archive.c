@@ -42,13 +42,13 @@ void gate_say_archived(struct err *err, const struct event *archived)
 static void finish(struct archivist *archivist)
 {
     struct gate_archiving *archiving = archivist->archiving;
-    archiving->err = archivist->err;
+    archiving->op.err = archivist->err;
     archive_plan_free(archivist->plan, archivist->err.code == ERR_OK);
     archivist->gate->archivist = NULL;
     bell_free(archivist->bell);
     free(archivist->actor);
     free(archivist);
-    archiving->done(archiving);
+    op_end(&archiving->op);
 }
 
 /* ---- the plan, in its thread ---- */
@@ -163,9 +163,10 @@ static void planned(void *arg)
 void gate_archive(struct gate *gate, struct gate_archiving *archiving)
 {
     archiving->result = (struct archive_result){0};
+    archiving->op.gate = gate;
     if (gate->archivist) {
-        (void)err_set(&archiving->err, ERR_CONFLICT, "sessions are being archived already");
-        archiving->done(archiving);
+        (void)err_set(&archiving->op.err, ERR_CONFLICT, "sessions are being archived already");
+        op_end(&archiving->op);
         return;
     }
     struct archivist *archivist = heap_new(sizeof *archivist);

@@ -8,7 +8,7 @@ static void start_catching_up(struct gate *gate);
 static void caught_up(struct read *read)
 {
     struct gate *gate = read->arg;
-    struct catch_up *served = gate->catching;
+    struct op *served = gate->catching;
     struct err err = read->err;
     read_free(read);
     gate->catching = gate->catching_next;
@@ -16,9 +16,9 @@ static void caught_up(struct read *read)
     if (gate->catching)
         start_catching_up(gate);
     while (served) {
-        struct catch_up *next = served->next;
+        struct op *next = served->next;
         served->err = err;
-        served->done(served);
+        op_end(served);
         served = next;
     }
 }
@@ -34,12 +34,13 @@ static void start_catching_up(struct gate *gate)
     store_read(gate->store, read);
 }
 
-void gate_catch_up(struct gate *gate, struct catch_up *catch_up)
+void gate_catch_up(struct gate *gate, struct op *op)
 {
-    struct catch_up **list = gate->catching ? &gate->catching_next : &gate->catching;
+    struct op **list = gate->catching ? &gate->catching_next : &gate->catching;
     bool first = !gate->catching;
-    catch_up->next = *list;
-    *list = catch_up;
+    op->gate = gate;
+    op->next = *list;
+    *list = op;
     if (first)
         start_catching_up(gate);
 }

@@ -13,9 +13,9 @@ static void changed(struct append *append)
 {
     struct rule_change *change = append->arg;
     if (append->outcome != APPEND_KEPT)
-        change->err = append->err;
+        change->op.err = append->err;
     append_free(append);
-    change->done(change);
+    op_end(&change->op);
 }
 
 static struct str change_data(struct arena *arena, const struct rule_change *change)
@@ -66,11 +66,12 @@ struct rc gate_prepare_bond(struct arena *arena, const struct json *object, stru
 
 void gate_change_rule(struct gate *gate, struct rule_change *change)
 {
+    change->op.gate = gate;
     bool known = str_is(change->change, "removed") || str_is(change->change, "bound");
     if (known && !rules_find(gate, change->id)) {
-        (void)err_set(&change->err, ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
+        (void)err_set(&change->op.err, ERR_NOT_FOUND, "there is no rule %.*s of the user's layer",
                       STR_ARG(change->id));
-        change->done(change);
+        op_end(&change->op);
         return;
     }
     struct append *append = append_new();

@@ -40,10 +40,11 @@ struct overdue {
     struct decide decide;
 };
 
-static void timed_out(struct decide *decide)
+static void timed_out(struct op *op)
 {
-    struct gate *gate = decide->gate;
-    struct overdue *overdue = decide->arg;
+    struct gate *gate = op->gate;
+    struct overdue *overdue = op->owner;
+    const struct decide *decide = &overdue->decide;
     struct open *open = open_find(gate, decide->session, decide->call_id);
     /* Still open: the store could not keep it. Put it back and try again soon. */
     if (open && open->heap_at == 0) {
@@ -59,14 +60,12 @@ static void end(struct gate *gate, const struct open *open, enum decision decisi
 {
     struct overdue *overdue = heap_new(sizeof *overdue);
     overdue->decide = (struct decide){
-        .arena = &overdue->arena,
+        .op = gate_op(&overdue->arena, timed_out, overdue),
         .session = arena_str(&overdue->arena, open->session),
         .call_id = arena_str(&overdue->arena, open->call),
         .decision = decision,
         .feedback = feedback,
         .actor = STR("nod"),
-        .done = timed_out,
-        .arg = overdue,
     };
     gate_decide(gate, &overdue->decide);
 }

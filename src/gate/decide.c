@@ -48,26 +48,27 @@ enum { LOOKS_MAX = 3 };
 static void lost(struct read *read)
 {
     struct decide *d = read->arg;
-    d->err = read->err;
-    apply_all(d->arena, &d->call, read);
+    d->op.err = read->err;
+    apply_all(d->op.arena, &d->call, read);
     bool elsewhere = !str_empty(d->thread) && !str_eq(d->thread, d->call.thread);
     /* Another node has asked or answered just now: by the time of this answer we were told of it. */
-    if (d->err.code == ERR_OK && d->call.decision == DECISION_NONE && d->call.requested_ms && ++d->looks < LOOKS_MAX) {
+    if (d->op.err.code == ERR_OK && d->call.decision == DECISION_NONE && d->call.requested_ms &&
+        ++d->looks < LOOKS_MAX) {
         read_free(read);
-        gate_decide(d->gate, d);
+        gate_decide(d->op.gate, d);
         return;
     }
-    if (d->err.code != ERR_OK)
+    if (d->op.err.code != ERR_OK)
         ;
     else if (read->event_count == 0 || elsewhere)
-        (void)err_set(&d->err, ERR_NOT_FOUND, "there is no such call");
+        (void)err_set(&d->op.err, ERR_NOT_FOUND, "there is no such call");
     else if (d->call.decision == DECISION_NONE)
-        (void)err_set(&d->err, ERR_CONFLICT, "the call changed meanwhile; try again");
+        (void)err_set(&d->op.err, ERR_CONFLICT, "the call changed meanwhile; try again");
     else if (!same_decision(d))
-        (void)err_set(&d->err, ERR_ALREADY_DECIDED, "already decided: %s by %.*s",
+        (void)err_set(&d->op.err, ERR_ALREADY_DECIDED, "already decided: %s by %.*s",
                       decision_name(d->call.decision), STR_ARG(d->call.actor));
     read_free(read);
-    d->done(d);
+    op_end(&d->op);
 }
 
 enum { RESPONSE_NEEDS_OF_CALL = 2 }; /* of the call itself; the next is of the installation */
@@ -84,15 +85,15 @@ static void response_kept(struct append *append)
     }
     if (append->outcome == APPEND_REFUSED) {
         append_free(append);
-        read_call(d->gate, d->session, d->call_id, lost, d);
+        read_call(d->op.gate, d->session, d->call_id, lost, d);
         return;
     }
     if (append->outcome == APPEND_FAILED)
-        d->err = append->err;
+        d->op.err = append->err;
     else
-        call_apply(d->arena, &d->call, &append->events[0]);
+        call_apply(d->op.arena, &d->call, &append->events[0]);
     append_free(append);
-    d->done(d);
+    op_end(&d->op);
 }
 
 /* A rule that lets pass what `text` says, as it is kept; `where` has its reach. */
@@ -162,7 +163,7 @@ static void keep_response(struct decide *d, const struct open *open)
     struct arena *arena = &append->arena;
     struct event event = append->events[0];
     CHECK(append->need_count == RESPONSE_NEEDS_OF_CALL);
-    append_need(append, installation_unchanged(d->gate));
+    append_need(append, installation_unchanged(d->op.gate));
     add_user_rules(append, d, &append->events[0]);
     if (definitions_asked(d, open))
         definitions_agreed(append, &d->call, &append->events[0]);
@@ -176,13 +177,13 @@ static void keep_response(struct decide *d, const struct open *open)
     d->call.id = d->call_id;
     append->done = response_kept;
     append->arg = d;
-    store_append(d->gate->store, append);
+    store_append(d->op.gate->store, append);
 }
 
 static void refuse(struct decide *d, enum err_code code, const char *words)
 {
-    (void)err_set(&d->err, code, "%s", words);
-    d->done(d);
+    (void)err_set(&d->op.err, code, "%s", words);
+    op_end(&d->op);
 }
 
 static struct str narrowest(struct arena *arena, const struct question *question)
@@ -200,31 +201,32 @@ static struct str narrowest(struct arena *arena, const struct question *question
 }
 
 /* A person may change a call, but not into one that the rules deny. */
-static void edited_with_session(struct session_want *want, const struct session *session,
-                                const struct err *err)
+static void edited_with_session(struct op *op)
 {
-    struct decide *d = want->arg;
-    struct open *open = open_find(d->gate, d->session, d->call_id);
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct decide *d = op->owner;
+    struct open *open = open_find(d->op.gate, d->session, d->call_id);
     if (err->code != ERR_OK || !session) {
-        d->err = *err;
+        d->op.err = *err;
         if (err->code == ERR_OK)
-            (void)err_set(&d->err, ERR_NOT_FOUND, "there is no such session");
-        d->done(d);
+            (void)err_set(&d->op.err, ERR_NOT_FOUND, "there is no such session");
+        op_end(&d->op);
         return;
     }
     if (!open) {
-        read_call(d->gate, d->session, d->call_id, lost, d);
+        read_call(d->op.gate, d->session, d->call_id, lost, d);
         return;
     }
-    struct tool_facts facts = tool_facts_from(d->arena, STR_NONE, open->name, d->updated_input);
-    if (rc_bad(tool_facts_check(&facts, &d->err))) {
-        d->done(d);
+    struct tool_facts facts = tool_facts_from(d->op.arena, STR_NONE, open->name, d->updated_input);
+    if (rc_bad(tool_facts_check(&facts, &d->op.err))) {
+        op_end(&d->op);
         return;
     }
-    struct verdict verdict = gate_judge(d->gate, d->arena, session, &facts, STR_NONE);
+    struct verdict verdict = gate_judge(d->op.gate, d->op.arena, session, &facts, STR_NONE);
     if (verdict.effect == EFFECT_DENY) {
-        (void)err_set(&d->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
-        d->done(d);
+        (void)err_set(&d->op.err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
+        op_end(&d->op);
         return;
     }
     keep_response(d, open);
@@ -232,22 +234,24 @@ static void edited_with_session(struct session_want *want, const struct session 
 
 /* "Always" belongs to the project of the session; without saying what, it is the narrowest rules that would let this
  * call pass. */
-static void choose_with_session(struct session_want *want, const struct session *session, const struct err *err)
+static void choose_with_session(struct op *op)
 {
-    struct decide *d = want->arg;
-    struct open *open = open_find(d->gate, d->session, d->call_id);
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct decide *d = op->owner;
+    struct open *open = open_find(d->op.gate, d->session, d->call_id);
     const struct json *input = NULL;
     if (!open) {
-        read_call(d->gate, d->session, d->call_id, lost, d);
+        read_call(d->op.gate, d->session, d->call_id, lost, d);
         return;
     }
     if (err->code == ERR_OK && session)
-        d->project = project_of(d->arena, session->cwd);
+        d->project = project_of(d->op.arena, session->cwd);
     if (d->rules_chosen && err->code == ERR_OK && session &&
-        rc_ok(json_parse(d->arena, d->call.input, &input, NULL))) {
-        struct tool_facts facts = tool_facts_from(d->arena, d->call.dialect, open->name, input);
-        struct question question = gate_question(d->gate, d->arena, session, &facts, d->call.cwd);
-        d->rules = narrowest(d->arena, &question);
+        rc_ok(json_parse(d->op.arena, d->call.input, &input, NULL))) {
+        struct tool_facts facts = tool_facts_from(d->op.arena, d->call.dialect, open->name, input);
+        struct question question = gate_question(d->op.gate, d->op.arena, session, &facts, d->call.cwd);
+        d->rules = narrowest(d->op.arena, &question);
     }
     keep_response(d, open);
 }
@@ -255,52 +259,52 @@ static void choose_with_session(struct session_want *want, const struct session 
 static void choose_rules(struct read *read)
 {
     struct decide *d = read->arg;
-    apply_all(d->arena, &d->call, read);
-    d->err = read->err;
+    apply_all(d->op.arena, &d->call, read);
+    d->op.err = read->err;
     read_free(read);
-    if (d->err.code != ERR_OK) {
-        d->done(d);
+    if (d->op.err.code != ERR_OK) {
+        op_end(&d->op);
         return;
     }
-    struct session_want *want = arena_new(d->arena, struct session_want);
+    struct session_look *want = arena_new(d->op.arena, struct session_look);
     want->id = d->session;
-    want->done = choose_with_session;
-    want->arg = d;
-    gate_session(d->gate, want);
+    want->op.done = choose_with_session;
+    want->op.owner = d;
+    gate_session(d->op.gate, want);
 }
 
 static void definition_read(struct read *read)
 {
     struct decide *d = read->arg;
-    struct open *open = open_find(d->gate, d->session, d->call_id);
-    apply_all(d->arena, &d->call, read);
-    d->err = read->err;
+    struct open *open = open_find(d->op.gate, d->session, d->call_id);
+    apply_all(d->op.arena, &d->call, read);
+    d->op.err = read->err;
     read_free(read);
-    if (d->err.code != ERR_OK)
-        d->done(d);
+    if (d->op.err.code != ERR_OK)
+        op_end(&d->op);
     else if (open)
         keep_response(d, open);
     else
-        read_call(d->gate, d->session, d->call_id, lost, d);
+        read_call(d->op.gate, d->session, d->call_id, lost, d);
 }
 
 static void judge_edited(struct decide *d)
 {
-    struct session_want *want = arena_new(d->arena, struct session_want);
+    struct session_look *want = arena_new(d->op.arena, struct session_look);
     want->id = d->session;
-    want->done = edited_with_session;
-    want->arg = d;
-    gate_session(d->gate, want);
+    want->op.done = edited_with_session;
+    want->op.owner = d;
+    gate_session(d->op.gate, want);
 }
 
 /* Tokens or rules have changed, here or at another node, before the response could be kept. */
 static void decide_again(struct decide *d)
 {
-    struct open *open = open_find(d->gate, d->session, d->call_id);
-    if (tokens_revoked(d->gate, d->by))
+    struct open *open = open_find(d->op.gate, d->session, d->call_id);
+    if (tokens_revoked(d->op.gate, d->by))
         refuse(d, ERR_UNAUTHENTICATED, "this token was revoked");
     else if (!open)
-        read_call(d->gate, d->session, d->call_id, lost, d);
+        read_call(d->op.gate, d->session, d->call_id, lost, d);
     else if (d->updated_input)
         judge_edited(d);
     else
@@ -311,7 +315,7 @@ void gate_decide(struct gate *gate, struct decide *d)
 {
     d->rules_chosen = d->decision == DECISION_ALLOW_ALWAYS && str_empty(d->rules);
     struct open *open = open_find(gate, d->session, d->call_id);
-    d->gate = gate;
+    d->op.gate = gate;
     if (!open) {
         read_call(gate, d->session, d->call_id, lost, d);
         return;

@@ -51,8 +51,8 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
     json_close(&out, '}');
     *ask = *like;
     ask->name = file ? file_name : definition_name;
-    ask->id = arena_printf(like->arena, "%s_%.*s", file ? "servers" : "definition", 24, one->digest.p);
-    CHECK(rc_ok(json_parse(like->arena, arena_str(like->arena, buf_str(&buf)), &ask->input, NULL)));
+    ask->id = arena_printf(like->op.arena, "%s_%.*s", file ? "servers" : "definition", 24, one->digest.p);
+    CHECK(rc_ok(json_parse(like->op.arena, arena_str(like->op.arena, buf_str(&buf)), &ask->input, NULL)));
     ask->preview = one->preview;
     ask->files = one->digest;
     ask->only_person = true;
@@ -63,11 +63,11 @@ bool gate_has_servers(const struct gate *gate) { return gate->servers != NULL; }
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news)
 {
-    struct server_news *all = servers_news(gate->servers, like->arena, like->cwd, cancelled);
+    struct server_news *all = servers_news(gate->servers, like->op.arena, like->cwd, cancelled);
     size_t count = 0;
     for (const struct server_news *one = all; one; one = one->next)
         count++;
-    *ret_news = (struct gate_news){.asks = arena_array(like->arena, struct ask, count + 1)};
+    *ret_news = (struct gate_news){.asks = arena_array(like->op.arena, struct ask, count + 1)};
     for (const struct server_news *one = all; one; one = one->next) {
         if (str_empty(one->preview))
             add_first(ret_news, one);

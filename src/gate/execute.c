@@ -31,7 +31,7 @@ struct execution {
     struct str root, mode;
     bool same;
     struct tool_result result;
-    struct session_want want;
+    struct session_look look;
     struct hops hops;
 };
 
@@ -39,7 +39,7 @@ struct execution {
 
 void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
-    struct tool_use use = {.arena = ask->arena, .name = ask->name, .input = ask->input, .root = root,
+    struct tool_use use = {.arena = ask->op.arena, .name = ask->name, .input = ask->input, .root = root,
                            .private_net = gate->web_private, .servers = gate->servers};
     if (!tool_has_hands(ask->name))
         return;
@@ -73,12 +73,12 @@ static void finish(struct execution *x)
     arena_done(&x->arena);
     free(x);
     execute->inner = NULL;
-    execute->done(execute);
+    op_end(&execute->op);
 }
 
 static void finish_with(struct execution *x, enum err_code code, const char *words)
 {
-    (void)err_set(&x->execute->err, code, "%s", words);
+    (void)err_set(&x->execute->op.err, code, "%s", words);
     finish(x);
 }
 
@@ -87,11 +87,11 @@ static void result_kept(struct append *append)
     struct execution *x = append->arg;
     struct execute *execute = x->execute;
     if (append->outcome == APPEND_KEPT)
-        call_apply(execute->arena, &execute->state, &append->events[0]);
+        call_apply(execute->op.arena, &execute->state, &append->events[0]);
     else if (append->outcome == APPEND_FAILED)
-        execute->err = append->err;
+        execute->op.err = append->err;
     else
-        (void)err_set(&execute->err, ERR_CONFLICT, "the call has a result already");
+        (void)err_set(&execute->op.err, ERR_CONFLICT, "the call has a result already");
     append_free(append);
     finish(x);
 }
@@ -233,9 +233,9 @@ static void start_kept(struct append *append)
     struct execute *execute = x->execute;
     enum append_outcome outcome = append->outcome;
     if (outcome == APPEND_KEPT)
-        call_apply(execute->arena, &execute->state, &append->events[0]);
+        call_apply(execute->op.arena, &execute->state, &append->events[0]);
     else if (outcome == APPEND_FAILED)
-        execute->err = append->err;
+        execute->op.err = append->err;
     append_free(append);
     if (outcome == APPEND_REFUSED)
         finish_with(x, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
@@ -295,9 +295,9 @@ static void compared(struct job *job)
         return;
     }
     execute->changed = true;
-    struct str next = arena_printf(execute->arena, "%.*s.again", STR_ARG(execute->call));
+    struct str next = arena_printf(execute->op.arena, "%.*s.again", STR_ARG(execute->call));
     if (next.n > LIMIT_ID_BYTES)
-        next = arena_str(execute->arena, str_of(id_new("call").text));
+        next = arena_str(execute->op.arena, str_of(id_new("call").text));
     keep_result(x, (struct outcome){
         .text = STR("What was shown has changed since, so nothing was done; the person is asked again"),
         .is_error = true,
@@ -307,9 +307,11 @@ static void compared(struct job *job)
 
 /* ---- the call ---- */
 
-static void with_session(struct session_want *want, const struct session *session, const struct err *err)
+static void with_session(struct op *op)
 {
-    struct execution *x = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct execution *x = op->owner;
     struct execute *execute = x->execute;
     if (err->code != ERR_OK || !session) {
         finish_with(x, err->code == ERR_OK ? ERR_NOT_FOUND : err->code, "the session cannot be read");
@@ -349,7 +351,7 @@ static void call_read(struct read *read)
     bool there = read->event_count > 0;
     *call = (struct call){0};
     for (size_t i = 0; i < read->event_count; i++)
-        call_apply(execute->arena, call, &read->events[i]);
+        call_apply(execute->op.arena, call, &read->events[i]);
     read_free(read);
     if (err.code != ERR_OK)
         finish_with(x, err.code, err.text);
@@ -362,8 +364,8 @@ static void call_read(struct read *read)
     else if (rc_bad(json_parse(&x->arena, call_effective_input(call), &x->input, &err)))
         finish_with(x, err.code, err.text);
     else {
-        x->want = (struct session_want){.id = execute->session, .done = with_session, .arg = x};
-        gate_session(x->gate, &x->want);
+        x->look = (struct session_look){.op = gate_op(NULL, with_session, x), .id = execute->session};
+        gate_session(x->gate, &x->look);
     }
 }
 
@@ -371,8 +373,8 @@ void gate_execute(struct gate *gate, struct execute *execute)
 {
     struct execution *x = heap_new(sizeof *x);
     struct read *read = read_new(READ_CALL);
-    CHECK(execute->done && !execute->inner);
-    x->gate = gate;
+    CHECK(execute->op.done && !execute->inner);
+    x->gate = execute->op.gate = gate;
     x->execute = execute;
     execute->inner = x;
     read->session = arena_str(&read->arena, execute->session);
@@ -396,20 +398,21 @@ static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;
     struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root};
-    if (rc_ok(json_parse(&file->arena, file->input, &use.input, &file->err)))
-        (void)rc_bad(tool_named_file(&use, &file->text, &file->err));
+    if (rc_ok(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
+        (void)rc_bad(tool_named_file(&use, &file->text, &file->op.err));
 }
 
 static void file_is_read(struct job *job)
 {
     struct named_file *file = job->arg;
-    file->done(file);
+    op_end(&file->op);
 }
 
 void gate_read_named_file(struct gate *gate, struct named_file *file)
 {
-    CHECK(file->done && !str_empty(file->input));
+    CHECK(file->op.done && !str_empty(file->input));
     file->job = (struct job){.run = read_file, .done = file_is_read, .arg = file};
+    file->op.gate = gate;
     hand_over(gate, &file->job);
 }
 

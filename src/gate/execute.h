@@ -8,6 +8,7 @@
 
 #include "event/append.h"
 #include "event/call.h"
+#include "gate/gate_op.h"
 #include "io/work.h"
 
 #include <stdatomic.h>
@@ -50,7 +51,7 @@ struct execute_outcome {
 };
 
 struct execute {
-    struct arena *arena;
+    struct op op;
     struct str session, call, actor;
     struct need fence;             /* must hold when it starts; NEED_NONE: nothing */
     const atomic_bool *cancelled;  /* may be set by any thread while it runs */
@@ -60,9 +61,6 @@ struct execute {
     const struct execute_outcome *outcome;
     bool changed;
     struct call state;             /* after it */
-    struct err err;
-    void (*done)(struct execute *execute);
-    void *arg;
     struct execution *inner;       /* the gate's */
 };
 void gate_execute(struct gate *gate, struct execute *execute);
@@ -79,12 +77,10 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
 
 /* The file that a call would change, as it is now, read beneath `root` by a worker. */
 struct named_file {
+    struct op op;
     struct arena arena;            /* what it points to lives here */
     struct str name, input, root;  /* of the call: its tool, its input, the session's folder */
     struct str text;
-    struct err err;
-    void (*done)(struct named_file *file);
-    void *arg;
     struct job job;                /* the gate's */
 };
 struct named_file *named_file_new(void);

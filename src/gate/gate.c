@@ -83,6 +83,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->shells = shells_new();
     gate->delivered = store_last_seq(gate->store);
     gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
+    ops_init(gate);
     deadlines_init(gate);
     sessions_init(gate);
     rules_init(gate, options);
@@ -94,7 +95,12 @@ void gate_close(struct gate *gate)
 {
     execute_done(gate);
     archive_stop(gate);
-    store_close(gate->store);
+    store_stop(gate->store);
+    do
+        (void)ops_serve(gate);
+    while (store_deliver(gate->store) || gate->ended);
+    store_free(gate->store);
+    loop_forget(gate->loop, &gate->before_sleep);
     deadlines_done(gate);
     open_done(gate);
     sessions_done(gate);
@@ -152,7 +158,7 @@ static void differs(struct ask *ask, const struct call *known)
     if (str_eq(known->name, ask->name) && json_same_tokens(known->input, ask->input->raw) &&
         (str_empty(ask->thread) || str_eq(known->thread, ask->thread)))
         return;
-    (void)err_set(&ask->err, ERR_CALL_DIFFERS,
+    (void)err_set(&ask->op.err, ERR_CALL_DIFFERS,
                   "the call %.*s exists already in this session with another tool, input or thread",
                   STR_ARG(ask->id));
 }
@@ -172,22 +178,22 @@ static void call_read(struct read *read)
 {
     struct ask *ask = read->arg;
     struct call rung = ask->call;
-    ask->err = read->err;
+    ask->op.err = read->err;
     ask->call = call_from(&read->arena, read, &rung);
-    if (ask->err.code == ERR_OK && read->event_count == 0 && read->archived_count)
-        gate_say_archived(&ask->err, &read->archived[0]);
-    else if (ask->err.code == ERR_OK && read->event_count == 0 && ask->refused.code != ERR_OK)
-        ask->err = ask->refused;
-    else if (ask->err.code == ERR_OK && read->event_count == 0)
-        (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such call");
-    else if (ask->err.code == ERR_OK && ask->input)
+    if (ask->op.err.code == ERR_OK && read->event_count == 0 && read->archived_count)
+        gate_say_archived(&ask->op.err, &read->archived[0]);
+    else if (ask->op.err.code == ERR_OK && read->event_count == 0 && ask->refused.code != ERR_OK)
+        ask->op.err = ask->refused;
+    else if (ask->op.err.code == ERR_OK && read->event_count == 0)
+        (void)err_set(&ask->op.err, ERR_NOT_FOUND, "there is no such call");
+    else if (ask->op.err.code == ERR_OK && ask->input)
         differs(ask, &ask->call);
     /* Whoever will wait is told of the call when that is over; until then it costs no memory. */
-    if (ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING && ask->registered) {
+    if (ask->op.err.code == ERR_OK && ask->call.status == CALL_AWAITING && ask->registered) {
         ask->call = (struct call){.status = CALL_AWAITING};
         ask->reread = true;
     } else {
-        ask->call = call_from(ask->arena, read, &rung);
+        ask->call = call_from(ask->op.arena, read, &rung);
     }
     read_free(read);
     waiter_settle(ask);
@@ -200,7 +206,7 @@ static void read_call_of(struct ask *ask)
     read->call = arena_str(&read->arena, ask->id);
     read->done = call_read;
     read->arg = ask;
-    store_read(ask->gate->store, read);
+    store_read(ask->op.gate->store, read);
 }
 
 void gate_reread(struct ask *ask)
@@ -240,17 +246,17 @@ static void call_kept(struct append *append)
 {
     struct ask *ask = append->arg;
     if (ask->counted)
-        quota_give(ask->gate, ask->actor, ask->session, ask->counted);
+        quota_give(ask->op.gate, ask->actor, ask->session, ask->counted);
     ask->counted = 0;
     if (append->outcome != APPEND_KEPT)
-        release_counted(ask->gate, append);
+        release_counted(ask->op.gate, append);
     if (append->outcome == APPEND_REFUSED) {
         bool exists = append->refused_need == 0;
         append_free(append);
         if (exists) {
-            gate_status(ask->gate, ask);
-        } else if (tokens_revoked(ask->gate, ask->by)) {
-            (void)err_set(&ask->err, ERR_UNAUTHENTICATED, "this token was revoked");
+            gate_status(ask->op.gate, ask);
+        } else if (tokens_revoked(ask->op.gate, ask->by)) {
+            (void)err_set(&ask->op.err, ERR_UNAUTHENTICATED, "this token was revoked");
             waiter_settle(ask);
         } else {
             ask_again(ask);
@@ -259,7 +265,7 @@ static void call_kept(struct append *append)
     }
     ask->call.call_seq = append->events[0].seq;
     if (append->outcome == APPEND_FAILED)
-        ask->err = append->err;
+        ask->op.err = append->err;
     append_free(append);
     waiter_settle(ask);
 }
@@ -303,15 +309,15 @@ static void keep_call(struct ask *ask, const struct session *session, const stru
     struct now now = {.wall_ms = clock_wall_ms()};
     struct append *append = core_call_append(ask, session, verdict, now);
     ask->call = core_expected_call(ask, verdict, append->deadline_ms, now);
-    append_need(append, installation_unchanged(ask->gate));
+    append_need(append, installation_unchanged(ask->op.gate));
     if (verdict->effect == EFFECT_ASK) {
         ask->counted = 1 + ask->input->raw.n + ask->preview.n;
-        quota_take(ask->gate, ask->actor, ask->session, ask->counted);
+        quota_take(ask->op.gate, ask->actor, ask->session, ask->counted);
     }
-    use_counted(ask->gate, session, append, verdict);
+    use_counted(ask->op.gate, session, append, verdict);
     append->done = call_kept;
     append->arg = ask;
-    store_append(ask->gate->store, append);
+    store_append(ask->op.gate->store, append);
 }
 
 bool by_default_parse(struct str name, enum by_default *ret_by_default)
@@ -344,55 +350,55 @@ static bool leaves_to_agent(const struct ask *ask, const struct tool_facts *fact
     return false;
 }
 
-static void ask_with_session(struct session_want *want, const struct session *session, const struct err *err)
+static void ask_with_session(struct op *op)
 {
-    struct ask *ask = want->arg;
-    ask->err = *err;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct ask *ask = op->owner;
+    ask->op.err = *err;
     if (err->code == ERR_OK && (!session || !session_thread_find(session, ask->thread)))
-        (void)err_set(&ask->err, ERR_NOT_FOUND, "there is no such thread");
-    if (ask->err.code != ERR_OK) {
+        (void)err_set(&ask->op.err, ERR_NOT_FOUND, "there is no such thread");
+    if (ask->op.err.code != ERR_OK) {
         waiter_settle(ask);
         return;
     }
     ARENA_SCOPE(scratch); /* what is kept of the verdict is copied */
     struct tool_facts facts = tool_facts_from(&scratch, ask->dialect, ask->name, ask->input);
-    if (rc_bad(tool_facts_check(&facts, &ask->err))) {
+    if (rc_bad(tool_facts_check(&facts, &ask->op.err))) {
         waiter_settle(ask);
         return;
     }
-    struct verdict verdict = gate_judge(ask->gate, &scratch, session, &facts, ask->cwd);
+    struct verdict verdict = gate_judge(ask->op.gate, &scratch, session, &facts, ask->cwd);
     if (verdict.effect == EFFECT_ALLOW && ask->only_person)
         verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
     bool leaves = leaves_to_agent(ask, &facts, &verdict);
     if (leaves || (verdict.effect == EFFECT_ASK && ask->only_rules)) {
         ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session,
                                   .thread = ask->thread, .input = ask->input->raw, .no_opinion = leaves,
-                                  .why = arena_str(ask->arena, verdict.why),
-                                  .rule = arena_str(ask->arena, verdict.rule)};
+                                  .why = arena_str(ask->op.arena, verdict.why),
+                                  .rule = arena_str(ask->op.arena, verdict.rule)};
         waiter_settle(ask);
         return;
     }
     uint64_t bytes = ask->input->raw.n + ask->preview.n;
-    if (verdict.effect == EFFECT_ASK && !open_find(ask->gate, ask->session, ask->id) &&
-        rc_bad(quota_check(ask->gate, ask->actor, ask->session, bytes, &ask->refused)))
-        gate_status(ask->gate, ask); /* one that exists already has an answer all the same */
+    if (verdict.effect == EFFECT_ASK && !open_find(ask->op.gate, ask->session, ask->id) &&
+        rc_bad(quota_check(ask->op.gate, ask->actor, ask->session, bytes, &ask->refused)))
+        gate_status(ask->op.gate, ask); /* one that exists already has an answer all the same */
     else
         keep_call(ask, session, &verdict);
 }
 
 static void ask_again(struct ask *ask)
 {
-    struct session_want *want = arena_new(ask->arena, struct session_want);
-    want->id = ask->session;
-    want->done = ask_with_session;
-    want->arg = ask;
-    gate_session(ask->gate, want);
+    struct session_look *look = arena_new(ask->op.arena, struct session_look);
+    *look = (struct session_look){.op = gate_op(ask->op.arena, ask_with_session, ask), .id = ask->session};
+    gate_session(ask->op.gate, look);
 }
 
 void gate_ask(struct gate *gate, struct ask *ask)
 {
     CHECK(ask->input && ask->input->type == JSON_OBJECT);
-    ask->gate = gate;
+    ask->op.gate = gate;
     waiter_register(gate, ask);
     ask_again(ask);
 }

@@ -55,33 +55,27 @@ void gate_close(struct gate *gate);
 void gate_set_port(struct gate *gate, int port);
 
 /* ---- sessions ---- */
-/* `done` gets NULL when there is no such session; the session is lent for the time of the call. It may be
- * called before gate_session returns. */
-struct session_want {
+struct session_look {
+    struct op op;
     struct str id;
-    void (*done)(struct session_want *want, const struct session *session, const struct err *err);
-    void *arg;
-    struct session_want *next;
+    const struct session *session; /* NULL: there is none; lent to `done` for the time of its call */
 };
-void gate_session(struct gate *gate, struct session_want *want);
+void gate_session(struct gate *gate, struct session_look *look);
 
 struct session_change {
-    struct arena *arena;
+    struct op op;
     struct str id;       /* empty: a new one, its id is filled in */
     struct str new_id;   /* of a new one that is to have this id; ERR_CONFLICT when there is one already */
     const struct data_session_created *created; /* of a new one, read at once; its thread is the gate's choice */
     struct str data;     /* of the SESSION_CHANGED event otherwise (event/shapes_session.h) */
     struct str thread;   /* that the change is about; may be empty */
     struct str actor;
-    struct err err;
-    void (*done)(struct session_change *change);
-    void *arg;
 };
 void gate_change_session(struct gate *gate, struct session_change *change);
 
 /* ---- calls ---- */
 struct ask {
-    struct arena *arena;
+    struct op op;
     struct str session, thread, id, name, cwd;
     const struct json *input; /* an object; its raw bytes are kept */
     struct str dialect;       /* the agent whose names for tools these are; empty: nobody said */
@@ -93,13 +87,9 @@ struct ask {
     bool only_person;    /* what rules would allow is asked all the same */
     bool withdraws;      /* the question is withdrawn when whoever asked hangs up and stays away */
     struct call call;    /* the answer */
-    struct err err;
-    void (*done)(struct ask *ask);
     void (*waits)(struct ask *ask); /* it begins to wait: let go of what is large; may be NULL */
-    void *arg;
     bool reread, brief;  /* `waits` has let go of the input: it is read after the wait; when there is an answer only */
     /* the gate's */
-    struct gate *gate;
     struct err refused;  /* why it may not be asked, unless it exists already */
     uint64_t counted;    /* bytes, on its way to the store */
     struct ask *next_waiter;
@@ -122,7 +112,7 @@ bool gate_awaited(const struct ask *ask);
 
 enum decide_reach { DECIDE_PROJECT, DECIDE_SESSION, DECIDE_EVERYWHERE };
 struct decide {
-    struct arena *arena;
+    struct op op;
     struct str session, call_id;
     struct str thread;          /* when the caller names one: it must be the call's */
     enum decision decision;
@@ -135,10 +125,6 @@ struct decide {
     unsigned looks;             /* the gate's: how often it was looked for */
     struct str actor, by;       /* the name and the id of the token */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
-    struct err err;
-    void (*done)(struct decide *decide);
-    void *arg;
-    struct gate *gate;          /* the gate's */
 };
 void gate_decide(struct gate *gate, struct decide *decide);
 

@@ -2,20 +2,16 @@
 #ifndef GATE_GATE_ARCHIVE_H
 #define GATE_GATE_ARCHIVE_H
 
-#include "base/arena.h"
-#include "base/err.h"
+#include "gate/gate_op.h"
 #include "event/archived.h"
 
 struct gate;
 
 struct gate_archiving {
-    struct arena *arena;
+    struct op op;
     int64_t older_than_ms;
     struct str actor;
     struct archive_result result;
-    struct err err;
-    void (*done)(struct gate_archiving *archiving);
-    void *arg;
 };
 /* Moves finished sessions in which nothing has happened for so long into an archive (store_archive.h), beside
  * everything else. One at a time: ERR_CONFLICT. */

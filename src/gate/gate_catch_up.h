@@ -2,19 +2,14 @@
 #ifndef GATE_GATE_CATCH_UP_H
 #define GATE_GATE_CATCH_UP_H
 
-#include "base/err.h"
+#include "gate/gate_op.h"
 
 struct gate;
 
 /* Other nodes may have made tokens that are not known here yet. */
 bool gate_is_shared(const struct gate *gate);
-struct catch_up {
-    struct err err;  /* the store could not be read */
-    void (*done)(struct catch_up *catch_up);
-    void *arg;
-    struct catch_up *next; /* the gate's */
-};
-/* `done` follows when everything is known that any node had kept before this call. One read serves all who wait. */
-void gate_catch_up(struct gate *gate, struct catch_up *catch_up);
+/* `done` follows when everything is known that any node had kept before this call, with an error when the store could
+ * not be read. One read serves all who wait. */
+void gate_catch_up(struct gate *gate, struct op *op);
 
 #endif

@@ -2,21 +2,17 @@
 #ifndef GATE_GATE_NOTES_H
 #define GATE_GATE_NOTES_H
 
-#include "base/arena.h"
-#include "base/err.h"
 #include "event/event.h"
+#include "gate/gate_op.h"
 
 struct gate;
 
 struct note {
-    struct arena *arena;
+    struct op op;
     struct str session, thread, actor;
     enum event_kind kind;       /* of no call, and of nothing that the gate itself goes by */
     struct str data;            /* a JSON object, as it came */
     uint64_t seq;               /* of the event, when it is kept */
-    struct err err;
-    void (*done)(struct note *note);
-    void *arg;
 };
 /* Keeps what was said in a conversation that runs elsewhere. */
 void gate_note(struct gate *gate, struct note *note);

@@ -1,8 +1,8 @@
 /* Operations: what a client wants of the gate, as a value that waits without a thread. Included by gate.h.
  *
- * Fill in a struct that begins with a struct op, hand it over with gate_submit, get it back by `done`, on the loop,
- * exactly once and never from inside gate_submit. It and its strings belong to the owner's arena and must live until
- * then. How each kind goes on, step by step, is in gate/core/.
+ * Fill in a struct that begins with a struct op (gate_op makes it), hand it over, get it back by `done`, on the loop,
+ * exactly once and never from inside the call that handed it over. It and its strings belong to the owner's arena and
+ * must live until then. How each kind goes on, step by step, is in gate/core/.
  */
 #ifndef GATE_GATE_OP_H
 #define GATE_GATE_OP_H
@@ -18,19 +18,26 @@ struct out;
 struct read;
 
 struct op {
-    void (*step)(struct op *op, struct now now, struct out *out);
-    struct arena *arena;
-    struct err err;             /* the answer: code ERR_OK when it went well */
+    struct arena *arena;        /* the owner's */
     void (*done)(struct op *op);
-    void *owner;                /* the caller's */
+    void *owner;                /* for `done` */
+    struct err err;             /* the answer: code ERR_OK when it went well */
     /* the gate's */
     struct gate *gate;
+    void (*step)(struct op *op, struct now now, struct out *out);
     unsigned phase;
     struct read *read;          /* the answer to what the last step asked for */
     struct append *append;
+    struct op *next;
+    bool lends_session;         /* it is a struct session_look */
 };
 
-/* The agent says what came of an allowed call. Kept once. `step` is report_step. */
+static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op), void *owner)
+{
+    return (struct op){.arena = arena, .done = done, .owner = owner};
+}
+
+/* The agent says what came of an allowed call. Kept once. */
 struct report {
     struct op op;
     struct str session, call, actor;
@@ -38,8 +45,6 @@ struct report {
     bool is_error;
     struct call state;          /* after it */
 };
-
-void gate_submit(struct gate *gate, struct op *op);
 void gate_report(struct gate *gate, struct report *report);
 
 #endif

@@ -4,19 +4,18 @@
 
 #include "event/read.h"
 #include "event/session.h"
+#include "gate/gate_op.h"
 #include "policy/policy.h"
 
 struct gate;
 
 struct rule_change {
+    struct op op;
     struct str change;          /* "added", "removed", "bound", "trusted", "distrusted" */
     struct str rule;            /* added: JSON, from gate_prepare_rule; bound: from gate_prepare_bond */
     struct str id;              /* removed, bound */
     struct str path, hash;      /* trusted, distrusted: a project's policy file */
     struct str actor;
-    struct err err;
-    void (*done)(struct rule_change *change);
-    void *arg;
 };
 /* Reads {"effect","rule","reason","expiresAt","uses","match","notMatch"}, gives it an id, writes it for keeping. */
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,

@@ -3,6 +3,7 @@
 #define GATE_GATE_TOKENS_H
 
 #include "event/token.h"
+#include "gate/gate_op.h"
 
 struct gate;
 struct sign_key;
@@ -18,7 +19,7 @@ bool gate_token_secret(const struct gate *gate, const struct token *token, char 
 const struct sign_key *gate_key(const struct gate *gate);
 
 struct token_change {
-    struct arena *arena;
+    struct op op;
     struct str name, session;   /* a new one: */
     enum role role;             /* ROLE_NONE: revoke `id` instead */
     unsigned scopes;            /* more than its role's */
@@ -26,9 +27,6 @@ struct token_change {
     struct str id;
     struct str actor;
     char secret[64];            /* of a new one, filled in */
-    struct err err;
-    void (*done)(struct token_change *change);
-    void *arg;
 };
 void gate_change_token(struct gate *gate, struct token_change *change);
 

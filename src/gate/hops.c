@@ -18,7 +18,7 @@ struct hop {
     struct str url;
     bool same_place, allowed;
     struct errand errand;
-    struct session_want want;
+    struct session_look look;
 };
 
 static const struct json *input_of(struct arena *arena, struct str url)
@@ -33,9 +33,11 @@ static const struct json *input_of(struct arena *arena, struct str url)
     return input;
 }
 
-static void judge(struct session_want *want, const struct session *session, const struct err *err)
+static void judge(struct op *op)
 {
-    struct hop *hop = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct hop *hop = op->owner;
     const struct hops *hops = hop->hops;
     if (err->code == ERR_OK && session) {
         struct tool_facts facts = tool_facts(STR("WebFetch"), input_of(&hop->arena, hop->url));
@@ -49,8 +51,8 @@ static void judge(struct session_want *want, const struct session *session, cons
 static void start(struct errand *errand)
 {
     struct hop *hop = errand->arg;
-    hop->want = (struct session_want){.id = hop->hops->session, .done = judge, .arg = hop};
-    gate_session(hop->hops->gate, &hop->want);
+    hop->look = (struct session_look){.op = gate_op(NULL, judge, hop), .id = hop->hops->session};
+    gate_session(hop->hops->gate, &hop->look);
 }
 
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place)

@@ -5,40 +5,13 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/map.h"
+#include "gate/core/open.h"
 #include "gate/gate.h"
 #include "gate/quota.h"
 #include "gate/rules.h"
+#include "io/loop.h"
 #include "policy/policy.h"
 #include "store/store.h"
-
-/* An approval that was requested and not answered: a view of its events. */
-struct open {
-    struct str session, call, thread, digest, name, actor; /* in `bytes` */
-    struct str call_data, request_data; /* of the events, there too, when they are small; else empty, and then: */
-    struct str brief;    /* as a list shows it, JSON members; there too */
-    uint64_t seq;        /* of the request */
-    uint64_t stored;     /* bytes of its two events */
-    uint64_t round;      /* gate_list_pending's: its turn among the calls of the same agent */
-    int64_t requested_ms, deadline_ms;
-    int64_t withdraw_ms; /* when it is withdrawn unless whoever asked comes back; 0: not */
-    int64_t due_ms;      /* when something is to happen next: the alert, the deadline, or that it is withdrawn */
-    size_t heap_at;      /* in the deadlines, from 1; 0: has none */
-    bool alerted;
-    bool ending;         /* an append of deadlines.c about it is on its way */
-    bool waits, withdraws; /* as in the request */
-    bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
-    bool recovered;      /* it waited already when this process started */
-    char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
-    uint64_t judged_version;
-    size_t size;         /* of all this, with `bytes` */
-    char bytes[];
-};
-
-/* By due_ms (core/due.c). */
-struct due {
-    struct open **heap;
-    size_t count, room;
-};
 
 struct deadlines {
     struct due due;
@@ -47,7 +20,7 @@ struct deadlines {
 
 struct session_slot {
     struct session *session;    /* NULL while it is read */
-    struct session_want *wants; /* who waits for it */
+    struct op *looks;           /* who waits for it */
     struct session_rules rules;
     bool stale;                 /* it changed while it was read: read again */
     bool used;                  /* since the last eviction sweep */
@@ -56,6 +29,8 @@ struct session_slot {
 struct gate {
     struct loop *loop;
     struct store *store;
+    struct op *ended, **ended_end; /* operations to be given back, in order (op.c) */
+    struct before_sleep before_sleep;
     struct str home;
     int64_t timeout_seconds, alert_ms, withdraw_ms;
     bool only_process;    /* no other process uses the store */
@@ -73,7 +48,7 @@ struct gate {
     uint64_t watcher_count;
     bool store_away;
     uint64_t delivered;   /* the last seq that was told */
-    struct catch_up *catching, *catching_next; /* served by the read under way, and by the one after it */
+    struct op *catching, *catching_next; /* served by the read under way, and by the one after it */
     struct event last_call; /* a TOOL_CALL that was told last of its batch: its request comes with the next */
     struct arena last_call_arena;
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
@@ -114,6 +89,14 @@ void journal_follow(struct gate *gate, const struct event *event);
 /* Once the call is open: its tool is known then. */
 void journal_requested(struct gate *gate, const struct event *event);
 
+/* The operation is over: `done` follows before the loop sleeps. op->gate must be set. */
+void op_end(struct op *op);
+void ops_init(struct gate *gate);
+/* Gives back what has ended, and what ends meanwhile, a few rounds of it; true when some is left. */
+bool ops_serve(struct gate *gate);
+
+/* Fills in the session of a look that is given back; false when it has to be read again. */
+bool sessions_lend(struct gate *gate, struct session_look *look);
 void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);
 

@@ -14,11 +14,11 @@ static void note_kept(struct append *append)
 {
     struct note *note = append->arg;
     if (append->outcome == APPEND_FAILED)
-        note->err = append->err;
+        note->op.err = append->err;
     else
         note->seq = append->events[0].seq;
     append_free(append);
-    note->done(note);
+    op_end(&note->op);
 }
 
 void gate_note(struct gate *gate, struct note *note)
@@ -36,5 +36,6 @@ void gate_note(struct gate *gate, struct note *note)
     });
     append->done = note_kept;
     append->arg = note;
+    note->op.gate = gate;
     store_append(gate->store, append);
 }

@@ -40,19 +40,50 @@ static void go(struct op *op)
         out.read->arg = op;
         store_read(op->gate->store, out.read);
     } else {
-        op->done(op);
+        op_end(op);
     }
-}
-
-void gate_submit(struct gate *gate, struct op *op)
-{
-    CHECK(op->step && op->done && op->phase == 0);
-    op->gate = gate;
-    go(op);
 }
 
 void gate_report(struct gate *gate, struct report *report)
 {
+    report->op.gate = gate;
     report->op.step = report_step;
-    gate_submit(gate, &report->op);
+    go(&report->op);
+}
+
+/* ---- the end ---- */
+
+void op_end(struct op *op)
+{
+    struct gate *gate = op->gate;
+    CHECK(op->done);
+    op->next = NULL;
+    *gate->ended_end = op;
+    gate->ended_end = &op->next;
+}
+
+enum { SERVE_ROUNDS_MAX = 8 };
+
+bool ops_serve(struct gate *gate)
+{
+    for (int round = 0; gate->ended && round < SERVE_ROUNDS_MAX; round++) {
+        struct op *op = gate->ended, *next;
+        gate->ended = NULL;
+        gate->ended_end = &gate->ended;
+        for (; op; op = next) {
+            next = op->next; /* `done` may free it */
+            if (!op->lends_session || sessions_lend(gate, (struct session_look *)op))
+                op->done(op);
+        }
+    }
+    return gate->ended != NULL;
+}
+
+static bool before_sleep(void *arg) { return ops_serve(arg); }
+
+void ops_init(struct gate *gate)
+{
+    gate->ended_end = &gate->ended;
+    gate->before_sleep = (struct before_sleep){.before = before_sleep, .arg = gate};
+    loop_before_sleep(gate->loop, &gate->before_sleep);
 }

@@ -17,17 +17,21 @@
 #include <stdlib.h>
 
 enum { SESSIONS_CACHED_MAX = 10000, REST_MS = 5000 };
+enum { LOOK_FOUND, LOOK_MISSING }; /* phases of a session_look that is answered */
 
 static void read_session(struct gate *gate, struct str id);
 
+/* The session is looked up again when the look is given back: it may change, or rest, until then. */
 static void answer(struct session_slot *slot, const struct err *err)
 {
-    struct session_want *want = slot->wants;
-    slot->wants = NULL;
-    while (want) {
-        struct session_want *next = want->next;
-        want->done(want, slot->session, err);
-        want = next;
+    struct op *op = slot->looks;
+    slot->looks = NULL;
+    while (op) {
+        struct op *next = op->next;
+        op->err = *err;
+        op->phase = slot->session ? LOOK_FOUND : LOOK_MISSING;
+        op_end(op);
+        op = next;
     }
 }
 
@@ -41,7 +45,7 @@ static void free_slot(struct session_slot *slot)
 static void drop(struct gate *gate, struct str id)
 {
     struct session_slot *slot = map_take(&gate->sessions, id);
-    CHECK(slot && !slot->wants);
+    CHECK(slot && !slot->looks);
     free_slot(slot);
 }
 
@@ -114,17 +118,30 @@ static void rest(void *arg)
 
 void sessions_init(struct gate *gate) { gate->sessions_rest = timer_new(gate->loop, rest, gate); }
 
-void gate_session(struct gate *gate, struct session_want *want)
+bool sessions_lend(struct gate *gate, struct session_look *look)
 {
-    static const struct err fine = {.code = ERR_OK};
-    struct session_slot *slot = map_get(&gate->sessions, want->id);
+    struct session_slot *slot = map_get(&gate->sessions, look->id);
+    look->session = slot ? slot->session : NULL;
+    if (look->session || look->op.err.code != ERR_OK || look->op.phase == LOOK_MISSING)
+        return true;
+    gate_session(gate, look);
+    return false;
+}
+
+void gate_session(struct gate *gate, struct session_look *look)
+{
+    struct session_slot *slot = map_get(&gate->sessions, look->id);
+    look->op.gate = gate;
+    look->op.lends_session = true;
+    look->op.phase = LOOK_FOUND;
     if (slot && slot->session) {
         slot->used = true;
-        want->done(want, slot->session, &fine);
+        op_end(&look->op);
         return;
     }
-    if (want->id.n == 0 || want->id.n >= ID_BYTES) {
-        want->done(want, NULL, &fine);
+    if (look->id.n == 0 || look->id.n >= ID_BYTES) {
+        look->op.phase = LOOK_MISSING;
+        op_end(&look->op);
         return;
     }
     if (!slot) {
@@ -134,11 +151,11 @@ void gate_session(struct gate *gate, struct session_want *want)
             timer_start(gate->sessions_rest, REST_MS);
         slot = heap_new(sizeof *slot);
         slot->used = true;
-        (void)map_put(&gate->sessions, want->id, slot);
-        read_session(gate, want->id);
+        (void)map_put(&gate->sessions, look->id, slot);
+        read_session(gate, look->id);
     }
-    want->next = slot->wants;
-    slot->wants = want;
+    look->op.next = slot->looks;
+    slot->looks = &look->op;
 }
 
 void sessions_follow(struct gate *gate, const struct event *event)
@@ -184,11 +201,11 @@ static void changed(struct append *append)
 {
     struct session_change *change = append->arg;
     if (append->outcome == APPEND_FAILED)
-        change->err = append->err;
+        change->op.err = append->err;
     else if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&change->err, ERR_CONFLICT, "the session exists already");
+        (void)err_set(&change->op.err, ERR_CONFLICT, "the session exists already");
     append_free(append);
-    change->done(change);
+    op_end(&change->op);
 }
 
 /* The gate chooses the id and the main thread of a new session. */
@@ -197,8 +214,8 @@ static struct str creation(struct arena *arena, struct session_change *change)
     struct data_session_created created = *change->created;
     change->id = change->new_id;
     if (str_empty(change->id))
-        change->id = arena_str(change->arena, str_of(id_new("ses").text));
-    change->thread = arena_printf(change->arena, "%.*s.main", STR_ARG(change->id));
+        change->id = arena_str(change->op.arena, str_of(id_new("ses").text));
+    change->thread = arena_printf(change->op.arena, "%.*s.main", STR_ARG(change->id));
     created.thread = change->thread;
     return shape_data(arena, shape_session_created(), &created);
 }
@@ -221,5 +238,6 @@ void gate_change_session(struct gate *gate, struct session_change *change)
     });
     append->done = changed;
     append->arg = change;
+    change->op.gate = gate;
     store_append(gate->store, append);
 }

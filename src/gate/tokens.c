@@ -44,9 +44,9 @@ struct withdrawal {
     struct decide decide;
 };
 
-static void withdrawn(struct decide *decide)
+static void withdrawn(struct op *op)
 {
-    struct withdrawal *withdrawal = decide->arg;
+    struct withdrawal *withdrawal = op->owner;
     arena_done(&withdrawal->arena);
     free(withdrawal);
 }
@@ -54,10 +54,9 @@ static void withdrawn(struct decide *decide)
 static void withdraw(struct gate *gate, const struct open *open)
 {
     struct withdrawal *w = heap_new(sizeof *w);
-    w->decide = (struct decide){.arena = &w->arena, .session = arena_str(&w->arena, open->session),
+    w->decide = (struct decide){.op = gate_op(&w->arena, withdrawn, w), .session = arena_str(&w->arena, open->session),
                                 .call_id = arena_str(&w->arena, open->call), .decision = DECISION_CANCELLED,
-                                .feedback = STR("the token of whoever asked was revoked"), .actor = STR("nod"),
-                                .done = withdrawn, .arg = w};
+                                .feedback = STR("the token of whoever asked was revoked"), .actor = STR("nod")};
     gate_decide(gate, &w->decide);
 }
 
@@ -152,9 +151,9 @@ static void changed(struct append *append)
 {
     struct token_change *change = append->arg;
     if (append->outcome != APPEND_KEPT)
-        change->err = append->err;
+        change->op.err = append->err;
     append_free(append);
-    change->done(change);
+    op_end(&change->op);
 }
 
 static struct shape_texts folder_texts(struct arena *arena, struct str folders)
@@ -175,7 +174,7 @@ static struct str creation(const struct gate *gate, struct arena *arena, struct 
     char hex[DIGEST_HEX_BYTES];
     struct str scopes[SCOPES_MAX];
     size_t count = scopes_list(scopes_of_role(change->role) | change->scopes, scopes);
-    change->id = arena_str(change->arena, str_of(id_new("tok").text));
+    change->id = arena_str(change->op.arena, str_of(id_new("tok").text));
     if (gate->key && change->role == ROLE_AGENT)
         agent_secret(gate, change->id, change->secret);
     else
@@ -189,10 +188,11 @@ void gate_change_token(struct gate *gate, struct token_change *change)
 {
     bool revoke = change->role == ROLE_NONE;
     const struct token *known = revoke ? by_id(gate, change->id) : NULL;
+    change->op.gate = gate;
     if (revoke && (!known || known->revoked_ms)) {
         if (!known)
-            (void)err_set(&change->err, ERR_NOT_FOUND, "there is no token %.*s", STR_ARG(change->id));
-        change->done(change);
+            (void)err_set(&change->op.err, ERR_NOT_FOUND, "there is no token %.*s", STR_ARG(change->id));
+        op_end(&change->op);
         return;
     }
     struct append *append = append_new();

@@ -24,7 +24,7 @@ struct call_key call_key(struct str session, struct str call)
 
 void waiter_register(struct gate *gate, struct ask *ask)
 {
-    ask->gate = gate;
+    ask->op.gate = gate;
     if (ask->wait_ms <= 0 || ask->registered)
         return;
     struct call_key key = call_key(ask->session, ask->id);
@@ -49,7 +49,7 @@ void waiter_leave(struct ask *ask)
     ask->parked = false;
     if (!ask->registered)
         return;
-    struct gate *gate = ask->gate;
+    struct gate *gate = ask->op.gate;
     struct call_key key = call_key(ask->session, ask->id);
     struct ask *first = map_take(&gate->waiters, call_key_str(&key));
     struct ask **link = &first;
@@ -67,21 +67,21 @@ void waiter_leave(struct ask *ask)
 static void give_back(struct ask *ask)
 {
     waiter_leave(ask);
-    if (ask->reread && ask->err.code == ERR_OK)
+    if (ask->reread && ask->op.err.code == ERR_OK)
         gate_reread(ask);
     else
-        ask->done(ask);
+        op_end(&ask->op);
 }
 
 /* Whoever waited waits no more: it has hung up, which the call says, or its time is over. */
 static void leave(struct ask *ask, bool hung_up)
 {
     waiter_leave(ask);
-    struct open *open = open_find(ask->gate, ask->session, ask->id);
+    struct open *open = open_find(ask->op.gate, ask->session, ask->id);
     if (!open || gate_awaited(ask))
         return;
     open->left = hung_up;
-    deadlines_away(ask->gate, open, true);
+    deadlines_away(ask->op.gate, open, true);
 }
 
 static void time_is_over(void *arg)
@@ -96,18 +96,18 @@ static void time_is_over(void *arg)
 void waiter_settle(struct ask *ask)
 {
     int64_t left_us = ask->wait_until_us - clock_steady_us();
-    bool open = ask->err.code == ERR_OK && ask->call.status == CALL_AWAITING;
-    ask->released = open && ask->gate->released;
+    bool open = ask->op.err.code == ERR_OK && ask->call.status == CALL_AWAITING;
+    ask->released = open && ask->op.gate->released;
     if (open && ask->registered && ask->hung_up)
         leave(ask, true);
-    if (!open || !ask->registered || left_us <= 0 || ask->gate->released) {
+    if (!open || !ask->registered || left_us <= 0 || ask->op.gate->released) {
         give_back(ask);
         return;
     }
     if (ask->waits)
         ask->waits(ask);
     ask->parked = true;
-    ask->timer = timer_new(ask->gate->loop, time_is_over, ask);
+    ask->timer = timer_new(ask->op.gate->loop, time_is_over, ask);
     timer_start(ask->timer, left_us / 1000 + 1);
 }
 
@@ -120,7 +120,7 @@ void waiters_follow(struct gate *gate, const struct event *event)
     for (struct ask *ask = map_get(&gate->waiters, call_key_str(&key)); ask; ask = next) {
         next = ask->next_waiter;
         if (!ask->reread)
-            call_apply(ask->arena, &ask->call, event);
+            call_apply(ask->op.arena, &ask->call, event);
         if (ask->parked)
             give_back(ask);
     }
@@ -159,5 +159,5 @@ bool gate_awaited(const struct ask *ask)
 {
     struct call_key key = call_key(ask->session, ask->id);
     CHECK(!ask->registered);
-    return ask->gate && map_get(&ask->gate->waiters, call_key_str(&key));
+    return ask->op.gate && map_get(&ask->op.gate->waiters, call_key_str(&key));
 }

@@ -8,7 +8,8 @@
 struct loop {
     uv_loop_t uv;
     uv_prepare_t prepare;
-    void (*before_sleep)(void);
+    uv_idle_t awake;       /* as long as it runs the loop does not sleep */
+    struct before_sleep *before_sleep;
 };
 
 struct timer {
@@ -60,20 +61,48 @@ void loop_free(struct loop *loop)
 
 void loop_run(struct loop *loop) { (void)uv_run(&loop->uv, UV_RUN_DEFAULT); }
 void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
+
+static void on_idle(uv_idle_t *uv) { (void)uv; }
+
 static void on_prepare(uv_prepare_t *uv)
 {
     struct loop *loop = uv->data;
-    loop->before_sleep();
+    bool more = false;
+    for (struct before_sleep *b = loop->before_sleep; b; b = b->next)
+        more |= b->before(b->arg);
+    if (more)
+        CHECK(uv_idle_start(&loop->awake, on_idle) == 0);
+    else
+        CHECK(uv_idle_stop(&loop->awake) == 0);
 }
 
-void loop_before_sleep(struct loop *loop, void (*before)(void))
+static void start_preparing(struct loop *loop)
 {
-    CHECK(!loop->before_sleep);
-    loop->before_sleep = before;
+    CHECK(uv_idle_init(&loop->uv, &loop->awake) == 0);
     CHECK(uv_prepare_init(&loop->uv, &loop->prepare) == 0);
     loop->prepare.data = loop;
     CHECK(uv_prepare_start(&loop->prepare, on_prepare) == 0);
     uv_unref((uv_handle_t *)&loop->prepare);
+    uv_unref((uv_handle_t *)&loop->awake);
+}
+
+void loop_before_sleep(struct loop *loop, struct before_sleep *before)
+{
+    struct before_sleep **end = &loop->before_sleep;
+    if (!loop->before_sleep)
+        start_preparing(loop);
+    while (*end)
+        end = &(*end)->next;
+    before->next = NULL;
+    *end = before;
+}
+
+void loop_forget(struct loop *loop, struct before_sleep *before)
+{
+    struct before_sleep **link = &loop->before_sleep;
+    while (*link != before)
+        link = &(*link)->next;
+    *link = before->next;
 }
 
 void *loop_uv(struct loop *loop) { return &loop->uv; }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct loop;
@@ -15,8 +16,15 @@ void loop_free(struct loop *loop);
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* Calls `before` at the end of every turn, before the loop goes to sleep. One per loop. */
-void loop_before_sleep(struct loop *loop, void (*before)(void));
+/* Calls `before` at the end of every turn, before the loop goes to sleep; several are called in this order. The loop
+ * does not sleep in a turn in which one of them returns true: there is more to do. */
+struct before_sleep {
+    bool (*before)(void *arg);
+    void *arg;
+    struct before_sleep *next; /* the loop's */
+};
+void loop_before_sleep(struct loop *loop, struct before_sleep *before);
+void loop_forget(struct loop *loop, struct before_sleep *before);
 /* The uv_loop_t, for io/ and http/ only. */
 void *loop_uv(struct loop *loop);
 

@@ -9,10 +9,10 @@ struct batch {
     struct worker *worker;
     struct append *append;
     struct read *read;
-    struct ask *asks;
-    struct execute *executes;
-    struct decide *decide;
-    struct session_want want;
+    void *ops;                  /* `count` operations of `size` bytes, each with a struct op at its begin */
+    size_t size;
+    void (*submit)(struct gate *gate, void *op);
+    struct session_look look;
     struct str text;            /* of desk_say: JSON; of desk_wake: the thread */
     size_t count, open;
     struct err err;
@@ -108,9 +108,11 @@ static bool may_search(struct gate *gate, const struct session *session)
     return rc_ok(json_parse(&scratch, buf_str(&buf), &verdict, NULL)) && str_is(json_text(verdict, "effect"), "allow");
 }
 
-static void session_found(struct session_want *want, const struct session *session, const struct err *err)
+static void session_found(struct op *op)
 {
-    struct batch *batch = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct batch *batch = op->owner;
     batch->err = *err;
     if (session) {
         struct worker *w = batch->worker;
@@ -124,8 +126,8 @@ static void session_found(struct session_want *want, const struct session *sessi
 static void start_session(struct errand *errand)
 {
     struct batch *batch = errand->arg;
-    batch->want = (struct session_want){.id = batch->worker->run->session, .done = session_found, .arg = batch};
-    gate_session(batch->worker->runtime->gate, &batch->want);
+    batch->look = (struct session_look){.op = gate_op(NULL, session_found, batch), .id = batch->worker->run->session};
+    gate_session(batch->worker->runtime->gate, &batch->look);
 }
 
 struct rc desk_root(struct worker *w, struct err *err)
@@ -195,62 +197,43 @@ struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uin
 
 /* ---- calls ---- */
 
-static void ask_done(struct ask *ask) { one_done(ask->arg); }
+static void op_done(struct op *op) { one_done(op->owner); }
 
-static void start_asks(struct errand *errand)
+static void start_ops(struct errand *errand)
 {
     struct batch *batch = errand->arg;
     batch->open = batch->count + 1;
     for (size_t i = 0; i < batch->count; i++) {
-        batch->asks[i].done = ask_done;
-        batch->asks[i].arg = batch;
-        gate_ask(batch->worker->runtime->gate, &batch->asks[i]);
+        struct op *op = (struct op *)((char *)batch->ops + i * batch->size);
+        op->done = op_done;
+        op->owner = batch;
+        batch->submit(batch->worker->runtime->gate, op);
     }
     one_done(batch);
 }
+
+static void submit_ask(struct gate *gate, void *ask) { gate_ask(gate, ask); }
+static void submit_execute(struct gate *gate, void *execute) { gate_execute(gate, execute); }
+static void submit_decide(struct gate *gate, void *decide) { gate_decide(gate, decide); }
 
 void desk_ask(struct worker *w, struct ask *asks, size_t count)
 {
-    struct batch batch = {.asks = asks, .count = count};
+    struct batch batch = {.ops = asks, .size = sizeof *asks, .count = count, .submit = submit_ask};
     if (count)
-        run_batch(w, &batch, start_asks);
-}
-
-static void execute_one_done(struct execute *execute) { one_done(execute->arg); }
-
-static void start_executes(struct errand *errand)
-{
-    struct batch *batch = errand->arg;
-    batch->open = batch->count + 1;
-    for (size_t i = 0; i < batch->count; i++) {
-        batch->executes[i].done = execute_one_done;
-        batch->executes[i].arg = batch;
-        gate_execute(batch->worker->runtime->gate, &batch->executes[i]);
-    }
-    one_done(batch);
+        run_batch(w, &batch, start_ops);
 }
 
 void desk_execute(struct worker *w, struct execute *executes, size_t count)
 {
-    struct batch batch = {.executes = executes, .count = count};
+    struct batch batch = {.ops = executes, .size = sizeof *executes, .count = count, .submit = submit_execute};
     if (count)
-        run_batch(w, &batch, start_executes);
-}
-
-static void decide_done(struct decide *decide) { errand_finish(&((struct batch *)decide->arg)->errand); }
-
-static void start_decide(struct errand *errand)
-{
-    struct batch *batch = errand->arg;
-    batch->decide->done = decide_done;
-    batch->decide->arg = batch;
-    gate_decide(batch->worker->runtime->gate, batch->decide);
+        run_batch(w, &batch, start_ops);
 }
 
 void desk_decide(struct worker *w, struct decide *decide)
 {
-    struct batch batch = {.decide = decide};
-    run_batch(w, &batch, start_decide);
+    struct batch batch = {.ops = decide, .size = sizeof *decide, .count = 1, .submit = submit_decide};
+    run_batch(w, &batch, start_ops);
 }
 
 static void start_wake(struct errand *errand)

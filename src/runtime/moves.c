@@ -188,9 +188,10 @@ struct withdrawal {
     struct decide decide;
 };
 
-static void withdrawn(struct decide *decide)
+static void withdrawn(struct op *op)
 {
-    struct withdrawal *withdrawal = decide->arg;
+    struct decide *decide = (struct decide *)op;
+    struct withdrawal *withdrawal = decide->op.owner;
     arena_done(&withdrawal->arena);
     free(withdrawal);
 }
@@ -202,15 +203,10 @@ static void open_read(struct read *read)
     for (size_t i = 0; i < read->open_count; i++) {
         struct withdrawal *withdrawal = heap_new(sizeof *withdrawal);
         struct arena *arena = &withdrawal->arena;
-        withdrawal->decide = (struct decide){
-            .arena = arena,
-            .session = arena_str(arena, read->open[i].request.session),
-            .call_id = arena_str(arena, read->open[i].request.call),
-            .decision = DECISION_CANCELLED,
-            .actor = STR("nod"),
-            .done = withdrawn,
-            .arg = withdrawal,
-        };
+        withdrawal->decide = (struct decide){.op = gate_op(arena, withdrawn, withdrawal),
+                                             .session = arena_str(arena, read->open[i].request.session),
+                                             .call_id = arena_str(arena, read->open[i].request.call),
+                                             .decision = DECISION_CANCELLED, .actor = STR("nod")};
         gate_decide(runtime->gate, &withdrawal->decide);
     }
     read_free(read);
@@ -309,13 +305,15 @@ struct looking {
     struct arena arena;
     struct runtime *runtime;
     struct str thread;
-    struct session_want want;
+    struct session_look look;
 };
 
 /* Those that are over already, or somebody else's, are left alone by cancel_read. */
-static void children_found(struct session_want *want, const struct session *session, const struct err *err)
+static void children_found(struct op *op)
 {
-    struct looking *looking = want->arg;
+    const struct session *session = ((struct session_look *)op)->session;
+    const struct err *err = &op->err;
+    struct looking *looking = op->owner;
     (void)err; /* then they notice themselves, when they are taken up next (task_orphaned) */
     for (const struct session_thread *t = session ? session->threads : NULL; t; t = t->next)
         if (str_eq(t->parent, looking->thread))
@@ -329,7 +327,7 @@ void move_cancel_children(struct runtime *runtime, struct str session, struct st
     struct looking *looking = heap_new(sizeof *looking);
     looking->runtime = runtime;
     looking->thread = arena_str(&looking->arena, thread);
-    looking->want = (struct session_want){
-        .id = arena_str(&looking->arena, session), .done = children_found, .arg = looking};
-    gate_session(runtime->gate, &looking->want);
+    looking->look = (struct session_look){.op = gate_op(NULL, children_found, looking),
+                                          .id = arena_str(&looking->arena, session)};
+    gate_session(runtime->gate, &looking->look);
 }

@@ -8,7 +8,7 @@ enum { ROUNDS_MAX = 64, AGAIN_MAX = 8 };
 
 static bool withdrawn(const struct ask *ask)
 {
-    return ask->err.code == ERR_OK &&
+    return ask->op.err.code == ERR_OK &&
            (ask->call.decision == DECISION_CANCELLED || ask->call.decision == DECISION_TIMEOUT);
 }
 
@@ -19,22 +19,22 @@ static struct rc ask_person(struct worker *w, const struct ask *question, struct
     for (int again = 0; again < AGAIN_MAX; again++) {
         ask = *question;
         if (again)
-            ask.id = arena_printf(ask.arena, "%.*s.%d", STR_ARG(question->id), again + 1);
+            ask.id = arena_printf(ask.op.arena, "%.*s.%d", STR_ARG(question->id), again + 1);
         desk_ask(w, &ask, 1);
         if (!withdrawn(&ask))
             break;
     }
-    if (ask.err.code == ERR_OK)
+    if (ask.op.err.code == ERR_OK)
         return RC_OK;
-    *err = ask.err;
+    *err = ask.op.err;
     return (struct rc){err->code};
 }
 
 static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, struct err *err)
 {
     struct gate_news news;
-    const struct ask like = {.arena = arena, .session = w->run->session, .thread = w->run->thread, .cwd = w->root,
-                             .actor = w->actor};
+    const struct ask like = {.op = {.arena = arena}, .session = w->run->session, .thread = w->run->thread,
+                             .cwd = w->root, .actor = w->actor};
     gate_tool_news(w->runtime->gate, &like, &w->run->cancelled, &news);
     *ret_more = news.pins != NULL;
     if (news.pins)

@@ -51,7 +51,7 @@ static struct str start_data(const struct worker *w, struct arena *arena, struct
 
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err)
 {
-    struct arena *arena = execute->arena;
+    struct arena *arena = execute->op.arena;
     const struct json *input;
     struct event *with = arena_array(arena, struct event, WITH_EVENTS);
     TRY(json_parse(arena, call_effective_input(call), &input, err));
@@ -147,11 +147,11 @@ static struct rc collect(struct worker *w, const struct call *call, struct err *
     TRY(desk_run(w, &run, err));
     struct execute_outcome outcome = outcome_of(&arena, &run.state);
     struct execute execute = {
-        .arena = &arena, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
+        .op = {.arena = &arena}, .session = w->run->session, .call = call->id, .actor = w->actor, .outcome = &outcome};
     desk_execute(w, &execute, 1);
-    if (execute.err.code == ERR_OK || execute.err.code == ERR_CONFLICT)
+    if (execute.op.err.code == ERR_OK || execute.op.err.code == ERR_CONFLICT)
         return RC_OK; /* another was quicker: it found the same */
-    *err = execute.err;
+    *err = execute.op.err;
     return (struct rc){err->code};
 }
 

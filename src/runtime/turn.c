@@ -256,7 +256,7 @@ static struct rc ask_all(struct worker *w, struct err *err)
         }
         struct ask *ask = &asks[count];
         *ask = (struct ask){
-            .arena = &arena, .session = w->run->session, .thread = w->run->thread, .name = use->name,
+            .op = {.arena = &arena}, .session = w->run->session, .thread = w->run->thread, .name = use->name,
             .id = talk_call_id(&w->talk, use->id), .input = use->input, .cwd = w->root, .actor = w->actor,
         };
         struct rc rc = gate_tool_check(w->runtime->gate, ask, &why);
@@ -272,9 +272,9 @@ static struct rc ask_all(struct worker *w, struct err *err)
     }
     desk_ask(w, asks, count);
     for (size_t i = 0; i < count; i++) {
-        if (asks[i].err.code == ERR_OK)
+        if (asks[i].op.err.code == ERR_OK)
             continue;
-        *err = asks[i].err;
+        *err = asks[i].op.err;
         return (struct rc){err->code};
     }
     return desk_load(w, err);
@@ -295,7 +295,7 @@ static struct rc next_executes(struct worker *w, struct arena *arena, struct exe
         if (!beside && count)
             break;
         executes[count] = (struct execute){
-            .arena = arena,
+            .op = {.arena = arena},
             .session = w->run->session,
             .call = call->id,
             .actor = w->actor,
@@ -323,12 +323,12 @@ static struct rc execute_all(struct worker *w, struct err *err)
             return RC_OK;
         desk_execute(w, executes, count);
         for (size_t i = 0; i < count; i++) {
-            if (executes[i].err.code == ERR_OK) {
+            if (executes[i].op.err.code == ERR_OK) {
                 if (executes[i].child.n)
                     desk_wake(w, executes[i].child);
                 continue;
             }
-            *err = executes[i].err;
+            *err = executes[i].op.err;
             return (struct rc){err->code};
         }
         TRY(desk_load(w, err));
@@ -341,7 +341,7 @@ static void cancel_open(struct worker *w)
         const struct call *call = talk_call(&w->talk, use->id);
         if (!call || call->decision != DECISION_NONE)
             continue;
-        struct decide decide = {.arena = &w->arena, .session = w->run->session, .call_id = call->id,
+        struct decide decide = {.op = {.arena = &w->arena}, .session = w->run->session, .call_id = call->id,
                                 .decision = DECISION_CANCELLED, .actor = STR("nod")};
         desk_decide(w, &decide);
     }

@@ -21,17 +21,18 @@ struct auto_archive {
     bool working, freed;
 };
 
-static void archived(struct gate_archiving *archiving)
+static void archived(struct op *op)
 {
-    struct auto_archive *archive = archiving->arg;
+    struct gate_archiving *archiving = (struct gate_archiving *)op;
+    struct auto_archive *archive = archiving->op.owner;
     archive->working = false;
     if (archive->freed) {
         arena_done(&archive->arena);
         free(archive);
         return;
     }
-    if (archiving->err.code != ERR_OK && archiving->err.code != ERR_CONFLICT)
-        log_line(LOG_WARN, "old sessions cannot be archived", LOG_C("error", archiving->err.text));
+    if (archiving->op.err.code != ERR_OK && archiving->op.err.code != ERR_CONFLICT)
+        log_line(LOG_WARN, "old sessions cannot be archived", LOG_C("error", archiving->op.err.text));
     else if (archiving->result.sessions)
         log_line(LOG_INFO, "old sessions archived", LOG_I("sessions", (int64_t)archiving->result.sessions),
                  LOG_I("events", (int64_t)archiving->result.events), LOG_C("file", archiving->result.file));
@@ -42,7 +43,7 @@ static void look(void *arg)
 {
     struct auto_archive *archive = arg;
     archive->working = true;
-    archive->archiving.err = (struct err){.code = ERR_OK};
+    archive->archiving.op.err = (struct err){.code = ERR_OK};
     gate_archive(archive->gate, &archive->archiving);
 }
 
@@ -55,9 +56,8 @@ struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int6
     archive->gate = gate;
     archive->timer = timer_new(loop, look, archive);
     archive->look_ms = look_ms < LOOK_MS_MIN ? LOOK_MS_MIN : look_ms > LOOK_MS_MAX ? LOOK_MS_MAX : look_ms;
-    archive->archiving = (struct gate_archiving){
-        .arena = &archive->arena, .older_than_ms = after_s * 1000, .actor = STR("nod"), .done = archived,
-        .arg = archive};
+    archive->archiving = (struct gate_archiving){.op = gate_op(&archive->arena, archived, archive),
+                                                 .older_than_ms = after_s * 1000, .actor = STR("nod")};
     timer_start(archive->timer, LOOK_MS_MIN);
     return archive;
 }

@@ -39,6 +39,7 @@ struct house {
     struct notify *notify;
     struct servers *servers;
     struct token_change admin;
+    struct before_sleep flush;
     struct sign_key *key;
     struct demo_child demo;
     struct auto_archive *archive;
@@ -46,6 +47,13 @@ struct house {
     int64_t started_us;
     bool stopping;
 };
+
+static bool flush_log(void *arg)
+{
+    (void)arg;
+    log_flush();
+    return false;
+}
 
 static void end(struct house *house) { loop_stop(house->loop); }
 
@@ -65,10 +73,11 @@ static const char *token_path(const struct house *house)
 
 static void open_doors(struct house *house);
 
-static void admin_made(struct token_change *change)
+static void admin_made(struct op *op)
 {
-    struct house *house = change->arg;
-    struct err err = change->err;
+    struct house *house = op->owner;
+    const struct token_change *change = &house->admin;
+    struct err err = op->err;
     struct str line = arena_printf(&house->cli->arena, "%s\n", change->secret);
     if (err.code != ERR_OK || rc_bad(file_write_private(token_path(house), line, &err)))
         fail(house, &err);
@@ -88,12 +97,10 @@ static void ensure_admin(struct house *house)
         return;
     }
     house->admin = (struct token_change){
-        .arena = &house->cli->arena,
+        .op = gate_op(&house->cli->arena, admin_made, house),
         .name = STR("admin"),
         .role = ROLE_ADMIN,
         .actor = STR("nod"),
-        .done = admin_made,
-        .arg = house,
     };
     gate_change_token(house->gate, &house->admin);
 }
@@ -334,10 +341,11 @@ struct rc serve_command(struct cli *cli, struct err *err)
     set_up_process(&cli->settings);
     TRY(file_own_folder(cli->settings.data, err));
     TRY(loop_new(&house.loop, err));
-    loop_before_sleep(house.loop, log_flush);
     struct rc rc = open_house(&house, err);
     if (rc_ok(rc)) {
         log_hold(true);
+        house.flush = (struct before_sleep){.before = flush_log};
+        loop_before_sleep(house.loop, &house.flush);
         gate_recover(house.gate, recovered, &house);
         loop_run(house.loop);
     }

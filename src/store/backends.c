@@ -31,3 +31,20 @@ const struct backend *backend_find(const char *url, const char **ret_place)
     }
     return NULL;
 }
+
+struct rc store_shed(const char *url, struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    return backend && backend->shed ? backend->shed(place, err) : RC_OK;
+}
+
+struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err)
+{
+    const char *place;
+    const struct backend *backend = backend_find(url, &place);
+    if (!backend)
+        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db or "
+                       "postgres://user@host/database", url);
+    return backend->verify(place, ret_check, err);
+}

@@ -709,10 +709,8 @@ static void stop_follower(struct store *store)
     (void)close(store->stop_fd);
 }
 
-void store_close(struct store *store)
+void store_stop(struct store *store)
 {
-    if (!store)
-        return;
     door_close(&store->inbox);
     CHECK(pthread_join(store->writer_thread, NULL) == 0);
     door_close(&store->desk);
@@ -723,8 +721,12 @@ void store_close(struct store *store)
     door_close(&store->chores);
     CHECK(pthread_join(store->keeper_thread, NULL) == 0);
     store->closed = true;
-    while (deliver(store))
-        ; /* a receiver may hand over once more: it is refused, and given back in the next round */
+}
+
+bool store_deliver(struct store *store) { return deliver(store); }
+
+void store_free(struct store *store)
+{
     close_handles(store);
     bell_free(store->bell);
     door_done(&store->inbox);
@@ -732,6 +734,16 @@ void store_close(struct store *store)
     door_done(&store->chores);
     CHECK(pthread_mutex_destroy(&store->outbox) == 0);
     free(store);
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    store_stop(store);
+    while (store_deliver(store))
+        ; /* a receiver may hand over once more: it is refused, and given back in the next round */
+    store_free(store);
 }
 
 /* ---- what callers do ---- */
@@ -779,21 +791,4 @@ bool store_healthy(const struct store *store)
 {
     return figures_healthy(&store->figures, clock_steady_us()) &&
            (!store->backend->check || rc_ok(store->backend->check(store->writer, NULL)));
-}
-
-struct rc store_shed(const char *url, struct err *err)
-{
-    const char *place;
-    const struct backend *backend = backend_find(url, &place);
-    return backend && backend->shed ? backend->shed(place, err) : RC_OK;
-}
-
-struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err)
-{
-    const char *place;
-    const struct backend *backend = backend_find(url, &place);
-    if (!backend)
-        return err_set(err, ERR_INVALID, "there is no store \"%s\": try sqlite:/path/to/nod.db or "
-                       "postgres://user@host/database", url);
-    return backend->verify(place, ret_check, err);
 }

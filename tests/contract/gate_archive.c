@@ -24,9 +24,9 @@ static void turn(struct scene *scene)
     timer_free(timer);
 }
 
-static void archived(struct gate_archiving *archiving)
+static void archived(struct op *op)
 {
-    struct scene *scene = archiving->arg;
+    struct scene *scene = op->owner;
     scene->done++;
 }
 
@@ -60,8 +60,8 @@ static void open_scene(struct scene *scene)
     assert_int_equal(gate_open(scene->rig.loop, &options, &scene->gate, NULL).code, ERR_OK);
     gate_recover(scene->gate, on_ready, scene->rig.loop);
     loop_run(scene->rig.loop);
-    scene->archiving = (struct gate_archiving){.older_than_ms = 1000, .actor = STR("tester"), .done = archived,
-                                               .arg = scene};
+    scene->archiving = (struct gate_archiving){.op = gate_op(NULL, archived, scene), .older_than_ms = 1000,
+                                               .actor = STR("tester")};
     gate_archive(scene->gate, &scene->archiving);
 }
 
@@ -79,7 +79,7 @@ static void a_server_stops_when_all_have_moved(void **state)
     }
     gate_close(scene.gate);
     assert_int_equal(scene.done, 1);
-    assert_int_equal(scene.archiving.err.code, ERR_OK);
+    assert_int_equal(scene.archiving.op.err.code, ERR_OK);
     assert_int_equal(scene.archiving.result.sessions, SESSIONS);
     rig_done(&scene.rig);
 }

@@ -62,8 +62,8 @@ static void act_ask(struct world *world, int number, int slot)
     uint64_t luck = sim_random(world, 10);
     struct verdict verdict = {.effect = luck < 7 ? EFFECT_ASK : luck < 9 ? EFFECT_ALLOW : EFFECT_DENY,
                               .source = STR("default"), .why = STR("because")};
-    struct ask ask = {.arena = &arena, .session = slot_session(slot), .thread = STR("main"), .id = slot_call(slot),
-                      .name = STR("Bash"), .input = input, .actor = STR("agent")};
+    struct ask ask = {.op = {.arena = &arena}, .session = slot_session(slot), .thread = STR("main"),
+                      .id = slot_call(slot), .name = STR("Bash"), .input = input, .actor = STR("agent")};
     struct append *append =
         core_call_append(&ask, &session, &verdict, (struct now){.wall_ms = world->wall_ms + node->skew_ms});
     if (world->mistake == MISTAKE_OLD_VERDICT)

@@ -143,7 +143,7 @@ static void a_call_is_kept_with_its_request(void **state)
     ARENA_SCOPE(arena);
     const struct json *input = NULL;
     assert_true(rc_ok(json_parse(&arena, STR("{ \"n\": 1.50 }"), &input, NULL)));
-    struct ask ask = {.arena = &arena, .session = STR("ses_1"), .thread = STR("ses_1.main"), .id = STR("c"),
+    struct ask ask = {.op = {.arena = &arena}, .session = STR("ses_1"), .thread = STR("ses_1.main"), .id = STR("c"),
                       .name = STR("Bash"), .input = input, .actor = STR("agent")};
     struct session session = {.changed_seq = 7, .timeout_seconds = 10};
     struct verdict verdict = {.effect = EFFECT_ASK, .source = STR("default"), .why = STR("because")};

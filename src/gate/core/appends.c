@@ -95,8 +95,8 @@ struct call core_expected_call(const struct ask *ask, const struct verdict *verd
         .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
         .dialect = ask->dialect,
         .input = ask->input->raw, .agent_actor = ask->actor,
-        .rule = arena_str(ask->arena, verdict->rule), .source = arena_str(ask->arena, verdict->source),
-        .why = arena_str(ask->arena, verdict->why),
+        .rule = arena_str(ask->op.arena, verdict->rule), .source = arena_str(ask->op.arena, verdict->source),
+        .why = arena_str(ask->op.arena, verdict->why),
         .called_ms = now.wall_ms, .deadline_ms = deadline_ms, .requested_ms = asked ? now.wall_ms : 0,
         .status = CALL_AWAITING,
     };
