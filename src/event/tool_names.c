@@ -183,6 +183,8 @@ struct str tool_rule_name(struct str name)
     return name;
 }
 
+struct str tool_foreign_name(size_t number) { return number < ROW_COUNT ? str_of(rows[number].theirs) : STR_NONE; }
+
 /* ---- values ---- */
 
 static void put_quoted(struct buf *buf, struct str word)

@@ -25,6 +25,8 @@ struct tool_named {
 struct tool_named tool_named(struct arena *arena, struct str dialect, struct str name, const struct json *input);
 /* Our name for a tool in a rule that a person wrote in lower case; the name itself when there is none. */
 struct str tool_rule_name(struct str name);
+/* The names of the table, one by one; empty behind the last. */
+struct str tool_foreign_name(size_t number);
 /* The files that a patch (`*** Update File: …`) touches: how many, at most TOOL_PATHS_MAX. Words in *ret_unclear
  * when it cannot be read for sure. */
 size_t tool_patch_paths(struct str patch, struct str paths[TOOL_PATHS_MAX], const char **ret_unclear);

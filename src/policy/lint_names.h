@@ -1,0 +1,20 @@
+/* Names that were probably meant: tools, programs and their sub-commands. */
+#ifndef POLICY_LINT_NAMES_H
+#define POLICY_LINT_NAMES_H
+
+#include "base/str.h"
+
+/* Whether some agent has a tool of this name, by its own name for it or ours. */
+bool lint_tool_known(struct str name);
+/* The known tool whose name is nearest; empty when none is near. */
+struct str lint_tool_near(struct str name);
+/* Whether the table of programs has a row of this name, perhaps with a version behind it. */
+bool lint_program_known(struct str name);
+/* The program whose name is a letter or two away; empty when there is none. */
+struct str lint_program_near(struct str name);
+/* Whether `sub` is a sub-command behind `row` ("git", "git stash"): the table knows it, or knows none there. */
+bool lint_sub_known(struct str row, struct str sub);
+/* The sub-command of `row` that is a letter or two away; empty when there is none. */
+struct str lint_sub_near(struct str row, struct str sub);
+
+#endif
