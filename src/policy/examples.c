@@ -1,6 +1,7 @@
 #include "policy/examples.h"
 
 #include "base/json.h"
+#include "policy/ruleset.h"
 
 /* The field of the input that an example of this rule stands for. */
 static struct str example_field(const struct rule *rule)
@@ -15,8 +16,8 @@ static struct str example_field(const struct rule *rule)
     return STR_NONE;
 }
 
-static struct rc example_facts(struct arena *arena, const struct rule *rule, struct str example,
-                               struct tool_facts *ret_facts, struct err *err)
+struct rc example_facts(struct arena *arena, const struct rule *rule, struct str example,
+                        struct tool_facts *ret_facts, struct err *err)
 {
     const struct json *input;
     struct str field = example_field(rule);
@@ -34,7 +35,7 @@ static struct rc example_facts(struct arena *arena, const struct rule *rule, str
         facts.class = TOOL_COMMAND;
         facts.command = example;
     } else if (rule->kind == RULE_PATH) {
-        facts.class = str_is(rule->tool, "Read") ? TOOL_READ : TOOL_EDIT;
+        facts.class = str_is(path_family(rule->tool), "read") ? TOOL_READ : TOOL_EDIT;
         facts.paths[facts.path_count++] = example;
     } else if (rule->kind == RULE_HOST || rule->kind == RULE_URL) {
         facts.class = TOOL_FETCH;

@@ -89,7 +89,6 @@ struct rule_problem {
 };
 
 struct rule_set;
-
 /* The rule in its canonical spelling; ERR_INVALID with words for the person who wrote it. */
 struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err);
 /* Whether what it names depends on the folder in which a session is: relative paths, and commands. */
@@ -195,5 +194,6 @@ size_t policy_suggest(struct arena *arena, const struct question *question,
                       struct suggestion *ret_suggestions);
 
 #include "policy/policy_import.h"
+#include "policy/policy_lint.h"
 
 #endif

@@ -1,0 +1,34 @@
+/* Rules that do not do what they say. Part of policy.h. */
+#ifndef POLICY_POLICY_LINT_H
+#define POLICY_POLICY_LINT_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+struct rule_source;
+
+/* A note is about a rule that does what it says, but more or less than a careful person would write. A warning is an
+ * allow that lets nothing pass; an error is a rule that cannot be read, or a deny or ask that would stop nothing. */
+enum lint_level { LINT_NOTE, LINT_WARNING, LINT_ERROR };
+
+struct lint {
+    size_t index;       /* of the rule in the list that was given */
+    enum lint_level level;
+    struct str words;   /* what is wrong with it */
+    struct str instead; /* a rule that may have been meant; empty: none comes to mind */
+};
+
+struct linted {
+    struct lint *items; /* in the order of the rules */
+    size_t count;
+};
+
+/* Everything that is wrong with the rules, each alone and beside the others. */
+struct linted policy_lint(struct arena *arena, const struct rule_source *rules, size_t count, int64_t now_ms);
+/* ERR_INVALID with the words of the first error; rules with notes and warnings pass. */
+struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule, struct err *err);
+/* "REASON; did you mean RULE?" */
+struct str lint_words(struct arena *arena, const struct lint *lint);
+const char *lint_level_name(enum lint_level level);
+
+#endif
