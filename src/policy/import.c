@@ -57,13 +57,19 @@ void import_remark(struct importing *in, unsigned line, struct str what, const c
                                                               arena_str(in->arena, str_of(words))};
 }
 
+void import_left_out(struct importing *in, enum effect effect, unsigned line, struct str what, const char *words)
+{
+    in->out.lost += effect != EFFECT_ALLOW;
+    import_remark(in, line, what, words);
+}
+
 struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line)
 {
     struct imported *out = &in->out;
     struct str canonical;
     struct err err;
     if (rc_bad(rule_check(in->arena, text, &canonical, &err))) {
-        import_remark(in, line, text, err.text);
+        import_left_out(in, effect, line, text, err.text);
         return NULL;
     }
     if (effect == EFFECT_ALLOW && str_is(canonical, "*")) {
@@ -71,7 +77,7 @@ struct rule_source *import_rule(struct importing *in, enum effect effect, struct
         return NULL;
     }
     if (out->rule_count == IMPORT_RULES_MAX) {
-        import_remark(in, line, text, "left out: there are too many");
+        import_left_out(in, effect, line, text, "left out: there are too many");
         return NULL;
     }
     for (size_t i = 0; i < out->rule_count; i++)
@@ -160,7 +166,7 @@ static void claude_rule(struct importing *in, enum effect effect, const struct j
 {
     unsigned line = import_line(in, item->raw.p);
     if (item->type != JSON_STRING) {
-        import_remark(in, line, item->raw, "left out: it is no rule");
+        import_left_out(in, effect, line, item->raw, "left out: it is no rule");
         return;
     }
     struct str text = str_trim(item->text), content;
@@ -208,7 +214,7 @@ struct rc import_claude_code(struct importing *in, struct err *err)
             continue;
         }
         if (list->type != JSON_ARRAY) {
-            import_remark(in, import_line(in, list->raw.p), list->key, "left out: it is no list");
+            import_left_out(in, effect, import_line(in, list->raw.p), list->key, "left out: it is no list");
             continue;
         }
         for (const struct json *item = list->first; item; item = item->next)
@@ -253,7 +259,7 @@ static void opencode_pattern(struct importing *in, const char *tool, struct str 
     bool path = strcmp(tool, "Edit") == 0 || strcmp(tool, "Read") == 0 || strcmp(tool, "Glob") == 0 ||
                 strcmp(tool, "Grep") == 0 || strcmp(tool, "LS") == 0;
     if (str_find(pattern, '?') < pattern.n && !path) {
-        import_remark(in, line, pattern, "left out: `?` means itself in rules for commands and addresses");
+        import_left_out(in, effect, line, pattern, "left out: `?` means itself in rules for commands and addresses");
         return;
     }
     if (strcmp(tool, "Edit") == 0) {
@@ -276,7 +282,7 @@ static void opencode_whole(struct importing *in, const char *tool, enum effect e
     if (effect == EFFECT_ASK && asks_anyway)
         return;
     if (effect != EFFECT_ALLOW && exceptions) {
-        import_remark(in, line, name,
+        import_left_out(in, effect, line, name,
                       "left out: here deny and ask beat every allow, so the exceptions would be void; "
                       "what no rule allows is asked about");
         return;

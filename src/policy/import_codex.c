@@ -279,14 +279,14 @@ static void take_call(struct reader *r, const struct call *call)
         return;
     }
     if (call->pattern.kind != VALUE_LIST || call->pattern.count == 0 || !read_decision(call, &effect)) {
-        import_remark(r->in, call->line, call->name,
-                      "left out: it has no pattern, or a decision that is not known");
+        import_left_out(r->in, EFFECT_DENY, call->line, call->name,
+                        "left out: it has no pattern, or a decision that is not known");
         return;
     }
     for (size_t i = 0; i < call->pattern.count && product <= PRODUCT_MAX; i++)
         product *= alternatives(&call->pattern.items[i]);
     if (product == 0 || product > PRODUCT_MAX) {
-        import_remark(r->in, call->line, call->name, "left out: its alternatives make too many rules");
+        import_left_out(r->in, effect, call->line, call->name, "left out: its alternatives make too many rules");
         return;
     }
     for (size_t n = 0; n < product; n++) {
@@ -294,8 +294,8 @@ static void take_call(struct reader *r, const struct call *call)
         if (combination(&call->pattern, n, &words))
             add_rule(r, call, effect, arena_str(r->in->arena, buf_str(&words)));
         else
-            import_remark(r->in, call->line, buf_str(&words),
-                          "left out: a word with a blank or a star cannot be named");
+            import_left_out(r->in, effect, call->line, buf_str(&words),
+                            "left out: a word with a blank or a star cannot be named");
     }
     if (product == 1 && r->in->out.rule_count) {
         struct rule_source *rule = &r->in->out.rules[r->in->out.rule_count - 1];

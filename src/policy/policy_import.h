@@ -30,6 +30,7 @@ struct imported {
     size_t rule_count;
     struct import_remark *remarks; /* what could not be taken over, and what was changed */
     size_t remark_count;
+    size_t lost; /* deny and ask rules among what could not be taken over */
 };
 
 bool import_kind_parse(struct str name, enum import_kind *ret_kind);

@@ -25,6 +25,8 @@ static struct rc add_rule(struct cli *cli, const struct rule_source *rule, struc
     json_member(&out, "effect", str_of(effect_name(rule->effect)));
     json_member(&out, "rule", rule->text);
     json_member(&out, "reason", rule->reason);
+    if (option_flag(cli, "force"))
+        json_member_bool(&out, "force", true);
     json_close(&out, '}');
     return remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err);
 }
@@ -36,6 +38,24 @@ static void print_remarks(struct cli *cli, const struct imported *imported)
         cli_note("line %u: %.*s: %.*s", remark->line, STR_ARG(text_line(&cli->arena, remark->what)),
                  STR_ARG(text_line(&cli->arena, remark->words)));
     }
+}
+
+/* Rules that somebody wrote to be careful must not vanish on the way: all of it is taken over, or nothing. */
+static struct rc check_losses(struct cli *cli, const struct imported *imported, struct err *err)
+{
+    size_t lost = imported->lost;
+    for (size_t i = 0; i < imported->rule_count; i++) {
+        struct err why;
+        if (rc_ok(policy_lint_check(&cli->arena, &imported->rules[i], &why)))
+            continue;
+        lost++;
+        cli_note("%s %.*s: %s", effect_name(imported->rules[i].effect),
+                 STR_ARG(text_line(&cli->arena, imported->rules[i].text)), why.text);
+    }
+    if (!lost || option_flag(cli, "force"))
+        return RC_OK;
+    return err_set(err, ERR_INVALID,
+                   "%zu deny or ask rules would be lost: nothing was added; correct them, or use --force", lost);
 }
 
 struct rc policy_import_command(struct cli *cli, struct err *err)
@@ -50,6 +70,8 @@ struct rc policy_import_command(struct cli *cli, struct err *err)
         return err_set(err, ERR_INVALID, "say claude-code, codex or opencode, not \"%s\"", cli->argv[0]);
     TRY(file_read(&cli->arena, cli->argv[1], IMPORT_BYTES_MAX, &text, err));
     TRY(policy_import(&cli->arena, kind, text, &imported, err));
+    print_remarks(cli, &imported);
+    TRY(check_losses(cli, &imported, err));
     for (size_t i = 0; i < imported.rule_count; i++) {
         const struct rule_source *rule = &imported.rules[i];
         struct err why;
@@ -62,7 +84,6 @@ struct rc policy_import_command(struct cli *cli, struct err *err)
         added++;
         (void)printf("%s %.*s\n", effect_name(rule->effect), STR_ARG(text_line(&cli->arena, rule->text)));
     }
-    print_remarks(cli, &imported);
     cli_note("%zu rules %s, %zu remarks", added, dry ? "would be added" : "added", imported.remark_count);
     return RC_OK;
 }
