@@ -9,7 +9,13 @@ static void write_policy(struct exchange *x, const struct session *session)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    gate_write_policy(x->gate, &out, session);
+    struct str lint = STR_NONE;
+    struct err err;
+    if (rc_bad(query_text(x, "lint", &lint, &err))) {
+        exchange_fail(x, &err);
+        return;
+    }
+    gate_write_policy(x->gate, &out, session, str_is(lint, "true"));
     exchange_answer(x, 200, &buf);
 }
 
@@ -29,6 +35,18 @@ void policy_show(struct exchange *x)
 static const struct right user_rules = {SCOPE_RULES_USER, BOUND_NEVER};
 
 /* ---- add ---- */
+
+/* A deny or ask that would stop nothing is a mistake, unless the person says that it is meant. */
+static struct rc check_rule(struct exchange *x, const struct json *object, const struct rule_source *source,
+                            struct err *err)
+{
+    bool force = false;
+    TRY(json_want_bool(object, "force", &force, err));
+    if (force || rc_ok(policy_lint_check(x->arena, source, err)))
+        return RC_OK;
+    struct str words = arena_str(x->arena, str_of(err->text));
+    return err_set(err, ERR_INVALID, "%.*s (\"force\": true takes it as it is)", STR_ARG(words));
+}
 
 struct addition {
     struct rule_change change;
@@ -70,7 +88,8 @@ void policy_add(struct exchange *x)
     struct err err;
     x->state = addition;
     if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
-        rc_bad(gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err))) {
+        rc_bad(gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err)) ||
+        rc_bad(check_rule(x, x->body, &addition->source, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -215,6 +234,7 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
         struct rule_change *change = &ret_plan->changes[ret_plan->count++];
         *change = (struct rule_change){.op = gate_op(NULL, change_made, x), .change = STR("added"), .actor = x->actor};
         TRY(gate_prepare_rule(x->arena, rule, &change->rule, &source, err));
+        TRY(check_rule(x, rule, &source, err));
         if (source.layer != LAYER_USER)
             return err_set(err, ERR_INVALID, "only rules of the user's layer can be put");
     }

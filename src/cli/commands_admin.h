@@ -11,10 +11,14 @@
       OPTION('s', "session", "ID", "for this session only")                                                \
       OPTION(0, "project", "DIR", "holds in sessions of this project only")                                 \
       OPTION(0, "reason", "WORDS", "why")                                                                   \
+      OPTION(0, "force", NULL, "also a deny or ask that would stop nothing")                                \
       OPTION(0, "uses", "N", "good for so many calls")                                                      \
       OPTION(0, "for", "TIME", "good for so long")                                                          \
       OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
       OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \
+    X(policy_lint, "policy lint", TALKS, "[FILE]", "name rules that do not do what they say",              \
+      "Without FILE, of the running server. FILE is a policy file, settings with `permissions`, or lines " \
+      "of `allow RULE`, `ask RULE` and `deny RULE`. Exit status 1 when something was found.", )            \
     X(policy_remove, "policy remove", TALKS, "ID", "revoke a rule, at once", "",                           \
       OPTION('s', "session", "ID", "a rule of this session"))                                              \
     X(policy_explain, "policy explain", TALKS, "TOOL INPUT", "say which rule decides a call, and why",     \
@@ -37,7 +41,8 @@
     X(policy_import, "policy import", TALKS, "KIND FILE", "take over rules of another program",            \
       "KIND is claude-code (settings.json), codex (.rules) or opencode (its configuration). Says line by " \
       "line what could not be taken over.",                                                                \
-      OPTION('n', "dry-run", NULL, "only show what would be added"))                                       \
+      OPTION('n', "dry-run", NULL, "only show what would be added")                                        \
+      OPTION(0, "force", NULL, "also when a deny or ask would be lost, or would stop nothing")) \
     X(policy_check, "policy check", PRINTS, "FILE", "judge a table of calls, each by its one rule",        \
       "FILE has the columns id, rule, tool, input, expected, why, with tabs between them. Exit status 1 "  \
       "when a call passes that should not.",                                                               \

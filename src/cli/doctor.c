@@ -235,14 +235,26 @@ static struct finding check_tokens(struct cli *cli)
                  "older tokens that may change rules, trust files and start runs: %.*s", STR_ARG(names));
 }
 
-/* Relative rules from "always" that nobody has bound to a project yet. */
+/* Rules that let nothing pass or stop nothing, by name. */
+static struct str dead_rules(struct arena *arena, const struct json *lint)
+{
+    struct str names = STR_NONE;
+    for (const struct json *one = lint ? lint->first : NULL; one; one = one->next)
+        if (!str_is(json_text(one, "level"), "note"))
+            names = arena_printf(arena, "%.*s%s%.*s %.*s", STR_ARG(names), names.n ? ", " : "",
+                                 STR_ARG(text_line(arena, json_text(one, "effect"))),
+                                 STR_ARG(text_line(arena, json_text(one, "rule"))));
+    return names;
+}
+
+/* Relative rules from "always" that nobody has bound to a project yet; rules that do not do what they say. */
 static struct finding check_rules(struct cli *cli)
 {
     struct arena *arena = &cli->arena;
     struct err err = {0};
     struct reply reply;
     unsigned unbound = 0, asleep = 0;
-    struct rc rc = remote_get(cli, STR("/api/policy"), &reply, &err);
+    struct rc rc = remote_get(cli, STR("/api/policy?lint=true"), &reply, &err);
     if (rc.code == ERR_FORBIDDEN)
         return FOUND(arena, LEVEL_OK, "", "this token cannot list them");
     if (rc_bad(rc))
@@ -256,6 +268,10 @@ static struct finding check_rules(struct cli *cli)
     if (unbound)
         return FOUND(arena, LEVEL_WARN, "`nod policy bind` lists them, and binds them to a project or to everywhere",
                      "%u from before rules belonged to projects: their calls are asked about", unbound);
+    struct str dead = dead_rules(arena, json_get(reply.json, "lint"));
+    if (!str_empty(dead))
+        return FOUND(arena, LEVEL_WARN, "`nod policy lint` says why", "these do not do what they say: %.*s",
+                     STR_ARG(dead));
     if (asleep)
         return FOUND(arena, LEVEL_WARN, "`nod policy list` shows them",
                      "%u sleep: the folder they belong to is gone, or another", asleep);

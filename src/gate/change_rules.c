@@ -192,7 +192,33 @@ static void write_session_rules(struct json_out *out, const struct gate *gate, c
     json_close(out, ']');
 }
 
-void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session)
+/* Rules that do not do what they say. */
+static void write_lint(struct json_out *out, struct gate *gate, const struct session *session,
+                       const struct session_rules *rules)
+{
+    ARENA_SCOPE(scratch);
+    size_t count;
+    const struct rule_source *sources = rules_all(gate, &scratch, session, rules, &count);
+    struct linted linted = policy_lint(&scratch, sources, count, clock_wall_ms());
+    json_key(out, "lint");
+    json_open(out, '[');
+    for (size_t i = 0; i < linted.count; i++) {
+        const struct lint *lint = &linted.items[i];
+        const struct rule_source *source = &sources[lint->index];
+        json_open(out, '{');
+        json_member(out, "id", source->id);
+        json_member(out, "effect", str_of(effect_name(source->effect)));
+        json_member(out, "rule", source->text);
+        json_member(out, "layer", str_of(layer_name(source->layer)));
+        json_member(out, "level", str_of(lint_level_name(lint->level)));
+        json_member(out, "words", lint->words);
+        json_member(out, "instead", lint->instead);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session, bool lint)
 {
     struct session none = {.mode = STR("default")};
     struct session_rules scratch = {0};
@@ -219,6 +245,8 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
         write_session_rules(out, gate, session);
     }
     write_problems(out, set);
+    if (lint)
+        write_lint(out, gate, of, rules ? rules : &scratch);
     json_close(out, '}');
     session_rules_done(&scratch);
 }

@@ -28,8 +28,8 @@ const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *aren
 /* The policy file of the session's folder and the hash of its content; false when there is none to read. */
 bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,
                        struct str *ret_hash);
-/* All layers as JSON; with a session also its project's and its own. */
-void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session);
+/* All layers as JSON; with a session also its project's and its own; `lint`: with what is wrong with them. */
+void gate_write_policy(struct gate *gate, struct json_out *out, const struct session *session, bool lint);
 
 struct explain {
     const struct session *session;

@@ -323,16 +323,37 @@ static struct str real_root(struct arena *arena, const struct gate *gate, const 
     return root;
 }
 
-static void rebuild(struct gate *gate, const struct session *session, struct str root, struct session_rules *rules)
+/* Room for every rule of every layer. */
+static struct gathering gather_begin(struct arena *arena, const struct gate *gate, const struct session *session,
+                                     const struct session_rules *rules)
 {
-    ARENA_SCOPE(scratch);
-    struct gathering all = {0};
     size_t room = gate->rules.managed.count + rules->project.count;
     for (struct rule_record *r = gate->rules.user; r; r = r->next)
         room++;
     for (const struct session_rule *r = session->rules; r; r = r->next)
         room++;
-    all.sources = arena_array(&scratch, struct rule_source, room + 1);
+    return (struct gathering){.sources = arena_array(arena, struct rule_source, room + 1)};
+}
+
+const struct rule_source *rules_all(struct gate *gate, struct arena *arena, const struct session *session,
+                                    const struct session_rules *rules, size_t *ret_count)
+{
+    struct gathering all = gather_begin(arena, gate, session, rules);
+    gather_file(&gate->rules.managed, true, &all);
+    for (struct rule_record *r = gate->rules.user; r && all.count < RULES_MAX; r = r->next) {
+        all.sources[all.count] = r->source;
+        all.sources[all.count++].uses_left = uses_left(r);
+    }
+    gather_file(&rules->project, rules->trusted, &all);
+    gather_session(arena, session, &all);
+    *ret_count = all.count;
+    return all.sources;
+}
+
+static void rebuild(struct gate *gate, const struct session *session, struct str root, struct session_rules *rules)
+{
+    ARENA_SCOPE(scratch);
+    struct gathering all = gather_begin(&scratch, gate, session, rules);
     gather_file(&gate->rules.managed, true, &all);
     gather_user(gate, root, &all);
     gather_file(&rules->project, rules->trusted, &all);

@@ -81,6 +81,9 @@ void session_rules_done(struct session_rules *rules);
 
 /* The set for a session; `rules` remembers it between calls. */
 const struct rule_set *rules_for(struct gate *gate, const struct session *session, struct session_rules *rules);
+/* The rules of all layers, also those of other projects; in the arena, or as long as the rules themselves. */
+const struct rule_source *rules_all(struct gate *gate, struct arena *arena, const struct session *session,
+                                    const struct session_rules *rules, size_t *ret_count);
 /* Reads a rule as the API and events write it; ERR_INVALID with words. */
 struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
                     uint64_t *ret_uses, struct err *err);

@@ -144,7 +144,7 @@ def test_errors_are_words_on_standard_error(world):
         must(command.stderr.splitlines()[-1].startswith("nod: ") and not command.stdout, f"{arguments}: {command.stdout!r} {command.stderr!r}")
         must(command.process.returncode != 0, f"{arguments}")
     said = world.nod("policy", exits=2).stderr
-    must("nod policy needs a subcommand: list, add, remove" in said, said)
+    must("nod policy needs a subcommand: list, add, lint, remove" in said, said)
 
 
 def test_doctor_finds_what_is_wrong(world):

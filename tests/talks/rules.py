@@ -284,3 +284,33 @@ def test_protected_places_always_ask(world):
         answer = admin.call(thread, "Write", {"file_path": path, "content": "x"})
         must(answer["status"] == "awaiting", f"{path}: {answer}")
     must(admin.call(thread, "Write", {"file_path": f"{folder}/src/a.c", "content": "x"})["status"] == "allowed", "a plain file")
+
+
+def test_a_deny_with_a_typo_is_not_added_by_accident(world):
+    _, admin, _, thread, _ = scene(world)
+    for rule in ("Bsh(rm:*)", "Bash(git psuh:*)", "Bash(ls && rm x)", "Read(/etc/passwd)"):
+        answer = admin.post("/api/policy/rules", {"effect": "deny", "rule": rule})
+        must(answer.status == 400 and "force" in answer.json["error"]["message"], f"{rule}: {answer.status} {answer.json}")
+        said = world.nod("policy", "add", "deny", rule, exits=2)
+        must("did you mean" in said.stderr, f"{rule}: {said.stderr}")
+    must(admin.ok("GET", "/api/policy")["user"] == [], "none was added")
+    world.nod("policy", "add", "deny", "Bsh(rm:*)", "--force")
+    lint = admin.ok("GET", "/api/policy?lint=true")["lint"]
+    must_match([{"rule": "Bsh(rm:*)", "level": "error", "instead": "Bash(rm:*)"}], lint)
+    said = world.nod("policy", "lint", exits=1)
+    must("did you mean Bash(rm:*)?" in said.stdout, said.stdout)
+    must("deny Bsh(rm:*)" in world.nod("doctor", exits=None).stdout, "the doctor names it")
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "deploy"})
+    must(admin.call(thread, "deploy", {})["status"] == "allowed", "an agent's own tool may be allowed")
+
+
+def test_an_import_that_would_lose_a_deny_fails(world):
+    _, admin, _, _, _ = scene(world)
+    file = os.path.join(world.folder, "settings.json")
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump({"permissions": {"allow": ["Bash(npm test:*)"], "deny": ["WebFetch(example.com)", "Bash(rm:*)"]}}, out)
+    said = world.nod("policy", "import", "claude-code", file, exits=2)
+    must("would be lost" in said.stderr and "WebFetch(example.com)" in said.stderr, said.stderr)
+    must(admin.ok("GET", "/api/policy")["user"] == [], "nothing was added")
+    world.nod("policy", "import", "claude-code", file, "--force")
+    must([rule["rule"] for rule in admin.ok("GET", "/api/policy")["user"]] == ["Bash(npm test:*)", "Bash(rm:*)"], "the rest")
