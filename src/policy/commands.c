@@ -783,8 +783,7 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
     const struct table_row *known = table_find(program_name(argv->words[0].text));
     if (known && depth < STUDY_DEPTH_MAX) {
         /* What the older table knows counts as well, until every program has its row. */
-        if (ret_study->row && !effects_has_reader(known))
-            study_way(&s, ret_study->row, 1);
+
         effects_words(&s, known);
         return;
     }

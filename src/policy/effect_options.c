@@ -121,6 +121,7 @@ static bool acts(enum table_role role)
     case ROLE_RISK: case ROLE_HOST: case ROLE_URL: case ROLE_REMOVE: case ROLE_MOVE: case ROLE_OUT: case ROLE_BELOW:
     case ROLE_NAMED:
         return false;
+    case ROLE_STEM: case ROLE_SETS:
     case ROLE_WRITE: case ROLE_SCRIPT: case ROLE_CODE: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_CMD:
     case ROLE_MODULE: case ROLE_ASSIGN: case ROLE_DATA: case ROLE_SEND: case ROLE_OBEY: case ROLE_CHDIR: case ROLE_SUB:
     case ROLE_BAD: case ROLE_WRITES: case ROLE_CHANGES: case ROLE_INSTEAD: case ROLE_COUNT:
@@ -162,6 +163,14 @@ bool effect_takes_value(const struct effects *e, struct str option)
 
 bool effect_has(const struct effects *e, struct str option) { return find_exact(e, option) != NULL; }
 
+bool effect_hands_on(const struct table_row *row, enum table_role role)
+{
+    for (size_t i = 0; i < row->operand_count; i++)
+        if (table_operands[row->operands + i].role == role)
+            return true;
+    return false;
+}
+
 /* ---- unknown ones ---- */
 
 static bool harmless_everywhere(struct str name)
@@ -177,6 +186,16 @@ static const char *const telling_parts[] = {
     "save", "write", "url", "uri", "proxy", "registry", "socket", "location", "store", "storage", "env", "hooks",
     "engine", "driver", "parser", "formatter", "template", "include", "exec", "command", "cmd", "script", "shell"};
 
+/* One of them, or a name that ends like a file's or a folder's: --rulesdir. */
+static bool part_tells(struct str part)
+{
+    for (size_t i = 0; i < sizeof telling_parts / sizeof *telling_parts; i++)
+        if (str_is(part, telling_parts[i]))
+            return true;
+    return str_ends(part, STR("dir")) || str_ends(part, STR("file")) || str_ends(part, STR("path")) ||
+           str_ends(part, STR("files")) || str_ends(part, STR("dirs"));
+}
+
 /* Cut at dashes, dots and capitals: --prettierPath, --output-file. */
 static bool name_tells(struct str name)
 {
@@ -186,9 +205,8 @@ static bool name_tells(struct str name)
         char c = i < name.n ? name.p[i] : '-';
         bool capital = c >= 'A' && c <= 'Z', border = c == '-' || c == '.' || c == '_' || c == ':' || capital;
         if (border) {
-            for (size_t k = 0; n && k < sizeof telling_parts / sizeof *telling_parts; k++)
-                if (str_is((struct str){part, n}, telling_parts[k]))
-                    return true;
+            if (part_tells((struct str){part, n}))
+                return true;
             n = 0;
         }
         if ((!border || capital) && n < sizeof part)
@@ -205,27 +223,33 @@ static bool value_is_path(struct str rest)
            str_starts(value, STR("~")) || str_has(value, STR("://"));
 }
 
-/* An option that hands a value on: by its name, or because the value is a path. */
-static bool value_tells(struct str name, struct str rest)
+/* An option that hands a value on, behind `=` or in the next word: by its name, or because the value is a path. */
+static bool value_tells(const struct effects *e, size_t i, struct str name)
 {
+    struct str rest = str_sub(e->s->words[i].text, name.n, e->s->words[i].text.n);
+    bool next = i + 1 < e->s->count && !is_option(e->s->words[i + 1].text);
     if (rest.n < 2 || rest.p[0] != '=')
-        return false;
+        return next && is_long_option(name) && name_tells(name);
     return value_is_path(rest) || name_tells(name);
 }
 
 /* Closed where all options are known; else by its name. */
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
-    if ((harmless_everywhere(name) && !several) || (several && !e->row->known && name.n < 6))
+    /* No program has a long option of one letter, nor will. */
+    if ((harmless_everywhere(name) && !several) || (is_long_option(name) && name.n == 3))
         return;
     /* git's own helper leaves many out; effect_git's reader knows those that act. */
-    bool closed = e->row->known && !(e->row->styles & STYLE_OPEN) && !str_starts(table_str(e->row->name), STR("git"));
-    /* No program has a long option of three letters or less that nobody knows; one that only reads has no letter. */
-    if (closed && (is_long_option(name) ? name.n < 6 : !effect_sharp(e)))
+    bool closed = !(e->row->styles & STYLE_OPEN) && !str_starts(table_str(e->row->name), STR("git"));
+    /* If it takes the next word for its value, another word is the command or the script. */
+    bool attached = name.n < e->s->words[i].text.n;
+    bool shifts = !attached && (effect_hands_on(e->row, ROLE_RUN) || effect_hands_on(e->row, ROLE_SCRIPT));
+    /* A letter that a program without any act does not have: it refuses it. */
+    if (closed && e->row->known && !is_long_option(name) && !shifts && !effect_sharp(e))
         return;
-    if (several || closed)
-        act_add(e->s, ACT_OTHER, i, several ? several_why : unknown_why);
-    else if (option_tells(name) || value_tells(name, str_sub(e->s->words[i].text, name.n, e->s->words[i].text.n)))
+    if (several || closed || shifts)
+        act_add(e->s, ACT_OTHER, shifts ? ALL_WORDS : i, several ? several_why : unknown_why);
+    else if (option_tells(name) || value_tells(e, i, name))
         act_add(e->s, ACT_OTHER, i, "an option of it is not known, and its name says that it may do more");
 }
 
@@ -272,6 +296,11 @@ static size_t take_option(struct effects *e, const struct table_option *option, 
             return i;
         }
         take(e, option, i, i + 1, e->s->words[i + 1].text);
+        /* Only a help text says that it takes a value: the word may be an operand. */
+        if (option->mark == ROLE_TEXT && !e->row->known && effect_hands_on(e->row, ROLE_READ)) {
+            e->guessed = true;
+            effect_role(e, ROLE_READ, 0, i + 1, e->s->words[i + 1].text, false);
+        }
         return i + 1;
     }
     struct str value = attached ? str_sub(text, value_at, text.n) : STR_NONE;

@@ -168,19 +168,45 @@ static bool define_acts(struct str name)
     return false;
 }
 
+/* Properties of Maven's plugins may name agents, programs and class paths: only those that choose or skip are known. */
+static bool chooses(struct str name)
+{
+    static const char *const names[] = {"test", "it.test", "failIfNoTests", "failIfNoSpecifiedTests", "style.color",
+                                        "revision", "groups", "excludedGroups", "maven.test.failure.ignore",
+                                        "surefire.failIfNoSpecifiedTests", "maven.compiler.source",
+                                        "maven.compiler.target", "maven.compiler.release", "forkCount"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return str_starts(name, STR("skip")) || str_ends(name, STR(".skip"));
+}
+
+/* The definition in word `i`, which may say it in the next: `-DX=y`, `-D X=y`, `--define X=y`; empty: none. */
+static struct str defined_in(const struct studying *s, size_t i, bool *ret_next)
+{
+    static const char *const names[] = {"--define=", "--system-prop=", "-D"};
+    struct str text = s->words[i].text;
+    *ret_next = (word_is(&s->words[i], "-D") || word_is(&s->words[i], "--define") ||
+                 word_is(&s->words[i], "--system-prop")) && i + 1 < s->count;
+    if (*ret_next)
+        return s->words[i + 1].text;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (str_starts(text, str_of(names[k])))
+            return str_sub(text, strlen(names[k]), text.n);
+    return STR_NONE;
+}
+
 static void read_defines(struct studying *s)
 {
+    bool maven = str_starts(table_str(s->study->table->name), STR("mvn"));
     for (size_t i = 1; i < s->count && !word_is(&s->words[i], "--"); i++) {
-        struct str text = s->words[i].text, value;
-        bool alone = word_is(&s->words[i], "-D") && i + 1 < s->count;
-        if (!str_starts(text, STR("-D")) || (text.n == 2 && !alone))
-            continue;
-        struct str name = str_cut(alone ? s->words[i + 1].text : str_sub(text, 2, text.n), '=', &value);
+        bool next;
+        struct str value, name = str_cut(defined_in(s, i, &next), '=', &value);
         name = str_cut(name, ':', &(struct str){0});
         bool tame = str_is(name, "CMAKE_INSTALL_PREFIX") || str_is(name, "CMAKE_EXPORT_COMPILE_COMMANDS") ||
                     str_is(name, "CMAKE_PREFIX_PATH");
-        if (define_acts(name) && !tame)
-            act_other(s, alone ? i + 1 : i, "it defines what the build runs or loads");
+        if (name.n && (maven ? !chooses(name) : define_acts(name) && !tame))
+            act_other(s, next ? i + 1 : i, "it defines what the build runs or loads");
     }
 }
 
@@ -207,7 +233,7 @@ bool effects_has_reader(const struct table_row *row)
         return true;
     case READER_SQL: return is_sqlite(row);
     case READER_SET: case READER_CD: case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG:
-    case READER_DEFINES: case READER_CURL: case READER_AR: case READER_PS: case READER_UNZIP: case READER_RSYNC:
+    case READER_DEFINES: case READER_RSYNC:
     case READER_FFMPEG:
     case READER_OPENSSL: case READER_COUNT:
         break;
@@ -256,7 +282,7 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_SHELL: study_shell(s); break;
     case READER_COMMAND: study_command(s); break;
     case READER_CD: break;
-    case READER_NONE: case READER_GITCONFIG: case READER_CURL: case READER_AR: case READER_PS: case READER_UNZIP:
+    case READER_NONE: case READER_GITCONFIG:
     case READER_RSYNC: case READER_OPENSSL:
     case READER_COUNT:
         effects_study(s, row, 1);

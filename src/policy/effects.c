@@ -128,6 +128,22 @@ static void role_write(struct effects *e, size_t word, struct str value, bool by
         act->flags |= ACT_EDITS;
 }
 
+/* Files whose names begin with it. */
+static void role_stem(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
+    act->path.text = arena_printf(e->s->arena, "%.*s%c", STR_ARG(act->path.text), WORD_HOLE);
+    act->path.shape = arena_printf(e->s->arena, "%.*s%c", STR_ARG(act->path.shape), SHAPE_STAR);
+    act->path.flags |= WORD_GLOB;
+}
+
+static void role_send(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    struct act *act = path_act(e, ACT_OBEYS, word, value, by_option);
+    act->flags |= ACT_SENDS;
+    act->why = "it sends a file";
+}
+
 static void role_code(struct effects *e, unsigned lang, size_t word, struct str value, bool by_option)
 {
     const struct word *whole = &e->s->words[word];
@@ -154,6 +170,8 @@ static void role_script(struct effects *e, size_t word, struct str value, bool b
         return;
     }
     e->coded = true;
+    if (may_be_option(&e->s->words[word]))
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
     struct act *act = act_add(e->s, ACT_PROJECT, word, "it runs a file");
     act->path = word_of(e, word, value);
     (void)by_option;
@@ -161,7 +179,7 @@ static void role_script(struct effects *e, size_t word, struct str value, bool b
 
 static void role_shell(struct effects *e, size_t word, struct str value)
 {
-    e->s->study->packs = true;
+    e->s->study->packs = e->coded = true;
     if (word_literal(&e->s->words[word]))
         act_script(e->s, word, value);
     else
@@ -198,9 +216,7 @@ static void role_data(struct effects *e, size_t word, struct str value)
     bool found = ((whole->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
     bool plain = found && (word_literal(whole) || str_find(whole->raw, '@') == whole->raw.n);
     if (str_starts(value, STR("@"))) {
-        struct act *act = path_act(e, ACT_OBEYS, word, str_sub(value, 1, value.n), true);
-        act->flags |= ACT_SENDS;
-        act->why = "it sends a file";
+        role_send(e, word, str_sub(value, 1, value.n), true);
     } else if (plain) {
         struct act *act = act_add(e->s, ACT_TALKS, 0, "it sends data");
         act->flags = ACT_SENDS;
@@ -235,6 +251,10 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_TEXT: case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
+    case ROLE_SETS: /* date +FORMAT only tells */
+        if (!str_starts(value, STR("+")))
+            act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
+        break;
     case ROLE_READ:
         if (e->row->reader == READER_GIT && !by_option && str_find(value, ':') < value.n)
             path_act(e, ACT_READS, word, str_sub(value, str_find(value, ':') + 1, value.n), false);
@@ -247,6 +267,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
                 e->written && !by_option ? ACT_EDITS : 0;
         break;
     case ROLE_WRITE: role_write(e, word, value, by_option); break;
+    case ROLE_STEM: role_stem(e, word, value, by_option); break;
     case ROLE_REMOVE:
         if (by_option && value.p == NULL)
             act_add(e->s, ACT_OTHER, word, "it deletes what it finds");
@@ -270,17 +291,8 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_ASSIGN: act_add(e->s, ACT_OTHER, word, "it sets a variable for the command it runs"); break;
     case ROLE_URL: case ROLE_HOST: role_talks(e, word, value, by_option); break;
     case ROLE_DATA: role_data(e, word, value); break;
-    case ROLE_SEND: {
-        struct act *act = path_act(e, ACT_OBEYS, word, value, by_option);
-        act->flags |= ACT_SENDS;
-        act->why = "it sends a file";
-        break;
-    }
-    case ROLE_OUT: {
-        struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
-        act->flags = (act->flags & ~(unsigned)ACT_BY_OPTION) | ACT_NATURAL;
-        break;
-    }
+    case ROLE_SEND: role_send(e, word, value, by_option); break;
+    case ROLE_OUT: path_act(e, ACT_WRITES, word, value, false)->flags |= ACT_NATURAL; break;
     case ROLE_NAMED:
         if (!word_literal(&e->s->words[word]) || !is_name(value))
             path_act(e, ACT_OBEYS, word, value, by_option);
@@ -347,7 +359,10 @@ static bool try_descend(struct effects *e, size_t i)
     if (!row && must && (e->row->styles & STYLE_SHORTSUBS))
         row = shortened(name);
     if (row) {
-        e->sub_word = i;
+        if (row->styles & STYLE_READS)
+            e->bad_word = 0; /* npm config get */
+        else if (!e->bad_word && (row->styles & STYLE_BAD))
+            e->bad_word = i;
         return descend_to(e, row);
     }
     e->name[n] = ' ';
@@ -454,7 +469,7 @@ static void read_words(struct effects *e, size_t from)
             i = last;
             continue;
         }
-        if (text.n && ((text.p[0] == '+' && effect_has(e, STR("+"))) ||
+        if (text.n && ((strchr("+\\", text.p[0]) && effect_has(e, str_sub(text, 0, 1))) ||
                        (text.p[0] == '@' && (e->row->styles & STYLE_AT)))) {
             act_add(e->s, ACT_OTHER, i, "a word of it takes orders from elsewhere");
             continue;
@@ -521,6 +536,11 @@ static void take_joined(struct effects *e, size_t from)
         act_text(e->s, text);
 }
 
+static bool leaves_folder(struct str text)
+{
+    return text.n && (text.p[0] == '/' || text.p[0] == '~' || str_has(text, STR("..")));
+}
+
 /* Operands in their roles: before the repeated one from the front, behind it from the end. */
 static void take_operands(struct effects *e)
 {
@@ -547,7 +567,9 @@ static void take_operands(struct effects *e)
         else if (role == ROLE_SH && at == repeat) {
             take_joined(e, word);
             break;
-        } else if (!(e->only_reads && role == ROLE_PERHAPS))
+        } else if (role == ROLE_TEXT && e->guessed && leaves_folder(e->s->words[word].text))
+            effect_role(e, ROLE_READ, 0, word, e->s->words[word].text, false);
+        else if (!(e->only_reads && role == ROLE_PERHAPS))
             effect_role(e, role, at < count ? spec[at].arg : 0, word, e->s->words[word].text, false);
     }
     if (e->into)
@@ -588,6 +610,9 @@ static void take_rest(struct effects *e)
     } else {
         if (looks_like_assignment(e->s->words[at].text))
             act_add(e->s, ACT_OTHER, ALL_WORDS, "it sets a variable for the command it runs");
+        for (size_t i = 1; i < at; i++)
+            if (!word_literal(&e->s->words[i]))
+                act_add(e->s, ACT_OTHER, ALL_WORDS, "it runs its arguments, and a word before them is not known");
         act_runs(e->s, at, NULL);
     }
 }
@@ -600,10 +625,16 @@ static void take_styles(struct effects *e)
         study->only_reads = true;
         return;
     }
-    if (row->styles & STYLE_BAD) {
-        act_add(e->s, ACT_OTHER, e->sub_word ? e->sub_word : ALL_WORDS, "what it does cannot be told from its words");
+    if (e->bad_word) {
+        act_add(e->s, ACT_OTHER, e->bad_word, "what it does cannot be told from its words");
         study->packs = true;
+        /* Any word may be a command, and one with a blank in it a line. */
+        for (size_t i = 1; i < e->s->count; i++)
+            if (str_find(e->s->words[i].text, ' ') < e->s->words[i].text.n)
+                act_text(e->s, e->s->words[i].text);
     }
+    if (e->rest == SIZE_MAX && !e->coded && !(row->styles & STYLE_IDLE) && effect_hands_on(row, ROLE_RUN))
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "without a command it may start a shell");
     if (row->styles & STYLE_STATE)
         study_state(e->s);
     if (row->styles & STYLE_CHANGES)
@@ -648,6 +679,7 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
     CHECK(name.n < sizeof e.name);
     memcpy(e.name, name.p, name.n);
     e.name_n = name.n;
+    e.bad_word = row->styles & STYLE_BAD ? ALL_WORDS : 0;
     s->study->table = row;
     s->study->risk |= row->risk;
     if (asks_version(s, from)) {

@@ -26,10 +26,11 @@ struct effects {
     size_t operand_count;
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
     bool tree, written, only_reads, instead, into, coded, ended;
+    bool guessed;                      /* a word was taken for a value because a help text says so */
     bool handed;                       /* everything else was read by another row */
     struct word into_word;
     size_t into_at;
-    size_t sub_word;                   /* the last word of the row's name; 0: the program itself */
+    size_t bad_word;                   /* first word of the name whose row is bad; 0: none, ALL_WORDS: the program */
     struct str chdir;                  /* works in this folder; empty: where it is */
 };
 
@@ -53,6 +54,8 @@ bool effect_sharp(const struct effects *e);
 bool effect_writes(const struct effects *e);
 bool effect_takes_value(const struct effects *e, struct str option);
 bool effect_has(const struct effects *e, struct str option);
+/* Whether one of the row's operands has that role. */
+bool effect_hands_on(const struct table_row *row, enum table_role role);
 /* One value of an option, or one operand, in its role. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);
 

@@ -262,9 +262,49 @@ static bool transparent(struct str row)
 static bool is_reader(const struct study *study)
 {
     struct str name = table_str(study->table->name);
-    if ((study->table->styles & STYLE_READS) || study->only_reads || str_is(name, "set") || str_is(name, "read") ||
-        str_is(name, "tee") || transparent(name))
+    bool reads = (study->table->styles & (STYLE_READS | STYLE_SHOWS)) || study->only_reads;
+    return reads || str_is(name, "set") || str_is(name, "read") || str_is(name, "tee") || transparent(name);
+}
+
+/* Names of variables whose values are secret. */
+static bool secret_name(struct str name)
+{
+    static const char *const parts[] = {"TOKEN", "SECRET",  "KEY", "PASS",        "CREDENTIAL", "AUTH",
+                                        "COOKIE", "PRIVATE", "DSN", "DATABASE_URL"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (str_has(name, str_of(parts[i])))
+            return true;
+    return false;
+}
+
+/* `$NAME` and `${NAME…}` of the environment: what only its value tells is not shown. */
+static bool uses_secret(const struct judging *j, const struct word *word)
+{
+    struct str raw = word->raw;
+    while ((word->flags & WORD_VAR) && str_find(raw, '$') < raw.n) {
+        struct str name = used_name(raw);
+        if (secret_name(name) && !line_sets(j->tree, name))
+            return true;
+        raw = str_sub(raw, str_find(raw, '$') + 1, raw.n);
+    }
+    return false;
+}
+
+/* Commands that would tell the whole environment, or a secret of it. */
+static bool shows_secrets(const struct judging *j, const struct argv *argv, const struct study *study)
+{
+    struct str name = table_str(study->table->name);
+    bool shows = study->table->styles & STYLE_SHOWS;
+    if (argv->count == 1 && (shows || str_is(name, "env") || str_is(name, "set")))
         return true;
+    for (size_t i = 1; i < argv->count; i++) {
+        struct str text = argv->words[i].text;
+        /* `ps auxe` prints the environment of every process. */
+        bool processes = str_is(name, "ps") && text.n && text.p[0] != '-' && str_find(text, 'e') < text.n;
+        bool told = shows && (!word_literal(&argv->words[i]) || secret_name(text));
+        if (processes || told || uses_secret(j, &argv->words[i]))
+            return true;
+    }
     return false;
 }
 
@@ -294,6 +334,8 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
     if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
         !plain_program(argv->words[0].text) || !is_reader(study))
         return why;
+    if (shows_secrets(j, argv, study))
+        return "it would show what may be secret: variables of the environment";
     bool inside = folder->inside && !str_empty(j->places.project.named);
     if (!inside && !(study->table->styles & STYLE_ANYWHERE))
         return "it would run outside the session's folder, or nobody knows where";

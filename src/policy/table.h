@@ -55,6 +55,8 @@
     X(WRITES, "writes")   /* option: operands of the role read are written (sed -i, gofmt -w) */          \
     X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
     X(CHANGES, "changes") /* option: changes state that no path names */                                  \
+    X(STEM, "stem")       /* writes files whose names begin with it (split's prefix) */                     \
+    X(SETS, "sets")       /* operand: the new value of what it would otherwise tell (date, hostname) */    \
     X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
     X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
     X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \
@@ -85,7 +87,9 @@
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
     X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
     X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \
-    X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */
+    X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */              \
+    X(SHOWS, "shows")         /* tells what may be secret, the environment: passes by a rule alone */        \
+    X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */
 
 /* Risk classes, as the verdict names them. */
 #define TABLE_RISKS(X)                                                                                    \
@@ -100,13 +104,12 @@
     X(LUA, "lua") X(PHP, "php") X(SED, "sed") X(AWK, "awk") X(SQL, "sql") X(JQ, "jq") X(TCL, "tcl")       \
     X(R, "r") X(OTHER, "other")
 
-/* Little languages: a function of effect_words.c, effect_git.c or effect_text.c reads the words (`reader=`). */
+/* Little languages, read by a function of effect_words.c (`reader=`). */
 #define TABLE_READERS(X)                                                                                  \
     X(NONE, "") X(FIND, "find") X(XARGS, "xargs") X(ENV, "env") X(SED, "sed") X(AWK, "awk") X(GIT, "git") \
     X(MAKE, "make") X(TAR, "tar") X(DD, "dd") X(SET, "set") X(TEST, "test") X(SQL, "sql") X(CC, "cc")     \
     X(CMAKE, "cmake") X(SHELL, "shell") X(PRINTF, "printf") X(CD, "cd") X(GITCONFIG, "gitconfig")         \
-    X(DEFINES, "defines") X(CURL, "curl") X(AR, "ar") X(PS, "ps") X(COMMAND, "command") X(UNZIP, "unzip") \
-    X(RSYNC, "rsync") X(FFMPEG, "ffmpeg") X(OPENSSL, "openssl")
+    X(DEFINES, "defines") X(COMMAND, "command") X(RSYNC, "rsync") X(FFMPEG, "ffmpeg") X(OPENSSL, "openssl")
 
 enum table_role {
 #define X(name, word) ROLE_##name,
@@ -177,10 +180,8 @@ struct table_row {
     uint32_t styles;
     uint16_t risk;          /* set of classes */
     uint32_t behind;        /* row that gets the words behind `--`; 0: none */
-    uint32_t touches;       /* paths it writes whatever its words say */
-    uint32_t prefixes;      /* beginnings that an option may have in front of its name */
-    uint32_t paths;         /* beginnings of a path to take off */
-    uint32_t groups;
+    /* Lists: paths it writes whatever its words say, what may stand before an option's name or a path, groups. */
+    uint32_t touches, prefixes, paths, groups;
 };
 
 /* All names of all rows, sorted as bytes. */
@@ -189,8 +190,7 @@ struct table_name {
     uint16_t row;
 };
 
-/* Offset 0 of table_text is the empty string. */
-extern const char table_text[];
+extern const char table_text[]; /* offset 0 is the empty string */
 extern const struct table_name table_names[];
 extern const size_t table_name_count;
 extern const struct table_row table_rows[];

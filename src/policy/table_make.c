@@ -17,7 +17,8 @@
 
 struct facts {
     const char *name, *options;
-    bool used, exact; /* exact: asked of the program itself, so that nothing is left out */
+    bool used, exact; /* exact: by the program itself or by a person, so that nothing is left out */
+    bool manual;      /* by a person: goes before what a help text says */
 };
 
 struct row *rows;
@@ -197,14 +198,22 @@ static void read_facts(const char *path)
         }
         facts = grow(facts, facts_count, &facts_room, sizeof *facts);
         facts[facts_count++] = (struct facts){
-            .name = line, .options = fields[3], .exact = strcmp(fields[1], "getopt") == 0 || strcmp(line, "curl") == 0};
+            .name = line, .options = fields[3], .manual = strcmp(fields[1], "manual") == 0};
+        facts[facts_count - 1].exact =
+            facts[facts_count - 1].manual || strcmp(fields[1], "getopt") == 0 || strcmp(line, "curl") == 0;
     }
 }
 
 static struct facts *find_facts(const char *name)
 {
     struct facts key = {.name = name};
-    return facts_count ? bsearch(&key, facts, facts_count, sizeof *facts, compare_facts) : NULL;
+    struct facts *found = facts_count ? bsearch(&key, facts, facts_count, sizeof *facts, compare_facts) : NULL;
+    for (int step = -1; found && step <= 1; step += 2) {
+        struct facts *beside = found + step;
+        if (beside >= facts && beside < facts + facts_count && strcmp(beside->name, name) == 0 && beside->manual)
+            found = beside;
+    }
+    return found;
 }
 
 static struct option *find_option(struct row *row, const char *name)
@@ -448,11 +457,12 @@ static void read_rows(char *line)
     }
 }
 
-static void mark_option(struct option *option, const struct option *mark)
+/* `flag`: the mark says that it takes no value. */
+static void mark_option(struct option *option, const struct option *mark, bool flag, bool exact)
 {
     if (option->marked)
         refuse("`%s` has two marks", option->name);
-    if (option->arity == ARITY_NONE)
+    if (option->arity == ARITY_NONE || (flag && !exact))
         option->arity = mark->arity;
     option->mark = mark->mark;
     option->arg = mark->arg;
@@ -467,15 +477,19 @@ static void place_mark(size_t first, const struct option *mark, bool exists)
     bool known = false, alone = row_count - first == 1;
     for (size_t i = first; i < row_count; i++) {
         struct option *option = find_option(&rows[i], mark->name);
-        if (option && !option->marked && !alone && option->arity == ARITY_NONE && mark->arity != ARITY_NONE) {
-            known = true; /* the same letter, but a flag in this program */
-        } else if (option || !rows[i].known) {
-            mark_option(option ? option : add_option(&rows[i], mark->name), mark);
+        /* Help texts leave out much, and nobody lists what is no option: `+`, `@`. */
+        bool unsaid = exists && (mark->name[0] != '-' || (!rows[i].exact && strlen(mark->name) > 2));
+        bool flag = option && rows[i].exact && !option->marked && option->arity == ARITY_NONE;
+        if (flag && !alone && mark->arity != ARITY_NONE) {
+            known = true; /* the same letter, but a flag in this program; help texts do not tell reliably */
+        } else if (option || unsaid || !rows[i].known) {
+            mark_option(option ? option : add_option(&rows[i], mark->name), mark, exists && mark->arity == ARITY_NONE,
+                        rows[i].exact);
             known = true;
         }
     }
     for (size_t i = first; i < row_count && !known && exists; i++)
-        mark_option(add_option(&rows[i], mark->name), mark);
+        mark_option(add_option(&rows[i], mark->name), mark, false, rows[i].exact);
     if (!known && !exists)
         refuse("facts do not know `%s` of `%s`; with `=`, `?` or `!` behind it the mark says that it exists",
                mark->name, rows[first].names[0]);
@@ -488,7 +502,7 @@ static void read_mark(size_t first, char *line)
     read_role(word, &mark.mark, &mark.arg, &mark.lang);
     while ((word = take_word(&line))) {
         size_t size = strlen(word);
-        bool key = !strchr("-+@", *word), exists = key || word[size - 1] == '!';
+        bool key = !strchr("-+@\\", *word), exists = key || word[size - 1] == '!';
         mark.arity = key ? ARITY_VALUE : ARITY_NONE;
         mark.name = word;
         if (!key && exists)
@@ -564,8 +578,8 @@ static bool name_tells(const char *name)
 
 static bool row_acts(const struct row *row)
 {
-    const uint32_t acts = STYLE_READS | STYLE_CHANGES | STYLE_CODE | STYLE_TALKS | STYLE_STATE | STYLE_BAD |
-                          STYLE_DISCARDS | STYLE_ALONE;
+    const uint32_t acts = STYLE_READS | STYLE_SHOWS | STYLE_CHANGES | STYLE_CODE | STYLE_TALKS | STYLE_STATE |
+                          STYLE_BAD | STYLE_DISCARDS | STYLE_ALONE;
     if ((row->styles & acts) || row->reader || row->stdin_lang || row->behind || row->touches)
         return true;
     for (size_t i = 0; i < row->operand_count; i++)
@@ -592,7 +606,7 @@ static void inherit_marks(struct row *row)
         for (size_t i = 0; parent && (parent->styles & STYLE_GLOBALS) && i < parent->option_count; i++) {
             struct option *option = find_option(row, parent->options[i].name);
             if (option && !option->marked && parent->options[i].marked)
-                mark_option(option, &parent->options[i]);
+                mark_option(option, &parent->options[i], false, true);
         }
     }
 }
