@@ -138,6 +138,13 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_stream_send(follower->stream, form_sse(happening));
 }
 
+/* Whoever reads slowly reads on in pages; only the first half of its queue is for what happens now. */
+static bool lags(const struct watcher *watcher)
+{
+    const struct follower *follower = watcher->arg;
+    return http_stream_queued(follower->stream) > LIMIT_STREAM_QUEUE_BYTES / 2;
+}
+
 /* Text that is still being said: it has no seq, and a reader that lags behind misses nothing by missing it. */
 static void hear(struct watcher *watcher, struct str json)
 {
@@ -215,6 +222,7 @@ static struct follower *follower_new(const struct event_scope *scope)
     w->after = scope->after;
     w->tell = tell;
     w->hear = scope->live ? hear : NULL;
+    w->lags = lags;
     w->away = away;
     w->broken = broken;
     w->caught_up = caught_up;
@@ -240,15 +248,22 @@ static void stream(struct exchange *x, const struct event_scope *scope)
 /* ---- the route ---- */
 
 /* Whoever has seen more than there is would pass over what is written next. */
+struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err)
+{
+    uint64_t last_seq = gate_figures(gate).last_seq;
+    if (scope->after <= last_seq)
+        return RC_OK;
+    return err_set(err, ERR_GONE, "the log ends at %llu: it was restored from a backup, or is another one than you "
+                   "have seen; begin anew", (unsigned long long)last_seq);
+}
+
 static void stream_if_known(struct exchange *x)
 {
-    const struct event_scope *scope = x->state;
-    uint64_t last_seq = gate_figures(x->gate).last_seq;
-    if (scope->after > last_seq)
-        exchange_error(x, ERR_GONE, "the log ends at %llu: it was restored from a backup, or is another one than you "
-                       "have seen; begin anew", (unsigned long long)last_seq);
+    struct err err;
+    if (rc_bad(scope_known(x->gate, x->state, &err)))
+        exchange_fail(x, &err);
     else
-        stream(x, scope);
+        stream(x, x->state);
 }
 
 static void caught_up_with_nodes(struct op *op)
@@ -264,7 +279,7 @@ static void serve_scope(struct exchange *x)
 {
     struct event_scope *scope = x->state;
     bool streams = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
-    if (streams && scope->after > gate_figures(x->gate).last_seq && gate_is_shared(x->gate)) {
+    if (streams && rc_bad(scope_known(x->gate, scope, NULL)) && gate_is_shared(x->gate)) {
         struct op *op = arena_new(x->arena, struct op);
         *op = gate_op(x->arena, caught_up_with_nodes, x);
         gate_catch_up(x->gate, op);

@@ -15,6 +15,8 @@ struct event_scope {
 };
 
 /* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */
+/* ERR_GONE when it begins behind the end of the log. */
+struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err);
 struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err);
 
 /* Made once per event and shared by all who are told. */

@@ -101,6 +101,12 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_socket_send(channel->socket, form_message(happening));
 }
 
+static bool lags(const struct watcher *watcher)
+{
+    const struct channel *channel = watcher->arg;
+    return channel->socket && http_socket_queued(channel->socket) > LIMIT_STREAM_QUEUE_BYTES / 2;
+}
+
 static void away(struct watcher *watcher, bool is_away)
 {
     send_text(watcher->arg, is_away ? STR("{\"type\":\"store\",\"available\":false}")
@@ -153,6 +159,7 @@ struct subscription {
     struct event_scope scope;
     struct str id;
     struct session_look look;
+    struct op catch_up;
 };
 
 static void subscribe(struct subscription *s)
@@ -167,6 +174,7 @@ static void subscribe(struct subscription *s)
         .after = s->scope.after,
         .tell = tell,
         .hear = s->scope.live ? hear : NULL,
+        .lags = lags,
         .away = away,
         .broken = broken,
         .caught_up = caught_up,
@@ -174,6 +182,41 @@ static void subscribe(struct subscription *s)
     };
     channel->watching = true;
     gate_watch(channel->api->gate, &channel->watcher);
+}
+
+static void subscription_free(struct subscription *s);
+
+static void subscribe_if_known(struct subscription *s)
+{
+    struct err err;
+    if (rc_bad(scope_known(s->channel->api->gate, &s->scope, &err)))
+        send_error(s->channel, s->id, err_wire(err.code), err.text);
+    else if (s->channel->socket)
+        subscribe(s);
+    subscription_free(s);
+}
+
+static void caught_up_with_nodes(struct op *op)
+{
+    struct subscription *s = op->owner;
+    if (op->err.code == ERR_OK) {
+        subscribe_if_known(s);
+        return;
+    }
+    send_error(s->channel, s->id, err_wire(op->err.code), op->err.text);
+    subscription_free(s);
+}
+
+/* As streams do (events.c): a position that this node does not know yet may be another node's. */
+static void begin_subscription(struct subscription *s)
+{
+    struct gate *gate = s->channel->api->gate;
+    if (rc_ok(scope_known(gate, &s->scope, NULL)) || !gate_is_shared(gate)) {
+        subscribe_if_known(s);
+        return;
+    }
+    s->catch_up = gate_op(NULL, caught_up_with_nodes, s);
+    gate_catch_up(gate, &s->catch_up);
 }
 
 static void subscription_free(struct subscription *s)
@@ -196,8 +239,10 @@ static void scope_found(struct op *op)
         send_error(channel, s->id, err_wire(err->code), err->text);
     else if (!session || !auth_may_see(channel->token, session) || thread_missing)
         send_error(channel, s->id, "not_found", "there is no such session or thread");
-    else if (channel->socket)
-        subscribe(s);
+    else {
+        begin_subscription(s);
+        return;
+    }
     subscription_free(s);
 }
 
@@ -245,8 +290,7 @@ static void on_subscribe(struct channel *channel, const struct json *message, st
     s->scope.session = arena_str(&s->arena, s->scope.session);
     s->scope.thread = arena_str(&s->arena, s->scope.thread);
     if (str_empty(s->scope.session)) {
-        subscribe(s);
-        subscription_free(s);
+        begin_subscription(s);
         return;
     }
     s->look = (struct session_look){.op = gate_op(NULL, scope_found, s), .id = s->scope.session};

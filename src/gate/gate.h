@@ -147,6 +147,7 @@ struct watcher {
     void (*away)(struct watcher *watcher, bool away); /* the store cannot be reached, or can
                                                          again; must not unwatch; may be NULL */
     void (*broken)(struct watcher *watcher, const struct err *err); /* what it was told holds no more; may be NULL */
+    bool (*lags)(const struct watcher *watcher); /* it is not told more now, and catches up later; may be NULL */
     void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
     void *arg;
     /* the gate's */

@@ -4,6 +4,7 @@
  * 2. It turns live only when a page has covered everything that was told to live watchers so far; what is
  *    told meanwhile it reads in its next page.
  *    A page that cannot be read while the store is away is asked for again when it is back.
+ *    A live watcher that lags catches up again: its next page begins where it was.
  * 3. A live watcher passes over events at or before its position: a page may have been ahead of the telling.
  */
 #include "gate/inner.h"
@@ -111,8 +112,11 @@ static void tell_list(struct watcher *w, struct happening *happening)
 {
     while (w) {
         struct watcher *next = w->next;
-        if (w->live && wants(w, happening->event))
-            tell(w, happening);
+        if (w->live && wants(w, happening->event)) {
+            w->live = !w->lags || !w->lags(w);
+            if (w->live)
+                tell(w, happening);
+        }
         w = next;
     }
 }

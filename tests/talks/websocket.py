@@ -170,3 +170,36 @@ def test_unsubscribe_and_wrong_types_are_answered(world):
     must(socket.receive()["type"] == "error", "wait must be a number")
     socket.send({"type": "nothing", "id": 5})
     must("permission" in socket.receive()["error"]["message"], "all types are named")
+
+
+def test_a_position_behind_the_end_of_the_log_is_refused(world):
+    """As streams refuse it: what is written next would be passed over in silence."""
+    server = world.server()
+    admin = server.admin()
+    session = admin.session()
+    beyond = admin.ok("GET", "/api/approvals/pending")["seq"] + 1000
+    must(admin.get(f"/api/events?after={beyond}", headers={"Accept": "text/event-stream"}).status == 410, "streams do")
+    socket = Socket(admin)
+    for scope in ({}, {"session": session["id"]}):
+        socket.send({"type": "subscribe", "id": 1, "after": beyond, **scope})
+        answer = socket.receive()
+        must(answer["type"] == "error" and answer["error"]["code"] == "gone" and "begin anew" in answer["error"]["message"], f"{answer}")
+    socket.send({"type": "subscribe", "id": 2, "after": 0})
+    must(socket.receive()["type"] == "subscribed", "the socket is of use afterwards")
+    socket.close()
+
+
+def test_a_subscriber_that_reads_slowly_gets_everything(world):
+    """More than any queue holds waits for it while it does not read; once it reads, all comes, and it is not cut."""
+    server = world.server()
+    admin = server.admin()
+    session = admin.session()
+    socket = Socket(admin)
+    socket.send({"type": "subscribe", "id": 1, "after": 0, "types": ["TOOL_CALL"]})
+    must(socket.receive()["type"] == "subscribed", "subscribed")
+    text = "x" * 200000
+    names = [f"c{number:02}" for number in range(24)]
+    for name in names:
+        admin.call(session["threadId"], "Bash", {"command": f"echo {text}"}, id=name)
+    must([socket.receive()["event"]["data"]["id"] for _ in names] == names, "each once, in order")
+    socket.close()
