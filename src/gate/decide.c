@@ -328,6 +328,10 @@ void gate_decide(struct gate *gate, struct decide *d)
         refuse(d, ERR_CONFLICT, "what you saw is not what is asked now; look again");
         return;
     }
+    if (definitions_asked(d, open) && tokens_bound(gate, d->by)) {
+        refuse(d, ERR_SESSION_BOUND, "this token is bound to one session, and what servers offer holds for all");
+        return;
+    }
     if (definitions_asked(d, open)) {
         /* It is agreed to as it was shown, and nothing follows from it for other calls. */
         d->decision = DECISION_ALLOW_ONCE;

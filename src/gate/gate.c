@@ -64,7 +64,6 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->timeout_seconds = options->timeout_seconds;
     gate->alert_ms = options->alert_seconds * 1000;
     gate->withdraw_ms = options->withdraw_seconds * 1000;
-    gate->only_process = str_starts(str_of(options->store_url), STR("sqlite:"));
     gate->box = options->box;
     gate->store_url = options->store_url;
     gate->archive_folder = options->archive_folder;

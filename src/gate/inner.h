@@ -33,7 +33,6 @@ struct gate {
     struct before_sleep before_sleep;
     struct str home;
     int64_t timeout_seconds, alert_ms, withdraw_ms;
-    bool only_process;    /* no other process uses the store */
     struct map sessions;  /* id → struct session_slot */
     struct timer *sessions_rest;
     struct map open;      /* key → struct open */
@@ -151,8 +150,9 @@ bool definitions_asked(const struct decide *d, const struct open *open);
 void definitions_agreed(struct append *append, const struct call *call, const struct event *response);
 
 void tokens_done(struct gate *gate);
-/* The token of this id was revoked. */
+/* The token of this id was revoked; is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);
+bool tokens_bound(const struct gate *gate, struct str id);
 /* What was judged or authorized by tokens and rules as they are known here is kept only if they are still the same. */
 struct need installation_unchanged(const struct gate *gate);
 void execute_done(struct gate *gate);

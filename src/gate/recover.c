@@ -184,7 +184,7 @@ static bool too_old(struct recovery *recovery, struct read *read)
 static void open_recovered(struct gate *gate, struct open *open)
 {
     open->recovered = true;
-    if (!gate->only_process || !open->waits)
+    if (gate_is_shared(gate) || !open->waits)
         return;
     open->left = true;
     deadlines_away(gate, open, true);

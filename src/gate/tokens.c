@@ -136,6 +136,12 @@ bool tokens_revoked(const struct gate *gate, struct str id)
     return token && token->revoked_ms;
 }
 
+bool tokens_bound(const struct gate *gate, struct str id)
+{
+    const struct token *token = by_id(gate, id);
+    return token && !str_empty(token->session);
+}
+
 struct need installation_unchanged(const struct gate *gate)
 {
     return (struct need){.need = NEED_NONE_AFTER, .seq = gate->delivered};

@@ -139,6 +139,8 @@ def test_a_changed_definition_waits_for_a_person(stage):
     run.with_client(client)
     waiting = {p["toolCall"]["name"]: p for p in run.pending(2)}
     asked = waiting["McpDefinition"]
+    refused = client.token_for("approver", "guest", run.session).decide(run.session, asked["toolCallId"], "allow_once", digest=asked["digest"])
+    must(refused.status == 403 and refused.code == "session_bound", f"a bound approver agreed to it for everyone: {refused}")
     client.decided(run.session, asked["toolCallId"], "allow_once", digest=asked["digest"])
     client.decided(run.session, waiting["Bash"]["toolCallId"], "allow_once", digest=waiting["Bash"]["digest"])
     must(run.over()["status"] == "completed", run.state())
