@@ -1,4 +1,4 @@
-/* The file that a waiting call would change, whole, as it is now: what stands around the difference.
+/* The file that a waiting call would change, whole, as it is now, and the difference within it.
  *
  * For people only, for calls that wait, and only the file that the call itself names, beneath its session's folder.
  */
@@ -16,6 +16,7 @@ static void answer_file(struct op *op)
         json_open(&out, '{');
         json_member(&out, "toolCallId", x->params[1]);
         json_member(&out, "content", file->text);
+        json_member_raw(&out, "preview", file->preview);
         json_close(&out, '}');
         exchange_answer(x, 200, &buf);
     }
@@ -32,6 +33,7 @@ static void call_read(struct read *read)
         exchange_error(x, ERR_NOT_FOUND, "there is no such call that waits");
     } else {
         struct named_file *file = named_file_new();
+        file->dialect = arena_str(&file->arena, calls[0].dialect);
         file->name = arena_str(&file->arena, calls[0].name);
         file->input = arena_str(&file->arena, calls[0].input);
         file->root = arena_str(&file->arena, *(const struct str *)x->state);

@@ -38,8 +38,8 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
                                  text_fit(arena, str_empty(title) ? text_line(arena, session) : title, 24),
                                  text_fit(arena, text_line(arena, json_text(tool, "name")), 24),
                                  json_bool(call, "nobodyWaits", false)
-                                     ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_summary(arena, call)))
-                                     : view_summary(arena, call)});
+                                     ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_warned(arena, call)))
+                                     : view_warned(arena, call)});
     }
     table_write(buf, &table);
 }
@@ -136,7 +136,7 @@ struct rc show_command(struct cli *cli, struct err *err)
     struct str session = json_text(reply.json, "sessionId");
     const struct json *call = reply.json;
     if (str_is(json_text(call, "status"), "awaiting"))
-        TRY(view_waiting(cli, &cli->arena, call, &call, err));
+        TRY(view_waiting(cli, &cli->arena, session, json_text(call, "toolCallId"), &call, err));
     view_call(&buf, cli, call, view_title(&cli->arena, titles(cli, &cli->arena), session));
     cli_out(buf_str(&buf));
     return RC_OK;

@@ -57,24 +57,91 @@ struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *ses
     return json_parse(arena, ret_reply->body, &ret_reply->json, err);
 }
 
-struct rc view_waiting(struct cli *cli, struct arena *arena, const struct json *known, const struct json **ret_call,
-                       struct err *err)
+static struct rc ask_about(struct cli *cli, struct arena *arena, struct str session, struct str call, const char *what,
+                           struct reply *ret_reply, struct err *err)
 {
     struct query query = {.method = "GET"};
+    query.target = arena_printf(arena, "/api/sessions/%s/approvals/%s%s", remote_escape(arena, session).p,
+                                remote_escape(arena, call).p, what);
+    return remote_ask(cli, arena, &query, ret_reply, err);
+}
+
+/* Its difference is one of the call's own texts: their place in the file is not known. */
+static bool has_fragments(const struct json *preview)
+{
+    const struct json *files = json_get(preview, "files");
+    return json_bool(preview, "fragment", false) || json_bool(files ? files->first : NULL, "fragment", false);
+}
+
+/* What view_placed has made says so. */
+#define PLACED "placed"
+
+bool view_partly(const struct json *call)
+{
+    return json_bool(call, "cut", false) ||
+           (!json_get(call, PLACED) && has_fragments(json_get(call, "preview")));
+}
+
+/* The preview of the call's own texts, with what became of looking for the file. */
+static void put_own(struct json_out *out, const struct json *preview, bool is_new, struct str problem)
+{
+    json_open(out, '{');
+    for (const struct json *member = preview->first; member; member = member->next) {
+        if (str_is(member->key, "fragment") || (is_new && str_is(member->key, "note")))
+            continue;
+        json_key_str(out, member->key);
+        json_put_raw(out, member->raw);
+    }
+    if (is_new)
+        json_member(out, "note", STR("This makes a new file."));
+    json_member(out, "problem", problem);
+    json_close(out, '}');
+}
+
+/* With the difference in its place in the file as it is now, as on the page, where we may read it. */
+static struct rc view_placed(struct cli *cli, struct arena *arena, const struct json **call, struct err *err)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct reply reply = {0};
+    const struct json *preview = json_get(*call, "preview");
+    if (!has_fragments(preview))
+        return RC_OK;
+    struct rc rc = ask_about(cli, arena, json_text(*call, "sessionId"), json_text(*call, "toolCallId"), "/file", &reply,
+                             NULL);
+    const struct json *placed = rc_ok(rc) ? json_get(reply.json, "preview") : NULL;
+    bool is_new = rc.code == ERR_NOT_FOUND && str_is(json_text(json_get(*call, "toolCall"), "name"), "Write");
+    json_open(&out, '{');
+    for (const struct json *member = (*call)->first; member; member = member->next) {
+        json_key_str(&out, member->key);
+        if (!str_is(member->key, "preview"))
+            json_put_raw(&out, member->raw);
+        else if (json_get(placed, "unified") || json_get(placed, "files"))
+            json_put_raw(&out, placed->raw);
+        else
+            put_own(&out, preview, is_new, json_text(placed, "problem"));
+    }
+    json_member_bool(&out, PLACED, true);
+    json_close(&out, '}');
+    return json_parse(arena, arena_str(arena, buf_str(&buf)), call, err);
+}
+
+struct rc view_waiting(struct cli *cli, struct arena *arena, struct str session, struct str call,
+                       const struct json **ret_call, struct err *err)
+{
     struct reply reply;
-    query.target = arena_printf(arena, "/api/sessions/%s/approvals/%s",
-                                remote_escape(arena, json_text(known, "sessionId")).p,
-                                remote_escape(arena, json_text(known, "toolCallId")).p);
-    TRY(remote_ask(cli, arena, &query, &reply, err));
+    TRY(ask_about(cli, arena, session, call, "", &reply, err));
     *ret_call = reply.json;
-    return RC_OK;
+    return view_placed(cli, arena, ret_call, err);
 }
 
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err)
 {
     *ret_call = listed;
-    return json_bool(listed, "cut", false) ? view_waiting(cli, arena, listed, ret_call, err) : RC_OK;
+    if (json_bool(listed, "cut", false))
+        return view_waiting(cli, arena, json_text(listed, "sessionId"), json_text(listed, "toolCallId"), ret_call, err);
+    return view_placed(cli, arena, ret_call, err);
 }
 
 /* Ids of ours begin alike, so their ends count too, when they are long enough to be meant. */
@@ -131,6 +198,18 @@ struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, st
                           remote_escape(arena, json_text(found, "toolCallId")).p,
                           remote_escape(arena, json_text(found, "sessionId")).p);
     return remote_get(cli, target, ret_reply, err);
+}
+
+struct str view_warned(struct arena *arena, const struct json *call)
+{
+    const struct json *warnings = json_get(call, "warnings");
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    if (!warnings)
+        warnings = json_get(json_get(call, "preview"), "warnings");
+    for (const struct json *one = warnings ? warnings->first : NULL; one; one = one->next)
+        buf_printf(&buf, "%s%.*s", one == warnings->first ? "" : ", ", STR_ARG(text_line(arena, one->text)));
+    struct str summary = view_summary(arena, call);
+    return buf.n ? arena_printf(arena, "(%.*s) %.*s", STR_ARG(buf_str(&buf)), STR_ARG(summary)) : summary;
 }
 
 struct str view_summary(struct arena *arena, const struct json *call)
@@ -247,10 +326,21 @@ static void view_diff(struct buf *buf, const struct cli *cli, const struct json 
     }
 }
 
+static void view_warnings(struct buf *buf, const struct cli *cli, const struct json *warnings)
+{
+    for (const struct json *one = warnings->first; one; one = one->next) {
+        ARENA_SCOPE(arena);
+        buf_printf(buf, "%.*s\n", STR_ARG(text_tinted(&arena, cli->color, TINT_YELLOW,
+                                                     arena_printf(&arena, "warning   %.*s",
+                                                                  STR_ARG(text_line(&arena, one->text))))));
+    }
+}
+
 /* Members that say in another form what is shown. */
 static bool hidden(struct str key)
 {
-    static const char *const keys[] = {"input", "marks", "original_content", "new_content"};
+    static const char *const keys[] = {"input",          "marks",     "original_content", "new_content", "is_new_file",
+                                       "original_lines", "new_lines", "edits",            "added",       "removed"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (str_is(key, keys[i]))
             return true;
@@ -261,11 +351,14 @@ static bool hidden(struct str key)
 static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview,
                       const struct json *input)
 {
+    bool has_files = json_get(preview, "files");
     for (const struct json *part = preview ? preview->first : NULL; part; part = part->next) {
         const struct json *same = json_get_str(input, part->key);
         bool known = str_is(part->key, "type") || (same && str_eq(same->raw, part->raw));
-        if (str_is(part->key, "unified") || str_is(part->key, "files"))
+        if (str_is(part->key, "files") || (str_is(part->key, "unified") && !has_files))
             view_diff(buf, cli, part);
+        else if (str_is(part->key, "warnings"))
+            view_warnings(buf, cli, part);
         else if (!known && !hidden(part->key))
             block(buf, cli, part->key, part);
     }

@@ -12,10 +12,12 @@ struct rc view_pending(struct cli *cli, struct arena *arena, const char *session
 /* All of them, of one agent when one is named. */
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err);
-/* A call that waits, as whoever may answer it sees it: with its preview. */
-struct rc view_waiting(struct cli *cli, struct arena *arena, const struct json *known, const struct json **ret_call,
-                       struct err *err);
-/* The call as the list has it, or the whole of one that is too large for a list. */
+/* A call that waits, as whoever may answer it sees it: whole, with its difference in the file as it is now. */
+struct rc view_waiting(struct cli *cli, struct arena *arena, struct str session, struct str call,
+                       const struct json **ret_call, struct err *err);
+/* Whether the call as a list has it lacks something of that. */
+bool view_partly(const struct json *call);
+/* The same for a call of a list. */
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err);
 /* The only waiting call whose id is `id`, or begins or ends with it; NULL when there is none. Several are
@@ -24,6 +26,8 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
                      struct err *err);
 /* One call by its id, or by a part of it as above, as GET /api/tool-calls shows it. */
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
+/* The summary, with the warnings of the call before it. */
+struct str view_warned(struct arena *arena, const struct json *call);
 /* What it would do, in one line; with its tool. */
 struct str view_summary(struct arena *arena, const struct json *call);
 struct str view_line(struct arena *arena, const struct json *call);

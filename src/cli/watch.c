@@ -112,14 +112,11 @@ static void fill_open(struct watch *watch)
 {
     struct tui *tui = &watch->tui;
     const struct tui_call *open = tui_open(tui);
-    struct query ask = {.method = "GET"};
-    struct reply reply;
+    const struct json *whole;
     if (!open || !open->cut || !tui->live)
         return;
-    ask.target = arena_printf(&tui->arena, "/api/sessions/%s/approvals/%s", remote_escape(&tui->arena, open->session).p,
-                              remote_escape(&tui->arena, open->call).p);
-    if (rc_ok(remote_ask(watch->cli, &tui->arena, &ask, &reply, NULL)))
-        tui_fill(tui, tui_read_call(&tui->arena, reply.json, STR_NONE));
+    if (rc_ok(view_waiting(watch->cli, &tui->arena, open->session, open->call, &whole, NULL)))
+        tui_fill(tui, tui_read_call(&tui->arena, whole, STR_NONE));
 }
 
 static struct rc read_list(struct watch *watch, struct err *err)

@@ -398,8 +398,13 @@ static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;
     struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root};
-    if (rc_ok(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
-        (void)rc_bad(tool_named_file(&use, &file->text, &file->op.err));
+    if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
+        return;
+    struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
+    use.name = facts.name;
+    use.input = facts.input;
+    if (rc_ok(tool_named_file(&use, &file->text, &file->op.err)))
+        file->preview = tool_look(&use).preview;
 }
 
 static void file_is_read(struct job *job)

@@ -80,7 +80,8 @@ struct named_file {
     struct op op;
     struct arena arena;            /* what it points to lives here */
     struct str name, input, root;  /* of the call: its tool, its input, the session's folder */
-    struct str text;
+    struct str dialect;
+    struct str text, preview;      /* the file; the call's difference within it, as JSON */
     struct job job;                /* the gate's */
 };
 struct named_file *named_file_new(void);

@@ -77,6 +77,17 @@ static struct str preview_of(struct arena *arena, const struct tool_facts *facts
     return arena_str(arena, buf_str(&buf));
 }
 
+/* The warnings of a preview that is left out. */
+static void put_warnings(struct json_out *out, struct arena *arena, struct str preview)
+{
+    const struct json *parsed = NULL;
+    if (rc_bad(json_parse(arena, preview, &parsed, NULL)))
+        return;
+    const struct json *warnings = json_get(parsed, "warnings");
+    if (warnings && warnings->raw.n <= LIMIT_SHOWN_BYTES)
+        json_member_raw(out, "warnings", warnings->raw);
+}
+
 /* Everything but what the rules say at the moment. */
 static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open, bool whole,
                       struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
@@ -101,6 +112,8 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     tool_summary(&summary, ret_facts);
     json_member(out, "summary", buf_str(&summary));
     put_or_size(out, "preview", "previewBytes", preview, preview_cut);
+    if (preview_cut)
+        put_warnings(out, arena, preview);
     json_member(out, "digest", request.digest);
     *ret_cut = input_cut || preview_cut;
     return true;

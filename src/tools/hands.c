@@ -95,6 +95,9 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
     json_member_bool(out, "is_new_file", plan->is_new);
     json_member_i64(out, "original_lines", lines_of(plan->before));
     json_member_i64(out, "new_lines", lines_of(plan->after));
+    if (!plan->is_new && hands_find(use->name) == &hands_write)
+        json_member(out, "note", arena_printf(use->arena, "This replaces the whole file, which has %lld lines now.",
+                                              (long long)lines_of(plan->before)));
     if (edits)
         edits_write(out, use, plan);
     if (binary(plan->before) || binary(plan->after)) {
@@ -123,6 +126,8 @@ static void write_generic(struct json_out *out, const struct tool_use *use, cons
     json_member_raw(out, "input", use->input->raw);
     if (hands && hands->show)
         hands->show(out, use);
+    if (hands != &hands_web_fetch) /* it has warnings of its own */
+        odd_text_member(out, use->input);
     if (problem->code != ERR_OK)
         json_member(out, "problem", str_of(problem->text));
 }
@@ -139,6 +144,7 @@ struct tool_look tool_look(const struct tool_use *use)
     json_open(&out, '{');
     if (fits && hands->plan && rc_ok(hands->plan(use, &plan, &err))) {
         write_diff(&out, use, &plan);
+        odd_text_member(&out, use->input);
         look.files = files_digest(use->arena, &plan);
     } else if (fits && hands == &hands_bash) {
         write_command(&out, use);

@@ -234,6 +234,8 @@ static void write_generic(struct json_out *out, const struct tool_facts *facts)
     json_member_raw(out, "input", facts->input->raw);
     if (str_is(facts->name, "WebFetch") && !str_empty(facts->url))
         web_url_warn(out, facts->url);
+    else
+        odd_text_member(out, facts->input);
 }
 
 static bool has_text(const struct json *input, const char *key)
@@ -278,7 +280,14 @@ void tool_preview(struct json_out *out, const struct tool_facts *facts, struct s
     else if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
         json_member(out, "type", STR("command"));
         json_member(out, "command", facts->command);
-    } else if (facts->class != TOOL_EDIT || !write_edit(out, facts))
+        json_key(out, "warnings");
+        json_open(out, '[');
+        json_put_str(out, STR("is longer than what Nod reads of a command"));
+        odd_text_put(out, facts->command);
+        json_close(out, ']');
+    } else if (facts->class == TOOL_EDIT && write_edit(out, facts))
+        odd_text_member(out, facts->input);
+    else
         write_generic(out, facts);
     json_member(out, "cwd", cwd);
     json_close(out, '}');

@@ -1,17 +1,15 @@
 /* What a command might do that a person should notice, in plain words.
  *
  * This is a pair of eyes, not a judge: rules (policy/) parse commands and decide; here words at the beginning of
- * each simple command, redirections and odd characters are pointed out. It may warn too often, and it never says
- * that a command is safe.
+ * each simple command and redirections are pointed out; odd_text.c knows odd characters. It may warn too often, and
+ * it never says that a command is safe.
  */
 #include "tools/tool.h"
-
-#include "base/utf8.h"
 
 enum { PARTS_MAX = 64, WORD_BYTES_MAX = 4096 };
 
 enum warning {
-    DELETES, NETWORK, PRIVILEGES, SYSTEM, OUTSIDE, PIPED_TO_SHELL, HIDDEN, HISTORY, EVALUATES, WARNING_COUNT
+    DELETES, NETWORK, PRIVILEGES, SYSTEM, OUTSIDE, PIPED_TO_SHELL, HISTORY, EVALUATES, WARNING_COUNT
 };
 
 static const char *const words_of[WARNING_COUNT] = {
@@ -21,7 +19,6 @@ static const char *const words_of[WARNING_COUNT] = {
     [SYSTEM] = "changes the system outside the project",
     [OUTSIDE] = "writes outside the session's folder",
     [PIPED_TO_SHELL] = "feeds what it gets into a shell that runs it",
-    [HIDDEN] = "contains characters that cannot be seen or that reorder the text",
     [HISTORY] = "rewrites or discards work kept by git",
     [EVALUATES] = "runs text as a command that is not shown here",
 };
@@ -154,18 +151,6 @@ static void scan_part(struct scan *scan, bool piped)
         scan->seen[PIPED_TO_SHELL] = true;
 }
 
-static bool hides(struct str text)
-{
-    while (text.n) {
-        uint32_t code;
-        size_t taken = utf8_decode(text, &code);
-        if (taken == 0 || (utf8_hidden(code) && code != '\n' && code != '\t'))
-            return true;
-        text = str_sub(text, taken, text.n);
-    }
-    return false;
-}
-
 void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root, bool parts)
 {
     struct scan scan = {.text = command, .root = root, .arena = arena};
@@ -178,7 +163,6 @@ void warnings_write(struct json_out *out, struct arena *arena, struct str comman
         piped = command.p[scan.at] == '|' && !twice;
         scan.at += twice ? 2 : 1;
     }
-    scan.seen[HIDDEN] = hides(command);
     scan.seen[EVALUATES] = scan.seen[EVALUATES] || str_has(command, STR("$(")) || str_find(command, '`') < command.n;
     if (parts) {
         json_key(out, "parts");
@@ -192,5 +176,6 @@ void warnings_write(struct json_out *out, struct arena *arena, struct str comman
     for (int i = 0; i < WARNING_COUNT; i++)
         if (scan.seen[i])
             json_put_str(out, str_of(words_of[i]));
+    odd_text_put(out, command);
     json_close(out, ']');
 }

@@ -1,3 +1,4 @@
+#include "tools/tool.h"
 #include "tools/web.h"
 
 #include "http/http.h"
@@ -197,5 +198,6 @@ void web_url_warn(struct json_out *out, struct str text)
         json_put_str(out, STR("the host's name looks different when it is shown (punycode)"));
     if (beyond_ascii(host))
         json_put_str(out, STR("the host holds letters that can be mistaken for others"));
+    odd_text_put(out, text);
     json_close(out, ']');
 }

@@ -1,7 +1,10 @@
 """What people see of a call is made in the server, for every entry: differences, edits one by one, commands, patches."""
 import json
+import os
+import pty
+import subprocess
 
-from world import Socket, must
+from world import NOD, Socket, must
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -111,3 +114,86 @@ def test_the_terminal_shows_the_difference(world):
     shown = world.nod("show", "p", environment={"NOD_DATA": server.data}).stdout
     must('+    print("hello")' in shown and "--- a/src/a.py" in shown and "+++ b/docs/b.md" in shown, shown)
     must(json.loads(world.nod("pending", "--json", environment={"NOD_DATA": server.data}).stdout), "pending")
+
+
+def in_a_folder(world):
+    _, admin, _ = begun(world)
+    folder = os.path.join(world.folder, "project")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "old.txt"), "w", encoding="utf-8") as file:
+        file.write("one\ntwo\nthree\n")
+    return admin, admin.session(cwd=folder)
+
+
+def test_the_terminal_shows_the_difference_in_the_file(world):
+    """As the page does: what stands there now, that a file is replaced, that one is new, that an edit would fail."""
+    admin, made = in_a_folder(world)
+    admin.call(made["threadId"], "Write", {"file_path": "old.txt", "content": "one\n2\nthree\n"}, id="replaces")
+    shown = world.nod("pending").stdout
+    must("replaces the whole file, which has 3 lines" in shown and "  -two\n  +2\n" in shown, shown)
+    admin.call(made["threadId"], "Write", {"file_path": "new.txt", "content": "x\n"}, id="new")
+    admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "three", "new_string": "3"}, id="edit")
+    admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "nine", "new_string": "3"}, id="fails")
+    admin.call(made["threadId"], "write_file", {"file_path": "old.txt", "content": "x\n"}, id="gemini", dialect="gemini")
+    for call, words in (("new", ["makes a new file", "+x"]), ("edit", ["   two\n  -three\n  +3\n"]), ("fails", ["is not in the file"]),
+                        ("gemini", ["replaces the whole file", "  -two\n"])):
+        shown = world.nod("show", call).stdout
+        must(all(word in shown for word in words), f"{call}: {shown}")
+
+
+def on_a_terminal(world, *arguments, **environment):
+    """What the command writes to a terminal."""
+    leader, follower = pty.openpty()
+    run = subprocess.Popen([NOD, *arguments], stdin=follower, stdout=follower, stderr=follower, cwd=world.folder,
+                           env={**world.environment, "TERM": "xterm", **environment}, start_new_session=True)
+    os.close(follower)
+    out = b""
+    try:
+        while piece := os.read(leader, 65536):
+            out += piece
+    except OSError:
+        pass   # the terminal's other end is closed
+    os.close(leader)
+    must(run.wait(30) == 0, out)
+    return out.decode()
+
+
+def test_differences_have_colours_on_a_terminal(world):
+    admin, made = in_a_folder(world)
+    admin.call(made["threadId"], "Write", {"file_path": "old.txt", "content": "one\n2\nthree\n"}, id="w")
+    for command in (("show", "w"), ("pending",)):
+        shown = on_a_terminal(world, *command)
+        must("\x1b[31m-two" in shown and "\x1b[32m+2" in shown, repr(shown))
+        must("\x1b" not in on_a_terminal(world, *command, NO_COLOR="1"), "NO_COLOR is not obeyed")
+    must("\x1b" not in world.nod("show", "w").stdout, "colours in a file")
+
+
+def test_odd_letters_are_told_of_in_every_preview(world):
+    """What cannot be seen and what looks like something else, whichever tool: the server says it once for everyone."""
+    _, admin, made = begun(world)
+    hidden, alike = "cannot be seen", "look like Latin ones"
+    for number, (tool, given, words) in enumerate((
+            ("Bash", {"command": "make \u202etset"}, hidden), ("Bash", {"command": "c\u0430t x"}, alike),
+            ("Bash", {"command": "\u0441\u0440 a b"}, alike), ("Write", {"file_path": "p\u0430ss.txt", "content": "x"}, alike),
+            ("Edit", {"file_path": "a", "old_string": "x", "new_string": "if (adm\u0456n)"}, alike),
+            ("Write", {"file_path": "a", "content": "x\u200by"}, hidden), ("mcp__a__b", {"q": "p\u0430ypal"}, alike),
+            ("WebFetch", {"url": "https://p\u0430ypal.com/"}, alike), ("apply_patch", {"command": PATCH.replace("hello", "h\u0435llo")}, alike))):
+        admin.call(made["threadId"], tool, given, id=f"o{number}", **({"dialect": "codex"} if tool == "apply_patch" else {}))
+        shown = preview(admin, made, f"o{number}")
+        must(any(words in one for one in shown.get("warnings", [])), f"{tool} {given}: {shown}")
+        must(words in world.nod("show", f"o{number}").stdout, f"nod show does not say it of {tool}")
+    for number, (tool, given) in enumerate((("Bash", {"command": "echo \u041f\u0440\u0438\u0432\u0435\u0442 > \u043f\u0440\u0438.txt"}),
+                                            ("Write", {"file_path": "a", "content": "\u0440\u0443\u0441 na\u00efve \u65e5\u672c \u03bcs \u03c0r"}))):
+        admin.call(made["threadId"], tool, given, id=f"p{number}")
+        must(not any(alike in one for one in preview(admin, made, f"p{number}").get("warnings", [])), f"{given}")
+
+
+def test_a_call_that_is_cut_keeps_its_warnings(world):
+    _, admin, made = begun(world)
+    admin.call(made["threadId"], "Bash", {"command": "rm -rf build; echo " + "x" * 5000}, id="cut")
+    admin.call(made["threadId"], "Bash", {"command": "sudo true " + "x" * 200000}, id="long")
+    listed = {p["toolCallId"]: p for p in admin.pending()}
+    must(listed["cut"]["cut"] is True and "deletes files" in listed["cut"]["warnings"], f"{listed['cut']}")
+    must(any("longer than" in w for w in listed["long"]["warnings"]), f"{listed['long']}")
+    shown = world.nod("pending").stdout
+    must("(deletes files" in shown, shown)

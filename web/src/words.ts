@@ -154,7 +154,7 @@ function everyText(value: Json, take: (text: string) => void): void {
 /* The server's own warnings where it has them; else what can be seen in the text. */
 export function warnings(p: Pending): Warning[] {
   const found = new Map<string, boolean>();
-  const given = gather(p.preview);
+  const given = gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview);
   for (const warning of given) found.set(warning.words, warning.grave);
   const command = p.preview.command ?? text(p.toolCall.input.command);
   if (!given.length && command)

@@ -2,6 +2,7 @@
 #include "cli/tui/tui.h"
 
 #include "base/stamp.h"
+#include "cli/view.h"
 
 #include <stdio.h>
 
@@ -114,8 +115,9 @@ static struct str body_of(struct arena *arena, const struct tui_call *call, cons
     struct str cwd = json_text(preview, "cwd"), said = json_text(input, "description");
     BUF_SCOPE(buf, BODY_BYTES_MAX);
     put_warnings(&buf, preview);
+    put_warnings(&buf, pending); /* of a preview that is left out */
     if (call->cut)
-        put_lines(&buf, '!', "", STR("this call is large and is being read"));
+        put_lines(&buf, '!', "", STR("the whole call and its file are being read"));
     switch (call->kind) {
     case TUI_USE: put_preview(&buf, preview, input); break;
     case TUI_QUESTIONS: put_questions(&buf, &call->questions); break;
@@ -173,7 +175,7 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
         .digest = json_text(pending, "digest"),
         .tool = text_line(arena, json_text(tool, "name")),
         .input = json_get(tool, "input"),
-        .cut = json_bool(pending, "cut", false),
+        .cut = view_partly(pending),
     };
     call.kind = kind_of(arena, json_text(tool, "name"), call.input, &call.questions);
     call.headline = text_line(arena, headline_of(&call, pending));
