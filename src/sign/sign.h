@@ -44,6 +44,20 @@ struct str statement_text(struct arena *arena, const struct statement *statement
 void statement_issue(struct statement *statement, struct arena *arena, const struct digest *secret);
 bool statement_issued(const struct statement *statement, const struct digest *secret);
 
+/* An answer to a call. JSON is compared by its bytes: what is signed is what is sent and kept. */
+struct decision_facts {
+    struct str server;       /* the installation: its key, hexadecimal */
+    struct str session, call;
+    struct str digest;       /* of what was asked (TOOL_APPROVAL_REQUEST) */
+    struct str decision, mode, scope;
+    struct str rules, input; /* JSON: an array of strings, the edited input */
+    struct str feedback;
+};
+struct statement statement_of_decision(struct arena *arena, const struct decision_facts *facts);
+/* A request that changes who may do what: a rule, a token, a mode, a key. */
+struct statement statement_of_request(struct arena *arena, struct str server, struct str method, struct str path,
+                                      struct str body);
+
 /* ---- keys ---- */
 
 #define KEY_KINDS(X)           \

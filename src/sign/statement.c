@@ -82,6 +82,33 @@ bool statement_issued(const struct statement *statement, const struct digest *se
     return mac_eq(&given, &own); /* digests of both, so that the time taken says nothing of either */
 }
 
+struct statement statement_of_decision(struct arena *arena, const struct decision_facts *facts)
+{
+    struct statement s = {.form = "nod-decision-v1"};
+    statement_add(&s, "server", facts->server);
+    statement_add(&s, "session", facts->session);
+    statement_add(&s, "call", facts->call);
+    statement_add(&s, "digest", facts->digest);
+    statement_add(&s, "decision", facts->decision);
+    statement_add(&s, "mode", facts->mode);
+    statement_add(&s, "scope", facts->scope);
+    statement_add_digest(&s, arena, "rules", facts->rules);
+    statement_add_digest(&s, arena, "input", facts->input);
+    statement_add_digest(&s, arena, "feedback", facts->feedback);
+    return s;
+}
+
+struct statement statement_of_request(struct arena *arena, struct str server, struct str method, struct str path,
+                                      struct str body)
+{
+    struct statement s = {.form = "nod-request-v1"};
+    statement_add(&s, "server", server);
+    statement_add(&s, "method", method);
+    statement_add(&s, "path", path);
+    statement_add_digest(&s, arena, "body", body);
+    return s;
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
