@@ -34,6 +34,7 @@
     F(text, files, "files", SET, "digest of the files that are shown")                \
     F(raw, preview, "preview", SET, "what it would change, for people")               \
     F(time, deadline, "deadline", SET, "when it times out")                           \
+    F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \
     F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \
     F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away")
 

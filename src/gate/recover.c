@@ -66,6 +66,7 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     open->stored = call->data.n + request->data.n;
     open->requested_ms = request->at_ms;
     open->deadline_ms = data.deadline;
+    open->routine = data.routine;
     open->waits = data.waits;
     open->withdraws = data.withdraws;
     (void)map_put(&gate->open, call_key_str(&key), open);

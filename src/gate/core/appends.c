@@ -41,7 +41,8 @@ static struct str request_data(struct arena *arena, const struct ask *ask, const
     struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
                 .digest = digest_of_ask(ask, hex), .files = ask->files, .preview = ask->preview,
-                .deadline = deadline_ms, .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws);
+                .deadline = deadline_ms, .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
+                .routine = !verdict->risky);
 }
 
 struct data_permissions core_permissions(const struct call *call, struct str mode)
@@ -138,7 +139,7 @@ struct append *core_response_append(const struct decide *d, const struct open *o
     event.data = DATA(arena, tool_approval_response, .call = open->call, .decision = d->decision,
                       .feedback = d->feedback, .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE,
                       .rules = d->rules, .rules_chosen = d->rules_chosen, .reach = core_reach_name(d), .mode = d->mode,
-                      .by = d->by);
+                      .by = d->by, .signature = d->signature);
     append_need(append, (struct need){.need = NEED_PRESENT, .kind = EVENT_TOOL_APPROVAL_REQUEST,
                                       .session = event.session, .call = event.call});
     append_need(append, absent(EVENT_TOOL_APPROVAL_RESPONSE, &event));

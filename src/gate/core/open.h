@@ -20,6 +20,7 @@ struct open {
     bool ending;         /* an append of deadlines.c about it is on its way */
     bool waits, withdraws; /* as in the request */
     bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
+    bool routine;        /* as in the request: not risky */
     bool recovered;      /* it waited already when this process started */
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
