@@ -328,18 +328,23 @@ void gate_decide(struct gate *gate, struct decide *d)
         refuse(d, ERR_CONFLICT, "what you saw is not what is asked now; look again");
         return;
     }
-    if (definitions_asked(d, open) && tokens_bound(gate, d->by)) {
+    bool definition = definitions_asked(d, open);
+    if (definition && tokens_bound(gate, d->by)) {
         refuse(d, ERR_SESSION_BOUND, "this token is bound to one session, and what servers offer holds for all");
         return;
     }
-    if (definitions_asked(d, open)) {
+    if (definition) {
         /* It is agreed to as it was shown, and nothing follows from it for other calls. */
         d->decision = DECISION_ALLOW_ONCE;
         d->rules_chosen = false;
         d->updated_input = NULL;
         d->rules = STR_NONE;
+    }
+    if (str_empty(d->signature) && rc_bad(signed_check(gate, d, open, &d->op.err)))
+        op_end(&d->op);
+    else if (definition)
         read_call(gate, d->session, d->call_id, definition_read, d);
-    } else if (d->updated_input)
+    else if (d->updated_input)
         judge_edited(d);
     else if (d->decision == DECISION_ALLOW_ALWAYS)
         read_call(gate, d->session, d->call_id, choose_rules, d);

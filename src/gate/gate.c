@@ -72,6 +72,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     gate->broken_arg = options->arg;
     gate->servers = options->servers;
     gate->key = options->key;
+    gate->signed_when = options->signed_when;
     struct store_options store = {.url = options->store_url, .follow = follow, .away = away, .broken = broken,
                                   .arg = gate};
     struct rc rc = store_open(loop, &store, &gate->store, err);

@@ -18,6 +18,7 @@
 #include "event/token.h"
 #include "gate/gate_by_default.h"
 #include "gate/execute.h"
+#include "gate/gate_keys.h"
 #include "gate/gate_limits.h"
 #include "gate/gate_op.h"
 #include "policy/policy.h"
@@ -43,6 +44,7 @@ struct gate_options {
     const char *socket;      /* Nod's own socket: no rule lets anyone talk to it; NULL: none */
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;
+    enum signed_when signed_when;  /* which allows need a signature */
     const struct sign_key *key; /* the server's, must outlive the gate; NULL: no token can be proven unsent */
 };
 
@@ -124,9 +126,14 @@ struct decide {
     bool rules_chosen;          /* the gate's: it named the rules itself */
     unsigned looks;             /* the gate's: how often it was looked for */
     struct str actor, by;       /* the name and the id of the token */
+    const struct signature_claim *claim; /* by a person's key; NULL: none was sent */
+    struct str signature;       /* the gate's: that claim, checked, as it is kept */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
 };
 void gate_decide(struct gate *gate, struct decide *decide);
+/* The statement that `key` must sign for this decision; decides nothing. */
+struct rc gate_decision_statement(struct gate *gate, const struct decide *decide, struct str key,
+                                  struct statement *ret_statement, struct err *err);
 
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */

@@ -42,6 +42,8 @@ struct gate {
     struct arena token_arena;
     struct map tokens_by_hash;
     const struct sign_key *key;
+    struct key_ring keys;
+    enum signed_when signed_when;
     struct token *tokens;
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
@@ -150,6 +152,8 @@ bool definitions_asked(const struct decide *d, const struct open *open);
 void definitions_agreed(struct append *append, const struct call *call, const struct event *response);
 
 void tokens_done(struct gate *gate);
+/* Whether the decision may be kept, as far as signatures go: the one that was sent holds, or none is needed. */
+struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err);
 /* The token of this id was revoked; is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);

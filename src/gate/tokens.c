@@ -88,6 +88,7 @@ void tokens_follow(struct gate *gate, const struct event *event)
 {
     if (event->kind != EVENT_TOKEN_CHANGED)
         return;
+    key_ring_follow(&gate->keys, event);
     struct token created;
     struct str gone = token_revoked(&gate->token_arena, event);
     struct token *known = str_empty(gone) ? NULL : by_id(gate, gone);
@@ -151,6 +152,7 @@ void tokens_done(struct gate *gate)
 {
     map_done(&gate->tokens_by_hash);
     arena_done(&gate->token_arena);
+    key_ring_done(&gate->keys);
 }
 
 static void changed(struct append *append)

@@ -1,0 +1,49 @@
+/* Keys of people, and signatures under what they decide; a part of gate.h. */
+#ifndef GATE_GATE_KEYS_H
+#define GATE_GATE_KEYS_H
+
+#include "gate/gate_op.h"
+#include "sign/sign.h"
+
+struct gate;
+
+/* Which allows need a signature. */
+#define SIGNED_WHEN(X)      \
+    X(RISKY, "risky")       \
+    X(ALL, "all")           \
+    X(OFF, "off")
+
+enum signed_when {
+#define X(name, wire) SIGNED_##name,
+    SIGNED_WHEN(X)
+#undef X
+};
+
+const char *signed_when_name(enum signed_when when);
+bool signed_when_parse(struct str name, enum signed_when *ret_when);
+
+const struct key_ring *gate_keys(const struct gate *gate);
+/* What holds now: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */
+enum signed_when gate_signed(const struct gate *gate);
+/* What statements call this installation. */
+struct str gate_server_id(const struct gate *gate, struct arena *arena);
+
+/* Fills in until when it may be used, and the nonce. */
+void gate_issue(const struct gate *gate, struct arena *arena, struct statement *statement);
+/* Takes key, nonce and time of the claim into the statement: whether that was issued here, and is still good. */
+struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
+                            struct err *err);
+/* Whether a key that is known here has signed this statement, and the statement was issued here and is still good.
+ * The JSON to be kept goes into *ret_signature. */
+struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
+                               const struct signature_claim *claim, struct str *ret_signature,
+                               struct err *err);
+
+struct key_change {
+    struct op op;
+    struct str actor;
+    struct str data;   /* of the TOKEN_CHANGED event: key_added or key_revoked */
+};
+void gate_change_key(struct gate *gate, struct key_change *change);
+
+#endif

@@ -1,0 +1,183 @@
+/* Signatures of people: when they are needed, and whether they hold. Keys are events of the installation, like tokens.
+ *
+ * Every answer passes gate_decide, so it is there that a signature is asked for, whichever way the answer came. */
+#include "gate/core/core.h"
+#include "gate/inner.h"
+
+#include "base/sign.h"
+#include "io/clock.h"
+
+static const char *const when_names[] = {
+#define X(name, wire) [SIGNED_##name] = (wire),
+    SIGNED_WHEN(X)
+#undef X
+};
+
+const char *signed_when_name(enum signed_when when) { return when_names[when]; }
+
+bool signed_when_parse(struct str name, enum signed_when *ret_when)
+{
+    for (unsigned i = 0; i < sizeof when_names / sizeof *when_names; i++) {
+        if (!str_is(name, when_names[i]))
+            continue;
+        *ret_when = (enum signed_when)i;
+        return true;
+    }
+    return false;
+}
+
+const struct key_ring *gate_keys(const struct gate *gate) { return &gate->keys; }
+
+enum signed_when gate_signed(const struct gate *gate)
+{
+    return gate->keys.active && gate->key ? gate->signed_when : SIGNED_OFF;
+}
+
+struct str gate_server_id(const struct gate *gate, struct arena *arena)
+{
+    char hex[2 * SIGN_PUBLIC_BYTES + 1];
+    struct sign_public public = sign_public_of(gate->key);
+    hex_write(public.bytes, SIGN_PUBLIC_BYTES, hex);
+    return arena_str(arena, str_of(hex));
+}
+
+static struct digest statement_secret(const struct gate *gate)
+{
+    return sign_key_secret(gate->key, STR("nod-statements-v1"));
+}
+
+void gate_issue(const struct gate *gate, struct arena *arena, struct statement *statement)
+{
+    struct digest secret = statement_secret(gate);
+    statement->until_ms = clock_wall_ms() + STATEMENT_MINUTES * 60000;
+    statement_issue(statement, arena, &secret);
+}
+
+static struct rc check_with(struct person_key *key, struct str text, const struct signature_claim *claim,
+                            struct err *err)
+{
+    uint32_t counter;
+    TRY(signature_check(key, text, claim, &counter, err));
+    if (counter)
+        key->counter = counter;
+    return RC_OK;
+}
+
+struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
+                            struct err *err)
+{
+    struct digest secret = statement_secret(gate);
+    statement->key = claim->key;
+    statement->nonce = claim->nonce;
+    statement->until_ms = claim->until_ms;
+    if (!statement_issued(statement, &secret))
+        return err_set(err, ERR_SIGNATURE_REQUIRED, "what was signed is not what was sent");
+    if (claim->until_ms < clock_wall_ms())
+        return err_set(err, ERR_SIGNATURE_REQUIRED, "the signature came too late; sign again");
+    return RC_OK;
+}
+
+struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
+                               const struct signature_claim *claim, struct str *ret_signature,
+                               struct err *err)
+{
+    struct person_key *key = key_ring_find(&gate->keys, claim->key);
+    if (!key)
+        return err_set(err, ERR_SIGNATURE_REQUIRED, "the key that signed is not known here, or was revoked");
+    TRY(gate_check_issued(gate, &statement, claim, err));
+    struct str text = statement_text(arena, &statement);
+    if (rc_bad(check_with(key, text, claim, err)))
+        return (struct rc){err->code = ERR_SIGNATURE_REQUIRED};
+    *ret_signature = signature_write(arena, key, text, claim);
+    return RC_OK;
+}
+
+/* ---- decisions ---- */
+
+/* Looser than the one call it answers: it makes rules, or changes the mode. */
+static bool loosens(const struct decide *d)
+{
+    bool stricter = str_is(d->mode, "default") || str_is(d->mode, "plan");
+    return d->decision != DECISION_ALLOW_ONCE || (!str_empty(d->mode) && !stricter);
+}
+
+static bool wanted(const struct gate *gate, const struct decide *d, const struct open *open)
+{
+    if (d->decision != DECISION_ALLOW_ONCE && d->decision != DECISION_ALLOW_SESSION &&
+        d->decision != DECISION_ALLOW_ALWAYS)
+        return false;
+    switch (gate_signed(gate)) {
+    case SIGNED_OFF:
+        return false;
+    case SIGNED_ALL:
+        return true;
+    case SIGNED_RISKY:
+        break;
+    }
+    return !open->routine || d->updated_input || loosens(d);
+}
+
+static struct statement decision_statement(const struct gate *gate, struct arena *arena, const struct decide *d,
+                                  const struct open *open)
+{
+    const struct decision_facts facts = {
+        .server = gate_server_id(gate, arena), .session = open->session, .call = open->call, .digest = open->digest,
+        .decision = str_of(decision_name(d->decision)), .mode = d->mode, .scope = core_reach_name(d),
+        .rules = d->rules, .input = d->updated_input ? d->updated_input->raw : STR_NONE, .feedback = d->feedback};
+    return statement_of_decision(arena, &facts);
+}
+
+struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err)
+{
+    if (d->claim)
+        return gate_check_signature(gate, d->op.arena, decision_statement(gate, d->op.arena, d, open), d->claim,
+                                    &d->signature, err);
+    if (!wanted(gate, d, open))
+        return RC_OK;
+    return err_set(err, ERR_SIGNATURE_REQUIRED,
+                   "this needs a signature: answer on the page with a passkey, or with `nod approve` and a key");
+}
+
+struct rc gate_decision_statement(struct gate *gate, const struct decide *d, struct str key,
+                                  struct statement *ret, struct err *err)
+{
+    const struct open *open = open_find(gate, d->session, d->call_id);
+    if (!open)
+        return err_set(err, ERR_NOT_FOUND, "there is no such call that waits");
+    if (!str_empty(d->digest) && !str_eq(d->digest, open->digest))
+        return err_set(err, ERR_CONFLICT, "what you saw is not what is asked now; look again");
+    *ret = decision_statement(gate, d->op.arena, d, open);
+    ret->key = key;
+    gate_issue(gate, d->op.arena, ret);
+    return RC_OK;
+}
+
+/* ---- keys ---- */
+
+static void key_kept(struct append *append)
+{
+    struct key_change *change = append->arg;
+    if (append->outcome == APPEND_REFUSED)
+        (void)err_set(&change->op.err, ERR_CONFLICT, "keys, tokens or rules have changed meanwhile; try again");
+    else if (append->outcome != APPEND_KEPT)
+        change->op.err = append->err;
+    append_free(append);
+    op_end(&change->op);
+}
+
+/* Under the need that no key has come or gone since it was vouched for. */
+void gate_change_key(struct gate *gate, struct key_change *change)
+{
+    struct append *append = append_new();
+    change->op.gate = gate;
+    append_need(append, installation_unchanged(gate));
+    (void)append_event(append, (struct event){
+        .kind = EVENT_TOKEN_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .actor = arena_str(&append->arena, change->actor),
+        .data = arena_str(&append->arena, change->data),
+    });
+    append->done = key_kept;
+    append->arg = change;
+    store_append(gate->store, append);
+}
