@@ -410,6 +410,8 @@ static void approve_found(struct exchange *x)
     struct rc rc = json_want_bool(x->body, "approved", &yes, &err);
     if (rc_ok(rc))
         rc = json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err);
+    if (rc_ok(rc))
+        rc = exchange_claim(x, &decide->claim, &err);
     if (rc_ok(rc) && !json_get(x->body, "approved"))
         rc = err_set(&err, ERR_INVALID, "\"approved\" is missing: true or false");
     decide->decision = yes ? DECISION_ALLOW_ONCE : DECISION_ABORT;

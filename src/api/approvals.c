@@ -247,7 +247,7 @@ static struct rc read_reach(struct exchange *x, struct decide *d, struct err *er
     return RC_OK;
 }
 
-static struct rc read_decide(struct exchange *x, struct decide *d, struct err *err)
+struct rc decide_read(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str name = STR_NONE;
     enum permission_mode mode;
@@ -257,6 +257,7 @@ static struct rc read_decide(struct exchange *x, struct decide *d, struct err *e
     TRY(json_want_str(x->body, "digest", LIMIT_NAME_BYTES, &d->digest, err));
     TRY(json_want_object(x->body, "updatedInput", &d->updated_input, err));
     TRY(read_rules(x, &d->rules, err));
+    TRY(exchange_claim(x, &d->claim, err));
     d->decision = decision_parse(name);
     if (d->decision == DECISION_NONE || !decision_by_person(d->decision))
         return err_set(err, ERR_INVALID,
@@ -299,7 +300,7 @@ static void decide(struct exchange *x, struct str thread)
     d->call_id = x->params[1];
     d->actor = x->actor;
     d->by = x->token_id;
-    if (rc_bad(read_decide(x, d, &err)) || rc_bad(check_reach(x, d, &err)))
+    if (rc_bad(decide_read(x, d, &err)) || rc_bad(check_reach(x, d, &err)))
         exchange_fail(x, &err);
     else
         gate_decide(x->gate, d);

@@ -56,7 +56,9 @@ void api_add_address(struct api *api, const char *host, int port)
     if (!listed)
         add_host(api, host, port);
     bool anywhere = str_is(str_of(host), "0.0.0.0") || str_is(str_of(host), "[::]");
-    api->origin = arena_printf(&api->arena, "http://%s:%d", anywhere ? "127.0.0.1" : host, port);
+    /* By name: browsers make no passkeys for an address. */
+    bool here = anywhere || str_is(str_of(host), "127.0.0.1");
+    api->origin = arena_printf(&api->arena, "http://%s:%d", here ? "localhost" : host, port);
 }
 
 static bool among(const struct str *hosts, size_t count, struct str host)
@@ -79,6 +81,23 @@ static bool our_origin(const struct api *api, struct str origin)
         return our_host(api, str_sub(origin, plain.n, origin.n));
     return str_starts(origin, secure) &&
            among(api->hosts, api->named_host_count, str_sub(origin, secure.n, origin.n));
+}
+
+/* The name in an origin: without its scheme and port. */
+static struct str name_of_origin(struct str origin)
+{
+    struct str rest = str_sub(origin, str_starts(origin, STR("https://")) ? 8 : 7, origin.n);
+    size_t end = str_find(rest, ':');
+    return str_sub(rest, 0, end < rest.n ? end : rest.n);
+}
+
+struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err)
+{
+    if (!our_origin(x->api, origin))
+        return err_set(err, ERR_FORBIDDEN, "\"origin\" is no page of this server");
+    if (!str_eq(name_of_origin(origin), host))
+        return err_set(err, ERR_INVALID, "\"rpId\" must be the host name of \"origin\"");
+    return RC_OK;
 }
 
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err)

@@ -128,6 +128,15 @@ void exchange_fail(struct exchange *x, const struct err *err);
 void exchange_error(struct exchange *x, enum err_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* The member "signature" of the body, for a decision; NULL when there is none. */
+struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_claim, struct err *err);
+/* Reads {"decision","feedback","mode",…} of the body. */
+struct rc decide_read(struct exchange *x, struct decide *d, struct err *err);
+/* The signature under this request, as it is kept; empty when there is none and none is needed. `needed`: it loosens
+ * what agents may do. */
+struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err);
+/* A passkey is made on a page of ours, for the host name of that page. */
+struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err);
 /* 409 with the winner. */
 void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner);
 /* 200 with the time it took here in a Server-Timing header. */
@@ -172,7 +181,8 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
 #define HANDLERS(X)                                                                                      \
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust) X(policy_bind) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)   \
-    X(push_key) X(push_subscribe) X(push_unsubscribe)                                                   \
+    X(push_key) X(push_subscribe) X(push_unsubscribe) X(keys_list) X(keys_add) X(keys_revoke)              \
+    X(statements_issue)                                                                                  \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
     X(threads_list) X(calls_ask) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all)             \

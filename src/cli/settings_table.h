@@ -36,6 +36,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "the token itself; comes before token-file, unless that is a flag")                                  \
     X(token_file, PATH, "token-file", "NOD_TOKEN_FILE", IN_FLAGS | IN_FILE, TALKS, "DATA/admin.token",     \
       "FILE", "the file that holds the token")                                                             \
+    X(key, PATH, "key", "NOD_KEY", IN_FLAGS | IN_FILE, TALKS, "DATA/signing.key", "FILE",                  \
+      "the file with your own key, which signs decisions")                                                 \
     X(session, TEXT, "session", "NOD_SESSION", 0, SITS, "", "ID", "the session to ask in when none is given") \
     X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, WRAPS, "claude", "PROGRAM",                \
       "the Claude Code that `nod claude` starts")                                                          \
@@ -121,6 +123,9 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(read_only_commands, CHOICE, "read-only-commands", "NOD_READ_ONLY_COMMANDS", IN_FLAGS | IN_FILE, SERVES, "allow", \
       "WHAT", "commands that only read inside the session's folder, where no rule speaks of them",          \
       .choices = "allow|ask")                                                                              \
+    X(signed_when, CHOICE, "signed", "NOD_SIGNED", IN_FLAGS | IN_FILE, SERVES, "risky",                    \
+      "WHEN", "which allows need a signature, once somebody has a key (nod key, or the page)",            \
+      .choices = "risky|all|off")                                                                          \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
       "commands of runs in a box: no network, an allow-list of files, writes in the session's folder only") \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \

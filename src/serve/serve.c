@@ -273,6 +273,7 @@ static struct rc open_house(struct house *house, struct err *err)
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
                                 .asks_reads = settings->read_only_commands == 1,
+                                .signed_when = (enum signed_when)settings->signed_when,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .withdraw_seconds = settings->withdraw_after_s,

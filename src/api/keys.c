@@ -1,0 +1,272 @@
+/* Keys of people: made known, listed, revoked; and statements for them to sign. */
+#include "api/exchange.h"
+
+#include "base/base64.h"
+#include "base/public_key.h"
+#include "event/shapes.h"
+#include "io/clock.h"
+#include "sign/sign.h"
+
+enum { KEY_NAME_BYTES_MAX = 100, CREDENTIAL_BYTES_MAX = 1024 };
+
+void keys_list(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "signed", str_of(signed_when_name(gate_signed(x->gate))));
+    json_key(&out, "keys");
+    json_open(&out, '[');
+    for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next)
+        key_write(&out, key);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+/* ---- statements ---- */
+
+static void answer_statement(struct exchange *x, const struct statement *statement)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct str text = statement_text(x->arena, statement);
+    char challenge[BASE64_BYTES(DIGEST_BYTES)];
+    struct digest digest = digest_of(text);
+    base64_url_encode(digest.bytes, DIGEST_BYTES, challenge);
+    json_open(&out, '{');
+    json_member(&out, "statement", text);
+    json_member(&out, "challenge", str_of(challenge));
+    json_member(&out, "server", statement->fields[0].value);
+    json_member(&out, "nonce", statement->nonce);
+    json_member_time(&out, "until", statement->until_ms);
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static struct rc issue_for_request(struct exchange *x, struct str key, struct statement *ret, struct err *err)
+{
+    struct str method = STR_NONE, path = STR_NONE, digest = STR_NONE;
+    struct digest parsed;
+    TRY(json_want_str(x->body, "method", LIMIT_NAME_BYTES, &method, err));
+    TRY(json_want_str(x->body, "path", LIMIT_PATH_BYTES, &path, err));
+    TRY(json_want_str(x->body, "body", LIMIT_NAME_BYTES, &digest, err));
+    if (!str_empty(digest) && !digest_parse(digest, &parsed))
+        return err_set(err, ERR_INVALID, "\"body\" must be the SHA-256 of the body, hexadecimal");
+    *ret = statement_of_request(x->arena, gate_server_id(x->gate, x->arena), method, path, STR_NONE);
+    ret->fields[ret->count - 1].value = digest;
+    ret->key = key;
+    gate_issue(x->gate, x->arena, ret);
+    return RC_OK;
+}
+
+static struct rc issue_for_decision(struct exchange *x, struct str key, struct statement *ret, struct err *err)
+{
+    struct decide *d = arena_new(x->arena, struct decide);
+    d->op.arena = x->arena;
+    TRY(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &d->session, err));
+    TRY(json_want_str(x->body, "toolCallId", LIMIT_ID_BYTES, &d->call_id, err));
+    if (!str_empty(x->token->session) && !str_eq(x->token->session, d->session))
+        return err_set(err, ERR_SESSION_BOUND, "this token is for another session");
+    TRY(decide_read(x, d, err));
+    return gate_decision_statement(x->gate, d, key, ret, err);
+}
+
+/* A statement decides nothing: it is the text that a person's key signs. */
+void statements_issue(struct exchange *x)
+{
+    struct statement statement = {0};
+    struct str what = STR_NONE, key = STR_NONE;
+    struct err err;
+    struct rc rc = json_want_str(x->body, "for", LIMIT_NAME_BYTES, &what, &err);
+    if (rc_ok(rc))
+        rc = json_want_str(x->body, "key", LIMIT_NAME_BYTES, &key, &err);
+    if (rc_ok(rc) && !gate_key(x->gate))
+        rc = err_set(&err, ERR_UNAVAILABLE, "this server has no key of its own, so that nothing can be signed");
+    else if (rc_ok(rc) && str_is(what, "decision"))
+        rc = issue_for_decision(x, key, &statement, &err);
+    else if (rc_ok(rc) && str_is(what, "request"))
+        rc = issue_for_request(x, key, &statement, &err);
+    else if (rc_ok(rc))
+        rc = err_set(&err, ERR_INVALID, "\"for\" must be decision or request");
+    if (rc_bad(rc))
+        exchange_fail(x, &err);
+    else
+        answer_statement(x, &statement);
+}
+
+/* ---- requests that are signed ---- */
+
+struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_claim, struct err *err)
+{
+    const struct json *given = NULL;
+    TRY(json_want_object(x->body, "signature", &given, err));
+    if (!given)
+        return RC_OK;
+    struct signature_claim *claim = arena_new(x->arena, struct signature_claim);
+    TRY(signature_claim_read(x->arena, given, claim, err));
+    *ret_claim = claim;
+    return RC_OK;
+}
+
+/* The body as it was signed: without the signatures themselves. */
+static struct str body_signed(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    if (!x->body)
+        return STR_NONE;
+    json_open(&out, '{');
+    for (const struct json *member = x->body->first; member; member = member->next) {
+        if (str_is(member->key, "signature") || str_is(member->key, "proof"))
+            continue;
+        json_key_str(&out, member->key);
+        json_put_raw(&out, member->raw);
+    }
+    json_close(&out, '}');
+    return arena_str(x->arena, buf_str(&buf));
+}
+
+static struct statement request_statement(struct exchange *x)
+{
+    return statement_of_request(x->arena, gate_server_id(x->gate, x->arena), x->http->method, x->http->path,
+                                body_signed(x));
+}
+
+struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err)
+{
+    const struct signature_claim *claim = NULL;
+    TRY(exchange_claim(x, &claim, err));
+    if (!claim && needed && gate_signed(x->gate) != SIGNED_OFF)
+        return err_set(err, ERR_SIGNATURE_REQUIRED,
+                       "this loosens what agents may do, and needs a signature: do it on the page with a passkey, or "
+                       "in a terminal with a key (`nod key create`)");
+    if (!claim)
+        return RC_OK;
+    return gate_check_signature(x->gate, x->arena, request_statement(x), claim, ret_signature, err);
+}
+
+/* ---- a new key ---- */
+
+static void key_changed(struct op *op)
+{
+    struct exchange *x = op->owner;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (op->err.code != ERR_OK) {
+        exchange_fail(x, &op->err);
+        return;
+    }
+    const struct person_key *key = gate_keys(x->gate)->keys;
+    while (key && !str_eq(key->id, x->params[0]))
+        key = key->next;
+    if (!key) {
+        exchange_error(x, ERR_INTERNAL, "the key was kept, but is not known here");
+        return;
+    }
+    key_write(&out, key);
+    exchange_answer(x, x->route->status, &buf);
+}
+
+static void change_key(struct exchange *x, struct str data)
+{
+    struct key_change *change = arena_new(x->arena, struct key_change);
+    *change = (struct key_change){.op = gate_op(x->arena, key_changed, x), .actor = x->actor, .data = data};
+    gate_change_key(x->gate, change);
+}
+
+static struct rc read_key(struct exchange *x, struct person_key *key, struct err *err)
+{
+    struct str kind = STR_NONE, spki = STR_NONE;
+    unsigned char *bytes = (unsigned char *)arena_bytes(x->arena, PUBLIC_KEY_BYTES_MAX);
+    size_t n = 0;
+    TRY(json_want_str(x->body, "kind", LIMIT_NAME_BYTES, &kind, err));
+    TRY(json_want_str(x->body, "name", KEY_NAME_BYTES_MAX, &key->name, err));
+    TRY(json_want_str(x->body, "spki", BASE64_BYTES(PUBLIC_KEY_BYTES_MAX), &spki, err));
+    TRY(json_want_str(x->body, "credential", CREDENTIAL_BYTES_MAX, &key->credential, err));
+    TRY(json_want_str(x->body, "rpId", LIMIT_ID_BYTES, &key->rp_id, err));
+    TRY(json_want_str(x->body, "origin", LIMIT_ID_BYTES, &key->origin, err));
+    key->kind = key_kind_parse(kind);
+    if (key->kind == KEY_KIND_NONE)
+        return err_set(err, ERR_INVALID, "\"kind\" must be webauthn, ed25519 or sshsig");
+    if (!base64_decode(spki, bytes, PUBLIC_KEY_BYTES_MAX, &n))
+        return err_set(err, ERR_INVALID, "\"spki\" is no public key in base 64");
+    key->spki = (struct str){(const char *)bytes, n};
+    enum key_algorithm algorithm = public_key_algorithm(key->spki);
+    if (algorithm == KEY_NONE || (key->kind != KEY_KIND_WEBAUTHN && algorithm != KEY_EDDSA))
+        return err_set(err, ERR_INVALID, "\"spki\" is no public key of a kind that is accepted here");
+    if (key->kind != KEY_KIND_WEBAUTHN)
+        return RC_OK;
+    if (str_empty(key->rp_id) || str_empty(key->credential))
+        return err_set(err, ERR_INVALID, "a passkey has \"rpId\" and \"credential\"");
+    return auth_check_passkey_page(x, key->origin, key->rp_id, err);
+}
+
+/* The new key signs for itself, so that nobody makes a key known that is not theirs. */
+static struct rc read_proof(struct exchange *x, const struct person_key *key, struct str *ret_proof, struct err *err)
+{
+    const struct json *given = NULL;
+    struct signature_claim claim;
+    struct statement statement = request_statement(x);
+    uint32_t counter;
+    TRY(json_want_object(x->body, "proof", &given, err));
+    if (!given)
+        return err_set(err, ERR_INVALID, "\"proof\" is missing: the new key's own signature");
+    TRY(signature_claim_read(x->arena, given, &claim, err));
+    TRY(gate_check_issued(x->gate, &statement, &claim, err));
+    struct str text = statement_text(x->arena, &statement);
+    TRY(signature_check(key, text, &claim, &counter, err));
+    *ret_proof = signature_write(x->arena, key, text, &claim);
+    return RC_OK;
+}
+
+/* The first key of an installation stands for itself. Every later one needs a key that vouches for it, and has signed
+ * this very request. */
+void keys_add(struct exchange *x)
+{
+    struct person_key key = {0};
+    struct str proof = STR_NONE, signature = STR_NONE;
+    struct err err;
+    char *id = arena_bytes(x->arena, KEY_ID_BYTES), spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
+    struct rc rc = read_key(x, &key, &err);
+    if (rc_ok(rc)) {
+        key_id_of(key.spki, id);
+        key.id = str_of(id);
+        key.person = x->actor;
+        base64_url_encode(key.spki.p, key.spki.n, spki);
+        rc = exchange_check_signed(x, true, &signature, &err);
+    }
+    if (rc_ok(rc))
+        rc = read_proof(x, &key, &proof, &err);
+    if (rc_ok(rc) && key_ring_find(gate_keys(x->gate), key.id))
+        rc = err_set(&err, ERR_CONFLICT, "this key is known already");
+    if (rc_bad(rc)) {
+        exchange_fail(x, &err);
+        return;
+    }
+    x->params[0] = key.id;
+    change_key(x, DATA(x->arena, key_added, .id = key.id, .person = key.person, .name = key.name,
+                       .kind = str_of(key_kind_name(key.kind)), .spki = arena_str(x->arena, str_of(spki)),
+                       .credential = key.credential, .rp_id = key.rp_id, .origin = key.origin, .proof = proof,
+                       .signature = signature));
+}
+
+/* A key whose owner has lost it is revoked by an admin while `signed` is off, which only the server's configuration
+ * can say; the event shows that nobody signed it. */
+void keys_revoke(struct exchange *x)
+{
+    struct str signature = STR_NONE;
+    struct err err;
+    const struct person_key *key = key_ring_find(gate_keys(x->gate), x->params[0]);
+    struct rc rc = exchange_check_signed(x, true, &signature, &err);
+    if (rc_ok(rc) && !key)
+        rc = err_set(&err, ERR_NOT_FOUND, "there is no such key");
+    else if (rc_ok(rc) && !str_eq(key->person, x->actor))
+        rc = auth_allow(x->token, (struct right){SCOPE_TOKENS, BOUND_NEVER}, &err);
+    if (rc_bad(rc)) {
+        exchange_fail(x, &err);
+        return;
+    }
+    change_key(x, DATA(x->arena, key_revoked, .id = key->id, .reason = str_empty(signature) ? STR("reset") : STR_NONE,
+                       .signature = signature));
+}
