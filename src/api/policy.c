@@ -84,12 +84,13 @@ static void add_to_session(struct exchange *x, const struct session *session)
 void policy_add(struct exchange *x)
 {
     struct addition *addition = arena_new(x->arena, struct addition);
-    struct str session = STR_NONE;
+    struct str session = STR_NONE, signature = STR_NONE;
     struct err err;
     x->state = addition;
     if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
         rc_bad(gate_prepare_rule(x->arena, x->body, &addition->json, &addition->source, &err)) ||
-        rc_bad(check_rule(x, x->body, &addition->source, &err))) {
+        rc_bad(check_rule(x, x->body, &addition->source, &err)) ||
+        rc_bad(exchange_check_signed(x, addition->source.effect == EFFECT_ALLOW, &signature, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -182,9 +183,11 @@ void policy_bind(struct exchange *x)
 {
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     struct err err;
+    struct str signature = STR_NONE;
     *change = (struct rule_change){.op = gate_op(NULL, rule_bound, x), .change = STR("bound"), .id = x->params[0],
                                    .actor = x->actor};
-    if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)))
+    if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)) ||
+        rc_bad(exchange_check_signed(x, true, &signature, &err)))
         exchange_fail(x, &err);
     else
         gate_change_rule(x->gate, change);
@@ -247,9 +250,10 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
 void policy_put(struct exchange *x)
 {
     struct replacement *replacement = arena_new(x->arena, struct replacement);
+    struct str signature = STR_NONE;
     struct err err;
     x->state = replacement;
-    if (rc_bad(plan_replacement(x, replacement, &err)))
+    if (rc_bad(exchange_check_signed(x, true, &signature, &err)) || rc_bad(plan_replacement(x, replacement, &err)))
         exchange_fail(x, &err);
     else
         next_change(x);
@@ -376,9 +380,10 @@ static void trust_in(struct exchange *x, const struct session *session)
 
 void policy_trust(struct exchange *x)
 {
-    struct str session = STR_NONE;
+    struct str session = STR_NONE, signature = STR_NONE;
     struct err err;
-    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)))
+    if (rc_bad(json_want_str(x->body, "sessionId", LIMIT_ID_BYTES, &session, &err)) ||
+        rc_bad(exchange_check_signed(x, json_bool(x->body, "trusted", true), &signature, &err)))
         exchange_fail(x, &err);
     else
         exchange_with_session(x, session, trust_in);

@@ -126,7 +126,9 @@ void sessions_create(struct exchange *x)
     struct str new_id = STR_NONE;
     struct settings settings;
     struct err err;
-    if (rc_bad(read_settings(x->body, &settings, &err)) || rc_bad(read_new_id(x, &new_id, &err))) {
+    struct str signature = STR_NONE;
+    if (rc_bad(read_settings(x->body, &settings, &err)) || rc_bad(read_new_id(x, &new_id, &err)) ||
+        rc_bad(exchange_check_signed(x, settings.loosens, &signature, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -149,8 +151,10 @@ void sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], 
 static void change_found(struct exchange *x, const struct session *session)
 {
     struct settings settings;
+    struct str signature = STR_NONE;
     struct err err;
-    if (rc_bad(read_settings(x->body, &settings, &err))) {
+    if (rc_bad(read_settings(x->body, &settings, &err)) ||
+        rc_bad(exchange_check_signed(x, settings.loosens, &signature, &err))) {
         exchange_fail(x, &err);
         return;
     }

@@ -127,9 +127,11 @@ static void bound_session_found(struct exchange *x, const struct session *sessio
 void tokens_create(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_made);
+    struct str signature = STR_NONE;
     struct err err;
     x->state = change;
-    if (rc_bad(read_token(x, change, &err)))
+    if (rc_bad(read_token(x, change, &err)) ||
+        rc_bad(exchange_check_signed(x, change->role != ROLE_AGENT, &signature, &err)))
         exchange_fail(x, &err);
     else if (!str_empty(change->session))
         exchange_with_session(x, change->session, bound_session_found);
