@@ -56,6 +56,14 @@
       OPTION('s', "session", "ID", "good for this session only"))                                          \
     X(token_list, "token list", TALKS, "", "list tokens", "", )                                            \
     X(token_revoke, "token revoke", TALKS, "ID", "make a token worthless, at once", "", )                  \
+    X(key_create, "key create", TALKS, "", "make a key with which you sign decisions",                     \
+      "A passphrase protects its file. As soon as a key is known, risky calls are allowed only with a "    \
+      "signature: on the page with a passkey, here with this key.",                                        \
+      OPTION(0, "name", "NAME", "what to call it in lists; else terminal")                                 \
+      OPTION(0, "with", "FILE", "the key of yours that vouches for it, when there is one already"))        \
+    X(key_list, "key list", TALKS, "", "list the keys of people", "", )                                    \
+    X(key_revoke, "key revoke", TALKS, "ID", "let a key count for nothing from now on",                    \
+      "Needs a signature, unless the server was started with --signed off.", )                             \
     X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
       "FROM and TO are urls: sqlite:PATH or postgres://USER@HOST/DATABASE. No server may run on either. "  \
       "Interrupted, it goes on where it was when it is started again.", )                                  \
@@ -64,7 +72,9 @@
       "Interrupted, it goes on where it was. To look into it: nod log --archive, nod verify.",             \
       OPTION(0, "older-than", "TIME", "how long nothing has happened, for example 30d"))                   \
     X(verify, "verify", KEEPS | PRINTS, "[FILE...]", "check that no kept event was changed",               \
-      "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.", ) \
+      "Of the store and its archives, or of these. Exit status 1, and the first bad event, when it was.",  \
+      OPTION(0, "signatures", NULL, "also prove who allowed each call, by the keys that the store knows")  \
+      OPTION(0, "trust", "FILE", "the same by the keys whose ids are in FILE, one in a line"))             \
     X(doctor, "doctor", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "say what is wrong with this installation", \
       "Exit status 1 when something is bad.", )                                                            \
     X(notify_channels, "notify channels", TALKS, "", "show the channels for messages, and whether they work", \

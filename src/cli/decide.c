@@ -5,7 +5,9 @@
  */
 #include "agents/questions.h"
 #include "base/limits.h"
+#include "base/public_key.h"
 #include "cli/local.h"
+#include "cli/signing.h"
 #include "cli/view.h"
 
 struct deciding {
@@ -47,13 +49,11 @@ static struct rc lost(struct cli *cli, const struct target *target, const struct
                    STR_ARG(view_decision(&cli->arena, winner)));
 }
 
-static struct rc send(struct cli *cli, const struct target *target, const struct deciding *deciding,
-                      struct err *err)
+/* The members of a decision, from the opening brace on: what closes it comes later. */
+static struct str decision_members(struct arena *arena, const struct target *target, const struct deciding *deciding)
 {
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct arena *arena = &cli->arena;
     struct json_out out = json_out(&body);
-    struct reply reply = {0};
     CHECK(deciding->decision && target->call.n > 0 && target->session.n > 0);
     json_open(&out, '{');
     json_member(&out, "decision", str_of(deciding->decision));
@@ -62,11 +62,55 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     json_member(&out, "scope", str_of(deciding->scope));
     json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
     json_member(&out, "digest", target->digest);
-    json_close(&out, '}');
+    return arena_str(arena, buf_str(&body));
+}
+
+/* The same decision with a signature: of what was shown here, by its digest. */
+static struct rc sign_decision(struct cli *cli, const struct target *target, const struct deciding *deciding,
+                               struct str *members, struct err *err)
+{
+    struct arena *arena = &cli->arena;
+    struct private_key *key = NULL;
+    struct str signature = STR_NONE;
+    BUF_SCOPE(asked, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&asked);
+    bool always = str_is(str_of(deciding->decision), "allow_always");
+    const struct decision_facts facts = {
+        .session = target->session, .call = target->call, .digest = target->digest,
+        .decision = str_of(deciding->decision), .mode = str_of(deciding->mode), .feedback = str_of(deciding->feedback),
+        .scope = always && !deciding->scope ? STR("project") : str_of(deciding->scope),
+        .input = deciding->input ? deciding->input->raw : STR_NONE};
+    cli_note("%.*s needs your signature: %s, %.*s", STR_ARG(text_line(arena, target->call)), deciding->decision,
+             STR_ARG(target->line));
+    TRY(signing_open(cli, &key, err));
+    json_open(&out, '{');
+    json_member(&out, "for", STR("decision"));
+    json_member(&out, "sessionId", target->session);
+    json_member(&out, "toolCallId", target->call);
+    struct str rest = str_sub(*members, 1, members->n);
+    struct rc rc = signing_make(cli, key, statement_of_decision(arena, &facts),
+                                arena_printf(arena, "%.*s,%.*s", STR_ARG(buf_str(&asked)), STR_ARG(rest)), &signature,
+                                err);
+    private_key_free(key);
+    TRY(rc);
+    *members = arena_printf(arena, "%.*s,\"signature\":%.*s", STR_ARG(*members), STR_ARG(signature));
+    return RC_OK;
+}
+
+static struct rc send(struct cli *cli, const struct target *target, const struct deciding *deciding,
+                      struct err *err)
+{
+    struct arena *arena = &cli->arena;
+    struct reply reply = {0};
+    struct str members = decision_members(arena, target, deciding);
     struct str where =
         arena_printf(arena, "/api/sessions/%s/approvals/%s", remote_escape(arena, target->session).p,
                      remote_escape(arena, target->call).p);
-    struct rc rc = remote_post(cli, where, buf_str(&body), &reply, err);
+    struct rc rc = remote_post(cli, where, arena_printf(arena, "%.*s}", STR_ARG(members)), &reply, err);
+    if (rc.code == ERR_SIGNATURE_REQUIRED) {
+        TRY(sign_decision(cli, target, deciding, &members, err));
+        rc = remote_post(cli, where, arena_printf(arena, "%.*s}", STR_ARG(members)), &reply, err);
+    }
     if (rc.code == ERR_ALREADY_DECIDED)
         return lost(cli, target, &reply, err);
     TRY(rc);

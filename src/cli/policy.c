@@ -1,6 +1,7 @@
 /* nod policy list, add, remove, bind, explain, try, trust. */
 #include "cli/local.h"
 #include "cli/remote.h"
+#include "cli/signing.h"
 #include "cli/text.h"
 #include "io/clock.h"
 
@@ -152,7 +153,7 @@ struct rc policy_add_command(struct cli *cli, struct err *err)
     struct reply reply;
     CHECK(cli->argc == 2);
     TRY(rule_body(cli, &body, err));
-    TRY(remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
+    TRY(signing_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
     if (cli->json) {
         remote_print(&reply);
         return RC_OK;
@@ -202,7 +203,7 @@ struct rc policy_bind_command(struct cli *cli, struct err *err)
     for (int i = 0; i < cli->argc; i++) {
         struct str id = remote_escape(&cli->arena, str_of(cli->argv[i]));
         struct str where = arena_printf(&cli->arena, "/api/policy/rules/%.*s/bind", STR_ARG(id));
-        TRY(remote_post(cli, where, buf_str(&body), &reply, err));
+        TRY(signing_post(cli, where, buf_str(&body), &reply, err));
         cli_note("%s is bound", text_line(&cli->arena, str_of(cli->argv[i])).p);
     }
     return RC_OK;
@@ -357,7 +358,7 @@ struct rc policy_trust_command(struct cli *cli, struct err *err)
     json_member(&out, "hash", json_text(project, "hash"));
     json_member_bool(&out, "trusted", !forget);
     json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/policy/trust"), buf_str(&body), &reply, err));
+    TRY(signing_post(cli, STR("/api/policy/trust"), buf_str(&body), &reply, err));
     cli_note("%.*s is %s", STR_ARG(path), forget ? "no longer trusted" : "trusted as it is now, to the byte");
     return RC_OK;
 }

@@ -1,6 +1,7 @@
 /* nod session create, list, show, set, prompt, interrupt. */
 #include "cli/local.h"
 #include "cli/remote.h"
+#include "cli/signing.h"
 #include "cli/text.h"
 #include "io/clock.h"
 
@@ -68,7 +69,7 @@ struct rc session_create_command(struct cli *cli, struct err *err)
     if (!option_text(cli, "title"))
         json_member(&out, "title", local_title(str_of(cwd)));
     json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
+    TRY(signing_post(cli, STR("/api/sessions"), buf_str(&body), &reply, err));
     if (cli->json)
         remote_print(&reply);
     else
@@ -139,7 +140,7 @@ struct rc session_set_command(struct cli *cli, struct err *err)
     if (str_is(buf_str(&body), "{}"))
         return err_set(err, ERR_INVALID, "nothing to change; see nod session set --help");
     struct query query = {.method = "PATCH", .target = session_target(cli), .body = buf_str(&body)};
-    TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
+    TRY(signing_ask(cli, &query, &reply, err));
     return session_print(cli, &reply);
 }
 

@@ -1,6 +1,7 @@
 /* nod token create, list, revoke. */
 #include "cli/local.h"
 #include "cli/remote.h"
+#include "cli/signing.h"
 #include "cli/text.h"
 #include "event/token.h"
 #include "io/clock.h"
@@ -54,7 +55,7 @@ struct rc token_create_command(struct cli *cli, struct err *err)
     json_member(&out, "sessionId", str_of(option_text(cli, "session")));
     TRY(put_lists(cli, &out, err));
     json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
+    TRY(signing_post(cli, STR("/api/tokens"), buf_str(&body), &reply, err));
     if (cli->json) {
         remote_print(&reply);
         return RC_OK;

@@ -1,0 +1,152 @@
+/* nod key create, list, revoke: the key with which a person signs decisions from a terminal. */
+#include "base/base64.h"
+#include "base/limits.h"
+#include "base/public_key.h"
+#include "cli/remote.h"
+#include "cli/signing.h"
+#include "cli/text.h"
+#include "io/clock.h"
+#include "io/file.h"
+
+#include <unistd.h>
+
+static void private_key_drop(struct private_key **key) { private_key_free(*key); }
+#define KEY_SCOPE(name) __attribute__((cleanup(private_key_drop))) struct private_key *name = NULL
+
+/* ---- create ---- */
+
+static struct rc choose_passphrase(struct cli *cli, struct str *ret_passphrase, struct err *err)
+{
+    struct str again;
+    TRY(signing_passphrase(&cli->arena, "Passphrase for the new key: ", ret_passphrase, err));
+    if (ret_passphrase->n < PASSPHRASE_BYTES_MIN)
+        return err_set(err, ERR_INVALID, "the passphrase needs at least %d characters", PASSPHRASE_BYTES_MIN);
+    TRY(signing_passphrase(&cli->arena, "The same again: ", &again, err));
+    if (!str_eq(*ret_passphrase, again))
+        return err_set(err, ERR_INVALID, "the two passphrases differ; nothing was made");
+    return RC_OK;
+}
+
+/* The body of POST /api/keys without its last brace: the signatures come behind it. */
+static struct str key_body(struct cli *cli, const struct private_key *key)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    struct str spki = private_key_public(&cli->arena, key);
+    const char *name = option_text(cli, "name");
+    char text[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
+    base64_url_encode(spki.p, spki.n, text);
+    json_open(&out, '{');
+    json_member(&out, "kind", STR("ed25519"));
+    json_member(&out, "name", name ? str_of(name) : STR("terminal"));
+    json_member(&out, "spki", str_of(text));
+    json_close(&out, '}');
+    return arena_str(&cli->arena, buf_str(&buf));
+}
+
+/* Where there are keys already, one of them vouches for the new one. */
+static struct rc vouch(struct cli *cli, struct str body, struct str *ret_member, struct err *err)
+{
+    KEY_SCOPE(old);
+    struct reply keys;
+    struct str signature;
+    TRY(remote_get(cli, STR("/api/keys"), &keys, err));
+    if (str_is(json_text(keys.json, "signed"), "off"))
+        return RC_OK;
+    const char *with = option_text(cli, "with");
+    if (!with)
+        return err_set(err, ERR_SIGNATURE_REQUIRED,
+                       "there are keys already, and one of yours must vouch for the new one: say --with its file, or "
+                       "add this one on the page, in Settings");
+    struct settings before = cli->settings;
+    cli->settings.key = with;
+    struct rc rc = signing_open(cli, &old, err);
+    cli->settings = before;
+    TRY(rc);
+    TRY(signing_request(cli, old, "POST", STR("/api/keys"), body, &signature, err));
+    *ret_member = arena_printf(&cli->arena, ",\"signature\":%.*s", STR_ARG(signature));
+    return RC_OK;
+}
+
+struct rc key_create_command(struct cli *cli, struct err *err)
+{
+    KEY_SCOPE(key);
+    struct arena *arena = &cli->arena;
+    struct str passphrase, proof, signature = STR_NONE;
+    struct reply reply;
+    const char *path = cli->settings.key;
+    if (access(path, F_OK) == 0)
+        return err_set(err, ERR_CONFLICT, "%s holds a key already; say --key FILE for another one", path);
+    TRY(choose_passphrase(cli, &passphrase, err));
+    key = private_key_new();
+    struct str body = key_body(cli, key);
+    TRY(vouch(cli, body, &signature, err));
+    TRY(signing_request(cli, key, "POST", STR("/api/keys"), body, &proof, err));
+    /* The file first: a key that is known but lost would ask for signatures that nobody can give. */
+    TRY(file_write_private(path, private_key_write(arena, key, passphrase), err));
+    struct str whole = arena_printf(arena, "%.*s,\"proof\":%.*s%.*s}", (int)body.n - 1, body.p, STR_ARG(proof),
+                                    STR_ARG(signature));
+    struct rc rc = remote_post(cli, STR("/api/keys"), whole, &reply, err);
+    if (rc_bad(rc))
+        (void)unlink(path);
+    TRY(rc);
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_note("key %.*s is known to the server; its file is %s\n"
+                 "From now on risky calls are allowed only with a signature. Make a second key, on the page or with\n"
+                 "--key FILE --with %s, so that a lost one does not lock you out.",
+                 STR_ARG(text_line(arena, json_text(reply.json, "id"))), path, path);
+    return RC_OK;
+}
+
+/* ---- list, revoke ---- */
+
+struct rc key_list_command(struct cli *cli, struct err *err)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct arena *arena = &cli->arena;
+    struct table table = {.arena = arena, .columns = 6, .width = cli->width, .color = cli->color};
+    struct reply reply;
+    TRY(remote_get(cli, STR("/api/keys"), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    table_row(&table, (struct str[]){STR("KEY"), STR("KIND"), STR("PERSON"), STR("MADE"), STR("REVOKED"), STR("NAME")});
+    const struct json *keys = json_get(reply.json, "keys");
+    for (const struct json *k = keys ? keys->first : NULL; k; k = k->next)
+        table_row(&table, (struct str[]){text_line(arena, json_text(k, "id")), text_line(arena, json_text(k, "kind")),
+                                         text_line(arena, json_text(k, "person")),
+                                         text_time(arena, json_text(k, "addedAt"), clock_wall_ms()),
+                                         text_time(arena, json_text(k, "revokedAt"), clock_wall_ms()),
+                                         text_line(arena, json_text(k, "name"))});
+    table_write(&buf, &table);
+    cli_out(buf_str(&buf));
+    cli_note("signatures are asked for: %.*s", STR_ARG(text_line(arena, json_text(reply.json, "signed"))));
+    return RC_OK;
+}
+
+struct rc key_revoke_command(struct cli *cli, struct err *err)
+{
+    KEY_SCOPE(key);
+    struct arena *arena = &cli->arena;
+    struct str signature;
+    struct reply keys, reply;
+    CHECK(cli->argc == 1);
+    struct query query = {.method = "DELETE"};
+    query.target = arena_printf(arena, "/api/keys/%s", remote_escape(arena, str_of(cli->argv[0])).p);
+    query.body = STR("{}");
+    TRY(remote_get(cli, STR("/api/keys"), &keys, err));
+    if (!str_is(json_text(keys.json, "signed"), "off")) {
+        TRY(signing_open(cli, &key, err));
+        TRY(signing_request(cli, key, "DELETE", query.target, query.body, &signature, err));
+        query.body = arena_printf(arena, "{\"signature\":%.*s}", STR_ARG(signature));
+    }
+    TRY(remote_ask(cli, arena, &query, &reply, err));
+    if (cli->json)
+        remote_print(&reply);
+    else
+        cli_note("%s is revoked: what it signed before stays proven", text_line(arena, str_of(cli->argv[0])).p);
+    return RC_OK;
+}
