@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cli/cli.h"
 #include "serve/serve.h"
+#include "serve/verify_signed.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -92,16 +93,34 @@ static void print_archives(const struct archive_checks *checks)
     }
 }
 
-static void print_json(const struct store_check *check, const struct archive_checks *checks)
+/* ---- signatures ---- */
+
+static void print_proofs(const struct proofs *proofs, const char *trust)
 {
-    BUF_SCOPE(buf, 16 << 20);
-    struct json_out out = json_out(&buf);
-    json_open(&out, '{');
-    put_check(&out, check);
-    put_archives(&out, checks);
-    json_close(&out, '}');
-    buf_putc(&buf, '\n');
-    cli_out(buf_str(&buf));
+    (void)printf("%s: %llu allowed with a signature that holds, %llu without one, %llu bad; %s\n",
+                 proofs->bad ? "bad" : "ok", (unsigned long long)proofs->proven, (unsigned long long)proofs->without,
+                 (unsigned long long)proofs->bad,
+                 trust[0] ? "by the keys that are trusted" : "proven relative to the keys in this store");
+}
+
+/* Before the rest, so that its lines come first and its summary is a line of the report. */
+static struct rc check_signed(struct cli *cli, struct json_out *out, struct err *err)
+{
+    struct proofs proofs;
+    const char *trust = option_text(cli, "trust");
+    if (!trust && !option_flag(cli, "signatures"))
+        return RC_OK;
+    if (cli->json) {
+        json_key(out, "calls");
+        json_open(out, '[');
+    }
+    TRY(verify_signed(cli, trust ? trust : "", cli->json ? out : NULL, &proofs, err));
+    if (cli->json)
+        json_close(out, ']');
+    else
+        print_proofs(&proofs, trust ? trust : "");
+    cli->status = cli->status || proofs.bad;
+    return RC_OK;
 }
 
 static void checks_done(struct archive_checks *checks) { arena_done(&checks->arena); }
@@ -118,8 +137,16 @@ struct rc verify_command(struct cli *cli, struct err *err)
     cli->status = is_bad(&check);
     for (size_t i = 0; i < checks.count; i++)
         cli->status = cli->status || checks.items[i].why[0];
+    BUF_SCOPE(buf, 64 << 20);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    put_check(&out, &check);
+    put_archives(&out, &checks);
+    TRY(check_signed(cli, &out, err));
+    json_close(&out, '}');
+    buf_putc(&buf, '\n');
     if (cli->json) {
-        print_json(&check, &checks);
+        cli_out(buf_str(&buf));
         return RC_OK;
     }
     print_words("", &check);

@@ -17,6 +17,12 @@ struct store_check {
 /* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */
 struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err);
 
+struct event;
+/* Gets every event in its order; the event is lent for the time of the call. A failure ends the walk. */
+typedef struct rc (*store_visit)(void *arg, const struct event *event, struct err *err);
+/* Reads the store read-only, a running server beside it or not. `kinds`: bit 1 << kind; 0: all. */
+struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, void *arg, struct err *err);
+
 /* Gives room back to the disk that archived sessions have left, where the store can do that beside its users. */
 struct rc store_shed(const char *url, struct err *err);
 

@@ -1,0 +1,190 @@
+/* `nod verify --trust`: who allowed exactly what, proven from the kept events alone.
+ *
+ * A signature proves something only as far as its key is somebody's. The store says whose keys are whose; a file kept
+ * elsewhere says which of them to believe, so that whoever can write to the store cannot add a key of their own. */
+#include "serve/verify_signed.h"
+
+#include "base/limits.h"
+#include "base/map.h"
+#include "base/stamp.h"
+#include "cli/text.h"
+#include "event/call.h"
+#include "event/shapes.h"
+#include "io/file.h"
+#include "sign/sign.h"
+#include "store/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
+
+struct proving {
+    struct arena arena;
+    struct key_ring ring;
+    struct map requests;  /* "session\ncall" → digest of what was asked, on the heap */
+    struct map trusted;   /* ids of keys */
+    bool all_trusted;     /* no file was given */
+    struct proofs *proofs;
+    struct json_out *out; /* NULL: words */
+};
+
+/* ---- which keys ---- */
+
+/* One id per line; whatever follows it, and lines that begin with #, are for people. */
+static struct rc read_trust(struct proving *proving, const char *path, struct err *err)
+{
+    struct str text;
+    if (str_empty(str_of(path))) {
+        proving->all_trusted = true;
+        return RC_OK;
+    }
+    TRY(file_read(&proving->arena, path, TRUST_FILE_BYTES_MAX, &text, err));
+    while (text.n) {
+        struct str rest, line = str_trim(str_cut(text, '\n', &text));
+        struct str id = str_cut(line, ' ', &rest);
+        if (!str_empty(id) && id.p[0] != '#')
+            (void)map_put(&proving->trusted, id, proving);
+    }
+    return RC_OK;
+}
+
+/* ---- one answer ---- */
+
+static struct str call_name(struct arena *arena, const struct event *event)
+{
+    return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
+}
+
+static void take_request(struct proving *proving, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_request data;
+    if (!READ_DATA(&scratch, tool_approval_request, event->data, &data))
+        return;
+    char *digest = strndup(data.digest.p ? data.digest.p : "", data.digest.n);
+    CHECK(digest);
+    free(map_put(&proving->requests, call_name(&scratch, event), digest));
+}
+
+/* The statement as the events say it, with the three lines that only the signer and the server knew. */
+static struct rc own_text(struct arena *arena, const struct event *event,
+                          const struct data_tool_approval_response *data, struct str digest,
+                          struct str said, struct str *ret_text, struct err *err)
+{
+    const struct decision_facts facts = {
+        .server = statement_field(arena, said, "server"), .session = event->session, .call = event->call,
+        .digest = digest, .decision = str_of(decision_name(data->decision)), .mode = data->mode, .scope = data->reach,
+        .rules = data->rules_chosen ? STR_NONE : data->rules, .input = data->updated_input,
+        .feedback = data->feedback};
+    struct statement own = statement_of_decision(arena, &facts);
+    own.key = statement_field(arena, said, "key");
+    own.nonce = statement_field(arena, said, "nonce");
+    if (!stamp_parse(statement_field(arena, said, "until"), &own.until_ms))
+        return err_set(err, ERR_CORRUPT, "the statement has no end");
+    *ret_text = statement_text(arena, &own);
+    return RC_OK;
+}
+
+static struct rc prove(struct proving *proving, struct arena *arena, const struct event *event,
+                       const struct data_tool_approval_response *data, struct str digest,
+                       const struct person_key **ret_key, struct err *err)
+{
+    struct signature_claim claim;
+    struct str said, own;
+    uint32_t counter;
+    TRY(signature_read(arena, data->signature, &claim, &said, err));
+    *ret_key = key_ring_at(&proving->ring, claim.key, event->seq);
+    if (!*ret_key)
+        return err_set(err, ERR_CORRUPT, "the key was not known, or was revoked");
+    TRY(own_text(arena, event, data, digest, said, &own, err));
+    if (!str_eq(own, said))
+        return err_set(err, ERR_CORRUPT, "what was signed is not what is kept");
+    TRY(signature_check(*ret_key, said, &claim, &counter, err));
+    if (!proving->all_trusted && !map_get(&proving->trusted, (*ret_key)->id))
+        return err_set(err, ERR_FORBIDDEN, "the key is not among those to trust");
+    return RC_OK;
+}
+
+static void say(struct proving *proving, const struct event *event, enum decision decision, const char *state,
+                const struct person_key *key, const char *why)
+{
+    ARENA_SCOPE(scratch);
+    struct str person = key ? key->person : event->actor;
+    if (!proving->out) {
+        (void)printf("call %.*s of %.*s: %s by %.*s%s%.*s: %s%s%s\n", STR_ARG(text_line(&scratch, event->call)),
+                     STR_ARG(text_line(&scratch, event->session)), decision_name(decision),
+                     STR_ARG(text_line(&scratch, person)), key ? ", key " : "", key ? (int)key->id.n : 0,
+                     key ? key->id.p : "", state, why[0] ? ": " : "", why);
+        return;
+    }
+    json_open(proving->out, '{');
+    json_member(proving->out, "sessionId", event->session);
+    json_member(proving->out, "toolCallId", event->call);
+    json_member_u64(proving->out, "seq", event->seq);
+    json_member(proving->out, "decision", str_of(decision_name(decision)));
+    json_member(proving->out, "person", person);
+    if (key)
+        json_member(proving->out, "key", key->id);
+    json_member(proving->out, "state", str_of(state));
+    if (why[0])
+        json_member(proving->out, "why", str_of(why));
+    json_close(proving->out, '}');
+}
+
+static void take_response(struct proving *proving, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_response data;
+    const struct person_key *key = NULL;
+    struct err err = {0};
+    char *digest = map_take(&proving->requests, call_name(&scratch, event));
+    bool read = READ_DATA(&scratch, tool_approval_response, event->data, &data);
+    bool allows = read && (data.decision == DECISION_ALLOW_ONCE || data.decision == DECISION_ALLOW_SESSION ||
+                           data.decision == DECISION_ALLOW_ALWAYS);
+    if (allows && str_empty(data.signature)) {
+        proving->proofs->without++;
+        say(proving, event, data.decision, "not signed", NULL, "");
+    } else if (allows && rc_ok(prove(proving, &scratch, event, &data, str_of(digest), &key, &err))) {
+        proving->proofs->proven++;
+        say(proving, event, data.decision, "proven", key, "");
+    } else if (allows) {
+        proving->proofs->bad++;
+        say(proving, event, data.decision, err.code == ERR_FORBIDDEN ? "not trusted" : "bad", key, err.text);
+    }
+    free(digest);
+}
+
+static struct rc take_event(void *arg, const struct event *event, struct err *err)
+{
+    struct proving *proving = arg;
+    (void)err;
+    if (event->kind == EVENT_TOKEN_CHANGED)
+        key_ring_follow(&proving->ring, event);
+    else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+        take_request(proving, event);
+    else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
+        take_response(proving, event);
+    return RC_OK;
+}
+
+static void proving_done(struct proving *proving)
+{
+    key_ring_done(&proving->ring);
+    map_free_values(&proving->requests);
+    map_done(&proving->requests);
+    map_done(&proving->trusted);
+    arena_done(&proving->arena);
+}
+
+struct rc verify_signed(struct cli *cli, const char *trust, struct json_out *out, struct proofs *ret_proofs,
+                        struct err *err)
+{
+    __attribute__((cleanup(proving_done))) struct proving proving = {.proofs = ret_proofs, .out = out};
+    *ret_proofs = (struct proofs){0};
+    TRY(read_trust(&proving, trust, err));
+    return store_each_event(cli->settings.store,
+                            (uint64_t)1 << EVENT_TOKEN_CHANGED | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
+                                (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
+                            take_event, &proving, err);
+}
