@@ -1,9 +1,10 @@
 /* Answering. An allow is inert until the request has been on screen, unchanged, for half a second; deny is
  * always live. The digest of what was shown goes with the answer, so another content is refused. */
 import { useEffect, useState } from "preact/hooks";
-import { call, print, Refused } from "./api";
+import { print, Refused } from "./api";
 import { answered, reconnect } from "./live";
 import { neighbour } from "./order";
+import { answerSigned } from "./sign";
 import { changed, state, toast, type Item } from "./store";
 import { DECISIONS } from "./words";
 import type { Json } from "./types";
@@ -71,7 +72,7 @@ export async function answer(item: Item, decision: string, extra: Extra = {}): P
   changed();
   const path = `/api/sessions/${encodeURIComponent(item.p.sessionId)}/approvals/${encodeURIComponent(item.p.toolCallId)}`;
   try {
-    const said = await call("POST", path, body(item, decision, extra));
+    const said = await answerSigned(path, item.p.sessionId, item.p.toolCallId, body(item, decision, extra));
     finish(item, { decision: said.decision, actor: said.actor, at: said.at ?? new Date().toISOString(), feedback: extra.feedback, mine: true });
     return true;
   } catch (error) {

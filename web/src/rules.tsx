@@ -1,6 +1,7 @@
 /* Rules by layer; add, change, revoke; try a call against them and see why; what could be tidied. */
 import { useEffect, useState } from "preact/hooks";
 import { call, get } from "./api";
+import { changeSigned } from "./sign";
 import { Command } from "./preview/command";
 import { canAnswer, toast, useNow, useStore } from "./store";
 import { ago, clock, left, Shown } from "./text";
@@ -86,7 +87,7 @@ function RuleLine({ rule, acts }: { rule: Rule; acts: Acts | null }) {
 /* ---- the project's file ---- */
 
 function Project({ file, session, done }: { file: File; session: string; done: () => void }) {
-  const trust = (trusted: boolean) => void call("POST", "/api/policy/trust", { sessionId: session, trusted, hash: file.hash })
+  const trust = (trusted: boolean) => void changeSigned("POST", "/api/policy/trust", { sessionId: session, trusted, hash: file.hash })
     .then(() => { toast(trusted ? "Trusted, as it is now" : "Not trusted any more"); done(); }, (error: Error) => toast(error.message, "bad"));
   if (!file.there) return null;
   return <section class="card"><h2>The project's file</h2><p class="mono"><Shown text={file.path ?? ""} line /></p>
@@ -162,7 +163,7 @@ export function Rules() {
   useEffect(() => { if (connection === "live") get("/api/sessions?limit=50").then((page) => setKnown(page.sessions), () => {}); }, [connection]);
   const tell = (words: string, act: Promise<unknown>): Promise<boolean> =>
     act.then(() => { toast(words, "good"); return true; }, (error: Error) => { toast(error.message, "bad"); return false; }).finally(load);
-  const add = (wanted: Wanted, layer = "user", project = "") => call("POST", "/api/policy/rules", {
+  const add = (wanted: Wanted, layer = "user", project = "") => changeSigned("POST", "/api/policy/rules", {
     effect: wanted.effect, rule: wanted.rule, layer, ...(project ? { project } : {}), ...(wanted.reason ? { reason: wanted.reason } : {}),
     ...(wanted.expiresAt ? { expiresAt: wanted.expiresAt } : {}), ...(layer === "session" ? { sessionId: session } : {}) });
   const remove = (rule: Rule) =>
@@ -172,7 +173,7 @@ export function Rules() {
     change: (rule, wanted) => tell("Rule changed", add(wanted, rule.layer, rule.project?.path).then(() => remove(rule))),
     revoke: (rule) => void tell("Rule revoked", remove(rule)),
   };
-  const bind = (rule: Rule, project: string) => void tell("The rule holds there", call("POST", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}/bind`,
+  const bind = (rule: Rule, project: string) => void tell("The rule holds there", changeSigned("POST", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}/bind`,
     project === "*" ? { scope: "everywhere" } : { scope: "project", project }));
   const may = canAnswer();
   return (

@@ -1,6 +1,7 @@
 /* Sessions: the list, and one of them from its first event to now. */
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { call, get, print } from "./api";
+import { changeSigned } from "./sign";
 import { drafts, keyOf, onEvent, onLiveText } from "./live";
 import { Markdown } from "./markdown";
 import { show } from "./answers";
@@ -231,7 +232,7 @@ function Mode({ session }: { session: Session }) {
   return <label class="mode">Permission mode<select value={mode} onChange={(event) => {
     const wanted = event.currentTarget.value;
     if (wanted === "bypassPermissions" && !confirm("Everything that no rule denies will run without asking. Switch?")) { event.currentTarget.value = mode; return; }
-    call("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { permissionMode: wanted }).then((changed_) => {
+    changeSigned("PATCH", `/api/sessions/${encodeURIComponent(session.id)}`, { permissionMode: wanted }).then((changed_) => {
       setMode(wanted);
       state.sessions.set(session.id, changed_);
       toast(`Mode: ${modeName(wanted)}`);

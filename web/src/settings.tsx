@@ -4,6 +4,7 @@ import { call, forgetKey, get } from "./api";
 import { stop } from "./live";
 import { setPrefs, toast, useNow, useStore, type Prefs } from "./store";
 import { ago, clock, Shown } from "./text";
+import { Passkeys } from "./passkeys";
 import { Copy } from "./request";
 import { canPush, subscribe, subscription, unsubscribe } from "./push";
 import type { Device } from "./types";
@@ -94,6 +95,7 @@ export function Settings() {
         <div class="setting"><span class="words"><b>Log out</b><span class="dim small">this device needs a new link to come back</span></span>
           <button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
       </section>
+      <Passkeys />
       {me?.role === "admin" && <><NewDevice /><Devices /></>}
     </main>
   );
