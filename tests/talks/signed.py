@@ -1,0 +1,352 @@
+"""Answers that only a person can give: keys, statements, signatures, and everything that must not pass for one.
+
+Signatures are made here by an independent library (cryptography), not by Nod; the terminal's key by `nod key` at a real
+terminal (a pseudo terminal).
+"""
+import base64
+import hashlib
+import json
+import os
+import pty
+import select
+import sqlite3
+
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+
+from world import NOD, POSTGRES, Skip, Socket, must
+
+RISKY = {"name": "Bash", "input": {"command": "rm -rf /srv/data"}}
+ROUTINE = {"name": "Frob", "input": {"x": 1}}
+
+
+def b64(data):
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+class FileKey:
+    """An Ed25519 key that signs the statement itself."""
+    kind = "ed25519"
+
+    def __init__(self):
+        self.private = ed25519.Ed25519PrivateKey.generate()
+        self.spki = self.private.public_key().public_bytes(serialization.Encoding.DER,
+                                                           serialization.PublicFormat.SubjectPublicKeyInfo)
+        self.id = hashlib.sha256(self.spki).hexdigest()[:32]
+
+    def fields(self):
+        return {"kind": self.kind, "name": "laptop", "spki": b64(self.spki)}
+
+    def sign(self, issued, **_):
+        return {"key": self.id, "nonce": issued["nonce"], "until": issued["until"],
+                "sig": b64(self.private.sign(issued["statement"].encode()))}
+
+
+class Passkey(FileKey):
+    """An authenticator on P-256, as a browser shows it."""
+    kind = "webauthn"
+
+    def __init__(self, origin, host="localhost"):
+        self.private = ec.generate_private_key(ec.SECP256R1())
+        self.spki = self.private.public_key().public_bytes(serialization.Encoding.DER,
+                                                           serialization.PublicFormat.SubjectPublicKeyInfo)
+        self.id = hashlib.sha256(self.spki).hexdigest()[:32]
+        self.origin, self.host, self.counter = origin, host, 0
+
+    def fields(self):
+        return {**super().fields(), "credential": b64(b"credential"), "rpId": self.host, "origin": self.origin}
+
+    def sign(self, issued, flags=5, **changes):
+        self.counter += 2
+        client = {"type": "webauthn.get", "challenge": b64(hashlib.sha256(issued["statement"].encode()).digest()),
+                  "origin": self.origin, "crossOrigin": False, **changes}
+        client = json.dumps(client).encode()
+        auth = hashlib.sha256(self.host.encode()).digest() + bytes([flags]) + self.counter.to_bytes(4, "big")
+        sig = self.private.sign(auth + hashlib.sha256(client).digest(), ec.ECDSA(hashes.SHA256()))
+        return {"key": self.id, "nonce": issued["nonce"], "until": issued["until"], "client": b64(client),
+                "auth": b64(auth), "sig": b64(sig)}
+
+
+def statement(client, key, method, path, body):
+    text = json.dumps(body, separators=(",", ":"))
+    return client.ok("POST", "/api/statements", {"for": "request", "method": method, "path": path, "key": key.id,
+                                                  "body": hashlib.sha256(text.encode()).hexdigest()})
+
+
+def signed(client, key, method, path, body):
+    return {**body, "signature": key.sign(statement(client, key, method, path, body))}
+
+
+def add(client, key, vouching=None):
+    body = key.fields()
+    whole = signed(client, vouching, "POST", "/api/keys", body) if vouching else dict(body)
+    whole["proof"] = key.sign(statement(client, key, "POST", "/api/keys", body))
+    return compact(client, "POST", "/api/keys", whole)
+
+
+def compact(client, method, path, body):
+    """What is signed are bytes: without blanks, as browsers write JSON."""
+    return client.request(method, path, json.dumps(body, separators=(",", ":")))
+
+
+def ask(client, call, what=RISKY, **more):
+    session = client.ok("POST", "/api/sessions", {"toolPolicies": {"Frob": "ask"}, **more})
+    client.ok("POST", f"/api/threads/{session['threadId']}/tool-calls", {"id": call, **what})
+    return session["id"]
+
+
+def issue(client, key, session, call, **decision):
+    return client.ok("POST", "/api/statements", {"for": "decision", "sessionId": session, "toolCallId": call,
+                                                  "key": key.id, **decision})
+
+
+def decide(client, session, call, **decision):
+    return client.request("POST", f"/api/sessions/{session}/approvals/{call}", decision)
+
+
+def code(reply):
+    return reply.code if reply.status >= 400 else None
+
+
+def test_without_a_key_nothing_changes(world):
+    admin = world.server().admin()
+    session = ask(admin, "c1")
+    must(admin.ok("GET", "/api/keys") == {"signed": "off", "keys": []}, "nobody has a key")
+    must(decide(admin, session, "c1", decision="allow_once").status == 200, "as before")
+
+
+def test_a_risky_call_needs_a_signature(world):
+    admin = world.server().admin()
+    key = FileKey()
+    must(add(admin, key).status == 201, "the first key stands for itself")
+    must(admin.ok("GET", "/api/keys")["signed"] == "risky", "from now on")
+    session = ask(admin, "c1")
+    must(code(decide(admin, session, "c1", decision="allow_once")) == "signature_required", "a token alone is not enough")
+    must(decide(admin, ask(admin, "c2", ROUTINE), "c2", decision="allow_once").status == 200, "a routine call needs none")
+    must(decide(admin, ask(admin, "c3"), "c3", decision="deny").status == 200, "a denial never needs one")
+    signature = key.sign(issue(admin, key, session, "c1", decision="allow_once"))
+    reply = decide(admin, session, "c1", decision="allow_once", signature=signature)
+    must(reply.status == 200, f"signed: {reply}")
+    events = admin.ok("GET", f"/api/events?session={session}&types=TOOL_APPROVAL_RESPONSE")["events"]
+    kept = events[0]["data"]["signature"]
+    must(kept["key"] == key.id and f"call c1\n" in kept["statement"], "and the signature is kept with the answer")
+
+
+def test_what_loosens_needs_a_signature(world):
+    admin = world.server().admin()
+    key = FileKey()
+    add(admin, key)
+    for number, decision in enumerate(({"decision": "allow_always"}, {"decision": "allow_session"},
+                                       {"decision": "allow_once", "updatedInput": {"x": 2}},
+                                       {"decision": "allow_once", "mode": "bypassPermissions"})):
+        session = ask(admin, f"c{number}", ROUTINE)
+        must(code(decide(admin, session, f"c{number}", **decision)) == "signature_required", f"{decision}")
+        signature = key.sign(issue(admin, key, session, f"c{number}", **decision))
+        reply = decide(admin, session, f"c{number}", **decision, signature=signature)
+        must(reply.status == 200, f"{decision}: {reply}")
+
+
+def test_a_signature_is_for_one_answer(world):
+    server = world.server()
+    admin = server.admin()
+    key = FileKey()
+    add(admin, key)
+    session, other = ask(admin, "c1"), ask(admin, "c2")
+    signature = key.sign(issue(admin, key, session, "c1", decision="allow_once"))
+    attempts = {
+        "another call": (other, "c2", {"decision": "allow_once"}),
+        "another decision": (session, "c1", {"decision": "allow_always"}),
+        "an edited input": (session, "c1", {"decision": "allow_once", "updatedInput": {"command": "rm -rf /"}}),
+        "another mode": (session, "c1", {"decision": "allow_once", "mode": "bypassPermissions"}),
+        "other words": (session, "c1", {"decision": "allow_once", "feedback": "and more"}),
+    }
+    for what, (where, call, decision) in attempts.items():
+        must(code(decide(admin, where, call, **decision, signature=signature)) == "signature_required", what)
+    for member, value in {"nonce": "0" * 32, "until": "2099-01-01T00:00:00.000Z", "key": "0" * 32,
+                          "sig": b64(b"x" * 64)}.items():
+        changed = {**signature, member: value}
+        must(code(decide(admin, session, "c1", decision="allow_once", signature=changed)) == "signature_required",
+             f"another {member}")
+    must(decide(admin, session, "c1", decision="allow_once", signature=signature).status == 200, "its own answer")
+    again = decide(admin, session, "c1", decision="allow_once", signature=signature)
+    must(again.status in (200, 409), "once more is the same answer, or too late")
+
+
+def test_a_passkey_proves_presence(world):
+    server = world.server()
+    admin = server.admin()
+    origin = f"http://localhost:{server.port}"
+    key = Passkey(origin)
+    must(add(admin, key).status == 201, "known")
+    session = ask(admin, "c1")
+
+    def attempt(**how):
+        issued = issue(admin, key, session, "c1", decision="allow_once")
+        return decide(admin, session, "c1", decision="allow_once", signature=key.sign(issued, **how))
+
+    for what, how in {"not touched": {"flags": 4}, "not recognized": {"flags": 1},
+                      "another page": {"origin": "http://localhost:1"}, "inside a page": {"crossOrigin": True},
+                      "a registration": {"type": "webauthn.create"}, "under something else": {"challenge": b64(b"0" * 32)},
+                      }.items():
+        must(code(attempt(**how)) == "signature_required", what)
+    must(attempt().status == 200, "as it should be")
+    key.counter = 0
+    session = ask(admin, "c1")
+    must(code(attempt()) == "signature_required", "a copied authenticator counts from the start")
+
+
+def test_a_passkey_is_for_our_own_page(world):
+    server = world.server()
+    admin = server.admin()
+    for origin, host in (("http://evil.example", "evil.example"), (f"http://localhost:{server.port}", "evil.example"),
+                         (f"http://localhost:{server.port + 1}", "localhost")):
+        must(add(admin, Passkey(origin, host)).status in (400, 403), f"{origin} {host}")
+
+
+def test_a_second_key_needs_the_first(world):
+    server = world.server()
+    admin = server.admin()
+    first, second, thief = FileKey(), FileKey(), FileKey()
+    add(admin, first)
+    must(code(add(admin, thief)) == "signature_required", "whoever has a token has no key yet")
+    must(code(add(admin, thief, vouching=thief)) == "signature_required", "nor vouches for itself")
+    must(add(admin, second, vouching=first).status == 201, "one key vouches for another")
+    borrowed = {**second.fields(), "spki": b64(thief.spki)}
+    whole = signed(admin, first, "POST", "/api/keys", borrowed)
+    whole["proof"] = second.sign(statement(admin, second, "POST", "/api/keys", borrowed))
+    must(compact(admin, "POST", "/api/keys", whole).status in (400, 403), "a key speaks for itself")
+
+
+def test_a_revoked_key_signs_no_more(world):
+    admin = world.server().admin()
+    first, second = FileKey(), FileKey()
+    add(admin, first)
+    add(admin, second, vouching=first)
+    path = f"/api/keys/{second.id}"
+    must(code(compact(admin, "DELETE", path, {})) == "signature_required", "a token alone does not revoke it")
+    must(compact(admin, "DELETE", path, signed(admin, first, "DELETE", path, {})).status == 200, "a key does")
+    session = ask(admin, "c1")
+    issued = issue(admin, second, session, "c1", decision="allow_once")
+    must(code(decide(admin, session, "c1", decision="allow_once", signature=second.sign(issued)))
+         == "signature_required", "what it signs now counts for nothing")
+
+
+def test_rules_and_modes_need_a_signature_too(world):
+    admin = world.server().admin()
+    key = FileKey()
+    add(admin, key)
+    session = ask(admin, "c1", ROUTINE)
+    rows = [("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(npm test:*)"}),
+            ("PATCH", f"/api/sessions/{session}", {"permissionMode": "bypassPermissions"}),
+            ("POST", "/api/tokens", {"name": "second", "role": "approver"})]
+    for method, path, body in rows:
+        must(code(compact(admin, method, path, body)) == "signature_required", path)
+        reply = compact(admin, method, path, signed(admin, key, method, path, body))
+        must(reply.status in (200, 201), f"{path}: {reply}")
+    must(admin.request("POST", "/api/policy/rules", {"effect": "deny", "rule": "Bash(rm:*)"}).status == 201, "deny needs none")
+    must(admin.request("POST", "/api/tokens", {"name": "bot", "role": "agent"}).status == 201, "nor does an agent's token")
+
+
+def test_every_way_to_answer_asks(world):
+    admin = world.server().admin()
+    add(admin, FileKey())
+    session = ask(admin, "c1")
+    reply = admin.request("POST", f"/api/sessions/{session}/permission", {"id": "c1", "approved": True})
+    must(code(reply) == "signature_required", "the permission route")
+    socket = Socket(admin)
+    socket.send({"type": "decide", "id": "1", "sessionId": session, "toolCallId": "c1", "decision": "allow_once"})
+    must("signature_required" in json.dumps(socket.receive()), "the socket")
+    socket.close()
+    out = world.nod("approve", "c1", exits=None)
+    must("nod key create" in out.stderr, f"the terminal says what to do: {out.stderr}")
+
+
+# ---- the terminal's key ----
+
+def at_terminal(world, *arguments, answers=()):
+    """Runs nod at a terminal of its own; gives each answer when it is asked for one."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(NOD, [NOD, *arguments], world.environment)
+    said, left = b"", list(answers)
+    while True:
+        ready, _, _ = select.select([fd], [], [], 30)
+        must(ready, f"nothing more comes: {said}")
+        try:
+            piece = os.read(fd, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        said += piece
+        if left and said.rstrip(b" ").endswith(b":"):
+            os.write(fd, left.pop(0).encode() + b"\n")
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode(errors="replace")
+
+
+def test_the_terminal_has_a_key_of_its_own(world):
+    server = world.server()
+    admin = server.admin()
+    status, said = at_terminal(world, "key", "create", answers=["correct horse", "correct horse"])
+    must(status == 0 and "is known to the server" in said, said)
+    must("correct horse" not in said, "the passphrase is not shown")
+    path = os.path.join(world.data, "signing.key")
+    must(os.stat(path).st_mode & 0o777 == 0o600 and "ENCRYPTED" in open(path).read(), "its file is private and sealed")
+    session = ask(admin, "c1")
+    status, said = at_terminal(world, "approve", "c1", answers=["wrong horse"])
+    must(status != 0 and "passphrase is wrong" in said, said)
+    status, said = at_terminal(world, "approve", "c1", answers=["correct horse"])
+    must(status == 0 and "allow_once c1" in said, said)
+    second = os.path.join(world.folder, "second.key")
+    status, said = at_terminal(world, "key", "create", "--key", second, "--with", path,
+                               answers=["battery staple", "battery staple", "correct horse"])
+    must(status == 0, said)
+    key = admin.ok("GET", "/api/keys")["keys"][0]["id"]
+    status, said = at_terminal(world, "key", "revoke", key, answers=["correct horse"])
+    must(status == 0 and "is revoked" in said, said)
+    del session
+
+
+# ---- proof without a server ----
+
+def test_the_store_proves_who_allowed_what(world):
+    if POSTGRES:
+        raise Skip("changes a file of SQLite")
+    server = world.server()
+    admin = server.admin()
+    key = FileKey()
+    plain = ask(admin, "c0")
+    must(decide(admin, plain, "c0", decision="allow_once").status == 200, "before there are keys")
+    add(admin, key)
+    session = ask(admin, "c1")
+    decision = {"decision": "allow_once", "feedback": "go on", "updatedInput": {"command": "rm -rf /srv/data/old"}}
+    reply = decide(admin, session, "c1", **decision, signature=key.sign(issue(admin, key, session, "c1", **decision)))
+    must(reply.status == 200, f"{reply}")
+    server.stop()
+    trust = os.path.join(world.folder, "trust")
+    with open(trust, "w", encoding="utf-8") as file:
+        file.write(f"# keys\n{key.id} admin's laptop\n")
+    out = world.nod("verify", "--trust", trust, exits=None)
+    must(out.process.returncode == 0 and f"call c1 of {session}: allow_once by admin, key {key.id}: proven" in out.stdout, out.stdout)
+    must("call c0" in out.stdout and "not signed" in out.stdout, out.stdout)
+    with open(trust, "w", encoding="utf-8") as file:
+        file.write("0" * 32 + "\n")
+    out = world.nod("verify", "--trust", trust, exits=None)
+    must(out.process.returncode == 1 and "not among those to trust" in out.stdout, out.stdout)
+    out = world.nod("verify", "--signatures", exits=None)
+    must(out.process.returncode == 0 and "relative to the keys in this store" in out.stdout, out.stdout)
+    for change in (("allow_once", "allow_always"), ('"sig":"', '"sig":"A'), ("rm -rf /srv/data/old", "rm -rf /srv/data/new"),
+                   ("go on", "go in")):
+        store = sqlite3.connect(os.path.join(world.data, "nod.db"))
+        seq, data = store.execute("SELECT seq, data FROM events WHERE kind = 5 AND call_id IS NOT NULL"
+                                  " AND data LIKE '%signature%'").fetchone() or (None, None)
+        must(seq, "the answer is kept")
+        text = data if isinstance(data, str) else bytes(data).decode()
+        changed = text.replace(change[0], change[1], 1)
+        store.execute("UPDATE events SET data = ? WHERE seq = ?", (changed if isinstance(data, str) else changed.encode(), seq))
+        store.commit()
+        out = world.nod("verify", "--signatures", exits=None)
+        must("bad" in out.stdout and "proven," not in out.stdout, f"{change}: {out.stdout}")
+        store.execute("UPDATE events SET data = ? WHERE seq = ?", (data, seq))
+        store.commit()
+        store.close()
