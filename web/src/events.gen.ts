@@ -47,7 +47,7 @@ export interface ToolApprovalRequestData {
   files?: string; // digest of the files that are shown
   preview?: Json; // what it would change, for people
   deadline?: string; // when it times out
-  routine?: boolean; // not risky: may be allowed together with others, and without a signature
+  routine?: boolean; // not risky: may be allowed with others, and without a signature
   waits?: boolean; // whoever asked waits for the answer
   withdraws?: boolean; // it is withdrawn when whoever asked stays away
 }
