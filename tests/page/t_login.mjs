@@ -108,6 +108,8 @@ export default {
     await page.goto(server.url + "/#/settings");
     await page.locator(".setting", { hasText: "Notifications" }).locator("input").check();
     await page.locator(".setting", { hasText: "Sound" }).locator("input").check();
+    // The browser may take its time to say that it allows them.
+    await page.waitForFunction(() => Notification.permission === "granted" && JSON.parse(localStorage.getItem("nod.prefs") ?? "{}").notify === true);
     await server.bash(s, "make secret", "c2");
     same(await poll(shown, (all) => all.length > 0), [["Nod: 2 waiting", "Run a command"]], "the notification");
     same(await page.evaluate(() => window.tones), 1, "tones");
