@@ -64,8 +64,10 @@ static void *cancel_at_end(void *arg)
     struct rc rc = http_client_call(canceller->client, &arena, "POST", str_of(canceller->target), STR("{}"),
                                     CANCEL_MS_MAX, &response, NULL);
     (void)pthread_mutex_unlock(&ending);
-    if (rc_ok(rc) && response.status < 400)
-        return NULL; /* the waiting thread now gets its answer, whichever came first */
+    /* The waiting thread now gets its answer, whichever came first, and ends the process. A thread that ended beside it
+     * would be met by exit() in the middle of giving back what OpenSSL keeps for it. */
+    while (rc_ok(rc) && response.status < 400)
+        (void)pause();
     if (!canceller->has_reader)
         cli_note("nod: the call could not be taken back; it may still be waiting");
     _exit(canceller->status);
