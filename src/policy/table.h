@@ -89,9 +89,9 @@
     X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \
     X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */              \
     X(SHOWS, "shows")         /* tells what may be secret, the environment: passes by a rule alone */        \
+    X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
     X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */
 
-/* Risk classes, as the verdict names them. */
 #define TABLE_RISKS(X)                                                                                    \
     X(DELETES, "deletes") X(OVERWRITES, "overwrites") X(NETWORK, "network") X(SENDS, "sends")             \
     X(PUBLISHES, "publishes") X(INFRASTRUCTURE, "infrastructure") X(DATABASE, "database")                 \

@@ -19,6 +19,7 @@ struct facts {
     const char *name, *options;
     bool used, exact; /* exact: by the program itself or by a person, so that nothing is left out */
     bool manual;      /* by a person: goes before what a help text says */
+    bool long_only;   /* git names its letters nowhere */
 };
 
 struct row *rows;
@@ -198,7 +199,8 @@ static void read_facts(const char *path)
         }
         facts = grow(facts, facts_count, &facts_room, sizeof *facts);
         facts[facts_count++] = (struct facts){
-            .name = line, .options = fields[3], .manual = strcmp(fields[1], "manual") == 0};
+            .name = line, .options = fields[3], .manual = strcmp(fields[1], "manual") == 0,
+            .long_only = strcmp(fields[1], "git") == 0};
         facts[facts_count - 1].exact =
             facts[facts_count - 1].manual || strcmp(fields[1], "getopt") == 0 || strcmp(line, "curl") == 0;
     }
@@ -250,6 +252,7 @@ static void add_facts(struct row *row, const char *name)
     /* `-` alone says that the program has no options at all. */
     row->known = found->used = true;
     row->exact = found->exact;
+    row->long_only = found->long_only;
     char *text = copy(found->options, strlen(found->options)), *word;
     while ((word = take_word(&text))) {
         uint8_t arity;
@@ -478,7 +481,8 @@ static void place_mark(size_t first, const struct option *mark, bool exists)
     for (size_t i = first; i < row_count; i++) {
         struct option *option = find_option(&rows[i], mark->name);
         /* Help texts leave out much, and nobody lists what is no option: `+`, `@`. */
-        bool unsaid = exists && (mark->name[0] != '-' || (!rows[i].exact && strlen(mark->name) > 2));
+        bool partly = !rows[i].exact && (rows[i].long_only || strlen(mark->name) > 2);
+        bool unsaid = exists && (partly || mark->name[0] != '-');
         bool flag = option && rows[i].exact && !option->marked && option->arity == ARITY_NONE;
         if (flag && !alone && mark->arity != ARITY_NONE) {
             known = true; /* the same letter, but a flag in this program; help texts do not tell reliably */

@@ -23,7 +23,7 @@ struct row {
     struct option *options;
     size_t option_count, option_room;
     uint8_t reader, stdin_lang;
-    bool known, exact;
+    bool known, long_only, exact;
     uint32_t styles;
     uint16_t risk;
     const char *behind, *touches, *prefixes, *paths, *groups;
