@@ -26,23 +26,8 @@ void act_script(struct studying *s, size_t word, struct str text);
 void act_code(struct studying *s, size_t word, struct str code, const char *why);
 void act_text(struct studying *s, struct str text);
 
-/* ---- options ---- */
+/* ---- words ---- */
 
-/* A name of a row's options and what it does. */
-struct option_name {
-    struct str name;
-    char act; /* R W X T V S F */
-};
-
-/* Walks the names of a row: start with *at = row->options; false at the end. */
-bool option_next(const char **at, char *act, struct option_name *ret_name);
-/* The number of operands before the command (N1), and whether assignments may stand there (=). */
-size_t row_operands(const struct command_row *row);
-bool row_assigns(const struct command_row *row);
-/* Adds the acts of all options from word `from` on. */
-void options_study(struct studying *s, const struct command_row *row, size_t from);
-/* The first operand at or behind `from`; `*ret_sure` is false when an option before it is not known. */
-size_t operand_find(const struct studying *s, const struct command_row *row, size_t from, bool *ret_sure);
 /* A word whose letters are not all on the line: could it become an option? */
 bool may_be_option(const struct word *word);
 static inline bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
@@ -53,15 +38,12 @@ bool looks_like_assignment(struct str text);
 
 /* ---- commands with a grammar of their own ---- */
 void study_find(struct studying *s);
-void study_xargs(struct studying *s);
-void study_env(struct studying *s);
 void study_make(struct studying *s);
 void study_tar(struct studying *s);
 void study_sqlite(struct studying *s);
 void study_git(struct studying *s);
 void study_sed(struct studying *s);
 void study_awk(struct studying *s);
-void study_command(struct studying *s);
 void study_shell(struct studying *s);
 void study_state(struct studying *s);
 void study_test(struct studying *s);
@@ -69,7 +51,7 @@ void study_set(struct studying *s);
 void study_dd(struct studying *s);
 bool sed_harmless(struct str text);
 bool awk_harmless(struct str text);
-/* The option is judged by its name alone; 0: nothing is known against it. */
+/* Whether the name of an option that nobody knows says that it runs or writes something. */
 bool option_tells(struct str name);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/err.h"
 
 static const char *const unknown_why = "an option of it is not known";
+static const char *const telling_why = "an option of it is not known, and its name says that it may do more";
 static const char *const several_why = "an option of it is the beginning of several";
 
 /* ---- finding ---- */
@@ -65,7 +66,10 @@ static bool same_meaning(const struct table_option *a, const struct table_option
     return a->arity == b->arity && a->mark == b->mark && a->arg == b->arg;
 }
 
-/* The option that the beginning of a long name stands for; *ret_several: more than one, with other meanings. */
+static bool option_acts(const struct table_option *option);
+
+/* The option that the beginning of a long name stands for; *ret_several: more than one, with other meanings, of which
+ * one does something. */
 static const struct table_option *find_beginning(const struct table_row *row, struct str name, bool *ret_several)
 {
     const struct table_option *options = table_options + row->options, *found = NULL;
@@ -73,8 +77,8 @@ static const struct table_option *find_beginning(const struct table_row *row, st
         if (!str_starts(table_str(options[i].name), name))
             break;
         if (found && !same_meaning(found, &options[i]))
-            *ret_several = true;
-        found = &options[i];
+            *ret_several = *ret_several || option_acts(found) || option_acts(&options[i]);
+        found = found && option_acts(found) ? found : &options[i];
     }
     return found;
 }
@@ -224,10 +228,10 @@ static bool value_is_path(struct str rest)
 }
 
 /* An option that hands a value on, behind `=` or in the next word: by its name, or because the value is a path. */
-static bool value_tells(const struct effects *e, size_t i, struct str name)
+static bool value_tells(const struct studying *s, size_t i, struct str name)
 {
-    struct str rest = str_sub(e->s->words[i].text, name.n, e->s->words[i].text.n);
-    bool next = i + 1 < e->s->count && !is_option(e->s->words[i + 1].text);
+    struct str rest = str_sub(s->words[i].text, name.n, s->words[i].text.n);
+    bool next = i + 1 < s->count && !is_option(s->words[i + 1].text);
     if (rest.n < 2 || rest.p[0] != '=')
         return next && is_long_option(name) && name_tells(name);
     return value_is_path(rest) || name_tells(name);
@@ -237,10 +241,9 @@ static bool value_tells(const struct effects *e, size_t i, struct str name)
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
     /* No program has a long option of one letter, nor will. */
-    if ((harmless_everywhere(name) && !several) || (is_long_option(name) && name.n == 3))
+    if ((harmless_everywhere(name) && !several) || (!several && is_long_option(name) && name.n == 3))
         return;
-    /* git's own helper leaves many out; effect_git's reader knows those that act. */
-    bool closed = !(e->row->styles & STYLE_OPEN) && !str_starts(table_str(e->row->name), STR("git"));
+    bool closed = !(e->row->styles & STYLE_OPEN);
     /* If it takes the next word for its value, another word is the command or the script. */
     bool attached = name.n < e->s->words[i].text.n;
     bool shifts = !attached && (effect_hands_on(e->row, ROLE_RUN) || effect_hands_on(e->row, ROLE_SCRIPT));
@@ -249,8 +252,29 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
         return;
     if (several || closed || shifts)
         act_add(e->s, ACT_OTHER, shifts ? ALL_WORDS : i, several ? several_why : unknown_why);
-    else if (option_tells(name) || value_tells(e, i, name))
-        act_add(e->s, ACT_OTHER, i, "an option of it is not known, and its name says that it may do more");
+    else if (option_tells(name) || value_tells(e->s, i, name))
+        act_add(e->s, ACT_OTHER, i, telling_why);
+}
+
+void effect_unknown_program(struct studying *s, size_t i)
+{
+    static const char *const names[] = {"-exec",           "--pre",          "--use-compress-program",
+                                        "--to-command",    "--rsync-path",   "--checkpoint-action",
+                                        "--upload-pack",   "--receive-pack", "--script-shell",
+                                        "--init-script",   "--hostname-bin", "--post-renderer",
+                                        "--node-options",  "--ext-diff",     "--compress-program"};
+    static const char *const parts[] = {"exec", "execute", "command", "cmd", "pager", "eval", "askpass", "rsh"};
+    struct str text = s->words[i].text, name = str_sub(text, 0, str_find(text, '=')), rest = name;
+    bool tells = value_is_path(str_sub(text, name.n, text.n));
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        tells = tells || str_is(name, names[k]);
+    while (is_long_option(name) && !str_empty(rest) && !tells) {
+        struct str part = str_cut(rest, '-', &rest);
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+            tells = tells || str_is(part, parts[k]);
+    }
+    if (tells && !harmless_everywhere(name))
+        act_add(s, ACT_OTHER, i, telling_why);
 }
 
 /* ---- taking ---- */

@@ -1,5 +1,5 @@
-/* Programs whose words are a language of their own: find, tar, dd, the shell's built-ins. The readers of command_*.c do
- * the languages; here stands which row has which, and what their words touch. */
+/* Programs whose words are a language of their own: which row has which reader, and what their words touch. The readers
+ * are here, in effect_programs.c, effect_git.c and effect_text.c. */
 #include "policy/effects.h"
 
 #include "base/err.h"
@@ -224,36 +224,13 @@ static void read_ffmpeg(struct studying *s)
     }
 }
 
-bool effects_has_reader(const struct table_row *row)
-{
-    switch ((enum table_reader)row->reader) {
-    case READER_FIND: case READER_XARGS: case READER_ENV: case READER_SED: case READER_AWK: case READER_GIT:
-    case READER_MAKE: case READER_TAR: case READER_DD: case READER_TEST: case READER_PRINTF:
-    case READER_SHELL: case READER_COMMAND:
-        return true;
-    case READER_SQL: return is_sqlite(row);
-    case READER_SET: case READER_CD: case READER_NONE: case READER_CC: case READER_CMAKE: case READER_GITCONFIG:
-    case READER_DEFINES: case READER_RSYNC:
-    case READER_FFMPEG:
-    case READER_OPENSSL: case READER_COUNT:
-        break;
-    }
-    return false;
-}
-
 void effects_words(struct studying *s, const struct table_row *row)
 {
     s->study->table = row;
+    s->study->named = s->study->named ? s->study->named : 1;
     s->study->risk |= row->risk;
     switch ((enum table_reader)row->reader) {
     case READER_FIND: read_find(s); break;
-    case READER_XARGS:
-        study_xargs(s);
-        for (size_t i = 1; i + 1 < s->count; i++)
-            if (word_is(&s->words[i], "-a") || word_is(&s->words[i], "--arg-file"))
-                touch(s, ACT_READS, i + 1, s->words[i + 1].text, 0);
-        break;
-    case READER_ENV: study_env(s); break;
     case READER_SED: read_both(s, row, study_sed); break;
     case READER_AWK: read_both(s, row, study_awk); break;
     case READER_GIT: read_both(s, row, study_git); break;
@@ -280,9 +257,12 @@ void effects_words(struct studying *s, const struct table_row *row)
     case READER_DEFINES: read_both(s, row, read_defines); break;
     case READER_FFMPEG: read_both(s, row, read_ffmpeg); break;
     case READER_SHELL: study_shell(s); break;
-    case READER_COMMAND: study_command(s); break;
     case READER_CD: break;
-    case READER_NONE: case READER_GITCONFIG:
+    case READER_COMMAND:
+        if (s->count > 1 && (word_is(&s->words[1], "-v") || word_is(&s->words[1], "-V")))
+            break;
+        [[fallthrough]];
+    case READER_NONE: case READER_XARGS: case READER_ENV: case READER_GITCONFIG:
     case READER_RSYNC: case READER_OPENSSL:
     case READER_COUNT:
         effects_study(s, row, 1);

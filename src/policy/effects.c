@@ -363,6 +363,7 @@ static bool try_descend(struct effects *e, size_t i)
             e->bad_word = 0; /* npm config get */
         else if (!e->bad_word && (row->styles & STYLE_BAD))
             e->bad_word = i;
+        e->s->study->named = i + 1;
         return descend_to(e, row);
     }
     e->name[n] = ' ';
@@ -417,6 +418,7 @@ void effect_module(struct effects *e, size_t word, struct str value)
         const struct table_row *row = table_exact(name);
         if (row) {
             e->s->study->risk |= row->risk;
+            e->s->study->named = word + 1;
             effects_study(e->s, row, word + 1);
             return;
         }
@@ -432,6 +434,8 @@ static bool may_become_option(const struct effects *e, const struct word *word)
     if (word->text.n > 2 && word->text.p[0] == '-' && word->text.p[1] != '-' && word->text.p[1] != WORD_HOLE &&
         effect_takes_value(e, str_sub(word->text, 0, 2)))
         return false;
+    if (e->row->reader == READER_TAR)
+        return true;
     if ((e->row->styles & STYLE_READS) && !effect_writes(e))
         return false;
     unsigned flags = word->flags & WORD_OPEN;
@@ -587,19 +591,58 @@ static void take_operands(struct effects *e)
 
 /* ---- the rest ---- */
 
-static bool assigns(struct str text) { return looks_like_assignment(text); }
+/* env takes every word with a `=` for an assignment. */
+static bool assigns(const struct effects *e, struct str text)
+{
+    return e->row->reader == READER_ENV ? str_find(text, '=') < text.n : looks_like_assignment(text);
+}
+
+/* `env -S 'a b'` packs a command line into one word. */
+static void take_split(struct effects *e, size_t to)
+{
+    for (size_t i = 1; e->row->reader == READER_ENV && i < to; i++) {
+        struct str text = e->s->words[i].text;
+        bool cluster = is_option(text) && !is_long_option(text) && str_find(text, 'S') < text.n;
+        if (cluster || str_starts(text, STR("--s"))) {
+            act_text(e->s, text.n > 2 ? str_sub(text, 2, text.n) : STR_NONE);
+            act_text(e->s, i + 1 < e->s->count ? e->s->words[i + 1].text : STR_NONE);
+        }
+    }
+}
+
+/* xargs puts what it reads behind the words of its command; with -I anywhere, also in the place of the program. */
+static void run_with_input(struct effects *e, size_t at)
+{
+    static const struct word from_input = {
+        .raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
+    bool anywhere = false;
+    for (size_t i = 1; i < at; i++) {
+        struct str text = e->s->words[i].text;
+        bool cluster = is_option(text) && !is_long_option(text);
+        anywhere = anywhere || str_starts(text, STR("--r")) ||
+                   (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n));
+    }
+    act_runs(e->s, at, anywhere ? NULL : &from_input);
+    if (anywhere)
+        act_add(e->s, ACT_OTHER, ALL_WORDS, "it puts what it reads into the command");
+}
 
 static void take_rest(struct effects *e)
 {
     enum table_role role = role_at(e, e->operand_count);
     size_t at = e->rest;
+    if (e->row->reader == READER_ENV && word_is(&e->s->words[at], "-")) {
+        act_add(e->s, ACT_OTHER, at, "it changes the environment of the command it runs");
+        at++;
+    }
     if (role == ROLE_ASSIGN) {
-        for (; at < e->s->count && assigns(e->s->words[at].text); at++)
+        for (; at < e->s->count && assigns(e, e->s->words[at].text); at++)
             effect_role(e, ROLE_ASSIGN, 0, at, e->s->words[at].text, false);
         role = role_at(e, e->operand_count + 1);
     }
     if (at >= e->s->count)
         return;
+    e->s->study->packs = e->s->study->packs || role == ROLE_RUN;
     if (role == ROLE_SCRIPT) {
         role_script(e, at, e->s->words[at].text, false);
     } else if (role == ROLE_REMOTE) {
@@ -613,7 +656,10 @@ static void take_rest(struct effects *e)
         for (size_t i = 1; i < at; i++)
             if (!word_literal(&e->s->words[i]))
                 act_add(e->s, ACT_OTHER, ALL_WORDS, "it runs its arguments, and a word before them is not known");
-        act_runs(e->s, at, NULL);
+        if (e->row->reader == READER_XARGS)
+            run_with_input(e, at);
+        else
+            act_runs(e->s, at, NULL);
     }
 }
 
@@ -672,13 +718,26 @@ static bool asks_version(const struct studying *s, size_t from)
     return false;
 }
 
-void effects_study(struct studying *s, const struct table_row *row, size_t from)
+static struct effects effects_begin(struct studying *s, const struct table_row *row)
 {
     struct effects e = {.s = s, .row = row, .rest = SIZE_MAX};
     struct str name = table_str(row->name);
     CHECK(name.n < sizeof e.name);
     memcpy(e.name, name.p, name.n);
     e.name_n = name.n;
+    e.operands = arena_array(s->arena, size_t, s->count + 1);
+    return e;
+}
+
+void effects_options(struct studying *s, const struct table_row *row, size_t from)
+{
+    struct effects e = effects_begin(s, row);
+    read_words(&e, from);
+}
+
+void effects_study(struct studying *s, const struct table_row *row, size_t from)
+{
+    struct effects e = effects_begin(s, row);
     e.bad_word = row->styles & STYLE_BAD ? ALL_WORDS : 0;
     s->study->table = row;
     s->study->risk |= row->risk;
@@ -686,13 +745,13 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
         s->study->only_reads = true;
         return;
     }
-    e.operands = arena_array(s->arena, size_t, s->count + 1);
     read_words(&e, from);
     if (e.handed)
         return;
     s->study->table = e.row;
     e.tree = e.tree || (e.row->styles & STYLE_TREE);
     take_operands(&e);
+    take_split(&e, e.rest == SIZE_MAX ? s->count : e.rest);
     if (e.rest != SIZE_MAX)
         take_rest(&e);
     take_styles(&e);

@@ -39,8 +39,8 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
 
 /* The same for a whole command, with the languages that some programs have. */
 void effects_words(struct studying *s, const struct table_row *row);
-/* Whether that reads a language by itself. */
-bool effects_has_reader(const struct table_row *row);
+/* The options alone; what the operands do is for the caller to say. */
+void effects_options(struct studying *s, const struct table_row *row, size_t from);
 /* `-m x`: the row "NAME -m x" says what the rest does. */
 void effect_module(struct effects *e, size_t word, struct str value);
 
@@ -56,6 +56,8 @@ bool effect_takes_value(const struct effects *e, struct str option);
 bool effect_has(const struct effects *e, struct str option);
 /* Whether one of the row's operands has that role. */
 bool effect_hands_on(const struct table_row *row, enum table_role role);
+/* An option of a program that the table does not know: by its name and value. */
+void effect_unknown_program(struct studying *s, size_t i);
 /* One value of an option, or one operand, in its role. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);
 

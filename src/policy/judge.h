@@ -127,6 +127,8 @@ bool text_stops(struct judging *j, struct str text, bool note);
 bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
 /* The risk classes of a command: table.h. */
+/* Of its acts alone. */
+unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder);
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
 /* Whether such a call is answered alone, never together with others. */
 bool risk_holds_back(unsigned risk);

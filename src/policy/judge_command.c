@@ -206,7 +206,6 @@ static void add_part(struct judging *j, struct verdict_part part)
 static unsigned part_risk(struct judging *j, struct node *node, const struct folder *folder)
 {
     struct argv all = node_argv(node), argv = argv_command(&all);
-    static const struct command_row no_row;
     struct study files = {0};
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
         if (redir->kind != REDIR_OUT && redir->kind != REDIR_APPEND && redir->kind != REDIR_INOUT)
@@ -214,9 +213,8 @@ static unsigned part_risk(struct judging *j, struct node *node, const struct fol
         struct act *act = arena_new(j->arena, struct act);
         *act = (struct act){.kind = ACT_WRITES, .path = redir->target, .next = files.acts};
         files.acts = act;
-        files.row = &no_row;
     }
-    unsigned risk = files.acts ? study_risk(j, &files, folder) : 0;
+    unsigned risk = files.acts ? acts_risk(j, &files, folder) : 0;
     if (!argv.count)
         return risk;
     const struct study *study = node_study(j, node);

@@ -204,8 +204,7 @@ static bool acts_covered(struct covering *c, const struct study *study, size_t n
 
 static bool study_is_git(const struct study *study)
 {
-    return (study->row && study->row->way == WAY_GIT) ||
-           (study->table && str_starts(table_str(study->table->name), STR("git")));
+    return study->table && str_starts(table_str(study->table->name), STR("git"));
 }
 static const char *const strange_git = "git may find a repository there that is none of yours";
 

@@ -81,44 +81,6 @@ bool word_is_path(const struct word *word)
     return (word_literal(word) || tilde) && !str_empty(word->text);
 }
 
-static bool only_looks(const struct study *study)
-{
-    if (!study->row)
-        return false;
-    switch (study->row->way) {
-    case WAY_READS: case WAY_GIT: case WAY_FIND: case WAY_SED: case WAY_AWK: case WAY_TEST: case WAY_SECOND:
-    case WAY_TEE: case WAY_DD: case WAY_MAKE: case WAY_SET: case WAY_XARGS: case WAY_ENV: case WAY_RUNS:
-    case WAY_COMMAND: case WAY_SHELL: case WAY_EVAL: case WAY_FIRST: case WAY_SETS:
-        return true;
-    case WAY_PLAIN:
-    case WAY_WRITES:
-    case WAY_STATE:
-    case WAY_CODE:
-    case WAY_REMOTE:
-    case WAY_NEVER:
-    case WAY_SUBS:
-    case WAY_TAR: case WAY_SQLITE: case WAY_CONFIG: case WAY_SERVICE:
-        break;
-    }
-    return false;
-}
-
-/* cp, mv and their like write only what comes last, unless an option names the folder. */
-static bool writes_word(const struct argv *argv, size_t at)
-{
-    static const char *const last[] = {"cp", "mv", "ln", "install", "scp", "rsync"};
-    struct str name = program_name(argv->words[0].text);
-    for (size_t i = 0; i < sizeof last / sizeof *last; i++) {
-        if (!str_is(name, last[i]))
-            continue;
-        for (size_t k = 1; k < argv->count; k++)
-            if (str_starts(argv->words[k].text, STR("-t")) || str_starts(argv->words[k].text, STR("--t")))
-                return true;
-        return at + 1 == argv->count;
-    }
-    return true;
-}
-
 /* Names so telling that a word with holes in it counts as well; the first of them for those who only look. */
 static bool smells(struct str text, bool writes)
 {
@@ -330,56 +292,16 @@ static bool leaves_out(struct str text, bool *ret_next)
     return false;
 }
 
-/* Whether it takes what lies below the folders that it names. */
-static bool goes_below(const struct argv *argv)
+/* The words of a program whose words do not tell what it does: any may be a path that it changes. */
+static void paths_stops(struct judging *j, const struct argv *argv, const struct folder *folder)
 {
-    static const char *const always[] = {"find", "rg", "ag",  "ack", "fd",   "fdfind",
-                                         "tree", "du", "tar", "zip", "rsync"};
-    struct str name = program_name(argv->words[0].text);
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        if (str_is(name, always[i]))
-            return true;
     for (size_t i = 1; i < argv->count; i++) {
-        struct str text = argv->words[i].text;
-        bool cluster = text.n > 1 && text.p[0] == '-' && text.p[1] != '-';
-        if (str_starts(text, STR("--rec")) || str_starts(text, STR("--deref")) || str_starts(text, STR("--arch")) ||
-            (cluster && (str_find(text, 'r') < text.n || str_find(text, 'R') < text.n ||
-                         str_find(text, 'a') < text.n)))
-            return true;
-    }
-    return false;
-}
-
-static bool changes_below(const struct argv *argv)
-{
-    static const char *const names[] = {"rm", "chmod", "chown", "chgrp", "mv", "cp", "rsync"};
-    struct str name = program_name(argv->words[0].text);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(name, names[i]))
-            return true;
-    return false;
-}
-
-static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
-                        const struct folder *folder)
-{
-    bool looks = only_looks(study), tree = goes_below(argv), changes = changes_below(argv);
-    bool known = study->row && (study->row->way == WAY_WRITES || study->row->way == WAY_TAR);
-    bool says =
-        study->row && (str_is(str_of(study->row->name), "echo") || str_is(str_of(study->row->name), "print"
-                                                                                                    "f"));
-    for (size_t i = 1; i < argv->count && !says; i++) {
         bool next = false;
         if (leaves_out(argv->words[i].text, &next)) {
             i += next;
             continue;
         }
-        bool only_reads = looks || !writes_word(argv, i);
-        word_stops(j, &argv->words[i], folder,
-                   (struct touch){.looks = only_reads, .perhaps = !known && !only_reads,
-                                  .tree = tree && (only_reads || changes)});
-        if (tree && !only_reads)
-            word_stops(j, &argv->words[i], folder, (struct touch){.looks = true, .tree = true});
+        word_stops(j, &argv->words[i], folder, (struct touch){.perhaps = true});
     }
 }
 
@@ -437,7 +359,7 @@ static void doubt_stops(struct judging *j, const char *why)
 /* A program of sed or awk that is not harmless may write what it names. */
 static void program_stops(struct judging *j, const struct argv *argv, const struct study *study)
 {
-    if (!study->row || (study->row->way != WAY_SED && study->row->way != WAY_AWK))
+    if (!study->table || (study->table->reader != READER_SED && study->table->reader != READER_AWK))
         return;
     for (size_t i = 1; i < argv->count; i++)
         if (smells(argv->words[i].text, true))
@@ -506,13 +428,13 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
         note_protected(j, argv->words[0].text);
     words_stops(j, argv);
     row_stops(j, argv, study);
-    if (!study->table && !study->row && argv->count > 1)
+    if (!study->table && argv->count > 1)
         doubt_stops(j, "it is not known, and may do anything with its words");
     if (study->touches_all && j->set->stops_paths)
         note_unknown(j, "it changes files that its words do not name");
     port_stops(j, argv);
     if (!study->table || (study->table->styles & STYLE_BAD))
-        paths_stops(j, argv, study, folder);
+        paths_stops(j, argv, folder);
     if (study->packs)
         suffixes_stop(j, argv);
 }

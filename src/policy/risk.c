@@ -45,7 +45,7 @@ static unsigned write_risk(struct judging *j, const struct act *act, const struc
     return risk | (act->flags & ACT_EDITS ? RISK_OVERWRITES : 0);
 }
 
-static unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder)
+unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder)
 {
     unsigned risk = 0;
     bool database = study->risk & RISK_DATABASE, statement = false;
@@ -84,7 +84,7 @@ static unsigned acts_risk(struct judging *j, const struct study *study, const st
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder)
 {
     unsigned risk = acts_risk(j, study, folder);
-    if (!study->table && !study->row)
+    if (!study->table)
         risk |= RISK_UNKNOWN;
     unsigned row = study->only_reads ? 0 : study->risk;
     /* A statement that only reads is no risk to the database. */

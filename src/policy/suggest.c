@@ -1,8 +1,9 @@
 /* Rules that would let a call pass, from narrow to broad. Each is tried before it is offered. */
 #include "base/err.h"
+#include "policy/effects.h"
 #include "policy/judge.h"
 
-enum breadth { BREADTH_EXACT, BREADTH_SUB, BREADTH_PROGRAM, BREADTH_COUNT };
+enum breadth { BREADTH_EXACT, BREADTH_KIND, BREADTH_PROGRAM, BREADTH_COUNT };
 
 struct suggesting {
     struct arena *arena;
@@ -76,38 +77,6 @@ static void add_rule(struct suggestion *suggestion, struct str rule)
 
 /* ---- commands ---- */
 
-/* Programs whose second word says what they do. */
-static bool has_subs(struct str program)
-{
-    static const char *const programs[] = {
-        "git",       "npm",       "pnpm",    "yarn",   "cargo",  "go",    "docker",
-        "kubectl",   "pip",       "pip3",    "make",   "gh",     "brew",  "apt",
-        "apt-get",   "systemctl", "poetry",  "uv",     "bun",    "deno",  "dotnet",
-        "terraform", "helm",      "aws",     "gcloud", "bundle", "rails", "composer",
-        "mix",       "swift",     "flutter", "dart",   "nx",     "turbo", "just",
-        "rake",      "conda",     "rustup",  "bazel",  "gradle", "mvn",   "docker-compose",
-        "npx",       "bunx"};
-    struct str name = program_name(program);
-    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-        if (str_is(name, programs[i]))
-            return true;
-    return false;
-}
-
-/* `npm run`, `docker compose`: the word behind it is the one that counts. */
-static bool needs_third(struct str program, struct str sub)
-{
-    static const char *const pairs[][2] = {
-        {"npm", "run"}, {"npm", "run-script"}, {"pnpm", "run"},    {"yarn", "run"},
-        {"bun", "run"}, {"docker", "compose"}, {"python", "-m"},   {"python3", "-m"},
-        {"uv", "run"},  {"poetry", "run"},     {"bundle", "exec"}, {"cargo", "run"},
-        {"go", "run"},  {"gh", "pr"},          {"gh", "issue"},    {"aws", "s3"}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (str_is(program, pairs[i][0]) && str_is(sub, pairs[i][1]))
-            return true;
-    return false;
-}
-
 static bool plain_word(struct str word)
 {
     for (size_t i = 0; i < word.n; i++) {
@@ -150,47 +119,91 @@ static struct str words_rule(struct suggesting *s, const struct node *node, size
     return buf.over ? STR_NONE : arena_str(s->arena, buf_str(&buf));
 }
 
-/* How many words a rule of this breadth names. */
-static size_t named_words(const struct node *node, enum breadth breadth)
+/* Interpreters, shells, wrappers: a rule on the row as a whole would let anything run. */
+static bool row_runs_anything(const struct table_row *row)
 {
-    size_t base = node->assign_count, left = node->word_count - base;
-    struct str program = node->words[base].text, sub = left > 1 ? node->words[base + 1].text : STR_NONE;
+    if ((row->styles & STYLE_BAD) || row->reader == READER_SHELL)
+        return true;
+    for (size_t i = 0; i < row->operand_count; i++) {
+        const struct table_operand *operand = &table_operands[row->operands + i];
+        bool reads = operand->arg == LANG_SED || operand->arg == LANG_AWK || operand->arg == LANG_JQ;
+        switch ((enum table_role)operand->role) {
+        case ROLE_SCRIPT: case ROLE_RUN: case ROLE_SH: case ROLE_REMOTE: case ROLE_MODULE: case ROLE_ASSIGN:
+            return true;
+        case ROLE_CODE:
+            if (!reads)
+                return true;
+            break;
+        default: break;
+        }
+    }
+    return false;
+}
+
+/* How many words say which kind of command it is: the row's name and its target; of an interpreter up to the script, of
+ * a wrapper up to the kind of what it runs. 0: only all of them. */
+static size_t kind_words(struct judging *j, const struct argv *argv, const struct study *study, unsigned depth)
+{
+    if (!study->table)
+        return 1;
+    size_t named = study->named;
+    if (!row_runs_anything(study->table)) {
+        bool says = (study->table->styles & STYLE_TARGET) || str_ends(table_str(study->table->name), STR(" run"));
+        bool target = named < argv->count && word_literal(&argv->words[named]) && !is_option(argv->words[named].text);
+        return named + (says && target);
+    }
+    for (struct act *act = study->acts; act; act = act->next) {
+        if (act->kind == ACT_PROJECT && act->word != SIZE_MAX && act->path.text.p)
+            return act->word + 1;
+        if (act->kind == ACT_RUNS && act->word != SIZE_MAX && act->inner.count && depth < STUDY_DEPTH_MAX) {
+            size_t inner = kind_words(j, &act->inner, act_inner_study(j, act, depth + 1), depth + 1);
+            return inner ? act->word + inner : 0;
+        }
+    }
+    return 0;
+}
+
+/* How many words a rule of this breadth names; 0: this part cannot be widened so far. */
+static size_t named_words(struct judging *j, struct node *node, enum breadth breadth)
+{
+    struct argv all = node_argv(node), argv = argv_command(&all);
+    const struct study *study = node_study(j, node);
+    const struct table_row *program = table_find(program_name(argv.words[0].text));
+    size_t kind = kind_words(j, &argv, study, j->depth);
     switch (breadth) {
     case BREADTH_EXACT: return node->word_count;
-    case BREADTH_SUB:
-        if (left > 2 && needs_third(program, sub))
-            return base + 3;
-        return left > 1 && (has_subs(program) || command_is_door(program)) && !str_starts(sub, STR("--"))
-                   ? base + 2
-                   : base + 1;
-    case BREADTH_PROGRAM: return base + 1;
+    case BREADTH_KIND: return kind ? node->assign_count + kind : 0;
+    case BREADTH_PROGRAM:
+        if (!program || row_runs_anything(program) || row_runs_anything(study->table))
+            return kind ? node->assign_count + kind : 0;
+        return node->assign_count + 1;
     case BREADTH_COUNT: break;
     }
     return node->word_count;
 }
 
-static struct str breadth_rule(struct suggesting *s, const struct node *node, enum breadth breadth)
+/* A part that cannot be widened keeps its exact words, so that the others can. */
+static struct str breadth_rule(struct suggesting *s, struct judging *j, struct node *node, enum breadth breadth)
 {
-    return words_rule(s, node, named_words(node, breadth), breadth != BREADTH_EXACT);
+    size_t named = named_words(j, node, breadth);
+    struct str rule = named ? words_rule(s, node, named, breadth != BREADTH_EXACT) : STR_NONE;
+    return str_empty(rule) ? words_rule(s, node, node->word_count, false) : rule;
 }
 
 /* What a rule of this breadth would let pass besides; empty when nothing needs to be said. */
-static struct str breadth_warning(struct suggesting *s, const struct node *node, enum breadth breadth)
+static struct str breadth_warning(struct suggesting *s, struct judging *j, struct node *node, enum breadth breadth)
 {
-    size_t base = node->assign_count, named = named_words(node, breadth);
-    struct str program = program_name(node->words[base].text);
-    if (breadth == BREADTH_EXACT)
+    struct str program = program_name(node->words[node->assign_count].text);
+    const struct study *study = node_study(j, node);
+    bool whole = breadth != BREADTH_EXACT && named_words(j, node, breadth) == node->assign_count + 1;
+    bool kinds = study->named > 1 || (study->table && (study->table->styles & STYLE_TARGET));
+    if (!whole || !kinds)
         return STR_NONE;
-    if (named == base + 1 && command_is_door(program))
-        return arena_printf(s->arena, "`%.*s` can run anything", STR_ARG(program));
-    if (named == base + 1 && has_subs(program))
-        return arena_printf(s->arena, "this is all of `%.*s`, also what changes or publishes things",
-                            STR_ARG(program));
-    return STR_NONE;
+    return arena_printf(s->arena, "this is all of `%.*s`, also what changes or publishes things", STR_ARG(program));
 }
 
 struct open_parts {
-    const struct node *nodes[SUGGESTION_RULES_MAX];
+    struct node *nodes[SUGGESTION_RULES_MAX];
     size_t count;
     struct str files[SUGGESTION_RULES_MAX]; /* rules for what redirections touch */
     size_t file_count;
@@ -208,31 +221,42 @@ static struct str spell_path(struct suggesting *s, const struct judging *j, stru
     return arena_printf(s->arena, "/%.*s", STR_ARG(path));
 }
 
-/* The files of redirections, as long as the line stays in its folder. */
-static void find_files(struct suggesting *s, struct judging *j, const struct node *node,
-                       struct open_parts *parts)
+static void add_file(struct suggesting *s, struct judging *j, struct open_parts *parts, const struct word *word,
+                     bool writes)
 {
     struct folder here = {.path = j->places.cwd.named, .known = !str_empty(j->places.cwd.named)};
+    struct place place;
+    if (!word_is_path(word) || str_is(word->text, "/dev/null") || !place_of(j, &here, word->text, &place))
+        return;
+    if (parts->file_count == SUGGESTION_RULES_MAX)
+        parts->too_many = true;
+    else
+        parts->files[parts->file_count++] = arena_printf(s->arena, "%s(%.*s)", writes ? "Edit" : "Read",
+                                                         STR_ARG(spell_path(s, j, place.named)));
+}
+
+/* The files of redirections and options, and those read outside the folder, as long as the line stays where it is. */
+static void find_files(struct suggesting *s, struct judging *j, struct node *node, struct open_parts *parts)
+{
     for (; node; node = node->next) {
         find_files(s, j, node->first, parts);
-        for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
-            struct place place;
-            bool reads = redir->kind == REDIR_IN;
-            bool file = reads || redir->kind == REDIR_OUT || redir->kind == REDIR_APPEND;
-            if (!file || !word_is_path(&redir->target) || str_is(redir->target.text, "/dev/null") ||
-                !place_of(j, &here, redir->target.text, &place))
-                continue;
-            if (parts->file_count == SUGGESTION_RULES_MAX)
-                parts->too_many = true;
-            else
-                parts->files[parts->file_count++] = arena_printf(
-                    s->arena, "%s(%.*s)", reads ? "Read" : "Edit", STR_ARG(spell_path(s, j, place.named)));
+        for (const struct redir *redir = node->redirs; redir; redir = redir->next)
+            if (redir->kind == REDIR_IN || redir->kind == REDIR_OUT || redir->kind == REDIR_APPEND)
+                add_file(s, j, parts, &redir->target, redir->kind != REDIR_IN);
+        if (node->kind != NODE_SIMPLE || node->word_count == node->assign_count)
+            continue;
+        for (const struct act *act = node_study(j, node)->acts; act; act = act->next) {
+            bool outside = act->path.text.n && strchr("/~", act->path.text.p[0]);
+            if (act->kind == ACT_WRITES && !(act->flags & (ACT_NATURAL | ACT_PERHAPS)))
+                add_file(s, j, parts, &act->path, true);
+            else if ((act->kind == ACT_READS || act->kind == ACT_WRITES || act->kind == ACT_REMOVES) && outside)
+                add_file(s, j, parts, &act->path, act->kind != ACT_READS);
         }
     }
 }
 
 /* The simple commands of a tree that no rule lets pass now. */
-static void find_open(const struct verdict *verdict, const struct node *node, struct open_parts *parts)
+static void find_open(const struct verdict *verdict, struct node *node, struct open_parts *parts)
 {
     for (; node; node = node->next) {
         find_open(verdict, node->first, parts);
@@ -251,17 +275,18 @@ static void find_open(const struct verdict *verdict, const struct node *node, st
     }
 }
 
-static void suggest_breadth(struct suggesting *s, const struct open_parts *parts, enum breadth breadth)
+static void suggest_breadth(struct suggesting *s, struct judging *j, const struct open_parts *parts,
+                            enum breadth breadth)
 {
     static const char *const labels[] = {"exactly this", "this kind of command",
                                          "everything this program does"};
     struct suggestion suggestion = {.label = str_of(labels[breadth])};
     for (size_t i = 0; i < parts->count; i++) {
-        struct str rule = breadth_rule(s, parts->nodes[i], breadth);
+        struct str rule = breadth_rule(s, j, parts->nodes[i], breadth);
         if (str_empty(rule))
             return;
         add_rule(&suggestion, rule);
-        struct str warning = breadth_warning(s, parts->nodes[i], breadth);
+        struct str warning = breadth_warning(s, j, parts->nodes[i], breadth);
         if (!str_empty(warning))
             suggestion.warning = warning;
     }
@@ -285,7 +310,7 @@ static void suggest_command(struct suggesting *s)
     if (parts.too_many)
         return;
     for (int breadth = 0; breadth < BREADTH_COUNT; breadth++)
-        suggest_breadth(s, &parts, (enum breadth)breadth);
+        suggest_breadth(s, &j, &parts, (enum breadth)breadth);
 }
 
 /* ---- paths and addresses ---- */

@@ -1,5 +1,5 @@
-/* find, xargs, env, make, tar and sqlite3: grammars of their own. */
-#include "policy/command_study.h"
+/* find, make, tar and sqlite3: grammars of their own. */
+#include "policy/effects.h"
 
 #include "base/err.h"
 
@@ -71,70 +71,6 @@ void study_find(struct studying *s)
     }
 }
 
-/* ---- xargs ---- */
-
-void study_xargs(struct studying *s)
-{
-    static const struct command_row row = {"xargs", WAY_RUNS, "adEILnPs",
-                                           "F -0 -e -i -l -o -p -r -t -x --null --eof --replace --max-lines "
-                                           "--open-tty --interactive --no-run-if-empty "
-                                           "--verbose --exit --show-limits V --arg-file --delimiter "
-                                           "--max-args --max-procs --max-chars "
-                                           "--process-slot-var"};
-    static const struct word from_input = {
-        .raw = {"…", 3}, .text = {"\x01", 1}, .flags = WORD_CHOSEN | WORD_SPLITS};
-    bool sure;
-    size_t at = operand_find(s, &row, 1, &sure);
-    if (!sure)
-        act_other(s, ALL_WORDS, "it runs its arguments, and an option before them is not known");
-    for (size_t i = 1; i < at && i < s->count; i++)
-        if (str_starts(s->words[i].text, STR("--process-slot-var")))
-            act_other(s, ALL_WORDS, "it sets a variable for the command it runs");
-    /* With -I the text comes in anywhere, also as the program; else behind the words. */
-    bool anywhere = false;
-    for (size_t i = 1; i < at && i < s->count; i++) {
-        struct str text = s->words[i].text;
-        bool cluster = is_option(text) && !is_long_option(text);
-        anywhere = anywhere || str_starts(text, STR("--r")) ||
-                   (cluster && (str_find(text, 'I') < text.n || str_find(text, 'i') < text.n));
-    }
-    act_runs(s, at, anywhere ? NULL : &from_input);
-    s->study->packs = true;
-    if (anywhere)
-        act_other(s, ALL_WORDS, "it puts what it reads into the command");
-}
-
-/* ---- env ---- */
-
-void study_env(struct studying *s)
-{
-    static const struct command_row row = {"env", WAY_RUNS, "uCS",
-                                           "F -0 -i -v - --null --ignore-environment --debug"};
-    bool sure;
-    size_t at = operand_find(s, &row, 1, &sure);
-    bool only_flags = sure;
-    for (size_t i = 1; i < at && i < s->count; i++)
-        only_flags = only_flags && (str_is(s->words[i].text, "-0") || str_is(s->words[i].text, "--null"));
-    if (!only_flags)
-        act_other(s, ALL_WORDS, "it changes the environment of the command it runs");
-    if (at < s->count && str_is(s->words[at].text, "-"))
-        at++;
-    for (; at < s->count && str_find(s->words[at].text, '=') < s->words[at].text.n; at++)
-        act_other(s, at, "it sets a variable for the command it runs");
-    /* -S packs a whole command line into one word. */
-    for (size_t i = 1; i < s->count; i++) {
-        struct str text = s->words[i].text;
-        bool split = is_option(text) && (str_find(text, 'S') < text.n || str_starts(text, STR("--split")) ||
-                                         str_starts(text, STR("--s")));
-        if (split && i < at) {
-            act_text(s, text.n > 2 ? str_sub(text, 2, text.n) : STR_NONE);
-            act_text(s, i + 1 < s->count ? s->words[i + 1].text : STR_NONE);
-        }
-    }
-    act_runs(s, at, NULL);
-    s->study->packs = true;
-}
-
 /* ---- make ---- */
 
 /* Variables that name what make runs; those that end like these do too. */
@@ -196,13 +132,6 @@ static bool brace_may_set(const struct word *word)
 
 void study_make(struct studying *s)
 {
-    static const struct command_row row = {"make", WAY_PLAIN, "jlOW",
-                                           "G T -C -f -I -E -o --directory --file --makefile --include-dir "
-                                           "--eval --old-file "
-                                           "--assume-old --new-file --what-if --assume-new -e "
-                                           "--environment-overrides "
-                                           "S --jobs --load-average --output-sync --keep-going --debug"};
-    options_study(s, &row, 1);
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         if (!is_option(text) && str_find(text, '=') < text.n)
@@ -216,16 +145,7 @@ void study_make(struct studying *s)
 
 void study_tar(struct studying *s)
 {
-    static const struct command_row row = {"tar", WAY_WRITES, "bfHKLNVX",
-                                           "R -I -F --use-compress-program --to-command --rsh-command "
-                                           "--rmt-command --info-script --new-volume-script "
-                                           "--checkpoint-action I -C --directory --one-top-level "
-                                           "T -P -T --files-from --absolute-names --transform --xform -s "
-                                           "W -g --listed-incremental --index-file --volno-file "
-                                           "S --file --list --checkpoint --to-stdout --overwrite "
-                                           "X --remove-files --unlink-first --overwrite-dir "
-                                           "--recursive-unlink -U"};
-    options_study(s, &row, 1);
+    effects_options(s, s->study->table, 1);
     /* The first word may be a cluster without its dash. */
     if (s->count > 1 && !word_literal(&s->words[1]))
         act_other(s, ALL_WORDS, "one of its words may become an option");
@@ -246,10 +166,8 @@ void study_sqlite(struct studying *s)
 {
     static const char *const doors[] = {"load_extension", "writefile", "readfile",   "edit(",
                                         "fsdir",          "attach",    "vacuum into"};
-    static const struct command_row row = {"sqlite3", WAY_PLAIN, "*",
-                                           "R -cmd --cmd -init --init -A --A -zip --zip"};
     size_t operands = 0;
-    options_study(s, &row, 1);
+    effects_options(s, s->study->table, 1);
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         if (is_option(text))

@@ -1,0 +1,276 @@
+/* Acts, words that may become options, and the shell's own commands; and where a command is looked up. */
+#include "policy/commands.h"
+
+#include "base/err.h"
+#include "policy/effects.h"
+
+/* ---- acts ---- */
+
+struct act *act_add(struct studying *s, enum act_kind kind, size_t word, const char *why)
+{
+    CHECK(why && (word == ALL_WORDS || word <= s->count));
+    struct act *act = arena_new(s->arena, struct act);
+    *act = (struct act){.kind = kind, .word = word, .why = why, .next = s->study->acts};
+    s->study->acts = act;
+    return act;
+}
+
+void act_other(struct studying *s, size_t word, const char *why) { act_add(s, ACT_OTHER, word, why); }
+
+void act_writes(struct studying *s, size_t word, struct str path)
+{
+    struct act *act = act_add(s, ACT_WRITES, word, "it writes a file");
+    unsigned flags = word < s->count ? s->words[word].flags : 0;
+    act->path = (struct word){.raw = path, .text = path, .flags = flags};
+}
+
+void act_runs(struct studying *s, size_t from, const struct word *more)
+{
+    s->study->packs = true;
+    if (from >= s->count)
+        return;
+    struct act *act = act_add(s, ACT_RUNS, from, "it runs another command");
+    act->inner = (struct argv){.words = s->words + from, .count = s->count - from};
+    if (!more)
+        return;
+    struct word *words = arena_array(s->arena, struct word, act->inner.count + 1);
+    memcpy(words, act->inner.words, act->inner.count * sizeof *words);
+    words[act->inner.count++] = *more;
+    act->inner.words = words;
+}
+
+void act_script(struct studying *s, size_t word, struct str text)
+{
+    struct act *act = act_add(s, ACT_SCRIPT, word, "it runs shell text");
+    act->code = text;
+    act->script = shell_parse_inner(s->arena, text, s->depth + 1);
+}
+
+void act_code(struct studying *s, size_t word, struct str code, const char *why)
+{
+    act_add(s, ACT_CODE, word, why)->code = code;
+}
+
+void act_text(struct studying *s, struct str text)
+{
+    act_add(s, ACT_TEXT, ALL_WORDS, "it runs text that is not known")->code = text;
+}
+
+/* ---- words ---- */
+
+bool looks_like_assignment(struct str text)
+{
+    size_t equals = str_find(text, '=');
+    if (equals == text.n || equals == 0 || (text.p[0] >= '0' && text.p[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < equals; i++) {
+        char c = text.p[i];
+        if (!(c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+            return false;
+    }
+    return true;
+}
+
+bool words_joined(struct studying *s, size_t from, struct str *ret_text)
+{
+    BUF_SCOPE(buf, (size_t)1 << 20);
+    bool literal = true;
+    for (size_t i = from; i < s->count; i++) {
+        literal = literal && word_literal(&s->words[i]);
+        if (i > from)
+            buf_putc(&buf, ' ');
+        buf_put(&buf, s->words[i].text);
+    }
+    *ret_text = arena_str(s->arena, buf_str(&buf));
+    return literal && !buf.over;
+}
+
+/* Parts of names that mean the same everywhere. */
+static const char *const running_parts[] = {"exec",  "execute", "command",      "cmd",    "pager",   "eval",
+                                            "askpass", "rsh",   "editor",       "shell",  "hook",    "plugin",
+                                            "preprocessor", "script", "program", "wrapper", "launcher"};
+
+static const char *const writing_names[] = {"--output",   "--output-file", "--outfile", "--out-file",
+                                            "--log-file", "--logfile",     "--inplace", "--in-place"};
+
+bool option_tells(struct str name)
+{
+    if (!is_long_option(name))
+        return str_is(name, "-exec");
+    struct str rest = str_sub(name, 2, name.n);
+    if (str_starts(rest, STR("no-")))
+        return false;
+    while (!str_empty(rest)) {
+        struct str part = str_cut(rest, '-', &rest);
+        for (size_t i = 0; i < sizeof running_parts / sizeof *running_parts; i++)
+            if (str_is(part, running_parts[i]))
+                return true;
+    }
+    for (size_t i = 0; i < sizeof writing_names / sizeof *writing_names; i++)
+        if (str_is(name, writing_names[i]))
+            return true;
+    return false;
+}
+
+/* {a,b}: no alternative begins with anything but a letter. */
+static bool brace_may_dash(struct str raw)
+{
+    for (size_t i = 0; i + 1 < raw.n; i++) {
+        char c = raw.p[i + 1];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                     c == '.' || c == '/';
+        if ((raw.p[i] == '{' || raw.p[i] == ',') && !plain)
+            return true;
+    }
+    return false;
+}
+
+bool may_be_option(const struct word *word)
+{
+    struct str text = word->text;
+    size_t hole = str_find(text, WORD_HOLE);
+    if (word_literal(word))
+        return false;
+    if (text.n && text.p[0] == '-')
+        return hole < str_find(text, '=') && hole < text.n;
+    if ((word->flags & WORD_CHOSEN) && (word->flags & WORD_SPLITS))
+        return true;
+    if ((word->flags & WORD_BRACE) && hole == 0 && brace_may_dash(word->raw))
+        return true;
+    return hole == 0 && (word->flags & (WORD_CHOSEN | WORD_GLOB | WORD_RUNS));
+}
+
+/* ---- the shell ---- */
+
+static bool like_bash(struct str name)
+{
+    return str_is(name, "bash") || str_is(name, "sh") || str_is(name, "dash") || str_is(name, "ksh");
+}
+
+/* `-c text` in any cluster, or a script, or standard input. */
+void study_shell(struct studying *s)
+{
+    size_t i = 1;
+    bool text = false;
+    s->study->packs = true;
+    for (; i < s->count; i++) {
+        struct str word = s->words[i].text;
+        if (!word_literal(&s->words[i]) || !(is_option(word) || (word.n > 1 && word.p[0] == '+')))
+            break;
+        if (str_is(word, "--"))
+            continue;
+        if (is_long_option(word)) {
+            bool plain = str_is(word, "--noprofile") || str_is(word, "--norc") || str_is(word, "--posix") ||
+                         str_is(word, "--login");
+            if (!plain)
+                act_other(s, i, "an option of it takes its orders from elsewhere");
+            continue;
+        }
+        text = text || str_find(word, 'c') < word.n;
+        if (str_find(word, 's') < word.n || str_find(word, 'i') < word.n)
+            act_other(s, ALL_WORDS, "it reads its commands from elsewhere");
+        if (word.p[word.n - 1] == 'o' || word.p[word.n - 1] == 'O')
+            i++;
+    }
+    if (i >= s->count)
+        act_other(s, ALL_WORDS, "it reads its commands from standard input");
+    else if (!text)
+        act_other(s, i, "it runs a script");
+    else if (!word_literal(&s->words[i]))
+        act_text(s, s->words[i].text);
+    else
+        act_script(s, i, s->words[i].text);
+    if (text && i + 1 < s->count)
+        act_other(s, ALL_WORDS, "it gives arguments to the text it runs");
+    if (!like_bash(program_name(s->words[0].text)))
+        act_other(s, ALL_WORDS, "it is a shell with another language");
+}
+
+void study_dd(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        struct str value, name = str_cut(s->words[i].text, '=', &value);
+        if (str_is(name, "of"))
+            act_writes(s, i, value);
+        else if (!word_literal(&s->words[i]) && str_find(name, WORD_HOLE) < name.n)
+            act_other(s, ALL_WORDS, "one of its words may name the file it writes");
+    }
+}
+
+void study_state(struct studying *s)
+{
+    act_other(s, ALL_WORDS, "it changes what later commands mean");
+    s->study->acts->fine_alone = true;
+}
+
+/* `%n` of bash's printf, with whatever may stand between. */
+static bool counts_letters(struct str format)
+{
+    for (size_t i = 0; i + 1 < format.n; i++) {
+        if (format.p[i] != '%')
+            continue;
+        do
+            i++;
+        while (i < format.n && strchr("-+ #0123456789.*'", format.p[i]));
+        if (i < format.n && format.p[i] == 'n')
+            return true;
+    }
+    return false;
+}
+
+/* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable, `printf %n` sets one. */
+void study_test(struct studying *s)
+{
+    bool prints = str_is(program_name(s->words[0].text), "printf");
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
+            study_state(s);
+        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && may_be_option(&s->words[i])))
+            act_other(s, ALL_WORDS, "it sets or evaluates a variable");
+    }
+}
+
+/* `set -euo pipefail` only makes bash stricter. */
+void study_set(struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++) {
+        struct str text = s->words[i].text;
+        bool name = str_is(text, "pipefail") || str_is(text, "errexit") || str_is(text, "nounset");
+        bool flags = text.n > 1 && (text.p[0] == '-' || text.p[0] == '+');
+        for (size_t k = 1; flags && k < text.n; k++)
+            flags = strchr("euo", text.p[k]) != NULL && text.p[k] != '\0';
+        if (!word_literal(&s->words[i]) || (!name && !flags) ||
+            (name && !str_ends(s->words[i - 1].text, STR("o")))) {
+            study_state(s);
+            return;
+        }
+    }
+}
+
+/* ---- the command ---- */
+
+/* A program that the table does not know: its options by their names. */
+static void study_unknown(struct studying *s)
+{
+    for (size_t i = 1; i < s->count && !word_is(&s->words[i], "--"); i++)
+        if (is_option(s->words[i].text))
+            effect_unknown_program(s, i);
+}
+
+void command_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study)
+{
+    struct studying s = {.arena = arena, .words = argv->words, .count = argv->count, .depth = depth,
+                         .study = ret_study};
+    CHECK(argv->assign_count == 0);
+    *ret_study = (struct study){0};
+    if (!argv->count || !word_literal(&argv->words[0]))
+        return;
+    const struct table_row *known = table_find(program_name(argv->words[0].text));
+    if (depth >= STUDY_DEPTH_MAX)
+        act_other(&s, ALL_WORDS, "it is packed too deep");
+    else if (known)
+        effects_words(&s, known);
+    else
+        study_unknown(&s);
+}
