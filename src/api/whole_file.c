@@ -1,6 +1,7 @@
 /* The file that a waiting call would change, whole, as it is now, and the difference within it.
  *
- * For people only, for calls that wait, and only the file that the call itself names, beneath its session's folder.
+ * For people only, for calls that wait, and only the file that the call itself names, beneath a folder that a person
+ * gave the session; no secret, and nothing that is protected.
  */
 #include "api/exchange.h"
 
@@ -46,6 +47,11 @@ static void call_read(struct read *read)
 
 static void session_found(struct exchange *x, const struct session *session)
 {
+    if (session->cwd_proposed) {
+        exchange_error(x, ERR_FORBIDDEN,
+                       "an agent named this session's folder, and no person has given it: see nod session set --cwd");
+        return;
+    }
     struct str *root = arena_new(x->arena, struct str);
     struct read *read = read_new(READ_CALL);
     *root = arena_str(x->arena, session->cwd);

@@ -394,10 +394,13 @@ void named_file_free(struct named_file *file)
     free(file);
 }
 
+static bool hides_named(const struct tool_use *use, struct str path) { return gate_hides(use->asker, path); }
+
 static void read_file(struct job *job)
 {
     struct named_file *file = job->arg;
-    struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root};
+    struct tool_use use = {.arena = &file->arena, .name = file->name, .root = file->root, .hides = hides_named,
+                           .asker = file->gate};
     if (rc_bad(json_parse(&file->arena, file->input, &use.input, &file->op.err)))
         return;
     struct tool_facts facts = tool_facts_from(&file->arena, file->dialect, use.name, use.input);
@@ -416,6 +419,7 @@ static void file_is_read(struct job *job)
 void gate_read_named_file(struct gate *gate, struct named_file *file)
 {
     CHECK(file->op.done && !str_empty(file->input));
+    file->gate = gate;
     file->job = (struct job){.run = read_file, .done = file_is_read, .arg = file};
     file->op.gate = gate;
     hand_over(gate, &file->job);

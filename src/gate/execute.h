@@ -82,7 +82,8 @@ struct named_file {
     struct str name, input, root;  /* of the call: its tool, its input, the session's folder */
     struct str dialect;
     struct str text, preview;      /* the file; the call's difference within it, as JSON */
-    struct job job;                /* the gate's */
+    struct gate *gate;             /* the gate's, too: */
+    struct job job;
 };
 struct named_file *named_file_new(void);
 void named_file_free(struct named_file *file);

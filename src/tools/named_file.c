@@ -1,7 +1,11 @@
-/* The file that a use names, as it is now: for a person who wants to see what stands around a change. */
+/* The file that a use names, as it is now: for a person who wants to see what stands around a change.
+ *
+ * The agent chooses the name: a file that searches leave out is not shown, or asking to write Nod's own token would
+ * be a way to read it. */
 #include "tools/tool.h"
 
 #include "base/utf8.h"
+#include "io/links.h"
 
 enum { SHOWN_BYTES_MAX = 2 << 20 };
 
@@ -12,6 +16,9 @@ struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, stru
     if (facts.class != TOOL_EDIT || facts.path_count != 1)
         return err_set(err, ERR_INVALID, "the call does not change one file");
     TRY(place_within(use->arena, use->root, facts.paths[0], &within, err));
+    struct str path = arena_printf(use->arena, "%.*s/%.*s", STR_ARG(use->root), STR_ARG(within));
+    if (use->hides && (use->hides(use, path) || use->hides(use, links_follow(use->arena, path))))
+        return err_set(err, ERR_FORBIDDEN, "it is a protected file or a secret, which is not shown");
     TRY(place_read(use, within, &text, err));
     if (text.n > SHOWN_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the file has %zu bytes, more than the %d that are shown", text.n,

@@ -188,3 +188,30 @@ def test_what_a_revoked_agent_asked_is_withdrawn(world):
     for call in ("c1", "c2"):
         must(admin.status(call)["status"] == "cancelled", f"{call}: {admin.status(call)}")
         must(admin.decide(session["id"], call, "allow_once").status == 409, "it can still be allowed")
+
+
+def test_the_file_of_a_call_is_no_way_to_secrets(world):
+    """The agent names folder and file, an approver asks for the file around the change: neither reads Nod's own token."""
+    server = world.server()
+    admin = server.admin()
+    boss = admin.token_for("approver", "boss")
+    agent = admin.token_for("agent", "evil")
+    folder = os.path.join(world.folder, "project")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "plain.txt"), "w", encoding="utf-8") as file:
+        file.write("plain\n")
+    with open(os.path.join(folder, ".env"), "w", encoding="utf-8") as file:
+        file.write("KEY=TOPSECRET\n")
+    os.symlink(os.path.join(server.data, "admin.token"), os.path.join(folder, "innocent.txt"))
+    secrets = [os.path.join(server.data, "admin.token"), os.path.join(server.data, "server.key"), os.path.join(folder, ".env"),
+               os.path.join(folder, "innocent.txt")]
+    own = agent.session(title="mine", cwd="/")
+    given = admin.session(title="given", cwd="/")
+    for number, path in enumerate(secrets):
+        for who, session in ((agent, own), (admin, given)):
+            call = f"{who.name}{number}"
+            who.ask(session["threadId"], "Write", {"file_path": path, "content": "x"}, id=call)
+            reply = boss.get(f"/api/sessions/{session['id']}/approvals/{call}/file")
+            must(reply.status == 403 and b"nod_" not in reply.body and b"TOPSECRET" not in reply.body, f"{path}: {reply}")
+    admin.ask(given["threadId"], "Write", {"file_path": os.path.join(folder, "plain.txt"), "content": "x"}, id="plain")
+    must(boss.ok("GET", f"/api/sessions/{given['id']}/approvals/plain/file")["content"] == "plain\n", "what is no secret is shown")
