@@ -367,6 +367,14 @@ static void done(struct job *job)
     pump(n);
 }
 
+/* A device whose token was revoked, a lost phone, is told nothing more. */
+static void forget_revoked(struct notify *n)
+{
+    for (size_t i = n->devices.count; i-- > 0;)
+        if (!gate_token_by_id(n->options.gate, n->devices.items[i].token))
+            (void)devices_remove(&n->devices, n->devices.items[i].endpoint, STR_NONE);
+}
+
 static void start(struct notify *n, struct send_job *s, unsigned channel)
 {
     const char *url = n->options.public_url;
@@ -376,6 +384,7 @@ static void start(struct notify *n, struct send_job *s, unsigned channel)
                                   .contact = url ? str_of(url) : STR("mailto:nod@example.com")};
     if (channel == PUSH) {
         s->sending.devices = arena_array(&s->arena, struct device, DEVICES_MAX);
+        forget_revoked(n);
         s->sending.device_count = devices_of(&n->devices, s->message.person, s->sending.devices);
     }
     s->job = (struct job){.run = run, .done = done, .arg = s};

@@ -343,6 +343,18 @@ def test_a_device_that_is_gone_is_forgotten(world):
     service.close()
 
 
+def test_a_device_whose_token_was_revoked_is_told_nothing(world):
+    """A lost phone: its messages would go on to hold the buttons that answer."""
+    service = Receiver()
+    admin = world.server("--web-private").admin()
+    phone = admin.token_for("approver", "admin, Phone")
+    phone.ok("POST", "/api/push/devices", Browser(service.url + "push/1").subscription, status=(201,))
+    must(admin.ok("POST", "/api/channels/push/test", {})["sent"] is True and len(service.posts) == 1, "it is sent")
+    admin.ok("DELETE", f"/api/tokens/{phone.id}")
+    must("no device" in admin.ok("POST", "/api/channels/push/test", {})["error"] and len(service.posts) == 1, "the phone is told")
+    service.close()
+
+
 def test_push_reaches_no_private_address_unless_allowed(world):
     service = Receiver()
     admin = world.server().admin()
