@@ -280,6 +280,23 @@ static struct finding check_rules(struct cli *cli)
 
 /* ---- the machine ---- */
 
+/* When the last call of this hook was kept, as words. */
+static struct str last_call(struct cli *cli, enum hook_agent agent)
+{
+    struct arena *arena = &cli->arena;
+    struct str name = hook_name(cli, agent);
+    struct reply reply;
+    struct str target = arena_printf(arena, "/api/audit?limit=50&text=%s", remote_escape(arena, name).p);
+    if (str_empty(name) || rc_bad(remote_get(cli, target, &reply, NULL)))
+        return STR("its last call is not known");
+    const struct json *records = json_get(reply.json, "records");
+    for (const struct json *record = records ? records->first : NULL; record; record = record->next)
+        if (str_eq(json_text(record, "agent"), name))
+            return arena_printf(arena, "last call %.*s",
+                                STR_ARG(text_time(arena, json_text(record, "at"), clock_wall_ms())));
+    return STR("no call yet");
+}
+
 /* Hooks in agents' settings: there, able to ask, and trusted. */
 static struct finding check_hooks(struct cli *cli)
 {
@@ -290,8 +307,9 @@ static struct finding check_hooks(struct cli *cli)
         if (trouble)
             troubles = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(troubles), troubles.n ? "; " : "", trouble);
         if (there)
-            installed = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(installed), installed.n ? ", " : "",
-                                     hook_agent_name((enum hook_agent)i));
+            installed = arena_printf(&cli->arena, "%.*s%s%s (%.*s)", STR_ARG(installed), installed.n ? ", " : "",
+                                     hook_agent_name((enum hook_agent)i),
+                                     STR_ARG(last_call(cli, (enum hook_agent)i)));
     }
     if (!str_empty(troubles))
         return FOUND(&cli->arena, LEVEL_BAD, "install them again, or start the server", "%.*s", STR_ARG(troubles));

@@ -620,13 +620,32 @@ struct str hook_written(struct cli *cli, enum hook_agent agent)
     return our_command(&edit, settings);
 }
 
+/* The identity file that a hook's command names; NULL: none. */
+static const char *identity_of(struct arena *arena, struct str command)
+{
+    struct str mark = STR(" --identity "), rest;
+    const char *at = command.n ? memmem(command.p, command.n, mark.p, mark.n) : NULL;
+    if (!at)
+        return NULL;
+    struct str file = str_sub(command, (size_t)(at - command.p) + mark.n, command.n);
+    return arena_c(arena, str_starts(file, STR("'")) ? str_cut(str_sub(file, 1, file.n), '\'', &rest)
+                                                     : str_cut(file, ' ', &rest));
+}
+
+struct str hook_name(struct cli *cli, enum hook_agent agent)
+{
+    struct identity *identity;
+    const char *file = identity_of(&cli->arena, hook_written(cli, agent));
+    return file && rc_ok(identity_read(cli, file, &identity, NULL)) ? identity->name : STR_NONE;
+}
+
 const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed)
 {
     struct edit edit = {.cli = cli, .agent = agent};
     struct arena *arena = &cli->arena;
     const char *name = hook_agent_name(agent), *path;
     const struct json *settings;
-    struct str text, plain, file, mark = STR(" --identity ");
+    struct str text, plain;
     *ret_installed = false;
     if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(cli, path, &text, &plain, &settings, NULL)))
         return NULL;
@@ -634,15 +653,13 @@ const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_insta
     *ret_installed = !str_empty(command);
     if (!*ret_installed)
         return NULL;
-    const char *at = memmem(command.p, command.n, mark.p, mark.n);
-    if (!at)
+    const char *file = identity_of(arena, command);
+    if (!file)
         return arena_printf(arena, "the hooks of %s in %s are of an older nod and deny everything: nod hook install %s",
                             name, path, name).p;
-    file = str_sub(command, (size_t)(at - command.p) + mark.n, command.n);
-    file = str_starts(file, STR("'")) ? str_cut(str_sub(file, 1, file.n), '\'', &plain) : str_cut(file, ' ', &plain);
-    if (!identity_works(cli, arena_c(arena, file)))
-        return arena_printf(arena, "the hooks of %s in %s deny everything, since no running server takes %.*s: "
-                                   "nod serve, or nod hook install %s", name, path, STR_ARG(file), name).p;
+    if (!identity_works(cli, file))
+        return arena_printf(arena, "the hooks of %s in %s deny everything, since no running server takes %s: "
+                                   "nod serve, or nod hook install %s", name, path, file, name).p;
     if (agent == HOOK_CODEX && !codex_trusts(cli, path, settings))
         return arena_printf(arena, "Codex does not trust the hooks in %s and skips them: nod hook install codex",
                             path).p;

@@ -26,4 +26,7 @@ const char *hook_identity(struct cli *cli, enum hook_agent agent);
 /* What is wrong with the hooks in the person's settings of this agent, in words; NULL: nothing, or there are none. */
 const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed);
 
+/* The name under which the server knows the installed hooks of this agent; empty: they have none. */
+struct str hook_name(struct cli *cli, enum hook_agent agent);
+
 #endif

@@ -266,7 +266,10 @@ def test_doctor_looks_at_hooks(world):
     must("none are installed" in doctor(world), doctor(world))
     world.nod("hook", "install", "claude", "--yes")
     world.nod("hook", "install", "codex", "--yes")
-    must("claude, codex" in doctor(world) and "ok" in doctor(world), doctor(world))
+    must("claude (no call yet), codex (no call yet)" in doctor(world) and "ok" in doctor(world), doctor(world))
+    written = json.load(open(os.path.join(world.environment["HOME"], ".claude", "settings.json")))["hooks"]["PreToolUse"][0]["hooks"][0]
+    hook(world, re.search(r"--identity (\S+)", written["command"]).group(1), message(world, given={"command": "make"}))
+    must(re.search(r"claude \(last call [0-9T:-]+", doctor(world)) and "codex (no call yet)" in doctor(world), doctor(world))
     home = world.environment["HOME"]
     config = os.path.join(home, ".codex", "config.toml")
     text = open(config).read()
@@ -275,7 +278,7 @@ def test_doctor_looks_at_hooks(world):
         file.write(text.replace("sha256:", "sha256:0"))
     must("does not trust" in doctor(world), doctor(world))
     world.nod("hook", "install", "codex", "--yes")
-    must("claude, codex" in doctor(world), doctor(world))
+    must("codex (no call yet): the server answers them" in doctor(world), doctor(world))
     path = os.path.join(home, ".claude", "settings.json")
     settings = json.load(open(path))
     settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"] = "/usr/bin/nod --data /x hook claude --wait 86370"
