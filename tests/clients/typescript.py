@@ -44,7 +44,7 @@ def build():
 
 
 def test_the_suite_of_the_package(world):
-    stage, folder = Stage(world), built()
+    stage, folder = Stage(world, tcp=True), built()
     stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Forbidden", "reason": "never here"})
     run = subprocess.run(["node", "--test", "test/"], cwd=folder, env=stage.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, timeout=120, check=False)

@@ -160,6 +160,28 @@ def test_nothing_runs_without_a_server(place, kind):
 
 
 @each
+def test_nothing_is_allowed_that_no_rule_and_no_person_allows(place, kind):
+    """It runs without questions of its own: what Nod would let pass by default or mode is asked about all the same."""
+    secret = os.path.join(place.environment["HOME"], ".kube", "config")
+    os.makedirs(os.path.dirname(secret), exist_ok=True)
+    with open(secret, "w", encoding="utf-8") as file:
+        file.write("TOPSECRET\n")
+    with at(kind, place, "cat inside.txt", f"cat {secret}", "touch made.txt") as d:
+        d.put("inside.txt", "INSIDE\n")
+        d.install()
+        run = d.start()
+
+        def deny_all():
+            for one in d.admin.pending():
+                d.decide(one, "deny")
+            return run.process.poll() is not None
+        eventually(deny_all, lambda: f"it ends: {d.told()}", 60)
+        calls = d.events(types="TOOL_CALL")
+        must(len(calls) >= 3 and all(e["data"]["verdict"]["effect"] != "allow" for e in calls), f"{[e['data'] for e in calls]}")
+        must("TOPSECRET" not in d.model.said() and "INSIDE\n" not in d.model.said() and not d.has("made.txt"), f"it ran: {d.told()}")
+
+
+@each
 def test_it_dies_and_the_question_goes(place, kind):
     with at(kind, place, "touch made.txt") as d:
         d.install()
