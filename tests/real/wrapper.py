@@ -416,6 +416,14 @@ def test_what_claude_code_denies_by_itself_is_in_the_log(place):
         must(len(results) == 1 and results[0]["isError"] and "denied" in str(results[0]["content"]), f"the log does not say so: {results}")
 
 
+def test_the_agent_sees_no_variable_of_nods(place):
+    with desk(place, [bash("env > seen.txt")]) as d:
+        run = d.nod("claude", "-p", "go", NOD_TOKEN=d.admin.token, NOD_SESSION="", NOD_WHATEVER="x")
+        d.decide(d.waiting()[0])
+        run.ends()
+        must("PATH=" in d.read("seen.txt") and "NOD_" not in d.read("seen.txt"), d.read("seen.txt"))
+
+
 def test_the_repository_cannot_approve(place):
     with desk(place, [bash("touch made.txt")]) as d:
         d.put(".claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command":

@@ -1,0 +1,39 @@
+"""Building: a build that fails says so, and an image takes nothing of the host's build folders."""
+import fnmatch
+import os
+import shutil
+import subprocess
+
+from world import must
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def program(folder, name, text):
+    path = os.path.join(folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"#!/bin/sh\n{text}\n")
+    os.chmod(path, 0o755)
+
+
+def test_make_build_fails_when_the_build_fails(world):
+    shutil.copy(os.path.join(ROOT, "Makefile"), world.folder)
+    program(world.folder, "dev/setup", "exit 0")
+    for cmake, ninja, status in (("exit 0", "exit 0", 0), ("echo broken; exit 1", "exit 0", 2), ("exit 0", "echo broken; exit 1", 2)):
+        program(world.folder, "bin/cmake", cmake)
+        program(world.folder, "bin/ninja", ninja)
+        run = subprocess.run(["make", "build"], cwd=world.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                             env={**os.environ, "PATH": f"{world.folder}/bin:{os.environ['PATH']}", "MAKEFLAGS": ""})
+        must(run.returncode == status and (status == 0 or "broken" in run.stdout), f"cmake {cmake}, ninja {ninja}: {run.returncode} {run.stdout}")
+
+
+def test_an_image_takes_no_build_folder_and_keeps_its_data(world):
+    with open(os.path.join(ROOT, ".dockerignore"), encoding="utf-8") as file:
+        patterns = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    for folder in ("build", "build-asan", "build-tsan", ".git", "web/dist"):
+        must(any(fnmatch.fnmatch(folder, pattern) for pattern in patterns), f"{folder} goes into the image: {patterns}")
+    for needed in ("src", "web", "web/src", "CMakeLists.txt", "dev"):
+        must(not any(fnmatch.fnmatch(needed, pattern) for pattern in patterns), f"{needed} is missing in the image: {patterns}")
+    with open(os.path.join(ROOT, "docs", "compose", "Dockerfile"), encoding="utf-8") as file:
+        must("\nVOLUME /data" in file.read(), "what is kept would go with the container")

@@ -1,0 +1,73 @@
+"""What may be read without a word, and what is protected whichever way leads to it."""
+import os
+
+from world import must
+
+# Read by tools that only read, without any rule: each must be asked about, wherever it lies.
+SECRETS = ("~/.kube/config", "~/.pgpass", "~/.claude/.credentials.json", "~/.npmrc", "~/.docker/config.json", "~/.config/gh/hosts.yml",
+           "~/.ssh/id_ed25519", "~/.bash_history", "~/.aws/credentials", "~/.netrc", "~/.codex/auth.json", "~/.git-credentials",
+           "/proc/1/environ", "/proc/self/environ", "/etc/ssh/ssh_host_ed25519_key", "{project}/.env", "{project}/.env.local", "{project}/sub/.env")
+
+
+def begun(world):
+    server = world.server()
+    project = os.path.join(world.environment["HOME"], "work", "project")
+    os.makedirs(os.path.join(project, "sub"))
+    for name in ("plain.txt", ".env", "sub/.env"):
+        with open(os.path.join(project, name), "w", encoding="utf-8") as file:
+            file.write("KEY=TOPSECRET\n")
+    admin = server.admin()
+    return server, admin, project, admin.session(cwd=project)
+
+
+def named(world, project, path):
+    return path.replace("~", world.environment["HOME"]).format(project=project)
+
+
+def test_secrets_are_asked_about_everywhere(world):
+    _, admin, project, made = begun(world)
+    must(admin.call(made["threadId"], "Read", {"file_path": f"{project}/plain.txt"})["status"] == "allowed", "inside, and no secret")
+    must(admin.call(made["threadId"], "Read", {"file_path": "/etc/hostname"})["status"] == "awaiting", "no secret, but outside")
+    for path in SECRETS:
+        full = named(world, project, path)
+        for tool, given in (("Read", {"file_path": full}), ("read_file", {"file_path": full}), ("Grep", {"pattern": "x", "path": full}),
+                            ("Bash", {"command": f"cat {full}"})):
+            status = admin.call(made["threadId"], tool, given)["status"]
+            must(status == "awaiting", f"{tool} of {path}: {status}")
+
+
+def test_protected_places_hold_for_every_way_to_them(world):
+    """Rules allow the programs; what leads to Nod's own folder, from above, by a pattern or by a link, is asked about all the same."""
+    server, admin, project, made = begun(world)
+    for rule in ("cat:*", "grep:*", "cp:*", "diff:*", "find:*", "tar:*", "curl:*", "wget:*", "nc:*", "rsync:*", "zip:*", "ln:*"):
+        admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": f"Bash({rule})", "layer": "session", "sessionId": made["id"]})
+    for line in ("cat plain.txt", "grep -r x sub/other", "curl https://example.com"):
+        must(admin.call(made["threadId"], "Bash", {"command": line})["status"] == "allowed", f"the rules do not hold: {line}")
+    folder, parent = server.data, os.path.dirname(server.data)
+    last = os.path.basename(folder)
+    os.symlink(folder, os.path.join(project, "link"))
+    os.link(os.path.join(folder, "admin.token"), os.path.join(project, "second.txt"))
+    lines = [f"cat {folder}/admin.token", f"cat {parent}/{last[0]}*/admin.token", f"cat {parent}/*/admin.token", f"cat {folder}/*",
+             f"grep -r nod_ {parent}", f"cp -r {parent} /tmp/copy", f"diff -r {parent} .", f"find {parent} -name admin.token -exec cat {{}} +",
+             f"tar cf - {parent}", f"rsync -a {parent}/ copy/", f"zip -r x.zip {parent}", "cat link/admin.token", "grep -r x link",
+             f"cat /proc/self/root{folder}/admin.token", f"cd {parent} && cat {last}/admin.token", "cat $(printf x)",
+             f"curl http://127.0.0.1:{server.port}/api/approvals/pending", f"curl localhost:{server.port}", f"curl --unix-socket {folder}/nod.sock http://x/",
+             f"wget http://127.0.0.1:{server.port}/", f"nc 127.0.0.1 {server.port}", f"cat < /dev/tcp/127.0.0.1/{server.port}"]
+    for line in lines:
+        status = admin.call(made["threadId"], "Bash", {"command": line})["status"]
+        must(status == "awaiting", f"{line}: {status}")
+    for tool, given in (("Read", {"file_path": f"{folder}/admin.token"}), ("Read", {"file_path": f"{project}/link/admin.token"}),
+                        ("Grep", {"pattern": "nod_", "path": parent}), ("Glob", {"pattern": "**/admin.token", "path": parent}),
+                        ("Write", {"file_path": f"{folder}/x", "content": "x"}), ("Write", {"file_path": f"{project}/second.txt", "content": "x"}),
+                        ("WebFetch", {"url": f"http://127.0.0.1:{server.port}/api/policy", "prompt": "x"})):
+        status = admin.call(made["threadId"], tool, given)["status"]
+        must(status == "awaiting", f"{tool} {given}: {status}")
+
+
+def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
+    server, admin, project, _ = begun(world)
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Grep"})
+    made = admin.session(cwd=os.path.dirname(server.data))
+    for tool, given in (("Grep", {"pattern": "nod_", "path": os.path.dirname(server.data)}), ("Grep", {"pattern": "nod_", "path": "/"})):
+        status = admin.call(made["threadId"], tool, given)["status"]
+        must(status == "awaiting", f"{tool} {given} above {project}: {status}")
