@@ -2,7 +2,7 @@
  *
  * Claude Code is started over its control protocol. Before each call a hook of ours is asked: rules answer it
  * at once, and what they do not answer comes as a question that waits for a person (claude_asks.c). What is
- * said goes into the session's log (claude_record.c). The server may go away and come back; nothing is allowed
+ * said goes into the session's log (relay_record.c). The server may go away and come back; nothing is allowed
  * meanwhile. When this process dies, Claude Code's questions are refused by itself, and the server takes them
  * back.
  */
@@ -32,8 +32,8 @@ enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 struct wrapper {
     struct cli *cli;
     struct claude_args args;
-    struct claude_child child;
-    struct claude_record record;
+    struct relay_child child;
+    struct relay_record record;
     struct claude_asks asks;
     struct claude_ear ear;
     struct lines said, typed;
@@ -74,7 +74,7 @@ static void post_note(struct wrapper *w, struct json_out *out, struct str agent)
     json_close(out, '}');
     struct str thread = claude_thread(&arena, &w->asks, agent);
     if (!out->buf->over)
-        claude_record_post(&w->record, arena_printf(&arena, "/api/threads/%.*s/events", STR_ARG(thread)),
+        relay_record_post(&w->record, arena_printf(&arena, "/api/threads/%.*s/events", STR_ARG(thread)),
                            buf_str(out->buf));
 }
 
@@ -117,7 +117,7 @@ static void note_result(struct wrapper *w, const struct json *block)
     json_member_bool(&out, "isError", json_bool(block, "is_error", false));
     json_close(&out, '}');
     if (!buf.over)
-        claude_record_post(&w->record, target, buf_str(&buf));
+        relay_record_post(&w->record, target, buf_str(&buf));
 }
 
 /* ---- to Claude Code ---- */
@@ -128,20 +128,20 @@ static void send_prompt(struct wrapper *w, struct str text)
     claude_prompt(&line, text);
     note_text(w, "USER_MESSAGE", STR_NONE, text);
     atomic_fetch_add(&w->prompts, 1);
-    (void)claude_pipe_send(&w->child.in, &line);
+    (void)relay_pipe_send(&w->child.in, &line);
 }
 
 static void interrupt(struct wrapper *w)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     claude_interrupt(&line, str_of(id_new("int").text));
-    (void)claude_pipe_send(&w->child.in, &line);
+    (void)relay_pipe_send(&w->child.in, &line);
 }
 
 static void close_input(struct wrapper *w)
 {
     if (!w->closing)
-        claude_pipe_close(&w->child.in);
+        relay_pipe_close(&w->child.in);
     w->closing = true;
 }
 
@@ -244,14 +244,14 @@ static void on_question(struct wrapper *w, const struct claude_message *m)
         return;
     }
     claude_no_opinion(&line, m->request);
-    (void)claude_pipe_send(&w->child.in, &line);
+    (void)relay_pipe_send(&w->child.in, &line);
 }
 
 static void on_request(struct wrapper *w, struct str request, const char *words)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     claude_fail(&line, request, str_of(words));
-    (void)claude_pipe_send(&w->child.in, &line);
+    (void)relay_pipe_send(&w->child.in, &line);
 }
 
 static void on_reply(struct wrapper *w, const struct claude_message *m)
@@ -557,10 +557,10 @@ static struct rc begin(struct wrapper *w, struct err *err)
     w->asks.pipe = &w->child.in;
     w->asks.record = &w->record;
     w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
-    TRY(claude_record_start(&w->record, cli, err));
+    TRY(relay_record_start(&w->record, cli, err));
     TRY(claude_ear_start(&w->ear, cli, err));
     claude_initialize(&line, STR("nod_hooks"));
-    (void)claude_pipe_send(&w->child.in, &line);
+    (void)relay_pipe_send(&w->child.in, &line);
     cli_note("nod: session %.*s", STR_ARG(w->asks.session));
     w->reads_input = !w->args.once;
     if (w->reads_input && isatty(STDIN_FILENO))
@@ -576,10 +576,10 @@ static struct rc begin(struct wrapper *w, struct err *err)
 static void end(struct wrapper *w)
 {
     claude_asks_end(&w->asks);
-    claude_pipe_close(&w->child.in);
-    w->cli->status = claude_child_wait(&w->child);
+    relay_pipe_close(&w->child.in);
+    w->cli->status = relay_child_wait(&w->child);
     note_status(w, w->cli->status == 0 ? "ended" : "died", NULL);
-    claude_record_end(&w->record);
+    relay_record_end(&w->record);
     for (int i = 0; i < END_LOOKS && claude_asks_open(&w->asks); i++)
         (void)usleep(END_LOOK_US);
     (void)fflush(stdout);

@@ -11,6 +11,7 @@
 #include "agents/agents.h"
 #include "agents/claude.h"
 #include "cli/cli.h"
+#include "cli/relay/relay.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,38 +19,13 @@
 
 struct http_client;
 
-/* ---- the way to Claude Code ---- */
-struct claude_pipe {
-    pthread_mutex_t lock;
-    int fd; /* -1: closed */
-};
-/* One line, whole; false when nobody reads any more. */
-bool claude_pipe_send(struct claude_pipe *pipe, const struct buf *line);
-void claude_pipe_close(struct claude_pipe *pipe);
-
-/* ---- the log of the conversation ---- */
-struct claude_record {
-    pthread_mutex_t lock;
-    pthread_cond_t more;
-    struct claude_post *first, **last;
-    struct http_client *client;
-    pthread_t thread;
-    size_t bytes;
-    bool ending, ended, lost;
-};
-struct rc claude_record_start(struct claude_record *record, struct cli *cli, struct err *err);
-/* POSTs in the order in which they come, also when the server is away for a while. */
-void claude_record_post(struct claude_record *record, struct str target, struct str body);
-/* Waits for what is left, a few seconds at most. */
-void claude_record_end(struct claude_record *record);
-
 /* ---- questions ---- */
 struct claude_asks {
     pthread_mutex_t lock;
     struct claude_asking *first;
     struct cli *cli;
-    struct claude_pipe *pipe;
-    struct claude_record *record;
+    struct relay_pipe *pipe;
+    struct relay_record *record;
     struct str session, thread, cwd;
     unsigned open;
 };
@@ -67,22 +43,15 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 void claude_thread_post(struct claude_asks *asks, const struct claude_message *task);
 
 /* ---- the process ---- */
-struct claude_child {
-    pid_t pid;
-    int out; /* its standard output */
-    struct claude_pipe in;
-};
 struct rc claude_child_start(struct cli *cli, const struct claude_args *args, const char *session,
-                             struct claude_child *ret_child, struct err *err);
-/* Its exit status as a shell would say it; waits for the end. */
-int claude_child_wait(struct claude_child *child);
+                             struct relay_child *ret_child, struct err *err);
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
 struct claude_ear {
     struct http_client *client;
     struct str session;
     uint64_t after;
-    struct claude_pipe *pipe;
+    struct relay_pipe *pipe;
     atomic_uint *prompts; /* sent and not yet begun */
 };
 /* Starts a thread that ends with the process. */

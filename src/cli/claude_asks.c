@@ -104,7 +104,7 @@ void claude_thread_post(struct claude_asks *asks, const struct claude_message *t
     struct str title = json_text(task->json, "description");
     if (title.n > LIMIT_TITLE_BYTES / 4)
         title = str_sub(title, 0, LIMIT_TITLE_BYTES / 4);
-    claude_record_post(asks->record, threads_target(&arena, asks), thread_body(&arena, asks, task->agent, title));
+    relay_record_post(asks->record, threads_target(&arena, asks), thread_body(&arena, asks, task->agent, title));
 }
 
 /* ---- one question ---- */
@@ -112,7 +112,7 @@ void claude_thread_post(struct claude_asks *asks, const struct claude_message *t
 static void send_line(struct claude_asking *asking, const struct buf *line)
 {
     if (!is_cancelled(asking))
-        (void)claude_pipe_send(asking->asks->pipe, line);
+        (void)relay_pipe_send(asking->asks->pipe, line);
 }
 
 static void refuse(struct claude_asking *asking, struct str words)
@@ -329,7 +329,7 @@ static void cancel(struct claude_asking *asking)
     struct str target = arena_printf(&arena, "/api/tool-calls/%s%s/cancel?session=%.*s",
                                      remote_escape(&arena, asking->id).p, asking->differs ? ".asked" : "",
                                      STR_ARG(asking->asks->session));
-    claude_record_post(asking->asks->record, target, STR("{}"));
+    relay_record_post(asking->asks->record, target, STR("{}"));
 }
 
 void claude_asks_cancel(struct claude_asks *asks, struct str request)

@@ -19,7 +19,7 @@ static void hear_prompt(struct claude_ear *ear, const struct json *data)
         return;
     claude_prompt(&line, text);
     atomic_fetch_add(ear->prompts, 1);
-    (void)claude_pipe_send(ear->pipe, &line);
+    (void)relay_pipe_send(ear->pipe, &line);
 }
 
 static void hear_stop(struct claude_ear *ear, const struct json *data)
@@ -28,7 +28,7 @@ static void hear_stop(struct claude_ear *ear, const struct json *data)
     if (!str_is(json_text(data, "status"), "interrupting"))
         return;
     claude_interrupt(&line, str_of(id_new("int").text));
-    (void)claude_pipe_send(ear->pipe, &line);
+    (void)relay_pipe_send(ear->pipe, &line);
 }
 
 static void hear_mode(struct claude_ear *ear, const struct json *data)
@@ -38,7 +38,7 @@ static void hear_mode(struct claude_ear *ear, const struct json *data)
     if (str_empty(mode) || !str_is(json_text(data, "change"), "settings"))
         return;
     claude_set_mode(&line, str_of(id_new("mode").text), mode);
-    (void)claude_pipe_send(ear->pipe, &line);
+    (void)relay_pipe_send(ear->pipe, &line);
 }
 
 static bool hear(void *arg, struct str id, struct str type, struct str data)

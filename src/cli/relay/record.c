@@ -1,7 +1,7 @@
 /* The conversation on its way into the log: a queue, and a thread that empties it in order.
  * What the server refuses is passed over (the result of a denied call, say); while it is away, the queue
  * waits, up to a ceiling. */
-#include "cli/claude.h"
+#include "cli/relay/relay.h"
 
 #include "cli/remote.h"
 #include "http/http.h"
@@ -12,26 +12,26 @@
 
 enum { QUEUE_BYTES_MAX = 64 << 20, POST_MS_MAX = 30000, AWAY_US = 300000, END_S = 5 };
 
-struct claude_post {
-    struct claude_post *next;
+struct relay_post {
+    struct relay_post *next;
     size_t target_n, body_n;
     char bytes[];
 };
 
-static struct claude_post *take_first(struct claude_record *record)
+static struct relay_post *take_first(struct relay_record *record)
 {
     (void)pthread_mutex_lock(&record->lock);
     while (!record->first && !record->ending)
         (void)pthread_cond_wait(&record->more, &record->lock);
-    struct claude_post *post = record->first;
+    struct relay_post *post = record->first;
     (void)pthread_mutex_unlock(&record->lock);
     return post;
 }
 
-static void drop_first(struct claude_record *record)
+static void drop_first(struct relay_record *record)
 {
     (void)pthread_mutex_lock(&record->lock);
-    struct claude_post *post = record->first;
+    struct relay_post *post = record->first;
     CHECK(post);
     record->first = post->next;
     if (!record->first)
@@ -41,7 +41,7 @@ static void drop_first(struct claude_record *record)
     free(post);
 }
 
-static bool gives_up(struct claude_record *record)
+static bool gives_up(struct relay_record *record)
 {
     (void)pthread_mutex_lock(&record->lock);
     bool ended = record->ended;
@@ -51,8 +51,8 @@ static bool gives_up(struct claude_record *record)
 
 static void *empty_queue(void *arg)
 {
-    struct claude_record *record = arg;
-    for (struct claude_post *post; (post = take_first(record));) {
+    struct relay_record *record = arg;
+    for (struct relay_post *post; (post = take_first(record));) {
         ARENA_SCOPE(arena);
         struct http_response response = {0};
         struct str target = {post->bytes, post->target_n};
@@ -69,7 +69,7 @@ static void *empty_queue(void *arg)
     return NULL;
 }
 
-struct rc claude_record_start(struct claude_record *record, struct cli *cli, struct err *err)
+struct rc relay_record_start(struct relay_record *record, struct cli *cli, struct err *err)
 {
     record->last = &record->first;
     (void)pthread_mutex_init(&record->lock, NULL);
@@ -80,9 +80,9 @@ struct rc claude_record_start(struct claude_record *record, struct cli *cli, str
     return RC_OK;
 }
 
-void claude_record_post(struct claude_record *record, struct str target, struct str body)
+void relay_record_post(struct relay_record *record, struct str target, struct str body)
 {
-    struct claude_post *post = heap_new(sizeof *post + target.n + body.n + 1);
+    struct relay_post *post = heap_new(sizeof *post + target.n + body.n + 1);
     post->target_n = target.n;
     post->body_n = body.n;
     memcpy(post->bytes, target.p, target.n);
@@ -104,7 +104,7 @@ void claude_record_post(struct claude_record *record, struct str target, struct 
         cli_note("nod: the server is away for so long that the log of this conversation will have a gap");
 }
 
-void claude_record_end(struct claude_record *record)
+void relay_record_end(struct relay_record *record)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);

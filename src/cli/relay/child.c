@@ -1,0 +1,133 @@
+/* A program as a child: its pipes and its end. */
+#include "cli/relay/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ENDS_BY_ITSELF_MS = 3000, ENDS_WHEN_ASKED_MS = 2000, LOOK_MS = 20 };
+
+extern char **environ;
+
+/* ---- lines ---- */
+
+void relay_pipe_init(struct relay_pipe *pipe, int fd)
+{
+    pipe->fd = fd;
+    (void)pthread_mutex_init(&pipe->lock, NULL);
+}
+
+/* Two pieces, one after the other, and nothing of anybody else's between them. */
+static bool send_pieces(struct relay_pipe *pipe, struct str first, struct str second)
+{
+    (void)pthread_mutex_lock(&pipe->lock);
+    while (pipe->fd >= 0 && first.n + second.n) {
+        struct iovec pieces[] = {{(void *)first.p, first.n}, {(void *)second.p, second.n}};
+        ssize_t n = writev(pipe->fd, pieces, 2);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        size_t of_first = (size_t)n < first.n ? (size_t)n : first.n;
+        first = str_sub(first, of_first, first.n);
+        second = str_sub(second, (size_t)n - of_first, second.n);
+    }
+    (void)pthread_mutex_unlock(&pipe->lock);
+    return first.n + second.n == 0;
+}
+
+bool relay_pipe_send(struct relay_pipe *pipe, const struct buf *line)
+{
+    CHECK(!line->over && line->n && line->p[line->n - 1] == '\n');
+    return send_pieces(pipe, buf_str(line), STR_NONE);
+}
+
+bool relay_pipe_put(struct relay_pipe *pipe, struct str line) { return send_pieces(pipe, line, STR("\n")); }
+
+void relay_pipe_close(struct relay_pipe *pipe)
+{
+    (void)pthread_mutex_lock(&pipe->lock);
+    if (pipe->fd >= 0)
+        (void)close(pipe->fd);
+    pipe->fd = -1;
+    (void)pthread_mutex_unlock(&pipe->lock);
+}
+
+/* ---- the process ---- */
+
+/* In the child: never returns. The parent learns by `status` why it could not be started. */
+static _Noreturn void become(char **argv, char **environment, const int ends[3])
+{
+    (void)setpgid(0, 0); /* Ctrl-C is ours to pass on */
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (environment)
+        environ = environment;
+    if (dup2(ends[0], STDIN_FILENO) >= 0 && dup2(ends[1], STDOUT_FILENO) >= 0)
+        (void)execvp(argv[0], argv);
+    int why = errno;
+    (void)!write(ends[2], &why, sizeof why);
+    _exit(127);
+}
+
+struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err)
+{
+    int in[2], out[2], status[2], why = 0;
+    if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0 || pipe2(status, O_CLOEXEC) != 0)
+        return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_set(err, ERR_IO, "no process: %s", strerror(errno));
+    if (pid == 0)
+        become(argv, environment, (const int[]){in[0], out[1], status[1]});
+    (void)close(in[0]);
+    (void)close(out[1]);
+    (void)close(status[1]);
+    ssize_t n = read(status[0], &why, sizeof why);
+    (void)close(status[0]);
+    ret_child->pid = pid;
+    ret_child->out = out[0];
+    relay_pipe_init(&ret_child->in, in[1]);
+    if (n != (ssize_t)sizeof why)
+        return RC_OK;
+    (void)relay_child_wait(ret_child);
+    ret_child->pid = 0;
+    return err_set(err, ERR_NOT_FOUND, "cannot start '%s': %s", argv[0], strerror(why));
+}
+
+static int shell_status(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+int relay_child_wait(struct relay_child *child)
+{
+    int status = 0;
+    pid_t pid;
+    do
+        pid = waitpid(child->pid, &status, 0);
+    while (pid < 0 && errno == EINTR);
+    return shell_status(status);
+}
+
+static bool ends_within(const struct relay_child *child, int ms, int *ret_status)
+{
+    for (int waited = 0; waited < ms; waited += LOOK_MS) {
+        if (waitpid(child->pid, ret_status, WNOHANG) == child->pid)
+            return true;
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    return false;
+}
+
+int relay_child_end(struct relay_child *child)
+{
+    int status = 0;
+    if (ends_within(child, ENDS_BY_ITSELF_MS, &status))
+        return shell_status(status);
+    (void)kill(-child->pid, SIGTERM);
+    if (ends_within(child, ENDS_WHEN_ASKED_MS, &status))
+        return shell_status(status);
+    (void)kill(-child->pid, SIGKILL);
+    return relay_child_wait(child);
+}

@@ -1,0 +1,59 @@
+/* What the commands share that stand between an agent and somebody else: `nod claude`, `nod mcp proxy`, `nod acp`.
+ *
+ * A relay has a program of somebody else's as its child, speaks lines with it, and writes what was said into a
+ * session's log. Threads share a pipe (one line at a time) and the queue of the log, each behind its lock.
+ */
+#ifndef CLI_RELAY_RELAY_H
+#define CLI_RELAY_RELAY_H
+
+#include "base/buf.h"
+#include "cli/cli.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+struct http_client;
+
+/* ---- lines to somebody ---- */
+struct relay_pipe {
+    pthread_mutex_t lock;
+    int fd; /* -1: closed */
+};
+void relay_pipe_init(struct relay_pipe *pipe, int fd);
+/* Whole lines; false when nobody reads any more. */
+bool relay_pipe_send(struct relay_pipe *pipe, const struct buf *line);
+/* The same for a line without its end. */
+bool relay_pipe_put(struct relay_pipe *pipe, struct str line);
+void relay_pipe_close(struct relay_pipe *pipe);
+
+/* ---- the program ---- */
+struct relay_child {
+    pid_t pid;
+    int out; /* its standard output */
+    struct relay_pipe in;
+};
+/* In a process group of its own, found in PATH. `environment`: NULL: ours. ERR_NOT_FOUND says why it cannot be
+ * started. */
+struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err);
+/* Its exit status as a shell would say it; waits for the end. */
+int relay_child_wait(struct relay_child *child);
+/* Its input is closed by now: gives it time to end by itself, then asks it to, then ends it. */
+int relay_child_end(struct relay_child *child);
+
+/* ---- the log of the conversation ---- */
+struct relay_record {
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    struct relay_post *first, **last;
+    struct http_client *client;
+    pthread_t thread;
+    size_t bytes;
+    bool ending, ended, lost;
+};
+struct rc relay_record_start(struct relay_record *record, struct cli *cli, struct err *err);
+/* POSTs in the order in which they come, also when the server is away for a while. */
+void relay_record_post(struct relay_record *record, struct str target, struct str body);
+/* Waits for what is left, a few seconds at most. */
+void relay_record_end(struct relay_record *record);
+
+#endif
