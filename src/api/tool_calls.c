@@ -60,14 +60,21 @@ static struct rc read_wait(struct exchange *x, int64_t *ret_wait_ms, struct err 
     return RC_OK;
 }
 
-static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
+static struct rc read_patience(struct exchange *x, struct ask *ask, struct err *err)
 {
-    const struct json *input = NULL;
-    struct str by_default = STR_NONE;
     uint64_t withdraws = 0;
     TRY(read_wait(x, &ask->wait_ms, err));
     TRY(query_u64(x, "withdraw", 1, &withdraws, err));
     ask->withdraws = withdraws;
+    return RC_OK;
+}
+
+static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
+{
+    const struct json *input = NULL;
+    struct str by_default = STR_NONE, source = STR_NONE;
+    TRY(read_patience(x, ask, err));
+    TRY(json_want_str(x->body, "source", LIMIT_ID_BYTES, &source, err));
     TRY(json_want_str(x->body, "id", LIMIT_ID_BYTES, &ask->id, err));
     TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));
     TRY(json_want_str(x->body, "cwd", LIMIT_PATH_BYTES, &ask->cwd, err));
@@ -93,7 +100,7 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
     ask->dialect = arena_str(x->arena, ask->dialect);
     ask->input = input;
     ask->waits = let_go;
-    return RC_OK;
+    return source.p ? gate_describe(x->gate, ask, source, err) : RC_OK;
 }
 
 static struct ask *new_ask(struct exchange *x)
@@ -121,6 +128,71 @@ static void ask_in_thread(struct exchange *x, const struct session *session)
 }
 
 void calls_ask(struct exchange *x) { exchange_with_thread(x, x->params[0], ask_in_thread); }
+
+/* ---- definitions of tools, told by a proxy in front of somebody's MCP server ---- */
+
+static void answer_pinned(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    buf_puts(&buf, "{\"status\":\"allowed\",\"decision\":\"allow_once\",\"input\":{},\"pinned\":true}");
+    exchange_answer(x, 200, &buf);
+}
+
+static void pinned(struct append *append)
+{
+    struct exchange *x = append->arg;
+    struct err err = append->err;
+    bool kept = append->outcome == APPEND_KEPT;
+    append_free(append);
+    if (kept)
+        answer_pinned(x);
+    else
+        exchange_fail(x, &err);
+}
+
+static struct rc read_told(struct exchange *x, struct told_tool *ret_tool, struct err *err)
+{
+    struct str server = STR_NONE;
+    TRY(json_want_str(x->body, "server", LIMIT_ID_BYTES, &server, err));
+    TRY(json_want_str(x->body, "source", LIMIT_ID_BYTES, &ret_tool->source, err));
+    TRY(json_want_object(x->body, "definition", &ret_tool->definition, err));
+    struct str name = json_text(ret_tool->definition, "name");
+    if (str_empty(server) || str_empty(ret_tool->source) || str_empty(name))
+        return err_set(err, ERR_INVALID, "\"server\", \"source\" or \"definition\" with its \"name\" is missing");
+    ret_tool->name = arena_printf(x->arena, "mcp__%.*s__%.*s", STR_ARG(server), STR_ARG(name));
+    return ret_tool->name.n > LIMIT_NAME_BYTES ? err_set(err, ERR_INVALID, "the tool's name is too long") : RC_OK;
+}
+
+static void tell_in_thread(struct exchange *x, const struct session *session)
+{
+    struct ask *ask = new_ask(x);
+    struct told_tool tool = {0};
+    struct gate_news news = {0};
+    struct err err;
+    (void)session;
+    ask->session = x->session;
+    ask->thread = x->params[0];
+    struct rc rc = read_told(x, &tool, &err);
+    if (rc_ok(rc))
+        rc = read_patience(x, ask, &err);
+    if (rc_ok(rc))
+        rc = gate_told(x->gate, ask, &tool, &news, &err);
+    if (rc_bad(rc)) {
+        exchange_fail(x, &err);
+    } else if (news.pins) {
+        news.pins->done = pinned;
+        news.pins->arg = x;
+        x->http->gone = NULL; /* whoever leaves gets no answer, but it is kept */
+        gate_keep(x->gate, news.pins);
+    } else if (news.ask_count) {
+        *ask = news.asks[0];
+        gate_ask(x->gate, ask);
+    } else {
+        answer_pinned(x);
+    }
+}
+
+void definitions_tell(struct exchange *x) { exchange_with_thread(x, x->params[0], tell_in_thread); }
 
 /* ---- look ---- */
 

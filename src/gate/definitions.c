@@ -58,7 +58,60 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
     ask->only_person = true;
 }
 
-bool gate_has_servers(const struct gate *gate) { return gate->servers != NULL; }
+bool gate_has_servers(const struct gate *gate) { return gate->servers && servers_any(gate->servers); }
+
+/* A tool of a proxied server is another tool for each token and each command or address: none can speak for another. */
+static struct str proxied_root(const struct ask *ask, struct str source)
+{
+    return arena_printf(ask->arena, "proxy:%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
+}
+
+struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
+                    struct gate_news *ret_news, struct err *err)
+{
+    struct server_news *news;
+    *ret_news = (struct gate_news){0};
+    if (!gate->servers)
+        return err_set(err, ERR_UNAVAILABLE, "this server keeps no definitions");
+    TRY(servers_told(gate->servers, like->arena, proxied_root(like, tool->source), tool->name, tool->definition, &news,
+                     err));
+    if (!news)
+        return RC_OK;
+    ret_news->asks = arena_array(like->arena, struct ask, 1);
+    if (str_empty(news->preview))
+        add_first(ret_news, news);
+    else
+        add_changed(ret_news, like, news);
+    return RC_OK;
+}
+
+static struct str described(struct arena *arena, const struct ask *ask, const struct json *definition)
+{
+    static const char *const members[] = {"title", "description", "annotations"};
+    BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "type", STR("generic"));
+    json_member(&out, "tool", ask->name);
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct json *member = json_get(definition, members[i]);
+        if (member)
+            json_member_raw(&out, members[i], member->raw);
+    }
+    json_member_raw(&out, "input", ask->input->raw);
+    json_close(&out, '}');
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
+struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err)
+{
+    const struct json *definition;
+    if (!gate->servers ||
+        !servers_holds(gate->servers, ask->arena, proxied_root(ask, source), ask->name, &definition))
+        return err_set(err, ERR_CONFLICT, "no definition of this tool holds: tell it first (tool-definitions)");
+    ask->preview = described(ask->arena, ask, definition);
+    return RC_OK;
+}
 
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news)

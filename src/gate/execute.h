@@ -34,6 +34,17 @@ struct gate_news {
     size_t ask_count;
 };
 bool gate_has_servers(const struct gate *gate);
+/* A tool of a server that somebody else runs, as a proxy tells it. */
+struct told_tool {
+    struct str name;    /* mcp__SERVER__TOOL */
+    struct str source;  /* tells servers of the same name apart */
+    const struct json *definition;
+};
+/* The same for one of these; neither pins nor asks: the definition is the one that holds. Does not block. */
+struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
+                    struct gate_news *ret_news, struct err *err);
+/* People see the tool of the ask as the definition that holds describes it. */
+struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err);
 /* `like` has the arena, the session, the thread, the folder and the actor of the asks. */
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
                     struct gate_news *ret_news);

@@ -50,6 +50,20 @@ static void put_sorted(struct buf *buf, struct arena *arena, const struct json *
     buf_putc(buf, object ? '}' : ']');
 }
 
+/* What our own agent does not use, and the clients of a proxy do. */
+static void put_others(struct buf *buf, struct arena *arena, const struct json *definition)
+{
+    static const char *const members[] = {"title", "annotations", "outputSchema", "_meta"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct json *member = json_get(definition, members[i]);
+        if (!member)
+            continue;
+        buf_printf(buf, "\n%s: ", members[i]);
+        put_sorted(buf, arena, member, 0);
+        buf_putc(buf, '\n');
+    }
+}
+
 struct str definition_text(struct arena *arena, struct str tool, const struct json *definition)
 {
     ARENA_SCOPE(scratch);
@@ -61,6 +75,7 @@ struct str definition_text(struct arena *arena, struct str tool, const struct js
     if (schema)
         put_sorted(&buf, &scratch, schema, 0);
     buf_putc(&buf, '\n');
+    put_others(&buf, &scratch, definition);
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 

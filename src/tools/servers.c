@@ -15,7 +15,7 @@ enum { LIST_AGE_US = 60 * 1000000 };
 /* The definition of a tool that holds. */
 struct pin {
     struct arena arena;
-    struct str text, digest;
+    struct str text, digest, definition;
 };
 
 static void lock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_lock(mutex) == 0); }
@@ -53,6 +53,7 @@ void servers_pin(struct servers *servers, struct str root, struct str tool, cons
     struct pin *pin = heap_new(sizeof *pin);
     pin->text = definition_text(&pin->arena, tool, definition);
     pin->digest = definition_digest(&pin->arena, pin->text);
+    pin->definition = arena_str(&pin->arena, definition->raw);
     lock(&servers->lock);
     pin_free(map_put(&servers->pins, pin_key(&arena, root, tool), pin));
     unlock(&servers->lock);
@@ -125,6 +126,40 @@ static struct server_news **add_news(struct servers *servers, struct server_set 
         unlock(&server->lock);
     }
     return last;
+}
+
+/* ---- servers that somebody else runs ---- */
+
+struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
+                       const struct json *definition, struct server_news **ret_news, struct err *err)
+{
+    struct server_tool told = {.name = tool, .definition = definition->raw};
+    struct str before;
+    *ret_news = NULL;
+    told.text = definition_text(arena, tool, definition);
+    if (str_empty(told.text) || definition->raw.n > MCP_DEFINITION_BYTES_MAX)
+        return err_set(err, ERR_TOO_LARGE, "the definition is larger than %d bytes", MCP_DEFINITION_BYTES_MAX);
+    told.digest = definition_digest(arena, told.text);
+    if (holds(servers, root, &told, arena, &before))
+        return RC_OK;
+    if (before.n == 0 && pins_are_full(servers))
+        return err_set(err, ERR_TOO_MANY, "there are definitions of %d tools already", MCP_PINS_MAX);
+    *ret_news = news_of(arena, &told, before);
+    (*ret_news)->root = arena_str(arena, root);
+    return RC_OK;
+}
+
+bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,
+                   const struct json **ret_definition)
+{
+    ARENA_SCOPE(scratch);
+    struct str text = STR_NONE;
+    lock(&servers->lock);
+    const struct pin *pin = map_get(&servers->pins, pin_key(&scratch, root, tool));
+    if (pin)
+        text = arena_str(arena, pin->definition);
+    unlock(&servers->lock);
+    return text.n && rc_ok(json_parse(arena, text, ret_definition, NULL));
 }
 
 struct server_news *servers_news(struct servers *servers, struct arena *arena, struct str root,

@@ -177,3 +177,5 @@ size_t servers_sets(struct servers *servers, struct arena *arena, struct str roo
         ret_sets[count++] = project;
     return count;
 }
+
+bool servers_any(const struct servers *servers) { return servers->projects || servers->own.count > 0; }

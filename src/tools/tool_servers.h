@@ -41,6 +41,14 @@ struct server_news {
     struct str preview;    /* JSON: the difference; empty: there was no definition before */
     struct server_news *next;
 };
+/* What somebody else's server says of a tool (nod mcp proxy); *ret_news is NULL when that is what holds. */
+struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
+                       const struct json *definition, struct server_news **ret_news, struct err *err);
+/* The definition that holds; false: there is none. */
+bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,
+                   const struct json **ret_definition);
+/* Whether our own agent has any to use. */
+bool servers_any(const struct servers *servers);
 /* Asks the servers that are there for this folder what they offer, where that is not known or may have changed. May
  * block. */
 struct server_news *servers_news(struct servers *servers, struct arena *arena, struct str root,
