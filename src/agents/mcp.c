@@ -3,7 +3,7 @@
 #include "agents/agents.h"
 #include "base/limits.h"
 
-enum { RPC_NO_METHOD = -32601, RPC_BAD_PARAMS = -32602 };
+enum { RPC_NO_METHOD = -32601, RPC_BAD_PARAMS = -32602, PROGRESS_MAX = 999999 };
 
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
@@ -38,7 +38,9 @@ struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret
     m->id = raw_id(json_get(json, "id"));
     m->method = json_text(json, "method");
     m->params = json_get(json, "params");
-    m->progress = raw_id(json_get(json_get(m->params, "_meta"), "progressToken"));
+    const struct json *meta = json_get(m->params, "_meta");
+    m->progress = raw_id(json_get(meta, "progressToken"));
+    m->modern = json_get(meta, "io.modelcontextprotocol/protocolVersion");
     if (str_is(m->method, "notifications/cancelled"))
         m->cancels = raw_id(json_get(m->params, "requestId"));
     if (!str_is(m->method, "tools/call"))
@@ -157,6 +159,8 @@ static void put_text(struct buf *buf, const struct mcp_message *message, struct 
     json_close(&out, '}');
     json_close(&out, ']');
     json_member_bool(&out, "isError", is_error);
+    if (message->modern)
+        json_member(&out, "resultType", STR("complete"));
     close_result(&out);
 }
 
@@ -233,7 +237,8 @@ void mcp_progress(struct buf *buf, const struct mcp_message *message, unsigned t
     json_open(&out, '{');
     json_member_raw(&out, "progressToken", message->progress);
     json_key(&out, "progress");
-    json_put_u64(&out, times);
+    buf_printf(buf, "0.%06u", times < PROGRESS_MAX ? times : PROGRESS_MAX);
+    out.comma = true;
     json_member(&out, "message", STR("waiting for a person"));
     json_close(&out, '}');
     json_close(&out, '}');

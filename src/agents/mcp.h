@@ -20,6 +20,7 @@ struct mcp_message {
     const struct json *arguments;
     struct str progress; /* the client's token, JSON as it came; empty: it wants none */
     struct str cancels;  /* the id of the request that is given up, JSON; empty: none */
+    bool modern;         /* of the revision of 2026 or later, which has no handshake */
 };
 
 /* What the gate is to be asked. */
@@ -42,7 +43,7 @@ void mcp_answer_call(struct buf *out, const struct mcp_message *message, const s
 void mcp_answer_text(struct buf *out, const struct mcp_message *message, struct str text);
 void mcp_refuse(struct buf *out, const struct mcp_message *message, struct str words);
 void mcp_answer_error(struct buf *out, struct str id, int code, struct str words);
-/* `times` must increase (MCP progress). */
+/* The n-th sign of life. Its value stays below 1, so that what a server behind us says later is more. */
 void mcp_progress(struct buf *out, const struct mcp_message *message, unsigned times);
 
 #endif

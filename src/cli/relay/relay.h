@@ -8,8 +8,10 @@
 
 #include "base/buf.h"
 #include "cli/cli.h"
+#include "event/call.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 struct http_client;
@@ -55,5 +57,45 @@ struct rc relay_record_start(struct relay_record *record, struct cli *cli, struc
 void relay_record_post(struct relay_record *record, struct str target, struct str body);
 /* Waits for what is left, a few seconds at most. */
 void relay_record_end(struct relay_record *record);
+
+/* ---- questions ---- */
+enum { RELAY_IDLE_MAX = 8 };
+
+/* Where a relay asks: one session. */
+struct relay_gate {
+    struct cli *cli;
+    struct relay_record *record;
+    struct str cwd, title;
+    struct str agent, agent_session; /* the agent's own name of its conversation; empty: it has none */
+    pthread_mutex_t lock;            /* for everything below */
+    struct str session, thread;      /* empty: not found yet */
+    struct http_client *idle[RELAY_IDLE_MAX];
+    unsigned idle_count;
+};
+void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_record *record);
+/* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. Any thread, any number of
+ * times. */
+struct rc relay_gate_session(struct relay_gate *gate, struct err *err);
+
+/* A question about a call. It has an id of its own, which only its own repetitions carry: an id of the agent's may come
+ * again, and the answer to the old question must not answer the new one. */
+struct relay_ask {
+    struct relay_gate *gate;
+    struct arena *arena;
+    const char *route;          /* below the thread: "tool-calls", "tool-definitions" */
+    struct str id, body;        /* body: JSON with that id */
+    const atomic_bool *cancelled;
+    void (*waits)(void *arg);   /* called every few seconds while nobody has answered; may be NULL */
+    void *arg;
+    struct call call;           /* the answer */
+};
+/* Waits in the thread that calls until there is an answer, however long that takes. A server that is not there at the
+ * first attempt is an error that says how to start it; one that goes away later is waited for. ERR_CONFLICT: it was
+ * cancelled, and is taken back. */
+struct rc relay_ask(struct relay_ask *ask, struct err *err);
+/* From another thread, when `cancelled` was set: nobody has to wait for the next look. */
+void relay_ask_cancel(struct relay_gate *gate, struct str id);
+/* Tells what came of an allowed call; `content`: JSON. */
+void relay_report(struct relay_gate *gate, struct str id, struct str content, bool is_error);
 
 #endif
