@@ -1,0 +1,77 @@
+/* What the files of `nod mcp proxy` share.
+ *
+ * One thread reads the client, one the server (of a web server: one for each answer). Each held call has a thread that
+ * waits at the gate. They share the two ways out, the list of held calls and the list of tools, behind one lock.
+ */
+#ifndef CLI_RELAY_PROXY_H
+#define CLI_RELAY_PROXY_H
+
+#include "agents/mcp.h"
+#include "cli/relay/relay.h"
+
+enum { PROXY_LINE_BYTES = 32 << 20, PROXY_HELD_MAX = 64 };
+
+/* The way to the server. */
+struct proxy;
+struct proxy_back {
+    /* A message, without its end. False: the server is gone. */
+    bool (*send)(struct proxy *proxy, struct str message);
+    /* The client has ended; returns when the server has, too. */
+    void (*end)(struct proxy *proxy);
+};
+extern const struct proxy_back proxy_stdio;
+
+/* A tool as the server describes it. */
+struct proxy_tool {
+    struct str name, definition; /* JSON */
+    bool agreed;                 /* the definition is the one that holds */
+};
+
+/* What the server offers, as it told us when we asked: what it tells the client may be old by the time of a call. */
+struct proxy_list {
+    struct arena arena;
+    struct proxy_tool *tools;
+    size_t count, bytes;
+};
+
+struct proxy {
+    struct cli *cli;
+    struct relay_gate gate;
+    struct relay_record record;
+    struct relay_pipe client;    /* our standard output */
+    struct relay_child child;    /* of proxy_stdio */
+    const struct proxy_back *back;
+    struct str name;             /* of the server: mcp__NAME__tool */
+    struct str source;           /* digest of the command or the address: what the definitions are pinned for */
+    pthread_mutex_t lock;        /* for everything below */
+    pthread_cond_t listed;
+    struct proxy_held *first;
+    unsigned held_count;
+    struct proxy_list list, next; /* next: while it is being asked for */
+    unsigned list_number;         /* of the question under way, or of the last */
+    struct str cursor;            /* of the question that is due */
+    bool listing, stale, has_list, question_due, modern;
+    int64_t listed_us;
+    unsigned dropped;             /* messages that could not be read */
+    bool ending;
+};
+
+struct rc proxy_stdio_start(struct proxy *proxy, char **argv, struct err *err);
+
+/* proxy.c: every message comes through one of these. */
+void proxy_from_client(struct proxy *proxy, struct str message);
+void proxy_from_server(struct proxy *proxy, struct str message);
+void proxy_server_gone(struct proxy *proxy);
+
+/* proxy_tools.c */
+struct rc proxy_list_start(struct proxy *proxy, struct err *err);
+/* Asks the server what it offers, once more if that is being done. */
+void proxy_list_ask(struct proxy *proxy);
+/* Whether this is an answer to that; then it is taken. */
+bool proxy_list_take(struct proxy *proxy, struct str id, const struct json *message);
+/* The tool's definition, up to date, in the arena; waits for the server's list. ERR_NOT_FOUND: it is not offered. */
+struct rc proxy_tool(struct proxy *proxy, struct arena *arena, struct str name, struct proxy_tool *ret_tool,
+                     struct err *err);
+void proxy_tool_agreed(struct proxy *proxy, const struct proxy_tool *tool);
+
+#endif
