@@ -1,0 +1,487 @@
+/* nod mcp proxy: in front of an MCP server, for any MCP client.
+ *
+ * Messages pass as their bytes, but for these:
+ * 1. tools/call waits until the gate allows it, and is written anew only when a person has edited its arguments.
+ *    Whatever is not allowed is answered by us, as a result that the model reads. A message of the client that cannot
+ *    be read is refused, since the server might read it.
+ * 2. A tool may be called only while its definition is the one that is pinned; another is asked about first.
+ * 3. sampling/createMessage, with which a server uses the client's model, waits in the same way.
+ * 4. notifications/cancelled of a call that waits takes its question back, and the server never hears of the call.
+ */
+#include "cli/relay/proxy.h"
+
+#include "agents/agents.h"
+#include "base/id.h"
+#include "base/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    RPC_UNREADABLE = -32700,
+    RPC_BAD_REQUEST = -32600,
+    RPC_SERVER_GONE = -32603,
+    RPC_SAMPLING_REFUSED = -1,
+    FORWARDED_MAX = 1024,
+    DROPPED_MAX = 1000,
+};
+
+/* A call from its arrival to its answer. The list and its thread hold it, each while they need it. */
+struct proxy_held {
+    struct proxy *proxy;
+    struct proxy_held *next;
+    struct arena arena;
+    struct mcp_message message;
+    struct str line;        /* as it came */
+    struct str call;        /* the gate's id of it */
+    struct str name;        /* of the tool, as the server calls it */
+    atomic_bool cancelled;
+    unsigned users, times;
+    bool samples;           /* the server asks, not the client */
+    bool forwarded;
+};
+
+/* ---- the list ---- */
+
+static void lock(struct proxy *proxy) { (void)pthread_mutex_lock(&proxy->lock); }
+static void unlock(struct proxy *proxy) { (void)pthread_mutex_unlock(&proxy->lock); }
+
+/* With the lock held. */
+static void release(struct proxy_held *held)
+{
+    CHECK(held->users);
+    if (--held->users)
+        return;
+    arena_done(&held->arena);
+    free(held);
+}
+
+/* Takes it out of the list, if it is there. With the lock held. */
+static void unlist(struct proxy_held *held)
+{
+    struct proxy *proxy = held->proxy;
+    for (struct proxy_held **link = &proxy->first; *link; link = &(*link)->next) {
+        if (*link != held)
+            continue;
+        *link = held->next;
+        proxy->held_count -= held->forwarded ? 0 : 1;
+        release(held);
+        return;
+    }
+}
+
+static struct proxy_held *find(struct proxy *proxy, struct str id, bool samples)
+{
+    for (struct proxy_held *held = proxy->first; held; held = held->next)
+        if (held->samples == samples && str_eq(held->message.id, id))
+            return held;
+    return NULL;
+}
+
+/* Forwarded calls that were never answered do not pile up. With the lock held. */
+static void forget_oldest(struct proxy *proxy)
+{
+    struct proxy_held *oldest = NULL;
+    unsigned count = 0;
+    for (struct proxy_held *held = proxy->first; held; held = held->next) {
+        if (!held->forwarded)
+            continue;
+        oldest = held;
+        count++;
+    }
+    if (count > FORWARDED_MAX)
+        unlist(oldest);
+}
+
+/* ---- answers of our own ---- */
+
+/* To the client, or to the server whose request it was. */
+static void answer(struct proxy_held *held, const struct buf *line)
+{
+    struct proxy *proxy = held->proxy;
+    struct str bytes = buf_str(line);
+    if (line->over || !line->n)
+        return;
+    if (held->samples)
+        (void)proxy->back->send(proxy, str_sub(bytes, 0, bytes.n - 1));
+    else
+        (void)relay_pipe_send(&proxy->client, line);
+}
+
+static void refuse(struct proxy_held *held, struct str words)
+{
+    BUF_SCOPE(line, PROXY_LINE_BYTES);
+    if (held->samples)
+        mcp_answer_error(&line, held->message.id, RPC_SAMPLING_REFUSED, words);
+    else
+        mcp_refuse(&line, &held->message, words);
+    answer(held, &line);
+}
+
+static void refuse_message(struct proxy *proxy, struct str id, int code, const char *words)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    mcp_answer_error(&line, id, code, str_of(words));
+    (void)relay_pipe_send(&proxy->client, &line);
+}
+
+static void sign_of_life(void *arg)
+{
+    struct proxy_held *held = arg;
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (str_empty(held->message.progress) || held->samples)
+        return;
+    mcp_progress(&line, &held->message, ++held->times);
+    (void)relay_pipe_send(&held->proxy->client, &line);
+}
+
+/* ---- the gate ---- */
+
+static struct json_out open_body(struct buf *buf, struct str id)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "id", id);
+    return out;
+}
+
+static struct rc ask(struct proxy_held *held, const char *route, struct str id, const struct buf *body,
+                     struct relay_ask *ret_ask, struct err *err)
+{
+    if (body->over)
+        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
+    *ret_ask = (struct relay_ask){.gate = &held->proxy->gate, .arena = &held->arena, .route = route, .id = id,
+                                  .body = buf_str(body), .cancelled = &held->cancelled, .waits = sign_of_life,
+                                  .arg = held};
+    return relay_ask(ret_ask, err);
+}
+
+/* The definition of the tool is the one that holds, or a person agrees to the new one. */
+static struct rc agree(struct proxy_held *held, const struct proxy_tool *tool, struct err *err)
+{
+    struct proxy *proxy = held->proxy;
+    struct relay_ask asked;
+    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
+    struct str id = arena_str(&held->arena, str_of(id_new("call").text));
+    if (tool->agreed)
+        return RC_OK;
+    struct json_out out = open_body(&body, id);
+    json_member(&out, "server", proxy->name);
+    json_member(&out, "source", proxy->source);
+    json_member_raw(&out, "definition", tool->definition);
+    json_close(&out, '}');
+    TRY(ask(held, "tool-definitions", id, &body, &asked, err));
+    if (asked.call.status != CALL_ALLOWED)
+        return err_set(err, ERR_FORBIDDEN, "the server %.*s changed what this tool says of itself, and a person did "
+                                           "not agree: %.*s", STR_ARG(proxy->name),
+                       STR_ARG(agent_words(&held->arena, &asked.call)));
+    proxy_tool_agreed(proxy, tool);
+    return RC_OK;
+}
+
+static struct rc judge(struct proxy_held *held, struct call *ret_call, struct err *err)
+{
+    struct proxy *proxy = held->proxy;
+    struct proxy_tool tool = {0};
+    struct relay_ask asked;
+    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
+    const struct json *input = held->samples ? held->message.params : held->message.arguments;
+    TRY(relay_gate_session(&proxy->gate, err));
+    if (!held->samples) {
+        TRY(proxy_tool(proxy, &held->arena, held->name, &tool, err));
+        TRY(agree(held, &tool, err));
+    }
+    struct json_out out = open_body(&body, held->call);
+    json_member(&out, "name", arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name), STR_ARG(held->name)));
+    json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+    json_member(&out, "cwd", proxy->gate.cwd);
+    json_member(&out, "byDefault", STR("ask"));
+    if (!held->samples)
+        json_member(&out, "source", proxy->source);
+    json_close(&out, '}');
+    TRY(ask(held, "tool-calls", held->call, &body, &asked, err));
+    *ret_call = asked.call;
+    return RC_OK;
+}
+
+static void put_member(struct json_out *out, const struct json *member)
+{
+    json_key_str(out, member->key);
+    json_put_raw(out, member->raw);
+}
+
+/* The same message with other arguments; members that we do not know stay. */
+static void put_edited(struct buf *buf, const struct json *message, struct str arguments)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    for (const struct json *m = message->first; m; m = m->next) {
+        if (!str_is(m->key, "params")) {
+            put_member(&out, m);
+            continue;
+        }
+        json_key(&out, "params");
+        json_open(&out, '{');
+        for (const struct json *p = m->first; p; p = p->next)
+            if (!str_is(p->key, "arguments"))
+                put_member(&out, p);
+        json_member_raw(&out, "arguments", arguments);
+        json_close(&out, '}');
+    }
+    json_close(&out, '}');
+    json_end_line(&out);
+}
+
+static void forward(struct proxy_held *held, struct str edited)
+{
+    struct proxy *proxy = held->proxy;
+    const struct json *message;
+    struct str line = held->line;
+    BUF_SCOPE(buf, PROXY_LINE_BYTES * 2);
+    if (!str_empty(edited) && rc_ok(json_parse(&held->arena, held->line, &message, NULL))) {
+        put_edited(&buf, message, edited);
+        line = buf.over ? STR_NONE : str_sub(buf_str(&buf), 0, buf.n - 1);
+    }
+    lock(proxy);
+    bool passes = !atomic_load(&held->cancelled) && !str_empty(line);
+    if (passes) {
+        held->forwarded = true;
+        proxy->held_count--;
+    }
+    forget_oldest(proxy);
+    unlock(proxy);
+    if (!passes)
+        relay_report(&proxy->gate, held->call, STR("\"taken back before it was passed on\""), true);
+    else if (held->samples)
+        (void)relay_pipe_put(&proxy->client, line);
+    else if (!proxy->back->send(proxy, line))
+        refuse(held, STR("The MCP server is gone; whether the call took effect is not known."));
+}
+
+static void *wait_at_gate(void *arg)
+{
+    struct proxy_held *held = arg;
+    struct proxy *proxy = held->proxy;
+    struct err err = {.code = ERR_OK};
+    struct call call = {0};
+    struct rc rc = judge(held, &call, &err);
+    bool taken_back = atomic_load(&held->cancelled);
+    bool allowed = rc_ok(rc) && call.status == CALL_ALLOWED && call_allowed(&call);
+    struct str edited = held->samples ? STR_NONE : call.updated_input;
+    if (allowed)
+        forward(held, edited);
+    else if (!taken_back && rc_ok(rc))
+        refuse(held, agent_words(&held->arena, &call));
+    else if (!taken_back)
+        refuse(held, arena_printf(&held->arena, "Nod did not allow this: %s", err.text));
+    lock(proxy);
+    if (!held->forwarded)
+        unlist(held);
+    release(held);
+    unlock(proxy);
+    return NULL;
+}
+
+/* ---- messages that are held ---- */
+
+static const char *trouble_of(struct proxy *proxy, const struct proxy_held *held)
+{
+    const struct json *arguments = json_get(held->message.params, "arguments");
+    if (find(proxy, held->message.id, held->samples))
+        return "a request of this id is open already";
+    if (proxy->held_count >= PROXY_HELD_MAX)
+        return "too many calls wait for an answer already; try again when one of them is answered";
+    if (!held->samples && (str_empty(held->name) || (arguments && arguments->type != JSON_OBJECT)))
+        return "a call needs the name of a tool, and arguments that are an object";
+    if (held->name.n + proxy->name.n + sizeof "mcp____" > LIMIT_NAME_BYTES)
+        return "the name of the tool is too long";
+    return NULL;
+}
+
+static void hold(struct proxy *proxy, struct str line, bool samples)
+{
+    struct proxy_held *held = heap_new(sizeof *held);
+    pthread_t thread;
+    held->proxy = proxy;
+    held->samples = samples;
+    held->users = 1;
+    held->line = arena_str(&held->arena, line);
+    CHECK(rc_ok(mcp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
+    held->name = samples ? STR("sampling") : json_text(held->message.params, "name");
+    held->call = arena_str(&held->arena, str_of(id_new("call").text));
+    lock(proxy);
+    const char *trouble = trouble_of(proxy, held);
+    if (!trouble) {
+        held->users++;
+        held->next = proxy->first;
+        proxy->first = held;
+        proxy->held_count++;
+        proxy->modern = proxy->modern || held->message.modern;
+    }
+    unlock(proxy);
+    if (!trouble && pthread_create(&thread, NULL, wait_at_gate, held) == 0) {
+        (void)pthread_detach(thread);
+        return;
+    }
+    BUF_SCOPE(answer_line, LIMIT_BODY_BYTES);
+    mcp_answer_error(&answer_line, held->message.id, RPC_BAD_REQUEST, str_of(trouble ? trouble : "no thread is left"));
+    answer(held, &answer_line);
+    lock(proxy);
+    unlist(held);
+    release(held);
+    unlock(proxy);
+}
+
+/* True: the server must not hear of it, since it never heard of the call. */
+static bool cancel(struct proxy *proxy, struct str id)
+{
+    ARENA_SCOPE(arena);
+    struct str call = STR_NONE;
+    lock(proxy);
+    struct proxy_held *held = find(proxy, id, false);
+    bool waits = held && !held->forwarded;
+    if (waits) {
+        atomic_store(&held->cancelled, true);
+        call = arena_str(&arena, held->call);
+    }
+    bool has_session = !str_empty(proxy->gate.session);
+    unlock(proxy);
+    if (waits && has_session)
+        relay_ask_cancel(&proxy->gate, call);
+    return waits;
+}
+
+/* ---- from the client ---- */
+
+static void note_dropped(struct proxy *proxy, const char *who, const char *why)
+{
+    if (proxy->dropped++ == 0)
+        cli_note("nod mcp proxy: %s sent what cannot be read, so it is not passed on: %s", who, why);
+    if (proxy->dropped < DROPPED_MAX)
+        return;
+    cli_note("nod mcp proxy: too much cannot be read; this is the end");
+    _exit(1);
+}
+
+/* 2025-03-26 knows messages of several messages: they go on one by one. */
+static void split(struct proxy *proxy, const struct json *batch)
+{
+    for (const struct json *one = batch->first; one; one = one->next)
+        if (one->type == JSON_OBJECT)
+            proxy_from_client(proxy, one->raw);
+        else
+            refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
+}
+
+void proxy_from_client(struct proxy *proxy, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct mcp_message message;
+    const struct json *json;
+    struct err err = {.code = ERR_OK};
+    if (str_empty(str_trim(line)))
+        return;
+    if (rc_bad(json_parse_given(&arena, line, &json, &err))) {
+        note_dropped(proxy, "the client", err.text);
+        refuse_message(proxy, STR_NONE, RPC_UNREADABLE, err.text);
+    } else if (json->type == JSON_ARRAY) {
+        split(proxy, json);
+    } else if (json->type != JSON_OBJECT || rc_bad(mcp_read(&arena, line, &message, &err))) {
+        refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
+    } else if (str_is(message.method, "tools/call")) {
+        if (str_empty(message.id))
+            note_dropped(proxy, "the client", "a call without an id");
+        else
+            hold(proxy, line, false);
+    } else if (str_empty(message.cancels) || !cancel(proxy, message.cancels)) {
+        if (!proxy->back->send(proxy, line))
+            proxy_server_gone(proxy);
+        if (str_is(message.method, "notifications/initialized") || str_is(message.method, "tools/list"))
+            proxy_list_ask(proxy);
+    }
+}
+
+/* ---- from the server ---- */
+
+/* What came of a call that we passed on. */
+static void take_result(struct proxy *proxy, struct str id, const struct json *json)
+{
+    ARENA_SCOPE(arena);
+    const struct json *result = json_get(json, "result"), *error = json_get(json, "error");
+    struct str call = STR_NONE;
+    lock(proxy);
+    struct proxy_held *held = find(proxy, id, false);
+    if (held && held->forwarded) {
+        call = arena_str(&arena, held->call);
+        unlist(held);
+    }
+    unlock(proxy);
+    if (!str_empty(call))
+        relay_report(&proxy->gate, call, result ? result->raw : error ? error->raw : STR_NONE,
+                     !result || json_bool(result, "isError", false));
+}
+
+/* True: it is not for the client. */
+static bool take(struct proxy *proxy, const struct json *json)
+{
+    const struct json *id = json_get(json, "id");
+    struct str method = json_text(json, "method");
+    if (str_is(method, "notifications/tools/list_changed"))
+        proxy_list_ask(proxy);
+    if (str_is(method, "sampling/createMessage") && id) {
+        hold(proxy, json->raw, true);
+        return true;
+    }
+    if (!str_empty(method) || !id)
+        return false;
+    if (id->type == JSON_STRING && proxy_list_take(proxy, id->text, json))
+        return true;
+    take_result(proxy, id->raw, json);
+    return false;
+}
+
+void proxy_from_server(struct proxy *proxy, struct str line)
+{
+    ARENA_SCOPE(arena);
+    const struct json *json;
+    struct err err = {.code = ERR_OK};
+    struct str trimmed = str_trim(line);
+    bool swallowed = false;
+    if (str_empty(trimmed))
+        return;
+    if (rc_bad(json_parse_given(&arena, line, &json, &err))) {
+        /* A large result is still the client's to read; anything that is no message at all would end it. */
+        if (trimmed.p[0] != '{' || str_has(trimmed, STR("sampling"))) {
+            note_dropped(proxy, "the server", err.text);
+            return;
+        }
+    } else if (json->type == JSON_OBJECT) {
+        swallowed = take(proxy, json);
+    } else if (json->type == JSON_ARRAY) {
+        for (const struct json *one = json->first; one; one = one->next)
+            proxy_from_server(proxy, one->raw);
+        return;
+    }
+    if (!swallowed)
+        (void)relay_pipe_put(&proxy->client, line);
+}
+
+/* Whoever asked gets an answer. Does not return. */
+void proxy_server_gone(struct proxy *proxy)
+{
+    lock(proxy);
+    bool first = !proxy->ending;
+    proxy->ending = true;
+    (void)pthread_cond_broadcast(&proxy->listed);
+    for (struct proxy_held *held = first ? proxy->first : NULL; held; held = held->next) {
+        if (held->samples)
+            continue;
+        refuse_message(proxy, held->message.id, RPC_SERVER_GONE, "the MCP server is gone");
+    }
+    unlock(proxy);
+    while (!first)
+        (void)pause();
+    int status = proxy->child.pid ? relay_child_end(&proxy->child) : 1;
+    relay_record_end(&proxy->record);
+    _exit(status ? status : 1);
+}
