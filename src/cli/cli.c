@@ -196,6 +196,12 @@ static struct rc find_command(struct reader *reader, struct err *err)
     if (!first)
         return RC_OK;
     cli->command = command_find(str_of(first));
+    const char *next = reader->at < reader->argc ? reader->argv[reader->at] : "";
+    const struct command *longer = command_find(arena_printf(&cli->arena, "%s %s", first, next));
+    if (cli->command && longer) { /* `nod mcp` is one, and so is `nod mcp proxy` */
+        cli->command = longer;
+        reader->at++;
+    }
     if (cli->command)
         return RC_OK;
     if (!command_group(str_of(first)))
@@ -285,9 +291,10 @@ static void look_at_terminal(struct cli *cli)
 static bool started_by_agent(const struct cli *cli)
 {
     const struct command *command = cli->command;
-    bool agents = command && (strcmp(command->name, "hook") == 0 || strcmp(command->name, "mcp") == 0);
+    bool agents = command && (command->id == COMMAND_hook || command->id == COMMAND_mcp ||
+                              command->id == COMMAND_mcp_proxy);
     bool manages = cli->argc > 0 && (strcmp(cli->argv[0], "install") == 0 || strcmp(cli->argv[0], "remove") == 0);
-    return agents && !manages;
+    return agents && (!manages || command->id == COMMAND_mcp_proxy);
 }
 
 /* What the settings were taken from is not passed on: no program that we start sees a token or an address of ours. */

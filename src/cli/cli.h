@@ -71,6 +71,7 @@ struct cli {
     int status;
     const struct identity *identity; /* that we speak with; NULL: with the person's token */
     struct http_client *client; /* remote.c's */
+    char **environment; /* as it came, for a program that we start; NULL: ours */
 };
 
 /* Reads the command line, then the other places of settings. Sets `command` even when it fails later on; one that is

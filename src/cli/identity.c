@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+extern char **environ;
+
 enum { IDENTITY_BYTES_MAX = 16 << 10 };
 #define KEY_MARK "ed25519:"
 
@@ -99,7 +101,7 @@ struct rc identity_load(struct cli *cli, struct err *err)
     if (!path)
         return err_set(err, ERR_UNAUTHENTICATED,
                        "this was installed without an identity of its own: run `nod %s install` again",
-                       cli->command->name);
+                       cli->command->id == COMMAND_mcp_proxy ? "mcp" : cli->command->name);
     return identity_use(cli, path, err);
 }
 
@@ -111,12 +113,26 @@ static char *nothing(const char *name)
     return NULL;
 }
 
+/* A copy for a program that we start in somebody's place, which is to have what it would have had. */
+static char **copy_environment(struct arena *arena)
+{
+    size_t count = 0, n = 0;
+    while (environ && environ[count])
+        count++;
+    char **copy = arena_array(arena, char *, count + 1);
+    for (size_t i = 0; i < count; i++)
+        if (!str_starts(str_of(environ[i]), STR("NOD_")))
+            copy[n++] = (char *)arena_c(arena, str_of(environ[i]));
+    return copy;
+}
+
 /* Whoever starts us may be told by a repository what to put into our environment. What we need of it is one id
  * that only names the agent's conversation. */
 void identity_shut_out(struct cli *cli)
 {
     const char *kept = getenv("CLAUDE_CODE_SESSION_ID");
     const char *copy = kept ? arena_c(&cli->arena, str_of(kept)) : NULL;
+    cli->environment = copy_environment(&cli->arena);
     (void)clearenv();
     if (copy)
         (void)setenv("CLAUDE_CODE_SESSION_ID", copy, 1);
