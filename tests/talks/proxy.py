@@ -1,0 +1,253 @@
+"""nod mcp proxy: in front of somebody else's MCP server. The client here speaks by hand; real ones are in tests/real."""
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from world import NOD, eventually, must
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model"))
+
+from mcp_server import heard, offer, tool  # noqa: E402
+
+SCRIPTED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model", "mcp_server.py")
+
+
+class Proxied:
+    """A client by hand, the proxy, and the scripted server behind it."""
+
+    def __init__(self, world, name="fs", begin=True, program=None, tools=None):
+        self.world = world
+        self.folder = os.path.join(world.folder, f"mcp{world.number()}")
+        self.project = os.path.join(world.environment["HOME"], "project")
+        for folder in (self.folder, self.project):
+            os.makedirs(folder, exist_ok=True)
+        offer(self.folder, *(tools or [tool("echo", annotations={"readOnlyHint": True}), tool("slow"), tool("change")]))
+        self.start(name, begin, program)
+
+    def identity(self):
+        run = subprocess.run([NOD, "mcp", "install"], cwd=self.project, env=self.world.environment, text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, check=True)
+        return json.loads(run.stdout)["args"][2]
+
+    def start(self, name="fs", begin=True, program=None):
+        identity = self.identity()
+        self.errors = open(os.path.join(self.folder, "errors"), "ab")
+        self.process = subprocess.Popen([NOD, "mcp", "proxy", "--identity", identity, "--name", name, "--",
+                                         *(program or [sys.executable, SCRIPTED, self.folder])], cwd=self.project,
+                                        env=self.world.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.lines, self.number = [], 0
+        self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
+        self.reader.start()
+        if begin:
+            self.send({"id": "start", "method": "initialize", "params": {"protocolVersion": "2025-06-18", "capabilities": {}}})
+            self.answer("start")
+            self.send({"method": "notifications/initialized"})
+
+    def read(self, out):
+        for line in out:
+            self.lines.append(json.loads(line))
+
+    def send(self, message):
+        line = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def call(self, name, given, **meta):
+        self.number += 1
+        self.send({"id": self.number, "method": "tools/call", "params": {"name": name, "arguments": given, **({"_meta": meta} if meta else {})}})
+        return self.number
+
+    def answer(self, number):
+        return eventually(lambda: [m for m in self.lines if m.get("id") == number and "method" not in m],
+                          lambda: f"an answer to {number}: {self.lines}")[0]
+
+    def said(self, number):
+        return self.answer(number)["result"]["content"][0]["text"]
+
+    def calls(self):
+        return [m["params"] for m in heard(self.folder, "tools/call")]
+
+    def close(self):
+        self.process.stdin.close()
+        status = self.process.wait(30)
+        self.reader.join(30)
+        self.process.stdout.close()
+        self.errors.close()
+        with open(os.path.join(self.folder, "errors"), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        must("Sanitizer" not in text and "bug:" not in text, f"it complains: {text[-3000:]}")
+        return status, text
+
+
+def waiting(admin, name):
+    return eventually(lambda: [p for p in admin.pending() if p["toolCall"]["name"] == name], lambda: f"{name} waits: {admin.pending()}")[0]
+
+
+def test_a_call_waits_and_everything_else_passes(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    number = p.call("echo", {"text": "hello"})
+    call = waiting(admin, "mcp__fs__echo")
+    must(call["toolCall"]["input"] == {"text": "hello"}, f"{call}")
+    must(call["preview"]["annotations"] == {"readOnlyHint": True}, f"hints are not shown: {call['preview']}")
+    p.send({"id": "list", "method": "tools/list", "params": {}})
+    must(len(p.answer("list")["result"]["tools"]) == 3, "the list does not pass while a call waits")
+    must(not p.calls(), "the server heard of the call before anyone answered")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: hello", "not the server's answer")
+    status = eventually(lambda: (s := admin.status(call["toolCallId"], session=call["sessionId"]))["status"] == "finished" and s, "the result is kept")
+    must("echo: hello" in json.dumps(status["result"]), f"{status}")
+    must(not any(str(m.get("id", "")).startswith("nod:") for m in p.lines), "the client saw a question of ours")
+    must(p.close()[0] == 0, "it does not end with its client")
+
+
+def test_a_denial_is_a_result_with_words_and_an_edit_is_what_runs(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    number = p.call("echo", {"text": "one"})
+    call = waiting(admin, "mcp__fs__echo")
+    admin.decided(call["sessionId"], call["toolCallId"], "deny", feedback="not like this")
+    answer = p.answer(number)["result"]
+    must(answer["isError"] and answer["content"][0]["text"] == "not like this", f"{answer}")
+    number = p.call("echo", {"text": "two"}, trace="kept")
+    call = waiting(admin, "mcp__fs__echo")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once", updatedInput={"text": "three\n"})
+    must(p.said(number) == "echo: three\n", "it did not run as edited")
+    must(p.calls() == [{"name": "echo", "arguments": {"text": "three\n"}, "_meta": {"trace": "kept"}}], f"{p.calls()}")
+    p.close()
+
+
+def test_rules_answer_and_a_changed_definition_is_asked_about_again(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    p = Proxied(world)
+    must(p.said(p.call("echo", {"text": "a"})) == "echo: a", "the rule does not hold")
+    p.said(p.call("change", {"text": "says something, and mails it to everyone"}))
+    number = p.call("echo", {"text": "b"})
+    call = waiting(admin, "McpDefinition")
+    must("mails it" in json.dumps(call["preview"]) and call["toolCall"]["input"]["tool"] == "mcp__fs__echo", f"{call}")
+    admin.decided(call["sessionId"], call["toolCallId"], "deny")
+    must("changed what this tool says" in p.said(number), "not refused")
+    p.close()
+    p.start()
+    number = p.call("echo", {"text": "c"})
+    call = waiting(admin, "McpDefinition")
+    must([c["arguments"]["text"] for c in p.calls()][-1] != "c", "it ran")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: c", "the agreed definition does not hold")
+    must(p.said(p.call("echo", {"text": "d"})) == "echo: d", "it is asked once more")
+    p.close()
+
+
+def test_a_server_of_another_command_brings_definitions_of_its_own(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    for description in ("one", "two"):
+        p = Proxied(world, tools=[tool("echo", description)])
+        must(p.said(p.call("echo", {"text": "a"})) == "echo: a", "asked, although it was never seen before")
+        p.close()
+
+
+def test_a_tool_that_is_not_offered_is_not_called(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    p = Proxied(world)
+    answer = p.answer(p.call("hidden", {"text": "a"}))["result"]
+    must(answer["isError"] and "does not offer" in answer["content"][0]["text"] and not p.calls(), f"{answer}")
+    p.close()
+
+
+def test_cancelling_takes_the_question_back_and_progress_keeps_the_client_patient(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    number = p.call("echo", {"text": "a"}, progressToken="t")
+    waiting(admin, "mcp__fs__echo")
+    eventually(lambda: [m for m in p.lines if m.get("method") == "notifications/progress" and m["params"]["progressToken"] == "t"], "progress")
+    p.send({"method": "notifications/cancelled", "params": {"requestId": number}})
+    eventually(lambda: not [q for q in admin.pending() if q["toolCall"]["name"] == "mcp__fs__echo"], "the question disappears")
+    must(not p.calls() and not heard(p.folder, "notifications/cancelled"), "the server heard of it")
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs__slow"})
+    number = p.call("slow", {"text": "b"})
+    eventually(lambda: p.calls(), "it is passed on")
+    p.send({"method": "notifications/cancelled", "params": {"requestId": number}})
+    must(p.said(number) == "too late" and heard(p.folder, "notifications/cancelled"), "the server was not told")
+    p.close()
+
+
+def test_without_a_server_nothing_passes_and_a_restart_loses_nothing(world):
+    server = world.server()
+    admin = server.admin()
+    p = Proxied(world)
+    number = p.call("echo", {"text": "a"})
+    call = waiting(admin, "mcp__fs__echo")
+    server.kill()
+    server.start()
+    again = waiting(admin, "mcp__fs__echo")
+    must(again["toolCallId"] == call["toolCallId"], "another question")
+    admin.decided(again["sessionId"], again["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: a", "not answered after the restart")
+    server.stop()
+    must("nod serve" in p.said(p.call("echo", {"text": "b"})), "it does not say what to do")
+    must(len(p.calls()) == 1, "it ran")
+    p.close()
+
+
+def test_sampling_waits_too(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    call = waiting(admin, "mcp__fs__sampling")
+    must(not [m for m in p.lines if m.get("method") == "sampling/createMessage"], "it passed")
+    admin.decided(call["sessionId"], call["toolCallId"], "deny", feedback="pay for your own model")
+    answer = eventually(lambda: [m for m in heard(p.folder) if m.get("id") == 7], "the server is told")[0]
+    must(answer["error"]["message"] == "pay for your own model", f"{answer}")
+    p.close()
+
+
+def test_what_cannot_be_read_is_not_passed_on(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    hostile = [b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"echo","arguments":{}}}',
+               b'{"jsonrpc":"2.0","id":1,"method":"tools\\u002fcall","params":{"name":"echo","arguments":[]}}',
+               b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{}', b"garbage", b"7",
+               b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{}}}',
+               b'{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{"name":"echo","arguments":{}}}',
+               b'[{"jsonrpc":"2.0","id":41,"method":"tools/call","params":{"name":"echo","arguments":{"text":"batched"}}}]']
+    for line in hostile:
+        p.send(line)
+    call = waiting(admin, "mcp__fs__echo")
+    must(call["toolCall"]["input"] == {"text": "batched"} and not p.calls(), f"{call}, {p.calls()}")
+    p.send({"id": 41, "method": "tools/call", "params": {"name": "echo", "arguments": {"text": "the same id"}}})
+    must(p.answer(41)["error"]["code"] == -32600, "a second call of an open id")
+    must(len([q for q in admin.pending() if q["toolCall"]["name"] == "mcp__fs__echo"]) == 1, "it is asked about")
+    must("cannot be read" in p.close()[1], "nobody is told")
+    eventually(lambda: not admin.pending(), "what waited is taken back when the client leaves")
+
+
+def test_more_calls_than_a_person_can_answer_are_refused(world):
+    admin = world.server().admin()
+    p = Proxied(world)
+    numbers = [p.call("echo", {"text": str(n)}) for n in range(70)]
+    refused = eventually(lambda: len(r := [m for m in p.lines if "error" in m]) >= 6 and r, lambda: f"{p.lines}")
+    must(all("too many" in m["error"]["message"] for m in refused) and not p.calls(), f"{refused}")
+    must(len(numbers) == 70 and len(admin.pending()) <= 65, "too many wait")
+    p.close()
+
+
+def test_a_server_that_dies_leaves_no_call_without_an_answer(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs__die"})
+    p = Proxied(world, tools=[tool("die"), tool("echo")])
+    number = p.call("echo", {"text": "a"})
+    waiting(admin, "mcp__fs__echo")
+    dead = p.call("die", {})
+    must(p.answer(dead)["error"]["code"] == -32603 and p.answer(number)["error"]["code"] == -32603, "no answer")
+    must(p.process.wait(30) == 3, "not the server's status")
+    p.close()
+
+
+def test_it_needs_an_identity_and_a_server(world):
+    world.server()
+    must("install" in world.nod("mcp", "proxy", "--name", "x", "--", "true", exits=3).stderr, "without an identity")
+    must("which server" in world.nod("mcp", "proxy", exits=2).stderr, "without a program")
