@@ -351,6 +351,18 @@ static bool cancel(struct proxy *proxy, struct str id)
     return waits;
 }
 
+void proxy_take_back(struct proxy *proxy)
+{
+    lock(proxy);
+    for (struct proxy_held *held = proxy->first; held; held = held->next) {
+        if (held->forwarded || str_empty(proxy->gate.session))
+            continue;
+        atomic_store(&held->cancelled, true);
+        relay_ask_cancel(&proxy->gate, held->call);
+    }
+    unlock(proxy);
+}
+
 /* ---- from the client ---- */
 
 static void note_dropped(struct proxy *proxy, const char *who, const char *why)
@@ -481,6 +493,7 @@ void proxy_server_gone(struct proxy *proxy)
     unlock(proxy);
     while (!first)
         (void)pause();
+    proxy_take_back(proxy);
     int status = proxy->child.pid ? relay_child_end(&proxy->child) : 1;
     relay_record_end(&proxy->record);
     _exit(status ? status : 1);

@@ -62,6 +62,8 @@ struct rc proxy_stdio_start(struct proxy *proxy, char **argv, struct err *err);
 void proxy_from_client(struct proxy *proxy, struct str message);
 void proxy_from_server(struct proxy *proxy, struct str message);
 void proxy_server_gone(struct proxy *proxy);
+/* Nobody wants to know any more what waits. */
+void proxy_take_back(struct proxy *proxy);
 
 /* proxy_tools.c */
 struct rc proxy_list_start(struct proxy *proxy, struct err *err);

@@ -111,7 +111,8 @@ struct rc mcp_proxy_command(struct cli *cli, struct err *err)
     (void)pthread_mutex_unlock(&proxy.lock);
     while (!first)
         (void)pause(); /* the server has ended, too: the other thread ends us */
+    proxy_take_back(&proxy);
     proxy.back->end(&proxy);
     relay_record_end(&proxy.record);
-    _exit(0); /* whatever still waits is taken back by the server */
+    _exit(0);
 }
