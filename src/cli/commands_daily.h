@@ -96,10 +96,10 @@
     X(mcp_proxy, "mcp proxy", TALKS | SITS, "[PROGRAM...]", "stand in front of an MCP server; its tools ask here",   \
       "Everything passes as it is, but for calls of tools: each waits until a rule or a person allows it. A "    \
       "tool whose definition the server changes is asked about before it is used again. Write it into an MCP " \
-      "client's settings in the server's place: nod mcp proxy --identity FILE --name NAME -- PROGRAM...",      \
+      "client's settings in the server's place: nod mcp proxy --identity FILE --name NAME -- PROGRAM... For a " \
+      "server on the web --url URL takes the place of the program.",                                         \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; nod mcp install makes it") \
-      OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's")          \
-      OPTION(0, "url", "URL", "a server on the web, instead of a program"))                                  \
+      OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's"))         \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
       "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \

@@ -63,7 +63,7 @@ bool gate_has_servers(const struct gate *gate) { return gate->servers && servers
 /* A tool of a proxied server is another tool for each token and each command or address: none can speak for another. */
 static struct str proxied_root(const struct ask *ask, struct str source)
 {
-    return arena_printf(ask->arena, "proxy:%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
+    return arena_printf(ask->arena, SERVERS_TOLD "%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
 }
 
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,

@@ -39,8 +39,9 @@ struct str mcp_result_text(struct arena *arena, const struct json *result);
 
 /* ---- mcp_definition.c: what a tool is, in a form that can be compared and shown. Pure. ---- */
 
-/* Independent of the order of keys and of blanks; empty: it is too large. */
-struct str definition_text(struct arena *arena, struct str tool, const struct json *definition);
+/* Independent of the order of keys and of blanks; empty: it is too large. `whole`: with what our own agent does not use
+ * and the clients of a proxy do: title, hints, outputs. */
+struct str definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole);
 struct str definition_digest(struct arena *arena, struct str text);
 struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
 struct str definition_file_preview(struct arena *arena, struct str path, struct str text);

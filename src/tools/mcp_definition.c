@@ -64,7 +64,7 @@ static void put_others(struct buf *buf, struct arena *arena, const struct json *
     }
 }
 
-struct str definition_text(struct arena *arena, struct str tool, const struct json *definition)
+struct str definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole)
 {
     ARENA_SCOPE(scratch);
     const struct json *schema = json_get(definition, "inputSchema");
@@ -75,7 +75,8 @@ struct str definition_text(struct arena *arena, struct str tool, const struct js
     if (schema)
         put_sorted(&buf, &scratch, schema, 0);
     buf_putc(&buf, '\n');
-    put_others(&buf, &scratch, definition);
+    if (whole)
+        put_others(&buf, &scratch, definition);
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 

@@ -51,7 +51,7 @@ void servers_pin(struct servers *servers, struct str root, struct str tool, cons
 {
     ARENA_SCOPE(arena);
     struct pin *pin = heap_new(sizeof *pin);
-    pin->text = definition_text(&pin->arena, tool, definition);
+    pin->text = definition_text(&pin->arena, tool, definition, str_starts(root, STR(SERVERS_TOLD)));
     pin->digest = definition_digest(&pin->arena, pin->text);
     pin->definition = arena_str(&pin->arena, definition->raw);
     lock(&servers->lock);
@@ -136,7 +136,8 @@ struct rc servers_told(struct servers *servers, struct arena *arena, struct str 
     struct server_tool told = {.name = tool, .definition = definition->raw};
     struct str before;
     *ret_news = NULL;
-    told.text = definition_text(arena, tool, definition);
+    CHECK(str_starts(root, STR(SERVERS_TOLD)));
+    told.text = definition_text(arena, tool, definition, true);
     if (str_empty(told.text) || definition->raw.n > MCP_DEFINITION_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the definition is larger than %d bytes", MCP_DEFINITION_BYTES_MAX);
     told.digest = definition_digest(arena, told.text);

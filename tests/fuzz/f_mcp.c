@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at_tool(struct arena *arena, const struct json *tool)
 {
-    struct str text = definition_text(arena, STR("mcp__s__t"), tool);
+    struct str text = definition_text(arena, STR("mcp__s__t"), tool, false);
     if (text.n && !str_eq(definition_digest(arena, text), definition_digest(arena, text)))
         abort();
     const struct json *preview;

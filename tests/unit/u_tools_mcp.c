@@ -76,7 +76,7 @@ static void results(void **state)
 
 static struct str digest_of_definition(struct arena *arena, const char *definition)
 {
-    return definition_digest(arena, definition_text(arena, STR("mcp__s__t"), parsed(arena, definition)));
+    return definition_digest(arena, definition_text(arena, STR("mcp__s__t"), parsed(arena, definition), false));
 }
 
 #define SCHEMA "\"inputSchema\":{\"type\":\"object\",\"properties\":"
@@ -125,7 +125,7 @@ static void a_definition_that_explodes(void **state)
     for (int i = 0; i < 120; i++)
         buf_putc(&buf, ']');
     buf_putc(&buf, '}');
-    assert_int_equal(definition_text(&arena, STR("t"), parsed(&arena, buf_c(&buf))).n, 0);
+    assert_int_equal(definition_text(&arena, STR("t"), parsed(&arena, buf_c(&buf)), false).n, 0);
 }
 
 static void files(void **state)

@@ -39,10 +39,10 @@ static struct str name_from(struct cli *cli, struct str text)
     return n ? (struct str){out, n} : STR("server");
 }
 
-static struct rc describe(struct proxy *proxy, struct err *err)
+static struct rc describe(struct proxy *proxy, const char *url, struct err *err)
 {
     struct cli *cli = proxy->cli;
-    const char *named = option_text(cli, "name"), *url = option_text(cli, "url"), *cwd;
+    const char *named = option_text(cli, "name"), *cwd;
     struct str *words = arena_array(&cli->arena, struct str, (size_t)cli->argc + 1);
     char hex[DIGEST_HEX_BYTES];
     for (int i = 0; i < cli->argc; i++)
@@ -93,12 +93,13 @@ static void read_client(struct proxy *proxy)
 struct rc mcp_proxy_command(struct cli *cli, struct err *err)
 {
     static struct proxy proxy = {.lock = PTHREAD_MUTEX_INITIALIZER, .listed = PTHREAD_COND_INITIALIZER};
-    const char *url = option_text(cli, "url");
+    bool web = cli->settings.origins[SETTING_ID_url].kind == ORIGIN_FLAG;
+    const char *url = web ? cli->settings.url : NULL; /* of the MCP server: where nod serves is in the identity */
     proxy.cli = cli;
     if ((cli->argc > 0) == (url != NULL))
         return err_set(err, ERR_INVALID, "say which server: nod mcp proxy [OPTIONS] -- PROGRAM..., or --url URL");
     TRY(identity_load(cli, err));
-    TRY(describe(&proxy, err));
+    TRY(describe(&proxy, url, err));
     (void)signal(SIGPIPE, SIG_IGN);
     relay_pipe_init(&proxy.client, STDOUT_FILENO);
     TRY(relay_record_start(&proxy.record, cli, err));
