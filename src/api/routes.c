@@ -28,7 +28,7 @@ static const struct route routes[] = {
      "The gate: ask to use a tool", "wait withdraw large", "ToolCallRequest", 200, "ToolCallAnswer"},
     {"POST", "/api/threads/:thread/tool-definitions", HERE(ASK), BODY_OBJECT, definitions_tell,
      "Tell how an MCP server behind a proxy describes a tool; one that has changed waits for a person",
-     "wait withdraw large", "ToolDefinition", 200, "ToolCallAnswer"},
+     "wait withdraw large", "ToolDefinition", 200, "ToolDefinitionAnswer"},
     {"POST", "/api/threads/:thread/events", HERE(ASK), BODY_OBJECT, notes_add,
      "Add what was said in a conversation that runs elsewhere", "", "Note", 201, "NoteAnswer"},
     {"POST", "/api/sessions/:session/prompt", HERE(DECIDE), BODY_OBJECT, notes_prompt,

@@ -63,7 +63,7 @@ bool gate_has_servers(const struct gate *gate) { return gate->servers && servers
 /* A tool of a proxied server is another tool for each token and each command or address: none can speak for another. */
 static struct str proxied_root(const struct ask *ask, struct str source)
 {
-    return arena_printf(ask->arena, SERVERS_TOLD "%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
+    return arena_printf(ask->op.arena, SERVERS_TOLD "%.*s:%.*s", STR_ARG(ask->by), STR_ARG(source));
 }
 
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
@@ -73,11 +73,11 @@ struct rc gate_told(struct gate *gate, const struct ask *like, const struct told
     *ret_news = (struct gate_news){0};
     if (!gate->servers)
         return err_set(err, ERR_UNAVAILABLE, "this server keeps no definitions");
-    TRY(servers_told(gate->servers, like->arena, proxied_root(like, tool->source), tool->name, tool->definition, &news,
-                     err));
+    TRY(servers_told(gate->servers, like->op.arena, proxied_root(like, tool->source), tool->name, tool->definition,
+                     &news, err));
     if (!news)
         return RC_OK;
-    ret_news->asks = arena_array(like->arena, struct ask, 1);
+    ret_news->asks = arena_array(like->op.arena, struct ask, 1);
     if (str_empty(news->preview))
         add_first(ret_news, news);
     else
@@ -107,9 +107,9 @@ struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, s
 {
     const struct json *definition;
     if (!gate->servers ||
-        !servers_holds(gate->servers, ask->arena, proxied_root(ask, source), ask->name, &definition))
+        !servers_holds(gate->servers, ask->op.arena, proxied_root(ask, source), ask->name, &definition))
         return err_set(err, ERR_CONFLICT, "no definition of this tool holds: tell it first (tool-definitions)");
-    ask->preview = described(ask->arena, ask, definition);
+    ask->preview = described(ask->op.arena, ask, definition);
     return RC_OK;
 }
 
