@@ -1,0 +1,229 @@
+#include "agents/acp.h"
+
+#include "base/limits.h"
+
+enum { ASK_BYTES_MAX = 16 << 20 };
+
+static struct str raw_id(const struct json *value)
+{
+    return value && (value->type == JSON_STRING || value->type == JSON_NUMBER) ? value->raw : STR_NONE;
+}
+
+struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err)
+{
+    struct acp_message *m = ret_message;
+    *m = (struct acp_message){0};
+    TRY(json_parse_given(arena, line, &m->json, err));
+    if (m->json->type != JSON_OBJECT)
+        return err_set(err, ERR_INVALID, "it is no object");
+    m->id = raw_id(json_get(m->json, "id"));
+    m->method = json_text(m->json, "method");
+    m->params = json_get(m->json, "params");
+    m->session = json_text(m->params, "sessionId");
+    return RC_OK;
+}
+
+/* ---- what is known of a tool call ---- */
+
+static bool says_something(const struct json *value)
+{
+    return value && value->type != JSON_NULL && !(value->type == JSON_STRING && str_empty(value->text)) &&
+           !((value->type == JSON_OBJECT || value->type == JSON_ARRAY) && value->count == 0);
+}
+
+void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct json *update)
+{
+    const struct {
+        const char *name;
+        struct str *to;
+    } members[] = {{"title", &tool->title},       {"kind", &tool->kind},           {"rawInput", &tool->input},
+                   {"content", &tool->content},   {"locations", &tool->locations}, {"_meta", &tool->meta}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        const struct json *value = json_get(update, members[i].name);
+        if (says_something(value))
+            *members[i].to = arena_str(arena, value->raw);
+    }
+}
+
+struct reading {
+    struct arena *arena;
+    const struct acp_agent *agent;
+    const struct json *title, *kind, *input, *content, *locations, *meta;
+    struct acp_ask *ask;
+};
+
+static const struct json *parsed(struct arena *arena, struct str raw)
+{
+    const struct json *value = NULL;
+    return raw.n && rc_ok(json_parse(arena, raw, &value, NULL)) ? value : NULL;
+}
+
+static struct str text_of(const struct json *value)
+{
+    return value && value->type == JSON_STRING ? value->text : STR_NONE;
+}
+
+static struct rc finish(struct reading *r, struct buf *buf, struct err *err)
+{
+    if (buf->over)
+        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
+    r->ask->input = arena_str(r->arena, buf_str(buf));
+    return RC_OK;
+}
+
+/* ["sh","-lc",text] and text are commands; other words are one of exactly those. */
+static struct rc read_command(struct reading *r, struct err *err)
+{
+    BUF_SCOPE(buf, ASK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    const struct json *command = json_get(r->input, "command");
+    if (!command)
+        command = json_get(r->input, "cmd");
+    r->ask->command = text_of(command);
+    json_open(&out, '{');
+    if (command) {
+        r->ask->name = STR("shell");
+        r->ask->dialect = STR("codex");
+        json_member_raw(&out, "command", command->raw);
+        json_member(&out, "workdir", json_text(r->input, "cwd"));
+    } else {
+        r->ask->name = STR("run_shell_command");
+        r->ask->dialect = STR("acp"); /* nobody's: rules deny it, and allow nothing */
+        json_member(&out, "command", text_of(r->title));
+    }
+    json_close(&out, '}');
+    return finish(r, &buf, err);
+}
+
+static const struct json *next_diff(const struct json *block)
+{
+    while (block && !str_is(json_text(block, "type"), "diff"))
+        block = block->next;
+    return block;
+}
+
+static void put_lines(struct buf *buf, char mark, struct str text)
+{
+    while (!str_empty(text)) {
+        struct str line = str_cut(text, '\n', &text);
+        buf_putc(buf, mark);
+        buf_put(buf, line);
+        buf_putc(buf, '\n');
+    }
+}
+
+/* Several files in one call: a patch of them all. */
+static struct rc read_patch(struct reading *r, const struct json *first, struct err *err)
+{
+    BUF_SCOPE(patch, ASK_BYTES_MAX);
+    BUF_SCOPE(buf, ASK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    buf_puts(&patch, "*** Begin Patch\n");
+    for (const struct json *diff = first; diff; diff = next_diff(diff->next)) {
+        const struct json *old = json_get(diff, "oldText");
+        buf_printf(&patch, "*** %s File: %.*s\n", says_something(old) ? "Update" : "Add",
+                   STR_ARG(json_text(diff, "path")));
+        if (says_something(old))
+            buf_puts(&patch, "@@\n");
+        put_lines(&patch, '-', text_of(old));
+        put_lines(&patch, '+', json_text(diff, "newText"));
+    }
+    buf_puts(&patch, "*** End Patch\n");
+    r->ask->name = STR("apply_patch");
+    r->ask->dialect = STR("codex");
+    json_open(&out, '{');
+    json_member(&out, "patch", buf_str(&patch));
+    json_close(&out, '}');
+    if (patch.over)
+        buf.over = true;
+    return finish(r, &buf, err);
+}
+
+static struct rc read_edit(struct reading *r, const struct json *diff, struct err *err)
+{
+    BUF_SCOPE(buf, ASK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    const struct json *old = json_get(diff, "oldText"), *new = json_get(diff, "newText");
+    if (str_empty(json_text(diff, "path")) || !new || new->type != JSON_STRING)
+        return err_set(err, ERR_INVALID, "it shows a difference that cannot be read");
+    if (next_diff(diff->next))
+        return read_patch(r, diff, err);
+    r->ask->path = json_text(diff, "path");
+    r->ask->text = new->text;
+    r->ask->name = says_something(old) ? STR("Edit") : STR("Write");
+    json_open(&out, '{');
+    json_member(&out, "file_path", r->ask->path);
+    if (says_something(old)) {
+        json_key(&out, "old_string");
+        json_put_raw(&out, old->raw);
+    }
+    json_key(&out, says_something(old) ? "new_string" : "content");
+    json_put_raw(&out, new->raw);
+    json_close(&out, '}');
+    return finish(r, &buf, err);
+}
+
+static struct rc read_simple(struct reading *r, const char *name, const char *field, struct str value, struct err *err)
+{
+    BUF_SCOPE(buf, ASK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    r->ask->name = str_of(name);
+    json_open(&out, '{');
+    json_member(&out, field, value);
+    json_close(&out, '}');
+    return finish(r, &buf, err);
+}
+
+static struct rc read_other(struct reading *r, struct err *err)
+{
+    BUF_SCOPE(buf, ASK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    struct str kind = text_of(r->kind);
+    r->ask->name = arena_printf(r->arena, "acp__%s__%.*s", r->agent->name, (int)(kind.n > 40 ? 40 : kind.n),
+                                kind.n ? kind.p : "other");
+    json_open(&out, '{');
+    json_member(&out, "title", text_of(r->title));
+    if (r->input)
+        json_member_raw(&out, "input", r->input->raw);
+    if (r->content)
+        json_member_raw(&out, "content", r->content->raw);
+    if (r->locations)
+        json_member_raw(&out, "locations", r->locations->raw);
+    json_close(&out, '}');
+    return finish(r, &buf, err);
+}
+
+/* Claude's own name for the tool, which its adapter tells beside the ask. */
+static struct str own_name(const struct reading *r)
+{
+    struct str name = json_text(json_get(r->meta, "claudeCode"), "toolName");
+    return r->input && r->input->type == JSON_OBJECT && name.n <= LIMIT_NAME_BYTES / 2 ? name : STR_NONE;
+}
+
+struct rc acp_ask_read(struct arena *arena, const struct acp_agent *agent, const struct acp_tool *tool,
+                       struct acp_ask *ret_ask, struct err *err)
+{
+    struct reading r = {.arena = arena, .agent = agent, .ask = ret_ask, .title = parsed(arena, tool->title),
+                        .kind = parsed(arena, tool->kind), .input = parsed(arena, tool->input),
+                        .content = parsed(arena, tool->content), .locations = parsed(arena, tool->locations),
+                        .meta = parsed(arena, tool->meta)};
+    *ret_ask = (struct acp_ask){0};
+    const struct json *blocks = r.content && r.content->type == JSON_ARRAY ? r.content->first : NULL;
+    const struct json *diff = next_diff(blocks);
+    const struct json *place = r.locations && r.locations->type == JSON_ARRAY ? r.locations->first : NULL;
+    struct str kind = text_of(r.kind), name = own_name(&r);
+    if (!str_empty(name)) {
+        ret_ask->name = name;
+        ret_ask->input = r.input->raw;
+        return RC_OK;
+    }
+    if (str_is(kind, "execute"))
+        return read_command(&r, err);
+    if (diff)
+        return read_edit(&r, diff, err);
+    if (str_is(kind, "read") && !str_empty(json_text(place, "path")))
+        return read_simple(&r, "Read", "file_path", json_text(place, "path"), err);
+    if (str_is(kind, "fetch") && !str_empty(json_text(r.input, "url")))
+        return read_simple(&r, "WebFetch", "url", json_text(r.input, "url"), err);
+    return read_other(&r, err);
+}

@@ -1,0 +1,79 @@
+/* The Agent Client Protocol, version 1, as a relay between an editor and an agent reads it.
+ *
+ * Pure: a message becomes a struct, a decision becomes bytes. Agents name no tool; an ask says what kind of act it is,
+ * shows a title, differences and sometimes the tool's input. What it says in words only ("title") may be denied by a
+ * rule and is never allowed by one.
+ */
+#ifndef AGENTS_ACP_H
+#define AGENTS_ACP_H
+
+#include "base/json.h"
+#include "event/call.h"
+
+/* How an agent is made to ask about everything, and what it may be switched to. */
+struct acp_agent {
+    const char *name;
+    const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
+    const char *const *more_args;   /* "{file}" stands for the file below */
+    const char *variable, *value;   /* "{file}": the same */
+    const char *file;               /* what is written there; NULL: none is needed */
+    const char *session_meta;       /* "_meta" of session/new; NULL: none */
+    const char *const *safe_modes;
+    const char *not_asked;          /* what it still does without asking */
+};
+/* The one that this command line starts; for a stranger, a row without switches. */
+const struct acp_agent *acp_agent_find(const char *const *argv);
+const struct acp_agent *acp_agent_named(struct str name);
+/* Whether the agent asks as before in this mode; ids that are addresses are compared behind '#'. */
+bool acp_mode_is_safe(const struct acp_agent *agent, struct str mode);
+
+struct acp_message {
+    const struct json *json, *params;
+    struct str id;        /* JSON as it came; empty: a notification */
+    struct str method;    /* empty: an answer */
+    struct str session;   /* of the params */
+};
+struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err);
+
+/* What is known of an agent's tool call, from all that was said about it. Each is JSON, or empty. */
+struct acp_tool {
+    struct str title, kind, input, content, locations, meta;
+};
+/* Null, {}, [] and "" say nothing and replace nothing. */
+void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct json *update);
+
+/* The call that the gate is asked about. */
+struct acp_ask {
+    struct str name, input, dialect;
+    struct str path, text;  /* of a single file that would be written, and all of it; empty: neither */
+    struct str command;     /* that would be run; empty: none */
+};
+struct rc acp_ask_read(struct arena *arena, const struct acp_agent *agent, const struct acp_tool *tool,
+                       struct acp_ask *ret_ask, struct err *err);
+/* The same for requests that are acts themselves: fs/write_text_file, fs/read_text_file, terminal/create, and switches
+ * of the mode. */
+struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct acp_ask *ret_ask,
+                       struct err *err);
+/* The mode that a session/set_mode or session/set_config_option asks for; empty: it is about something else. */
+struct str acp_mode_wanted(const struct acp_message *message);
+
+/* ---- answers, each a line ---- */
+/* An option is chosen by its kind: allow_once, and nothing that the agent would remember. False: nothing that was
+ * offered allows it, and the answer refuses. */
+bool acp_answer(struct buf *out, const struct acp_agent *agent, const struct acp_message *ask, bool allowed);
+void acp_answer_cancelled(struct buf *out, struct str id);
+void acp_answer_error(struct buf *out, struct str id, int code, struct str words);
+/* For the editor: the tool call failed, and why. */
+void acp_tool_failed(struct buf *out, struct str session, struct str tool, struct str words);
+void acp_cancel_turn(struct buf *out, struct str session);
+/* The same request with a text before the prompt, or with "_meta". */
+void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words);
+void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta);
+
+/* ---- the client's side, without an editor ---- */
+void acp_initialize(struct buf *out);
+void acp_new_session(struct buf *out, struct str cwd);
+void acp_prompt(struct buf *out, struct str session, struct str text);
+void acp_authenticate(struct buf *out, struct str method);
+
+#endif
