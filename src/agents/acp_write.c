@@ -1,0 +1,297 @@
+/* Requests of ACP that are acts themselves, and the messages that a relay makes. */
+#include "agents/acp.h"
+
+#include "base/limits.h"
+
+enum { ACT_BYTES_MAX = 16 << 20 };
+
+/* ---- acts ---- */
+
+static void put_word(struct buf *buf, struct str word)
+{
+    buf_putc(buf, '\'');
+    for (size_t i = 0; i < word.n; i++) {
+        if (word.p[i] == '\'')
+            buf_puts(buf, "'\\''");
+        else
+            buf_putc(buf, word.p[i]);
+    }
+    buf_putc(buf, '\'');
+}
+
+/* The program and its arguments as a shell would be told; a command alone is a line of the shell. */
+static struct str line_of(struct arena *arena, const struct json *params)
+{
+    BUF_SCOPE(buf, ACT_BYTES_MAX);
+    const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
+    for (const struct json *one = env ? env->first : NULL; one; one = one->next) {
+        buf_put(&buf, json_text(one, "name"));
+        buf_putc(&buf, '=');
+        put_word(&buf, json_text(one, "value"));
+        buf_putc(&buf, ' ');
+    }
+    buf_put(&buf, json_text(params, "command"));
+    for (const struct json *arg = args ? args->first : NULL; arg; arg = arg->next) {
+        buf_putc(&buf, ' ');
+        put_word(&buf, arg->text);
+    }
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
+struct str acp_mode_wanted(const struct acp_message *message)
+{
+    const struct json *params = message->params;
+    if (str_is(message->method, "session/set_mode"))
+        return json_text(params, "modeId");
+    struct str option = json_text(params, "configId");
+    bool mode = str_is(option, "mode") || str_is(option, "permission_mode") || str_is(option, "approval_policy");
+    return str_is(message->method, "session/set_config_option") && mode ? json_text(params, "value") : STR_NONE;
+}
+
+struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct acp_ask *ret_ask, struct err *err)
+{
+    BUF_SCOPE(buf, ACT_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    const struct json *params = message->params, *content = json_get(params, "content");
+    struct str path = json_text(params, "path"), mode = acp_mode_wanted(message);
+    *ret_ask = (struct acp_ask){0};
+    json_open(&out, '{');
+    if (str_is(message->method, "fs/write_text_file") && !str_empty(path) && content && content->type == JSON_STRING) {
+        ret_ask->name = STR("Write");
+        ret_ask->path = path;
+        ret_ask->text = content->text;
+        json_member(&out, "file_path", path);
+        json_member_raw(&out, "content", content->raw);
+    } else if (str_is(message->method, "fs/read_text_file") && !str_empty(path)) {
+        ret_ask->name = STR("Read");
+        json_member(&out, "file_path", path);
+    } else if (str_is(message->method, "terminal/create") && !str_empty(json_text(params, "command"))) {
+        ret_ask->name = STR("Bash");
+        ret_ask->command = line_of(arena, params);
+        json_member(&out, "command", ret_ask->command);
+    } else if (!str_empty(mode)) {
+        ret_ask->name = STR("SwitchMode");
+        json_member(&out, "mode", mode);
+    } else {
+        return err_set(err, ERR_INVALID, "the request cannot be read");
+    }
+    json_close(&out, '}');
+    if (buf.over)
+        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
+    ret_ask->input = arena_str(arena, buf_str(&buf));
+    return RC_OK;
+}
+
+/* ---- answers ---- */
+
+static struct json_out open_answer(struct buf *buf, struct str id)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "jsonrpc", STR("2.0"));
+    json_member_raw(&out, "id", str_empty(id) ? STR("null") : id);
+    return out;
+}
+
+static void put_outcome(struct buf *buf, struct str id, struct str option)
+{
+    struct json_out out = open_answer(buf, id);
+    json_key(&out, "result");
+    json_open(&out, '{');
+    json_key(&out, "outcome");
+    json_open(&out, '{');
+    json_member(&out, "outcome", str_empty(option) ? STR("cancelled") : STR("selected"));
+    json_member(&out, "optionId", option);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    json_close(&out, '}');
+    json_end_line(&out);
+}
+
+/* The first option of a kind. A switch of the mode may only be one that goes on asking; of two that refuse, it is the
+ * one that lets the turn go on. */
+static struct str option_of(const struct acp_agent *agent, const struct json *params, const char *kind)
+{
+    const struct json *options = json_get(params, "options");
+    bool switches = str_is(json_text(json_get(params, "toolCall"), "kind"), "switch_mode");
+    struct str ends = STR_NONE;
+    for (const struct json *o = options ? options->first : NULL; o; o = o->next) {
+        struct str id = json_text(o, "optionId");
+        if (!str_is(json_text(o, "kind"), kind) || str_empty(id))
+            continue;
+        if (switches && str_starts(str_of(kind), STR("allow")) && !acp_mode_is_safe(agent, id))
+            continue;
+        if (!str_is(id, "abort"))
+            return id;
+        ends = id;
+    }
+    return ends;
+}
+
+bool acp_answer(struct buf *out, const struct acp_agent *agent, const struct acp_message *ask, bool allowed)
+{
+    struct str option = allowed ? option_of(agent, ask->params, "allow_once") : STR_NONE;
+    bool found = !str_empty(option);
+    if (!found)
+        option = option_of(agent, ask->params, "reject_once");
+    if (str_empty(option))
+        option = option_of(agent, ask->params, "reject_always");
+    put_outcome(out, ask->id, option);
+    return found == allowed;
+}
+
+void acp_answer_cancelled(struct buf *out, struct str id) { put_outcome(out, id, STR_NONE); }
+
+void acp_answer_error(struct buf *buf, struct str id, int code, struct str words)
+{
+    struct json_out out = open_answer(buf, id);
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member_i64(&out, "code", code);
+    json_member(&out, "message", words);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    json_end_line(&out);
+}
+
+/* ---- messages of our own ---- */
+
+static struct json_out open_message(struct buf *buf, const char *id, const char *method)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "jsonrpc", STR("2.0"));
+    json_member(&out, "id", str_of(id));
+    json_member(&out, "method", str_of(method));
+    json_key(&out, "params");
+    json_open(&out, '{');
+    return out;
+}
+
+static void close_message(struct json_out *out)
+{
+    json_close(out, '}');
+    json_close(out, '}');
+    json_end_line(out);
+}
+
+static void put_text_block(struct json_out *out, struct str text)
+{
+    json_open(out, '{');
+    json_member(out, "type", STR("text"));
+    json_key(out, "text");
+    json_put_str(out, text);
+    json_close(out, '}');
+}
+
+void acp_tool_failed(struct buf *buf, struct str session, struct str tool, struct str words)
+{
+    struct json_out out = open_message(buf, NULL, "session/update");
+    json_member(&out, "sessionId", session);
+    json_key(&out, "update");
+    json_open(&out, '{');
+    json_member(&out, "sessionUpdate", STR("tool_call_update"));
+    json_member(&out, "toolCallId", tool);
+    json_member(&out, "status", STR("failed"));
+    json_key(&out, "content");
+    json_open(&out, '[');
+    json_open(&out, '{');
+    json_member(&out, "type", STR("content"));
+    json_key(&out, "content");
+    put_text_block(&out, words);
+    json_close(&out, '}');
+    json_close(&out, ']');
+    json_close(&out, '}');
+    close_message(&out);
+}
+
+void acp_cancel_turn(struct buf *buf, struct str session)
+{
+    struct json_out out = open_message(buf, NULL, "session/cancel");
+    json_member(&out, "sessionId", session);
+    close_message(&out);
+}
+
+/* The members of a request with one of its params written by us. */
+static void put_changed(struct buf *buf, const struct acp_message *request, const char *key, struct str value)
+{
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    for (const struct json *m = request->json->first; m; m = m->next) {
+        json_key_str(&out, m->key);
+        if (!str_is(m->key, "params")) {
+            json_put_raw(&out, m->raw);
+            continue;
+        }
+        json_open(&out, '{');
+        for (const struct json *p = m->first; p; p = p->next) {
+            if (str_is(p->key, key))
+                continue;
+            json_key_str(&out, p->key);
+            json_put_raw(&out, p->raw);
+        }
+        json_member_raw(&out, key, value);
+        json_close(&out, '}');
+    }
+    json_close(&out, '}');
+    json_end_line(&out);
+}
+
+void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words)
+{
+    BUF_SCOPE(blocks, ACT_BYTES_MAX * 2);
+    struct json_out list = json_out(&blocks);
+    const struct json *given = json_get(prompt->params, "prompt");
+    json_open(&list, '[');
+    put_text_block(&list, words);
+    for (const struct json *block = given ? given->first : NULL; block; block = block->next)
+        json_put_raw(&list, block->raw);
+    json_close(&list, ']');
+    put_changed(out, prompt, "prompt", buf_str(&blocks));
+}
+
+/* What the editor says there itself does not count: it could take the switch back. */
+void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta)
+{
+    put_changed(out, request, "_meta", meta);
+}
+
+/* ---- the client's side ---- */
+
+void acp_initialize(struct buf *buf)
+{
+    struct json_out out = open_message(buf, "nod:init", "initialize");
+    json_key(&out, "protocolVersion");
+    json_put_u64(&out, 1);
+    /* Neither files nor terminals are served: what the agent does itself it asks about. */
+    json_member_raw(&out, "clientCapabilities",
+                    STR("{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false}"));
+    json_member_raw(&out, "clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}"));
+    close_message(&out);
+}
+
+void acp_new_session(struct buf *buf, struct str cwd)
+{
+    struct json_out out = open_message(buf, "nod:new", "session/new");
+    json_member(&out, "cwd", cwd);
+    json_member_raw(&out, "mcpServers", STR("[]"));
+    close_message(&out);
+}
+
+void acp_prompt(struct buf *buf, struct str session, struct str text)
+{
+    struct json_out out = open_message(buf, "nod:prompt", "session/prompt");
+    json_member(&out, "sessionId", session);
+    json_key(&out, "prompt");
+    json_open(&out, '[');
+    put_text_block(&out, text);
+    json_close(&out, ']');
+    close_message(&out);
+}
+
+void acp_authenticate(struct buf *buf, struct str method)
+{
+    struct json_out out = open_message(buf, "nod:auth", "authenticate");
+    json_member(&out, "methodId", method);
+    close_message(&out);
+}
