@@ -1,0 +1,103 @@
+/* What the files of `nod acp` share.
+ *
+ * One thread reads the editor, one the agent; each message that waits at the gate has a thread of its own, and only
+ * these and the editor's thread write to the agent. One lock is for all that they share.
+ */
+#ifndef CLI_RELAY_ACP_H
+#define CLI_RELAY_ACP_H
+
+#include "agents/acp.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "cli/relay/relay.h"
+
+enum {
+    ACP_LINE_BYTES = 32 << 20,
+    ACP_HELD_MAX = 64,
+    ACP_SESSIONS_MAX = 64,
+    ACP_TOOLS_MAX = 4096,
+    ACP_OPEN_MAX = 256,
+    ACP_COVERS_MAX = 32,
+    ACP_SAID_BYTES_MAX = 512 << 10,
+};
+
+/* An allow that covers what the agent does next to carry it out: once. */
+struct acp_cover {
+    struct digest what;
+    bool open;
+};
+
+/* A tool call of the agent, as far as it was told of. */
+struct acp_known {
+    struct arena arena;
+    struct acp_known *next;
+    struct str id, call;   /* call: the gate's id, when it was allowed */
+    struct acp_tool tool;
+};
+
+/* A conversation of the agent: a session at the gate. */
+struct acp_session {
+    struct acp_session *next;
+    struct arena arena;
+    struct str id;
+    struct relay_gate gate;
+    struct acp_known *first; /* the newest */
+    unsigned known_count;
+    struct acp_cover covers[ACP_COVERS_MAX];
+    unsigned cover_next;
+    struct buf said;         /* by the agent, since the prompt */
+    struct buf words;        /* of denials, for the next prompt */
+    struct str mode;         /* that was allowed although the agent asks less in it */
+    bool replays;            /* it tells an old conversation again */
+};
+
+/* A request of the editor whose answer matters to us. */
+struct acp_open {
+    char id[LIMIT_ID_BYTES];
+    enum { OPEN_NONE, OPEN_SESSION, OPEN_PROMPT } kind;
+    struct str session, cwd; /* on the heap */
+};
+
+struct acp {
+    struct cli *cli;
+    const struct acp_agent *agent;
+    struct str name, cwd;    /* name: "acp:gemini" */
+    struct relay_child child;
+    struct relay_record record;
+    struct relay_pipe editor; /* our standard output; closed: there is no editor */
+    pthread_mutex_t session_lock; /* while a session is found at the gate */
+    pthread_mutex_t lock;    /* for everything below */
+    pthread_cond_t moved;
+    struct acp_session *sessions;
+    unsigned session_count;
+    struct acp_held *held;
+    unsigned held_count;
+    struct acp_open open[ACP_OPEN_MAX];
+    unsigned open_next, dropped;
+    bool headless, ending;
+    struct arena reply_arena; /* the answer to a request of our own */
+    struct str reply;
+};
+
+/* acp.c: every message comes through one of these. */
+void acp_from_editor(struct acp *acp, struct str line);
+void acp_from_agent(struct acp *acp, struct str line);
+
+/* acp_sessions.c; with the lock held. The session is made when it is not there; NULL: there are too many. */
+struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd);
+struct acp_known *acp_known(struct acp_session *session, struct str tool);
+void acp_cover(struct acp_session *session, struct str what, struct str text);
+bool acp_covered(struct acp_session *session, struct str what, struct str text);
+void acp_note(struct acp *acp, struct acp_session *session, const char *type, const char *status, struct str text);
+
+/* acp_held.c */
+/* Takes the message over: it is answered, refused or passed on. From the agent, or from the editor. */
+void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor);
+/* Takes back what waits: of a session, or one request of the agent; both empty: all. Whoever asked is told so. */
+void acp_take_back(struct acp *acp, struct str session, struct str id);
+
+/* acp_headless.c: be the client for one prompt. */
+struct rc acp_run_prompt(struct acp *acp, struct str prompt, const char *auth, struct err *err);
+void acp_show(struct acp *acp, const struct json *update);
+
+#endif

@@ -1,0 +1,296 @@
+/* Messages of an ACP conversation that wait at the gate, each in a thread of its own.
+ *
+ * 1. An agent's ask is answered by an option of the right kind, and never by one that it would remember.
+ * 2. A file that is written, a command that is started and a switch of the mode are passed on when they are allowed,
+ *    and answered with an error when not. What carries out an act that was allowed a moment ago is not asked about
+ *    again.
+ * 3. Each is answered once: by the gate, or as cancelled when whoever asked takes it back.
+ */
+#include "cli/relay/acp.h"
+
+#include "agents/agents.h"
+#include "base/id.h"
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+enum { RPC_DENIED = -32000, RPC_BAD_PARAMS = -32602, RPC_CANCELLED = -32800 };
+
+struct acp_held {
+    struct acp *acp;
+    struct acp_session *session;
+    struct acp_held *next;
+    struct arena arena;
+    struct acp_message message;
+    struct acp_tool tool;
+    struct acp_ask ask;
+    struct str line, call, tool_id;
+    const char *trouble;     /* why it is refused unasked; NULL: it is not */
+    bool of_editor, permission, only_rules;
+    bool answered;           /* with the lock held */
+    atomic_bool cancelled;
+};
+
+static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
+static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
+
+/* True for whoever may answer it. */
+static bool claim(struct acp_held *held)
+{
+    lock(held->acp);
+    bool mine = !held->answered;
+    held->answered = true;
+    unlock(held->acp);
+    return mine;
+}
+
+/* ---- the gate ---- */
+
+static struct rc judge(struct acp_held *held, struct call *ret_call, struct err *err)
+{
+    struct acp *acp = held->acp;
+    struct acp_session *session = held->session;
+    BUF_SCOPE(body, LIMIT_LARGE_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    if (held->trouble)
+        return err_set(err, ERR_INVALID, "%s", held->trouble);
+    TRY(held->permission ? acp_ask_read(&held->arena, acp->agent, &held->tool, &held->ask, err)
+                         : acp_act_read(&held->arena, &held->message, &held->ask, err));
+    (void)pthread_mutex_lock(&acp->session_lock);
+    struct rc rc = relay_gate_session(&session->gate, err);
+    (void)pthread_mutex_unlock(&acp->session_lock);
+    TRY(rc);
+    json_open(&out, '{');
+    json_member(&out, "id", held->call);
+    json_member(&out, "name", held->ask.name);
+    json_member_raw(&out, "input", held->ask.input);
+    json_member(&out, "dialect", held->ask.dialect);
+    json_member(&out, "cwd", session->gate.cwd);
+    json_member_bool(&out, "onlyRules", held->only_rules);
+    json_close(&out, '}');
+    if (body.over)
+        return err_set(err, ERR_TOO_LARGE, "the call is too large to be shown to anybody");
+    struct relay_ask asked = {.gate = &session->gate, .arena = &held->arena, .route = "tool-calls", .id = held->call,
+                              .body = buf_str(&body), .cancelled = &held->cancelled};
+    TRY(relay_ask(&asked, err));
+    *ret_call = asked.call;
+    return RC_OK;
+}
+
+/* ---- answers ---- */
+
+/* The agent does not hear why; the editor does, and the model with the next prompt. */
+static void tell_denial(struct acp_held *held, struct str words)
+{
+    struct acp *acp = held->acp;
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (str_empty(held->tool_id))
+        return;
+    acp_tool_failed(&line, held->session->id, held->tool_id, words);
+    lock(acp);
+    buf_printf(&held->session->words, "%.*s was not allowed: %.*s\n", STR_ARG(held->ask.name), STR_ARG(words));
+    if (held->session->words.over)
+        buf_clear(&held->session->words);
+    unlock(acp);
+    if (!line.over)
+        (void)relay_pipe_send(&acp->editor, &line);
+}
+
+static void remember_allow(struct acp_held *held)
+{
+    struct acp_session *session = held->session;
+    lock(held->acp);
+    if (!str_empty(held->tool_id))
+        acp_known(session, held->tool_id)->call = arena_str(&session->arena, held->call);
+    if (held->permission && !str_empty(held->ask.path))
+        acp_cover(session, held->ask.path, held->ask.text);
+    if (held->permission && !str_empty(held->ask.command))
+        acp_cover(session, STR("terminal"), held->ask.command);
+    unlock(held->acp);
+}
+
+static void answer_permission(struct acp_held *held, bool allowed, struct str words)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    if (!claim(held))
+        return;
+    if (allowed)
+        remember_allow(held);
+    if (!acp_answer(&line, held->acp->agent, &held->message, allowed)) {
+        relay_report(&held->session->gate, held->call, STR("\"the agent offers no way to allow it once\""), true);
+        allowed = false;
+        words = STR("The agent offers no way to allow it once.");
+    }
+    (void)relay_pipe_send(&held->acp->child.in, &line);
+    if (!allowed)
+        tell_denial(held, words);
+}
+
+/* Passed on to whom it was for, or answered to whom it came from. */
+static void answer_act(struct acp_held *held, bool allowed, struct str words)
+{
+    struct acp *acp = held->acp;
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    struct relay_pipe *to = held->of_editor ? &acp->child.in : &acp->editor;
+    struct relay_pipe *back = held->of_editor ? &acp->editor : &acp->child.in;
+    if (!claim(held))
+        return;
+    if (allowed && held->of_editor) {
+        lock(acp);
+        held->session->mode = arena_str(&held->session->arena, acp_mode_wanted(&held->message));
+        unlock(acp);
+    }
+    if (allowed && relay_pipe_put(to, held->line))
+        return;
+    acp_answer_error(&line, held->message.id, held->of_editor ? RPC_BAD_PARAMS : RPC_DENIED, words);
+    (void)relay_pipe_send(back, &line);
+}
+
+static void end_turn(struct acp_held *held)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    acp_take_back(held->acp, held->session->id, STR_NONE);
+    acp_cancel_turn(&line, held->session->id);
+    (void)relay_pipe_send(&held->acp->child.in, &line);
+}
+
+static void leave(struct acp_held *held)
+{
+    struct acp *acp = held->acp;
+    lock(acp);
+    struct acp_held **link = &acp->held;
+    while (*link != held)
+        link = &(*link)->next;
+    *link = held->next;
+    acp->held_count--;
+    unlock(acp);
+    arena_done(&held->arena);
+    free(held);
+}
+
+static void *wait_at_gate(void *arg)
+{
+    struct acp_held *held = arg;
+    struct err err = {.code = ERR_OK};
+    struct call call = {0};
+    struct rc rc = judge(held, &call, &err);
+    bool passes = rc_ok(rc) && ((call.status == CALL_ALLOWED && call_allowed(&call)) ||
+                                (held->only_rules && call.status == CALL_UNKNOWN));
+    bool edited = passes && !str_empty(call.updated_input);
+    struct str words = rc_bad(rc) ? arena_printf(&held->arena, "Nod did not allow this: %s", err.text)
+                       : edited   ? arena_printf(&held->arena, "A person wants another input; ask again with it: %.*s",
+                                                 STR_ARG(call.updated_input))
+                                  : agent_words(&held->arena, &call);
+    if (edited)
+        relay_report(&held->session->gate, held->call, STR("\"the agent cannot run an edited call\""), true);
+    if (held->permission)
+        answer_permission(held, passes && !edited, words);
+    else
+        answer_act(held, passes && !edited, words);
+    if (rc_ok(rc) && call.status == CALL_ABORTED)
+        end_turn(held);
+    leave(held);
+    return NULL;
+}
+
+/* ---- taking messages over ---- */
+
+static bool covered(struct acp_held *held)
+{
+    struct acp_ask ask;
+    if (held->permission || rc_bad(acp_act_read(&held->arena, &held->message, &ask, NULL)))
+        return false;
+    if (str_is(ask.name, "Write"))
+        return acp_covered(held->session, ask.path, ask.text);
+    return str_is(ask.name, "Bash") && acp_covered(held->session, STR("terminal"), ask.command);
+}
+
+static const char *trouble_of(struct acp *acp, const struct acp_held *held)
+{
+    for (const struct acp_held *other = acp->held; other; other = other->next)
+        if (other->of_editor == held->of_editor && str_eq(other->message.id, held->message.id))
+            return "a request of this id is open already";
+    return acp->held_count >= ACP_HELD_MAX ? "too much waits for an answer already" : NULL;
+}
+
+/* With the lock held. */
+static void describe(struct acp_held *held)
+{
+    const struct json *tool = json_get(held->message.params, "toolCall");
+    held->permission = str_is(held->message.method, "session/request_permission");
+    held->only_rules = str_is(held->message.method, "fs/read_text_file");
+    if (!held->permission)
+        return;
+    held->tool_id = json_text(tool, "toolCallId");
+    struct acp_known *known = acp_known(held->session, held->tool_id);
+    acp_tool_learn(&known->arena, &known->tool, tool);
+    acp_tool_learn(&held->arena, &held->tool, tool);
+    const struct {
+        struct str *mine, known;
+    } members[] = {{&held->tool.title, known->tool.title},     {&held->tool.kind, known->tool.kind},
+                   {&held->tool.input, known->tool.input},     {&held->tool.content, known->tool.content},
+                   {&held->tool.locations, known->tool.locations}, {&held->tool.meta, known->tool.meta}};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (str_empty(*members[i].mine))
+            *members[i].mine = arena_str(&held->arena, members[i].known);
+}
+
+void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor)
+{
+    struct acp_held *held = heap_new(sizeof *held);
+    pthread_t thread;
+    held->acp = acp;
+    held->session = session;
+    held->of_editor = of_editor;
+    held->line = arena_str(&held->arena, message->json->raw);
+    held->call = arena_str(&held->arena, str_of(id_new("call").text));
+    CHECK(rc_ok(acp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
+    lock(acp);
+    held->trouble = trouble_of(acp, held);
+    describe(held);
+    bool passes = !of_editor && !held->trouble && covered(held);
+    held->next = acp->held;
+    acp->held = held;
+    acp->held_count++;
+    unlock(acp);
+    if (!passes && pthread_create(&thread, NULL, wait_at_gate, held) == 0) {
+        (void)pthread_detach(thread);
+        return;
+    }
+    if (passes)
+        (void)relay_pipe_put(&acp->editor, held->line);
+    leave(held);
+}
+
+void acp_take_back(struct acp *acp, struct str session, struct str id)
+{
+    ARENA_SCOPE(arena);
+    struct taken {
+        struct str id, call;
+        struct relay_gate *gate;
+        bool permission;
+    } taken[ACP_HELD_MAX];
+    size_t count = 0;
+    lock(acp);
+    for (struct acp_held *held = acp->held; held && count < ACP_HELD_MAX; held = held->next) {
+        bool meant = (str_empty(session) || str_eq(held->session->id, session)) &&
+                     (str_empty(id) || str_eq(held->message.id, id));
+        if (!meant || held->answered || held->of_editor)
+            continue;
+        held->answered = true;
+        atomic_store(&held->cancelled, true);
+        taken[count++] = (struct taken){arena_str(&arena, held->message.id), arena_str(&arena, held->call),
+                                        &held->session->gate, held->permission};
+    }
+    unlock(acp);
+    for (size_t i = 0; i < count; i++) {
+        BUF_SCOPE(line, LIMIT_BODY_BYTES);
+        if (taken[i].permission && str_empty(id))
+            acp_answer_cancelled(&line, taken[i].id);
+        else
+            acp_answer_error(&line, taken[i].id, RPC_CANCELLED, STR("taken back"));
+        (void)relay_pipe_send(&acp->child.in, &line);
+        if (!str_empty(taken[i].gate->session))
+            relay_ask_cancel(taken[i].gate, taken[i].call);
+    }
+}
