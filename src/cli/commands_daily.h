@@ -100,6 +100,15 @@
       "server on the web --url URL takes the place of the program.",                                         \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; nod mcp install makes it") \
       OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's"))         \
+    X(acp, "acp", TALKS | SITS, "AGENT...", "stand between an editor and an ACP agent; it asks here",         \
+      "Name it in the editor's settings in the agent's place: nod acp -- gemini --acp. Everything passes as it " \
+      "is, but for permissions, files that are written, terminals and switches of the mode: each waits until a " \
+      "rule or a person allows it. The agent is started so that it asks about everything it can be made to ask " \
+      "about. With -p there is no editor: one prompt, then the end.",                                        \
+      OPTION('p', "prompt", "WORDS", "be the client for one prompt")                                         \
+      OPTION(0, "agent", "NAME", "gemini, qwen, opencode, claude, codex or copilot; else by the program's name") \
+      OPTION(0, "auth", "METHOD", "with -p: how the agent is to log in")                                     \
+      OPTION(0, "identity", "FILE", "who this program is; else one is made for this folder"))                \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
       "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \

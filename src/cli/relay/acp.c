@@ -1,0 +1,295 @@
+/* nod acp: between an editor and an agent that speak the Agent Client Protocol.
+ *
+ * A message that passes passes as its bytes. Held at the gate are, from the agent: session/request_permission,
+ * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone); from the editor: switches to a mode in
+ * which the agent asks less. Rewritten are session/new, where that is how an agent is told to ask, and the prompt that
+ * follows a denial: its words come first. What is no message is dropped, named and counted.
+ */
+#include "cli/relay/acp.h"
+
+#include "base/limits.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { DROPPED_MAX = 1000, RPC_NO_METHOD = -32601 };
+
+static void lock(struct acp *acp) { (void)pthread_mutex_lock(&acp->lock); }
+static void unlock(struct acp *acp) { (void)pthread_mutex_unlock(&acp->lock); }
+
+static void drop(struct acp *acp, const char *who, const char *why)
+{
+    if (acp->dropped++ == 0)
+        cli_note("nod acp: %s wrote what is no message, so it is not passed on: %s", who, why);
+    if (acp->dropped < DROPPED_MAX)
+        return;
+    cli_note("nod acp: too much of this; the agent is ended");
+    (void)relay_pipe_close(&acp->child.in);
+    (void)relay_child_end(&acp->child);
+    _exit(1);
+}
+
+/* ---- requests of the editor whose answers matter ---- */
+
+static void heap_str(struct str *to, struct str from)
+{
+    free((char *)to->p);
+    *to = STR_NONE;
+    if (str_empty(from))
+        return;
+    char *copy = heap_new(from.n + 1);
+    memcpy(copy, from.p, from.n);
+    *to = (struct str){copy, from.n};
+}
+
+static void expect(struct acp *acp, const struct acp_message *m, int kind)
+{
+    lock(acp);
+    struct acp_open *open = &acp->open[acp->open_next++ % ACP_OPEN_MAX];
+    open->kind = str_c(m->id, open->id, sizeof open->id) ? kind : OPEN_NONE;
+    heap_str(&open->session, m->session);
+    heap_str(&open->cwd, json_text(m->params, "cwd"));
+    unlock(acp);
+}
+
+/* With the lock held. */
+static struct acp_open *expected(struct acp *acp, struct str id)
+{
+    for (size_t i = 0; i < ACP_OPEN_MAX; i++)
+        if (acp->open[i].kind != OPEN_NONE && str_is(id, acp->open[i].id))
+            return &acp->open[i];
+    return NULL;
+}
+
+/* ---- from the editor ---- */
+
+static void find_session(struct acp *acp, struct acp_session *session)
+{
+    struct err err = {.code = ERR_OK};
+    (void)pthread_mutex_lock(&acp->session_lock);
+    struct rc rc = relay_gate_session(&session->gate, &err);
+    (void)pthread_mutex_unlock(&acp->session_lock);
+    if (rc_bad(rc))
+        cli_note("nod acp: nothing will be allowed: %s", err.text);
+}
+
+static struct str prompt_text(struct arena *arena, const struct json *params)
+{
+    BUF_SCOPE(buf, ACP_SAID_BYTES_MAX);
+    const struct json *prompt = json_get(params, "prompt");
+    for (const struct json *block = prompt ? prompt->first : NULL; block; block = block->next)
+        buf_put(&buf, json_text(block, "text"));
+    return buf.over ? STR("a prompt that is too long to be kept") : arena_str(arena, buf_str(&buf));
+}
+
+static void pass_prompt(struct acp *acp, const struct acp_message *m)
+{
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(line, ACP_LINE_BYTES * 2);
+    expect(acp, m, OPEN_PROMPT);
+    lock(acp);
+    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
+    struct str words = STR_NONE;
+    if (session) {
+        words = arena_str(&arena, buf_str(&session->words));
+        buf_clear(&session->words);
+        buf_clear(&session->said);
+        session->replays = false;
+    }
+    unlock(acp);
+    if (session) {
+        find_session(acp, session);
+        acp_note(acp, session, "USER_MESSAGE", NULL, prompt_text(&arena, m->params));
+        acp_note(acp, session, "RUN_STATUS", "running", STR_NONE);
+    }
+    if (!str_empty(words))
+        acp_put_prompt(&line, m, words);
+    if (line.n && !line.over)
+        (void)relay_pipe_send(&acp->child.in, &line);
+    else
+        (void)relay_pipe_put(&acp->child.in, m->json->raw);
+}
+
+static void pass_session(struct acp *acp, const struct acp_message *m)
+{
+    BUF_SCOPE(line, ACP_LINE_BYTES * 2);
+    expect(acp, m, OPEN_SESSION);
+    if (!str_empty(m->session)) {
+        lock(acp);
+        struct acp_session *session = acp_session(acp, m->session, json_text(m->params, "cwd"));
+        if (session)
+            session->replays = true;
+        unlock(acp);
+    }
+    if (acp->agent->session_meta)
+        acp_put_meta(&line, m, str_of(acp->agent->session_meta));
+    if (line.n && !line.over)
+        (void)relay_pipe_send(&acp->child.in, &line);
+    else
+        (void)relay_pipe_put(&acp->child.in, m->json->raw);
+}
+
+static bool begins_session(struct str method)
+{
+    return str_is(method, "session/new") || str_is(method, "session/load") || str_is(method, "session/resume") ||
+           str_is(method, "session/fork");
+}
+
+static void hold(struct acp *acp, const struct acp_message *m, bool of_editor)
+{
+    lock(acp);
+    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
+    unlock(acp);
+    if (session && !str_empty(m->id))
+        acp_hold(acp, session, m, of_editor);
+    else
+        drop(acp, of_editor ? "the editor" : "the agent", "a request without an id, or of too many sessions");
+}
+
+void acp_from_editor(struct acp *acp, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct acp_message m;
+    struct err err = {.code = ERR_OK};
+    if (str_empty(str_trim(line)))
+        return;
+    if (rc_bad(acp_read(&arena, line, &m, &err))) {
+        drop(acp, "the editor", err.text);
+        return;
+    }
+    struct str mode = acp_mode_wanted(&m);
+    if (!str_empty(mode) && !acp_mode_is_safe(acp->agent, mode)) {
+        hold(acp, &m, true);
+        return;
+    }
+    if (begins_session(m.method)) {
+        pass_session(acp, &m);
+        return;
+    }
+    if (str_is(m.method, "session/prompt")) {
+        pass_prompt(acp, &m);
+        return;
+    }
+    if (str_is(m.method, "session/cancel"))
+        acp_take_back(acp, m.session, STR_NONE);
+    (void)relay_pipe_put(&acp->child.in, line);
+}
+
+/* ---- from the agent ---- */
+
+static void take_update(struct acp *acp, const struct acp_message *m)
+{
+    const struct json *update = json_get(m->params, "update"), *id = json_get(update, "toolCallId");
+    struct str what = json_text(update, "sessionUpdate"), status = json_text(update, "status");
+    struct str call = STR_NONE;
+    ARENA_SCOPE(arena);
+    lock(acp);
+    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
+    if (session && str_is(what, "agent_message_chunk") && !session->replays)
+        buf_put(&session->said, json_text(json_get(update, "content"), "text"));
+    if (session && str_starts(what, STR("tool_call")) && id && id->type == JSON_STRING && !session->replays) {
+        struct acp_known *known = acp_known(session, id->text);
+        acp_tool_learn(&known->arena, &known->tool, update);
+        if (!str_empty(known->call) && (str_is(status, "completed") || str_is(status, "failed"))) {
+            call = arena_str(&arena, known->call);
+            known->call = STR_NONE;
+        }
+    }
+    unlock(acp);
+    const struct json *content = json_get(update, "content");
+    if (!str_empty(call))
+        relay_report(&session->gate, call, content ? content->raw : STR_NONE, str_is(status, "failed"));
+    if (acp->headless)
+        acp_show(acp, update);
+}
+
+/* A mode in which it asks less, and which nobody was asked about: the turn ends. */
+static bool switched_by_itself(struct acp *acp, const struct acp_message *m)
+{
+    const struct json *update = json_get(m->params, "update");
+    struct str mode = json_text(update, "currentModeId");
+    if (!str_is(json_text(update, "sessionUpdate"), "current_mode_update") || acp_mode_is_safe(acp->agent, mode))
+        return false;
+    lock(acp);
+    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
+    bool allowed = session && str_eq(session->mode, mode);
+    unlock(acp);
+    return !allowed;
+}
+
+static void take_answer(struct acp *acp, const struct acp_message *m)
+{
+    ARENA_SCOPE(arena);
+    const struct json *result = json_get(m->json, "result");
+    struct acp_session *session = NULL;
+    lock(acp);
+    struct acp_open *open = expected(acp, m->id);
+    int kind = open ? (int)open->kind : OPEN_NONE;
+    if (kind == OPEN_SESSION && result) {
+        struct str id = json_text(result, "sessionId");
+        session = acp_session(acp, str_empty(id) ? open->session : id, open->cwd);
+    } else if (kind == OPEN_PROMPT) {
+        session = acp_session(acp, open->session, STR_NONE);
+    }
+    if (open)
+        open->kind = OPEN_NONE;
+    struct str said = session ? arena_str(&arena, buf_str(&session->said)) : STR_NONE;
+    unlock(acp);
+    if (kind != OPEN_PROMPT || !session)
+        return;
+    acp_note(acp, session, "AGENT_MESSAGE", NULL, said);
+    acp_note(acp, session, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
+}
+
+/* An answer to the client that we are ourselves. */
+static bool take_reply(struct acp *acp, const struct acp_message *m)
+{
+    if (!acp->headless || !str_starts(m->id, STR("\"nod:")))
+        return false;
+    lock(acp);
+    arena_done(&acp->reply_arena);
+    acp->reply = arena_str(&acp->reply_arena, m->json->raw);
+    (void)pthread_cond_broadcast(&acp->moved);
+    unlock(acp);
+    return true;
+}
+
+static void refuse_unknown(struct acp *acp, const struct acp_message *m)
+{
+    BUF_SCOPE(line, LIMIT_BODY_BYTES);
+    acp_answer_error(&line, m->id, RPC_NO_METHOD, STR("nobody is here to answer this"));
+    (void)relay_pipe_send(&acp->child.in, &line);
+}
+
+void acp_from_agent(struct acp *acp, struct str line)
+{
+    ARENA_SCOPE(arena);
+    struct acp_message m;
+    struct err err = {.code = ERR_OK};
+    if (str_empty(str_trim(line)))
+        return;
+    if (rc_bad(acp_read(&arena, line, &m, &err))) {
+        drop(acp, "the agent", err.text);
+        return;
+    }
+    if (str_is(m.method, "session/request_permission") || str_is(m.method, "fs/write_text_file") ||
+        str_is(m.method, "fs/read_text_file") || str_is(m.method, "terminal/create")) {
+        hold(acp, &m, false);
+        return;
+    }
+    if (str_is(m.method, "session/update")) {
+        take_update(acp, &m);
+        if (switched_by_itself(acp, &m)) {
+            cli_note("nod acp: the agent switched to a mode in which it asks less; it is ended");
+            relay_pipe_close(&acp->child.in);
+            (void)kill(-acp->child.pid, SIGTERM);
+        }
+    }
+    if (str_empty(m.method))
+        take_answer(acp, &m);
+    if (!take_reply(acp, &m) && !acp->headless)
+        (void)relay_pipe_put(&acp->editor, line);
+    else if (acp->headless && !str_empty(m.method) && !str_empty(m.id))
+        refuse_unknown(acp, &m);
+}

@@ -1,0 +1,162 @@
+/* nod acp, the command: who it is, which agent it starts and how that is made to ask, and its end. */
+#include "cli/relay/acp.h"
+
+#include "agents/lines.h"
+#include "base/limits.h"
+#include "cli/identity.h"
+#include "cli/local.h"
+#include "cli/remote.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { OUR_WORDS_MAX = 8 };
+
+/* ---- the switch ---- */
+
+static struct rc write_switch(struct acp *acp, const char **ret_path, struct err *err)
+{
+    struct cli *cli = acp->cli;
+    *ret_path = "";
+    if (!acp->agent->file)
+        return RC_OK;
+    const char *folder = arena_printf(&cli->arena, "%s/acp", cli->settings.data).p;
+    TRY(file_own_folder(cli->settings.data, err));
+    TRY(file_own_folder(folder, err));
+    *ret_path = arena_printf(&cli->arena, "%s/%s", folder, acp->agent->name).p;
+    return file_write_private(*ret_path, str_of(acp->agent->file), err);
+}
+
+static const char *fill_in(const char *word, const char *path) { return strcmp(word, "{file}") == 0 ? path : word; }
+
+static struct rc start_agent(struct acp *acp, struct err *err)
+{
+    struct cli *cli = acp->cli;
+    const struct acp_agent *agent = acp->agent;
+    const char *path;
+    char **argv = arena_array(&cli->arena, char *, (size_t)cli->argc + OUR_WORDS_MAX);
+    int n = 0;
+    TRY(write_switch(acp, &path, err));
+    for (; n < cli->argc; n++)
+        argv[n] = cli->argv[n];
+    for (size_t i = 0; agent->more_args && agent->more_args[i]; i++)
+        argv[n++] = (char *)fill_in(agent->more_args[i], path);
+    if (agent->variable && setenv(agent->variable, fill_in(agent->value, path), 1) != 0)
+        return err_set(err, ERR_INTERNAL, "no room for a variable");
+    return relay_child_start(argv, NULL, &acp->child, err);
+}
+
+/* ---- who we are ---- */
+
+static struct rc become_agent(struct acp *acp, struct err *err)
+{
+    struct cli *cli = acp->cli;
+    struct reply reply;
+    const char *path = option_text(cli, "identity");
+    struct identity_want want = {.kind = arena_printf(&cli->arena, "acp-%s", acp->agent->name), .about = acp->cwd,
+                                 .folder = acp->cwd};
+    want.name = arena_printf(&cli->arena, "%s in %.*s", acp->agent->name, STR_ARG(local_title(acp->cwd)));
+    if (path)
+        return identity_use(cli, path, err);
+    TRY(remote_get(cli, STR("/api/me"), &reply, err));
+    TRY(identity_have(cli, &want, &path, err));
+    return identity_use(cli, path, err);
+}
+
+static struct rc describe(struct acp *acp, struct err *err)
+{
+    struct cli *cli = acp->cli;
+    const char *named = option_text(cli, "agent"), *cwd;
+    TRY(local_folder(cli, ".", &cwd, err));
+    acp->cwd = str_of(cwd);
+    acp->agent = named ? acp_agent_named(str_of(named)) : acp_agent_find((const char *const *)cli->argv);
+    if (!acp->agent)
+        return err_set(err, ERR_INVALID, "--agent is gemini, qwen, opencode, claude, codex or copilot, not '%s'",
+                       named);
+    acp->name = arena_printf(&cli->arena, "acp:%s", acp->agent->name);
+    cli_note("nod acp: %s; not asked about: %s", acp->agent->name, acp->agent->not_asked);
+    return RC_OK;
+}
+
+/* ---- reading ---- */
+
+static bool read_lines(struct acp *acp, int fd, void (*take)(struct acp *acp, struct str line))
+{
+    struct lines lines = lines_init(ACP_LINE_BYTES);
+    for (bool more = true; more;) {
+        size_t room;
+        struct str line;
+        char *to = lines_room(&lines, &room);
+        ssize_t n = to ? read(fd, to, room) : -1;
+        if (to && n < 0 && errno == EINTR)
+            continue;
+        more = n > 0;
+        if (to)
+            lines_add(&lines, more ? (size_t)n : 0);
+        while (lines_next(&lines, &line))
+            take(acp, line);
+        more = more && !lines.over;
+    }
+    bool over = lines.over;
+    lines_done(&lines);
+    return !over;
+}
+
+/* Does not return. */
+static void end(struct acp *acp, bool agent_ended)
+{
+    (void)pthread_mutex_lock(&acp->lock);
+    bool first = !acp->ending;
+    acp->ending = true;
+    (void)pthread_cond_broadcast(&acp->moved);
+    (void)pthread_mutex_unlock(&acp->lock);
+    while (!first)
+        (void)pause();
+    acp_take_back(acp, STR_NONE, STR_NONE);
+    relay_pipe_close(&acp->child.in);
+    int status = relay_child_end(&acp->child);
+    relay_record_end(&acp->record);
+    _exit(agent_ended ? status : 0);
+}
+
+static void *read_agent(void *arg)
+{
+    struct acp *acp = arg;
+    if (!read_lines(acp, acp->child.out, acp_from_agent))
+        cli_note("nod acp: the agent wrote a line of more than %d bytes; it is ended", ACP_LINE_BYTES);
+    end(acp, true);
+    return NULL;
+}
+
+struct rc acp_command(struct cli *cli, struct err *err)
+{
+    static struct acp acp = {.lock = PTHREAD_MUTEX_INITIALIZER, .session_lock = PTHREAD_MUTEX_INITIALIZER,
+                             .moved = PTHREAD_COND_INITIALIZER}; /* threads look at it until the process ends */
+    const char *prompt = option_text(cli, "prompt");
+    pthread_t thread;
+    acp.cli = cli;
+    acp.headless = prompt != NULL;
+    TRY(describe(&acp, err));
+    TRY(become_agent(&acp, err));
+    (void)signal(SIGPIPE, SIG_IGN);
+    relay_pipe_init(&acp.editor, acp.headless ? -1 : STDOUT_FILENO);
+    TRY(relay_record_start(&acp.record, cli, err));
+    TRY(start_agent(&acp, err));
+    if (pthread_create(&thread, NULL, read_agent, &acp) != 0)
+        return err_set(err, ERR_INTERNAL, "no thread could be started");
+    struct rc rc = RC_OK;
+    if (prompt)
+        rc = acp_run_prompt(&acp, str_of(prompt), option_text(cli, "auth"), err);
+    else if (!read_lines(&acp, STDIN_FILENO, acp_from_editor))
+        cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
+    if (rc_bad(rc)) {
+        cli_note("nod: %s", err->text);
+        (void)kill(-acp.child.pid, SIGTERM);
+        _exit(1);
+    }
+    end(&acp, false);
+    return RC_OK;
+}
