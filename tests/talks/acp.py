@@ -1,0 +1,235 @@
+"""nod acp: between an editor and an agent. Both speak by hand here; real ones are in tests/real."""
+import json
+import os
+import subprocess
+import sys
+import threading
+
+from world import NOD, eventually, must
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model"))
+
+from acp_agent import heard  # noqa: E402
+
+SCRIPTED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model", "acp_agent.py")
+OPTIONS = [{"optionId": "always", "name": "Always", "kind": "allow_always"}, {"optionId": "once", "name": "Once", "kind": "allow_once"},
+           {"optionId": "abort", "name": "Stop", "kind": "reject_once"}, {"optionId": "no", "name": "No", "kind": "reject_once"}]
+
+
+class Relayed:
+    """An editor by hand, the relay, and the scripted agent behind it."""
+
+    def __init__(self, world, *more, begin=True):
+        self.world = world
+        self.folder = os.path.join(world.folder, f"acp{world.number()}")
+        self.project = os.path.join(world.environment["HOME"], "project")
+        for folder in (self.folder, self.project):
+            os.makedirs(folder, exist_ok=True)
+        self.errors = open(os.path.join(self.folder, "errors"), "ab")
+        self.process = subprocess.Popen([NOD, "acp", *more, "--", sys.executable, SCRIPTED, self.folder], cwd=self.project, env=world.environment,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
+        self.lines, self.number = [], 0
+        self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
+        self.reader.start()
+        if begin:
+            self.answer(self.send("initialize", {"protocolVersion": 1, "clientCapabilities": {}}))
+            self.answer(self.send("session/new", {"cwd": self.project, "mcpServers": []}))
+
+    def read(self, out):
+        for line in out:
+            self.lines.append(json.loads(line) if line.startswith(b"{") else {"text": line.decode()})
+
+    def put(self, message):
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, method, params):
+        self.number += 1
+        self.put({"id": self.number, "method": method, "params": params})
+        return self.number
+
+    def prompt(self, *steps):
+        return self.send("session/prompt", {"sessionId": "s1", "prompt": [{"type": "text", "text": json.dumps(steps)}]})
+
+    def answer(self, number):
+        return eventually(lambda: [m for m in self.lines if m.get("id") == number and "method" not in m], lambda: f"an answer to {number}: {self.lines}")[0]
+
+    def asked(self, method):
+        return eventually(lambda: [m for m in self.lines if m.get("method") == method], lambda: f"{method}: {self.lines}")[0]
+
+    def answered(self, count=1):
+        """How the agent's requests were answered."""
+        return eventually(lambda: len(a := [m for m in heard(self.folder) if "answered" in m]) >= count and a, lambda: f"answers: {heard(self.folder)}")
+
+    def close(self):
+        self.process.stdin.close()
+        status = self.process.wait(30)
+        self.reader.join(30)
+        self.process.stdout.close()
+        self.errors.close()
+        with open(os.path.join(self.folder, "errors"), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+        must("Sanitizer" not in text and "bug:" not in text, f"it complains: {text[-3000:]}")
+        return status, text
+
+
+def ask(tool="t1", **call):
+    return {"method": "session/request_permission", "params": {"toolCall": {"toolCallId": tool, **call}, "options": OPTIONS}}
+
+
+def waiting(admin, words):
+    return eventually(lambda: [p for p in admin.pending() if words in json.dumps(p["toolCall"])], lambda: f"{words} waits: {admin.pending()}")[0]
+
+
+def decide(admin, call, decision="allow_once", **more):
+    return admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
+
+
+def test_a_command_is_asked_and_answered_by_kind(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    prompt = r.prompt(ask(kind="execute", title="make", rawInput={"command": "make all"}), ask("t2", kind="execute", rawInput={"command": ["bash", "-lc", "make two"]}))
+    call = waiting(admin, "make all")
+    must(call["preview"]["type"] == "command", f"{call}")
+    decide(admin, call)
+    must(r.answered()[0]["result"] == {"outcome": {"outcome": "selected", "optionId": "once"}}, f"{r.answered()}")
+    decide(admin, waiting(admin, "make two"), "deny", feedback="not now")
+    must(r.answered(2)[1]["result"] == {"outcome": {"outcome": "selected", "optionId": "no"}}, f"{r.answered()}")
+    must(r.answer(prompt)["result"]["stopReason"] == "end_turn", "the turn does not end")
+    failed = [m for m in r.lines if m.get("method") == "session/update" and m["params"]["update"].get("status") == "failed"]
+    must("not now" in json.dumps(failed), f"the editor does not know why: {r.lines}")
+    r.answer(r.prompt())
+    must("not now" in [m for m in heard(r.folder) if "prompt" in m][1]["prompt"][0], f"the model does not know why: {heard(r.folder)}")
+    kept = eventually(lambda: [e["type"] for e in admin.events(session=call["sessionId"]) if e["type"] == "AGENT_MESSAGE"], "the conversation is kept")
+    must(kept, "nothing")
+    must("banner" not in json.dumps(r.lines), "what is no message was passed on")
+    must(r.close()[0] == 0, "it does not end with its editor")
+
+
+def test_an_edit_shows_its_difference_and_covers_the_writing(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    path = os.path.join(r.project, "a.txt")
+    diff = {"type": "diff", "path": path, "oldText": "one\n", "newText": "two\n"}
+    write = {"method": "fs/write_text_file", "params": {"path": path, "content": "two\n"}}
+    r.prompt({"update": {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "edit", "kind": "edit", "content": [diff]}},
+             ask(kind="edit", content=[], rawInput={}), write, write)
+    call = waiting(admin, "a.txt")
+    must(call["toolCall"]["name"] == "Edit" and call["preview"]["type"] == "diff" and "+two" in json.dumps(call["preview"]), f"{call}")
+    must("diff" in json.dumps(r.asked("session/update")), "the editor does not see the difference")
+    decide(admin, call)
+    first = r.asked("fs/write_text_file")
+    r.put({"id": first["id"], "result": {}})
+    again = waiting(admin, "two")
+    must(again["toolCall"]["name"] == "Write" and again["toolCallId"] != call["toolCallId"], f"the second writing is not asked about: {again}")
+    decide(admin, again, "deny", feedback="once is enough")
+    must(r.answered(3)[2]["error"]["message"] == "once is enough", f"{r.answered(3)}")
+    r.close()
+
+
+def test_several_files_and_terminals_and_reading(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Read(//etc/**)"})
+    r = Relayed(world)
+    diffs = [{"type": "diff", "path": os.path.join(r.project, name), "oldText": None, "newText": "x\n"} for name in ("a", "b")]
+    r.prompt(ask(kind="edit", content=diffs), {"method": "terminal/create", "params": {"command": "rm", "args": ["-rf", "it's"]}},
+             {"method": "fs/read_text_file", "params": {"path": "/etc/passwd"}})
+    decide(admin, waiting(admin, "*** Add File"))
+    call = waiting(admin, "rm ")
+    must(call["toolCall"]["input"]["command"] == "rm '-rf' 'it'\\''s'", f"{call}")
+    decide(admin, call, "deny")
+    denied = r.answered(3)
+    must(denied[1]["error"] and denied[2]["error"] and not [m for m in r.lines if m.get("method", "").startswith(("terminal", "fs/"))], f"{denied}")
+    r.close()
+
+
+def test_rules_answer_and_a_title_is_never_enough_for_an_allow(world):
+    admin = world.server().admin()
+    for effect, rule in (("allow", "Bash(make:*)"), ("deny", "Bash(rm:*)")):
+        admin.ok("POST", "/api/policy/rules", {"effect": effect, "rule": rule})
+    r = Relayed(world)
+    r.prompt(ask(kind="execute", rawInput={"command": "make"}), ask("t2", kind="execute", title="rm -rf x"), ask("t3", kind="execute", title="make"))
+    call = waiting(admin, "make")
+    must([a["result"]["outcome"]["optionId"] for a in r.answered(2)] == ["once", "no"], f"{r.answered(2)}")
+    decide(admin, call, updatedInput={"command": "make less"})
+    must(r.answered(3)[2]["result"]["outcome"]["optionId"] == "no", "an edit that the agent cannot run was allowed")
+    r.close()
+
+
+def test_a_mode_that_asks_less_is_asked_about(world):
+    admin = world.server().admin()
+    r = Relayed(world, "--agent", "gemini")
+    number = r.send("session/set_mode", {"sessionId": "s1", "modeId": "yolo"})
+    decide(admin, waiting(admin, "yolo"), "deny", feedback="no")
+    must(r.answer(number)["error"]["message"] == "no", "switched")
+    must(r.answer(r.send("session/set_mode", {"sessionId": "s1", "modeId": "plan"}))["result"] == {}, "a safe mode is held")
+    r.prompt(ask(kind="switch_mode", title="leave plan mode"), {"update": {"sessionUpdate": "current_mode_update", "currentModeId": "yolo"}})
+    decide(admin, waiting(admin, "leave plan mode"))
+    must(r.answered()[0]["result"]["outcome"]["optionId"] == "no", "an option that is no safe mode was chosen")
+    must(r.process.wait(30) != 0, "an agent that switched by itself goes on")
+    r.close()
+
+
+def test_cancel_takes_the_questions_back(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    r.prompt(ask(kind="execute", rawInput={"command": "make"}))
+    waiting(admin, "make")
+    r.put({"method": "session/cancel", "params": {"sessionId": "s1"}})
+    must(r.answered()[0]["result"] == {"outcome": {"outcome": "cancelled"}}, f"{r.answered()}")
+    eventually(lambda: not admin.pending(), "the question disappears")
+    must([m for m in heard(r.folder) if m.get("method") == "session/cancel"], "the agent does not hear of it")
+    r.prompt(ask("t2", kind="execute", rawInput={"command": "make two"}))
+    decide(admin, waiting(admin, "make two"), "abort")
+    must(r.answered(2)[1]["result"]["outcome"]["optionId"] == "no", f"{r.answered(2)}")
+    eventually(lambda: len([m for m in heard(r.folder) if m.get("method") == "session/cancel"]) == 2, "the turn ends")
+    r.close()
+
+
+def test_a_restart_of_the_server_and_its_absence(world):
+    server = world.server()
+    admin = server.admin()
+    r = Relayed(world)
+    r.prompt(ask(kind="execute", rawInput={"command": "make"}), ask("t2", kind="execute", rawInput={"command": "make two"}))
+    call = waiting(admin, "make")
+    server.kill()
+    server.start()
+    again = waiting(admin, "make")
+    must(again["toolCallId"] == call["toolCallId"], "another question")
+    decide(admin, again)
+    decide(admin, waiting(admin, "make two"))
+    must([a["result"]["outcome"]["optionId"] for a in r.answered(2)] == ["once", "once"], f"{r.answered(2)}")
+    server.stop()
+    r.prompt(ask("t3", kind="execute", rawInput={"command": "make three"}))
+    must(r.answered(3)[2]["result"]["outcome"]["optionId"] == "no", "allowed without a server")
+    must("nod serve" in json.dumps(r.lines), "nobody is told what to do")
+    r.close()
+
+
+def test_a_hostile_agent_is_allowed_nothing(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    r.prompt({"raw": "garbage"}, {"raw": '{"id":9,"method":"fs/write_text_file","method":"session/update"}'}, {"raw": '{"id":77,"result":{}}'},
+             {"raw": '{"jsonrpc":"2.0","method":"fs/write_text_file","params":{"sessionId":"s1","path":"/x","content":"x"}}'},
+             {"flood": 70, "method": "session/request_permission", "params": ask(kind="execute", rawInput={"command": "make"})["params"]})
+    eventually(lambda: len(admin.pending()) == 64, lambda: f"{len(admin.pending())} wait")
+    must([a["result"]["outcome"]["optionId"] for a in r.answered(6)] == ["no"] * 6, f"{r.answered()}")
+    must(not [m for m in r.lines if m.get("method", "").startswith("fs/")], "it was passed on")
+    must("no message" in r.close()[1], "nobody is told")
+    eventually(lambda: not admin.pending(), "what waited is taken back when the editor leaves")
+
+
+def test_without_an_editor(world):
+    admin = world.server().admin()
+    r = Relayed(world, "-p", json.dumps([ask(kind="execute", rawInput={"command": "make"}), {"method": "elicitation/create", "params": {}}]), begin=False)
+    decide(admin, waiting(admin, "make"), "deny", feedback="use ninja")
+    must(r.answered(2)[1]["error"]["code"] == -32601, f"{r.answered(2)}")
+    must(r.process.wait(30) == 0, "it does not end")
+    prompts = [m["prompt"] for m in heard(r.folder) if "prompt" in m]
+    must(len(prompts) == 2 and "use ninja" in prompts[1][0], f"the words do not arrive: {prompts}")
+    r.process.stdin.close()
+
+
+def test_an_agent_that_cannot_be_started(world):
+    world.server()
+    must("cannot start" in world.nod("acp", "--", "/nonexistent/agent", exits=4).stderr, "no words")
