@@ -185,8 +185,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
     X(statements_issue)                                                                                  \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
-    X(threads_list) X(calls_ask) X(definitions_tell) X(calls_show) X(calls_result) X(calls_cancel)        \
-    X(pending_all)                                                                                       \
+    X(threads_list) X(calls_ask) X(definitions_tell) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all) \
     X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \
     X(tokens_create) X(tokens_list) X(tokens_revoke) X(tokens_self) X(openapi_show) X(metrics_show)       \
     X(health_show) X(ready_show) X(ping) X(login_begin) X(login_end) X(logins_create) X(audit_read)   \
