@@ -42,7 +42,7 @@ def install(folder, package, program):
     os.makedirs(CACHE, exist_ok=True)
     fresh = tempfile.mkdtemp(dir=CACHE)
     try:
-        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts", package],
+        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts", *package.split()],
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if run.returncode or not os.path.exists(os.path.join(fresh, "node_modules", program)):
             raise world.Skip(f"npm could not install {package}: {run.stdout[-300:]}")

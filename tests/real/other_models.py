@@ -1,4 +1,5 @@
-"""Scripted models of other makers, on loopback: OpenAI's Responses API for Codex, generateContent for Gemini.
+"""Scripted models of other makers, on loopback: OpenAI's Responses API for Codex, its chat completions for Qwen Code and
+opencode, generateContent for Gemini.
 
 A script is a list of answers: a str is text, a tuple (tool, input) a call. How many results the request holds
 tells which answer is due; after the last one the model says "Done." What was asked is kept in `requests`.
@@ -9,6 +10,8 @@ import threading
 
 
 class Scripted:
+    whole_last = False  # the last of the events is the whole answer, for those who want no stream
+
     def __init__(self, script):
         self.script, self.requests = list(script), []
         model = self
@@ -43,7 +46,7 @@ class Scripted:
                 self.send_header("Connection", "close")
                 self.end_headers()
                 self.close_connection = True
-                for name, value in events:
+                for name, value in events[:-1] if model.whole_last else events:
                     self.wfile.write((f"event: {name}\n" if name else "").encode() + f"data: {json.dumps(value)}\n\n".encode())
                 return None
 
@@ -90,3 +93,24 @@ class Generate(Scripted):
         part = {"text": step} if isinstance(step, str) else {"functionCall": {"id": f"fc{number}", "name": step[0], "args": step[1]}}
         yield None, {"candidates": [{"index": 0, "content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}],
                      "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}}
+
+
+class Chat(Scripted):
+    """OpenAI's chat completions, which Qwen Code, opencode and Copilot speak."""
+    whole_last = True
+
+    @staticmethod
+    def results(body):
+        return sum(message.get("role") == "tool" for message in body["messages"])
+
+    @staticmethod
+    def answer(step, number):
+        message = {"role": "assistant", "content": step} if isinstance(step, str) else {"role": "assistant", "content": None, "tool_calls": [
+            {"index": 0, "id": f"call_{number}", "type": "function", "function": {"name": step[0], "arguments": json.dumps(step[1])}}]}
+        chunk = {"id": f"c{number}", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+        reason = "stop" if isinstance(step, str) else "tool_calls"
+        yield None, {**chunk, "choices": [{"index": 0, "delta": message, "finish_reason": None}]}
+        yield None, {**chunk, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}], "usage": usage,
+                     "object": "chat.completion.chunk"}
+        yield None, {**chunk, "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": reason}], "usage": usage}

@@ -1,0 +1,183 @@
+"""Real ACP agents, and the official ACP library as the editor, with nod acp between them."""
+import contextlib
+import json
+import os
+import subprocess
+import threading
+
+from desk import HERE, Desk, installed
+from other_models import Chat, Generate
+from others import GEMINI, node
+from world import NOD, eventually, must
+
+SDK, OPENCODE, QWEN = "2.4.0", "1.18.33", "0.15.10"
+
+
+class Editor:
+    def __init__(self, d, command, files=False):
+        library = installed(f"acp-sdk-{SDK}", f"@agentclientprotocol/sdk@{SDK}", "@agentclientprotocol/sdk/package.json")
+        where = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(library))))
+        self.errors = open(os.path.join(d.world.folder, f"editor.{d.world.number()}"), "w+b")
+        self.process = subprocess.Popen([node(), os.path.join(HERE, "acp_editor.mjs"), where, "files" if files else "-", *command], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, cwd=d.project, env=d.world.environment, start_new_session=True)
+        self.saw = []
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.saw.append(json.loads(line))
+
+    def send(self, **given):
+        self.process.stdin.write(json.dumps(given).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def all(self, kind):
+        return [s for s in self.saw if s["kind"] == kind]
+
+    def sees(self, kind, count=1):
+        return eventually(lambda: len(found := self.all(kind)) >= count and found, lambda: f"{kind}: {self.saw[-5:]}, {self.complaint()}")[count - 1]
+
+    def complaint(self):
+        with open(self.errors.name, "rb") as file:
+            return file.read().decode("utf-8", "replace")[-1500:]
+
+    def close(self):
+        self.process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(30)
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join(30)
+        self.process.stdout.close()
+        self.errors.close()
+        must("Sanitizer" not in self.complaint(), self.complaint())
+
+
+class GeminiAcp(Desk):
+    def __init__(self, place, script):
+        self.program = installed(f"gemini-{GEMINI}", f"@google/gemini-cli@{GEMINI}", "@google/gemini-cli/bundle/gemini.js")
+        super().__init__(place, Generate(script))
+        place.environment.update({"HOME": place.folder, "GEMINI_API_KEY": "dummy", "GOOGLE_GEMINI_BASE_URL": self.model.url, "GEMINI_CLI_NO_RELAUNCH": "true"})
+        os.makedirs(os.path.join(place.folder, ".gemini"), exist_ok=True)
+        with open(os.path.join(place.folder, ".gemini/settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+                       "general": {"enableAutoUpdate": False}}, file)
+        self.command = [node(), self.program, "--acp", "-m", "gemini-2.5-pro", "--skip-trust"]
+        self.bash = lambda command: ("run_shell_command", {"command": command, "description": "x"})
+        self.write = lambda path, text: ("write_file", {"file_path": path, "content": text})
+
+
+class OpencodeAcp(Desk):
+    def __init__(self, place, script):
+        self.program = installed(f"opencode-{OPENCODE}", f"opencode-ai@{OPENCODE}", "opencode-linux-x64/bin/opencode")
+        super().__init__(place, Chat(script))
+        config = {"$schema": "x", "autoupdate": False, "share": "disabled", "model": "scripted/m", "small_model": "scripted/m", "provider": {"scripted": {
+            "npm": "@ai-sdk/openai-compatible", "name": "S", "options": {"baseURL": self.model.url + "/v1", "apiKey": "x"}, "models": {"m": {"name": "M", "tool_call": True}}}}}
+        place.environment.update({"HOME": place.folder, "OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                                  "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"})
+        self.command = [self.program, "acp"]
+        self.bash = lambda command: ("bash", {"command": command, "description": "x"})
+        self.write = lambda path, text: ("write", {"filePath": path, "content": text})
+
+
+class QwenAcp(Desk):
+    def __init__(self, place, script):
+        self.program = installed(f"qwen-{QWEN}", f"@qwen-code/qwen-code@{QWEN}", "@qwen-code/qwen-code/cli.js")
+        super().__init__(place, Chat(script))
+        place.environment.update({"HOME": place.folder, "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": self.model.url + "/v1", "OPENAI_MODEL": "m", "QWEN_CODE_NO_RELAUNCH": "1"})
+        os.makedirs(os.path.join(place.folder, ".qwen"), exist_ok=True)
+        with open(os.path.join(place.folder, ".qwen/settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False}, "general": {"enableAutoUpdate": False, "disableAutoUpdate": True}}, file)
+        self.command = [node(), self.program, "--acp"]
+        self.bash = lambda command: ("run_shell_command", {"command": command, "description": "x", "is_background": False})
+        self.write = lambda path, text: ("write_file", {"file_path": path, "content": text})
+
+
+AGENTS = {"gemini": GeminiAcp, "opencode": OpencodeAcp, "qwen": QwenAcp}
+
+
+@contextlib.contextmanager
+def at(kind, place):
+    d = AGENTS[kind](place, [])
+    try:
+        yield d
+    finally:
+        d.close()
+
+
+def relay(d, kind, *more):
+    return [NOD, "acp", "--agent", kind, *more, "--", *d.command]
+
+
+def each(test):
+    for name in AGENTS:
+        def one(place, name=name):
+            test(place, name)
+        one.__name__ = test.__name__.replace("test_", f"test_{name}_", 1)
+        globals()[one.__name__] = one
+
+
+def next_call(d, seen=()):
+    return eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] not in seen], lambda: f"a call waits: {d.told()}")[0]
+
+
+@each
+def test_a_command_and_an_edit_are_asked_denied_and_allowed(place, kind):
+    """The server is killed in between; the editor sees the difference and is never asked itself."""
+    with at(kind, place) as d:
+        made = os.path.join(d.project, "made.txt")
+        d.model.script += [d.bash("echo hi > said.txt"), d.write(made, "hello\n")]
+        editor = Editor(d, relay(d, kind))
+        editor.sees("session")
+        editor.send(prompt="go")
+        first = next_call(d)
+        must("echo hi" in json.dumps(first["toolCall"]["input"]) and not d.has("said.txt"), f"{first}")
+        d.server.kill()
+        d.server.start()
+        first = next_call(d)
+        d.decide(first)
+        second = next_call(d, [first["toolCallId"]])
+        must(d.has("said.txt") and not d.has("made.txt"), f"not as decided: {d.told()}")
+        must("hello" in json.dumps(second["preview"]) and second["preview"]["type"] == "diff", f"{second}")
+        d.decide(second)
+        editor.sees("end")
+        must(d.read("made.txt") == "hello\n", f"it was not written: {d.told()}")
+        must(not editor.all("permission"), "the editor was asked")
+        editor.close()
+
+
+@each
+def test_a_denial_with_words(place, kind):
+    with at(kind, place) as d:
+        d.model.script += [d.bash("touch made.txt")]
+        editor = Editor(d, relay(d, kind))
+        editor.sees("session")
+        editor.send(prompt="go")
+        d.decide(next_call(d), "deny", feedback="use the other folder")
+        editor.sees("end")
+        must(not d.has("made.txt") and "use the other folder" in json.dumps(editor.all("update")), f"{editor.saw[-4:]}")
+        editor.send(prompt="and now?")
+        editor.sees("end", 2)
+        must("use the other folder" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
+        editor.close()
+
+
+def test_gemini_stays_in_a_mode_that_asks(place):
+    with at("gemini", place) as d:
+        editor = Editor(d, relay(d, "gemini"))
+        editor.sees("session")
+        editor.send(mode="yolo")
+        d.decide(next_call(d), "deny", feedback="never")
+        must("never" in json.dumps(editor.sees("mode")), f"{editor.saw}")
+        editor.close()
+
+
+def test_gemini_without_an_editor(place):
+    with at("gemini", place) as d:
+        d.model.script += [d.bash("echo hi > said.txt")]
+        run = d.run([*relay(d, "gemini", "-p", "go")])
+        d.decide(next_call(d))
+        run.ends()
+        must(d.has("said.txt") and "Done." in run.out, f"{run.out} {run.err}")
