@@ -27,6 +27,7 @@ struct record {
     struct str session, thread, call, tool, about, agent;
     struct str actor, rule, source, why, feedback;
     struct str mode, rules;       /* that the answer chose; rules are a JSON array */
+    struct str key;               /* that signed it; empty: it is not signed */
     const char *outcome, *decision, *by;
     bool edited, asked;
     struct record *next;
@@ -111,6 +112,7 @@ static void fill_decision(struct arena *arena, struct record *record, const stru
     record->edited = !str_empty(call->updated_input);
     record->mode = arena_str(arena, call->mode);
     record->rules = arena_str(arena, call->rules);
+    record->key = arena_str(arena, call->key);
 }
 
 static struct record *make_record(struct audit *audit, const struct event *event, const struct event *answer)
@@ -204,6 +206,7 @@ static void put_record(struct json_out *out, const struct record *r)
     json_member_bool(out, "edited", r->edited);
     json_member(out, "mode", r->mode);
     json_member_raw(out, "rules", r->rules);
+    json_member(out, "key", r->key);
     if (r->decided_ms) {
         json_member_time(out, "decidedAt", r->decided_ms);
         json_member_i64(out, "answerMs", r->decided_ms - r->called_ms);
@@ -244,7 +247,8 @@ static void put_row(struct buf *buf, const struct record *r)
         buf_i64(buf, r->decided_ms - r->called_ms);
     buf_putc(buf, ',');
     put_cell(buf, r->mode, ',');
-    put_cell(buf, r->rules, '\n');
+    put_cell(buf, r->rules, ',');
+    put_cell(buf, r->key, '\n');
 }
 
 static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
@@ -252,7 +256,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
     struct json_out out = json_out(buf);
     if (audit->format == FORMAT_CSV)
         buf_puts(buf, "seq,at,session,call,tool,about,agent,outcome,decision,by,actor,rule,why,feedback,"
-                      "decided_at,answer_ms,mode,rules\r\n");
+                      "decided_at,answer_ms,mode,rules,key\r\n");
     if (audit->format == FORMAT_JSON) {
         json_open(&out, '{');
         json_key(&out, "records");

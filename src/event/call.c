@@ -102,6 +102,9 @@ static void take_response(struct arena *arena, struct call *call, const struct e
     call->rules_chosen = data.rules_chosen;
     call->reach = arena_str(arena, data.reach);
     call->mode = arena_str(arena, data.mode);
+    const struct json *signature = NULL;
+    if (!str_empty(data.signature) && rc_ok(json_parse(arena, data.signature, &signature, NULL)))
+        call->key = arena_str(arena, json_text(signature, "key"));
     call->decided_ms = event->at_ms;
     call->response_seq = event->seq;
 }
@@ -174,6 +177,7 @@ static void write_decided_by(struct json_out *out, const struct call *call)
     } else {
         json_member(out, "kind", decider(call->decision));
         json_member(out, "actor", call->actor);
+        json_member(out, "key", call->key);
     }
     json_close(out, '}');
 }

@@ -54,6 +54,7 @@ struct call {
     bool no_opinion;           /* CALL_UNKNOWN: no rule speaks of it; the agent may go on as it would without us */
     struct str actor;          /* who decided */
     struct str by;             /* the token that decided */
+    struct str key;            /* the person's key that signed it; empty: it is not signed */
     struct str feedback;
     struct str rule, source, why;  /* of the verdict */
     struct str rules, mode;    /* of the response: JSON array, name */

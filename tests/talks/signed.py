@@ -129,6 +129,8 @@ def test_a_risky_call_needs_a_signature(world):
     must(reply.status == 200, f"signed: {reply}")
     events = admin.ok("GET", f"/api/events?session={session}&types=TOOL_APPROVAL_RESPONSE")["events"]
     kept = events[0]["data"]["signature"]
+    must(admin.ok("GET", f"/api/tool-calls/c1?session={session}")["decidedBy"]["key"] == key.id, "the call names its key")
+    must(key.id in admin.request("GET", "/api/audit?format=csv").body.decode(), "and so does the audit")
     must(kept["key"] == key.id and f"call c1\n" in kept["statement"], "and the signature is kept with the answer")
 
 

@@ -39,7 +39,7 @@ const SIGN: Record<string, string> = { good: "✓", warn: "?", bad: "✕" };
 function How({ record }: { record: AuditRecord }) {
   if (!record.by) return <a href={`#/request/${encodeURIComponent(record.sessionId)}/${encodeURIComponent(record.toolCallId)}`}>answer it</a>;
   if (record.by === "rule") return <>{record.rule ? <>rule <code><Shown text={record.rule} line /></code></> : <span class="dim"><Shown text={record.why ?? "policy"} line /></span>}</>;
-  if (record.by === "person") return <><b><Shown text={record.actor ?? ""} line /></b>, {DECISIONS[record.decision ?? ""] ?? record.decision}{record.edited ? ", edited" : ""}{record.feedback && <>: “<Shown text={record.feedback} line />”</>}</>;
+  if (record.by === "person") return <><b><Shown text={record.actor ?? ""} line /></b>, {DECISIONS[record.decision ?? ""] ?? record.decision}{record.edited ? ", edited" : ""}{record.key && <span class="tag" title={`signed with the key ${record.key}`}>signed</span>}{record.feedback && <>: “<Shown text={record.feedback} line />”</>}</>;
   return <span class="dim">{DECISIONS[record.decision ?? ""] ?? record.by}</span>;
 }
 

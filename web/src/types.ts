@@ -46,5 +46,5 @@ export interface Device { id: string; name: string; role: string; sessionId: str
 export interface AuditRecord {
   seq: number; at: string; sessionId: string; threadId: string; toolCallId: string; tool: string; about?: string; agent?: string;
   outcome: string; decision?: string; by?: string; asked: boolean; actor?: string; rule?: string; source?: string; why?: string;
-  feedback?: string; edited: boolean; decidedAt?: string; answerMs?: number;
+  feedback?: string; edited: boolean; key?: string; decidedAt?: string; answerMs?: number;
 }
