@@ -7,7 +7,7 @@
 static struct str example_field(const struct rule *rule)
 {
     switch (rule->kind) {
-    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: return STR("command");
+    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: case RULE_GROUP: return STR("command");
     case RULE_PATH: return STR("file_path");
     case RULE_HOST: case RULE_URL: return STR("url");
     case RULE_FIELD: return rule->field;

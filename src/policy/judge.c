@@ -134,8 +134,18 @@ static bool server_fits(const struct rule *rule, struct str name)
     if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
         return false;
     struct str tool = str_sub(name, rule->tool.n, name.n);
+    if (!str_empty(rule->field)) { /* any server: only deny and ask, so each border may be the one */
+        struct str server = STR_NONE;
+        for (size_t i = 1; i + 2 < tool.n; i++) {
+            server = str_sub(tool, 0, i);
+            if (tool.p[i] == '_' && tool.p[i + 1] == '_' && glob_match(rule->field, server) &&
+                glob_match(rule->value, str_sub(tool, i + 2, tool.n)))
+                return true;
+        }
+        return false;
+    }
     /* A second border could belong to the server's name: `mcp__slack__evil__post`. */
-    return !str_has(tool, STR("__")) && tool.p[0] != '_';
+    return !str_has(tool, STR("__")) && tool.p[0] != '_' && glob_match(rule->value, tool);
 }
 
 /* No letter that hides or reorders others. */
@@ -184,7 +194,7 @@ static bool whole_fits(struct judging *j, const struct rule *rule, enum rule_sid
     case RULE_SERVER: return server_fits(rule, facts->name);
     case RULE_HOST: case RULE_URL: return same && address_fits(j, rule, side);
     case RULE_FIELD: return same && field_fits(rule, facts, side);
-    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: case RULE_PATH: break;
+    case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: case RULE_GROUP: case RULE_PATH: break;
     }
     return false;
 }
@@ -236,6 +246,9 @@ static bool offer_all(struct judging *j, enum rule_side side, rule_taken *taken)
         offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = STR("Bash")}, taken))
         return true;
     if (!str_empty(server) && offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = server}, taken))
+        return true;
+    if (!str_empty(server) && side == SIDE_STOP &&
+        offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = STR("mcp__")}, taken))
         return true;
     if (offer_hosts(j, side, taken))
         return true;
@@ -358,6 +371,9 @@ static bool judge_paths(struct judging *j)
         j->outside = j->outside || !place_inside(j, &place);
         j->secret = j->secret || target_secret(place.named, false) || target_secret(place.real, false);
         const struct compiled *rule = place_covered(j, &place, facts->name);
+        /* Edit is every way to change a file; Write only makes and replaces. */
+        if (!rule && edits && !str_is(facts->name, "Edit"))
+            rule = place_covered(j, &place, STR("Edit"));
         if (rule)
             used_note(j, rule);
         covered = covered && rule;

@@ -60,6 +60,7 @@ static struct str example_of(struct linting *l, bool more)
     switch (rule->kind) {
     case RULE_TOOL: return rule->tool;
     case RULE_SERVER: return arena_printf(l->arena, "%.*s" PROBE, STR_ARG(rule->tool));
+    case RULE_GROUP: return rule->tool;
     case RULE_HOST:
         return arena_printf(l->arena, "https://%s%.*s/",
                             str_empty(rule->host) ? "example.org"
@@ -139,11 +140,17 @@ static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
     return decides;
 }
 
+/* A call that it means is not guessed: behind a star, in a group, for a host, in a field. */
+static bool cannot_probe(const struct rule *rule)
+{
+    return rule->kind == RULE_GLOB || rule->kind == RULE_FIELD || rule->kind == RULE_GROUP || rule->host_count ||
+           (rule->kind == RULE_SERVER && !str_is(rule->value, "*"));
+}
+
 static bool lint_alone(struct linting *l)
 {
     struct verdict verdict = {0};
-    /* What a star in a command stands for is not guessed; a field's or an unknown tool's meaning is not known. */
-    if (l->rule.kind == RULE_GLOB || l->rule.kind == RULE_FIELD || decides_alone(l, &verdict))
+    if (cannot_probe(&l->rule) || decides_alone(l, &verdict))
         return false;
     if (str_is(verdict.source, "protected"))
         lint_add(l, LINT_WARNING, STR_NONE,
@@ -162,7 +169,7 @@ static void lint_shadowed(struct linting *l)
     struct compiled *own = &l->set->rules[l->at];
     struct verdict verdict;
     bool was = own->broken;
-    if (l->rule.kind == RULE_GLOB || l->rule.kind == RULE_FIELD || was)
+    if (cannot_probe(&l->rule) || was)
         return;
     own->broken = true;
     bool other = judge_probe(l, l->set, true, &verdict) && verdict.rule_count == 1 && verdict.effect != EFFECT_ASK;
@@ -200,9 +207,8 @@ static void lint_rule(struct linting *l)
         lint_malformed(l, err.text);
         return;
     }
-    if (lint_allows(l) && str_is(l->rule.tool, "*")) {
-        lint_add(l, LINT_ERROR, STR_NONE,
-                 STR("`*` cannot be allowed: name the tools, or use the mode bypassPermissions"));
+    if (lint_allows(l) && rc_bad(rule_for_allow(&l->rule, &err))) {
+        lint_add(l, LINT_ERROR, STR_NONE, arena_str(l->arena, str_of(err.text)));
         return;
     }
     if (source->expires_at_ms && source->expires_at_ms <= l->now_ms && l->now_ms)

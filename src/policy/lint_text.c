@@ -375,6 +375,7 @@ bool lint_text(struct linting *l)
     case RULE_URL: return lint_host(l);
     case RULE_TOOL:
     case RULE_SERVER:
+    case RULE_GROUP:
     case RULE_FIELD: break;
     }
     return false;

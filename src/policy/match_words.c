@@ -97,6 +97,16 @@ static bool glob_fits(const struct rule *rule, struct str text)
     return glob_match(rule->glob, text) || (rule->open_end && glob_match(rule->glob_more, text));
 }
 
+/* Goes up again behind a folder it went down. */
+static bool climbs(struct str path)
+{
+    for (size_t i = 1; i + 3 <= path.n; i++)
+        if (path.p[i] == '/' && path.p[i + 1] == '.' && path.p[i + 2] == '.' &&
+            (i + 3 == path.n || path.p[i + 3] == '/') && path.p[i - 1] != '.')
+            return true;
+    return false;
+}
+
 static size_t glob_covered(struct arena *arena, const struct rule *rule, struct argv *argv)
 {
     CHECK(rule->kind == RULE_GLOB && rule->glob_named <= rule->word_count);
@@ -104,6 +114,10 @@ static size_t glob_covered(struct arena *arena, const struct rule *rule, struct 
         return 0;
     for (size_t i = 0; i < argv->count; i++)
         if (!named_literally(&argv->words[i]))
+            return 0;
+    /* A star behind `src/` is what lies below src: not `src/../../x`. */
+    for (size_t i = 0; i < argv->count; i++)
+        if (climbs(argv->words[i].text))
             return 0;
     need_joined(arena, argv);
     /* At least one: covering is not refused because the first word is a star. */
@@ -125,7 +139,7 @@ size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *
             return rule->spelled_count;
         return begins_with(rule, argv) ? rule->word_count : 0;
     case RULE_GLOB: return glob_covered(arena, rule, argv);
-    case RULE_SERVER: case RULE_PATH: case RULE_HOST: case RULE_URL: case RULE_FIELD: break;
+    case RULE_GROUP: case RULE_SERVER: case RULE_PATH: case RULE_HOST: case RULE_URL: case RULE_FIELD: break;
     }
     return 0;
 }
@@ -240,7 +254,7 @@ bool words_stopped(struct arena *arena, const struct rule *rule, struct argv *ar
             *ret_maybe |= !word_literal(&argv->words[i]);
         need_joined(arena, argv);
         return glob_fits(rule, argv->joined) || glob_fits(rule, argv->bare);
-    case RULE_SERVER: case RULE_PATH: case RULE_HOST: case RULE_URL: case RULE_FIELD: break;
+    case RULE_GROUP: case RULE_SERVER: case RULE_PATH: case RULE_HOST: case RULE_URL: case RULE_FIELD: break;
     }
     return false;
 }

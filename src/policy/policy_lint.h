@@ -31,4 +31,8 @@ struct rc policy_lint_check(struct arena *arena, const struct rule_source *rule,
 struct str lint_words(struct arena *arena, const struct lint *lint);
 const char *lint_level_name(enum lint_level level);
 
+/* The groups (`@name`) that rules may name, and the commands of one; in the arena. */
+size_t policy_groups(struct arena *arena, const struct str **ret_names);
+size_t policy_group_commands(struct arena *arena, struct str name, const struct str **ret_commands);
+
 #endif

@@ -4,9 +4,12 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "event/tool_names.h"
+#include "policy/groups.h"
 #include "policy/shell.h"
 
 #include <stdio.h>
+
+enum { RULE_HOSTS_MAX = 32 };
 
 /* What stands in the parentheses of a tool. */
 enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
@@ -74,24 +77,55 @@ static bool good_name(struct str name)
     return name.n > 0 && name.n <= LIMIT_NAME_BYTES;
 }
 
-/* mcp__server, mcp__server__*, mcp__server__tool. */
+/* The same with stars; two underscores would be the border of a server's name. */
+static bool good_pattern(struct str name)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (!letter(name.p[i]) && !digit(name.p[i]) && !strchr("_-.*", name.p[i]))
+            return false;
+    return name.n > 0 && name.n <= LIMIT_NAME_BYTES && !str_has(name, STR("__")) && name.p[0] != '_';
+}
+
+/* What stands before the first two underscores. */
+static struct str first_name(struct str rest)
+{
+    const char *bar = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
+    return bar ? str_sub(rest, 0, (size_t)(bar - rest.p)) : rest;
+}
+
+/* mcp__*__delete_*: any server. Only deny and ask rules may say so, which rule_for_allow checks. */
+static struct rc take_any_server(struct making *m, struct str rest)
+{
+    struct str server = first_name(rest), tool = server.n < rest.n ? str_sub(rest, server.n + 2, rest.n) : STR("*");
+    if (!good_pattern(server) || !good_pattern(tool))
+        return bad(m, "a server and a tool have names of letters, digits, `-`, `.`, `_`, and `*`");
+    m->rule->kind = RULE_SERVER;
+    m->rule->tool = STR("mcp__");
+    m->rule->field = arena_str(m->arena, server);
+    m->rule->value = arena_str(m->arena, tool);
+    m->rule->text = arena_printf(m->arena, "mcp__%.*s__%.*s", STR_ARG(server), STR_ARG(tool));
+    return RC_OK;
+}
+
+/* mcp__server, mcp__server__*, mcp__server__get_*, mcp__server__tool. */
 static struct rc take_server_name(struct making *m, struct str name)
 {
     struct str rest = str_sub(name, 5, name.n);
-    const char *bar = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
-    struct str server = bar ? str_sub(rest, 0, (size_t)(bar - rest.p)) : rest;
-    struct str tool = bar ? str_sub(rest, server.n + 2, rest.n) : STR("*");
+    if (count_stars(first_name(rest)))
+        return take_any_server(m, rest);
+    struct str server = first_name(rest), tool = server.n < rest.n ? str_sub(rest, server.n + 2, rest.n) : STR("*");
     /* A `_` at its border would make the border of the components unclear. */
     if (!good_name(server) || server.p[0] == '_' || server.p[server.n - 1] == '_')
         return bad(m, "a server has a name of letters, digits, `-`, `.` and, inside, `_`");
-    if (str_is(tool, "*")) {
+    if (count_stars(tool)) {
         m->rule->kind = RULE_SERVER;
         m->rule->tool = arena_printf(m->arena, "mcp__%.*s__", STR_ARG(server));
-        m->rule->text = arena_printf(m->arena, "mcp__%.*s__*", STR_ARG(server));
-        return RC_OK;
+        m->rule->value = arena_str(m->arena, tool);
+        m->rule->text = arena_printf(m->arena, "mcp__%.*s__%.*s", STR_ARG(server), STR_ARG(tool));
+        return good_pattern(tool) ? RC_OK : bad(m, "a tool has a name of letters, digits, `-`, `.`, `_`, and `*`");
     }
     if (!good_name(tool))
-        return bad(m, "`*` stands for a whole tool, not for part of its name");
+        return bad(m, "a tool has a name of letters, digits, `-`, `.` and `_`");
     m->rule->tool = m->rule->text = arena_str(m->arena, name);
     return RC_OK;
 }
@@ -99,6 +133,13 @@ static struct rc take_server_name(struct making *m, struct str name)
 static struct rc take_tool(struct making *m, struct str name)
 {
     m->rule->kind = RULE_TOOL;
+    if (str_starts(name, STR("@"))) {
+        m->rule->kind = RULE_GROUP;
+        m->rule->tool = STR("Bash");
+        m->rule->value = arena_str(m->arena, str_sub(name, 1, name.n));
+        m->rule->text = arena_str(m->arena, name);
+        return group_known(m->rule->value) ? RC_OK : bad(m, "there is no such group: `nod policy show` lists them");
+    }
     if (str_starts(name, STR("mcp__")))
         return take_server_name(m, name);
     if (!str_is(name, "*") && !good_name(name))
@@ -407,7 +448,7 @@ static struct rc take_content(struct making *m, struct str content)
         return bad(m, "there is nothing between the parentheses");
     if (str_is(content, "*"))
         return RC_OK;
-    if (rule->kind == RULE_SERVER || str_is(rule->tool, "*"))
+    if (rule->kind == RULE_SERVER || rule->kind == RULE_GROUP || str_is(rule->tool, "*"))
         return bad(m, "a pattern needs one tool that it belongs to");
     for (size_t i = 0; i < sizeof tools / sizeof *tools; i++) {
         if (!str_eq(rule->tool, tools[i].name))
@@ -463,12 +504,73 @@ static struct rc check_letters(const struct making *m)
     return RC_OK;
 }
 
+/* ---- conditions ---- */
+
+/* RULE & host:a,*.b */
+static struct rc take_hosts(struct making *m, struct str list)
+{
+    struct rule *rule = m->rule;
+    if (!str_is(rule->tool, "Bash") || rule->kind == RULE_TOOL)
+        return bad(m, "`& host:` goes with a rule on a command or a group");
+    if (!str_starts(list, STR("host:")) || list.n == 5)
+        return bad(m, "only `& host:example.com,*.example.org` may follow a rule");
+    rule->hosts = arena_array(m->arena, struct str, RULE_HOSTS_MAX);
+    for (struct str rest = str_sub(list, 5, list.n); !str_empty(rest);) {
+        struct str host = str_trim(str_cut(rest, ',', &rest));
+        if (rule->host_count == RULE_HOSTS_MAX)
+            return bad(m, "it names too many hosts");
+        if (!good_host(str_starts(host, STR("*.")) ? str_sub(host, 2, host.n) : host))
+            return bad(m, "a host is `example.com` or `*.example.com`");
+        rule->hosts[rule->host_count++] = lower(m->arena, host);
+    }
+    BUF_SCOPE(buf, 2 * LIMIT_RULE_BYTES);
+    buf_printf(&buf, "%.*s & host:", STR_ARG(rule->text));
+    for (size_t i = 0; i < rule->host_count; i++)
+        buf_printf(&buf, "%s%.*s", i ? "," : "", STR_ARG(rule->hosts[i]));
+    rule->text = arena_str(m->arena, buf_str(&buf));
+    return RC_OK;
+}
+
+/* What follows the last ` & ` behind the parentheses; the rule itself stays in *text. */
+static struct str cut_condition(struct str *text)
+{
+    static const struct str mark = {" & host:", 8};
+    for (size_t i = text->n; i-- > 0;) {
+        if (!str_starts(str_sub(*text, i, text->n), mark))
+            continue;
+        struct str before = str_trim(str_sub(*text, 0, i)), condition = str_trim(str_sub(*text, i + 3, text->n));
+        if (!str_ends(before, STR(")")) && !str_starts(before, STR("@")))
+            return STR_NONE;
+        *text = before;
+        return condition;
+    }
+    return STR_NONE;
+}
+
+struct rc rule_for_allow(const struct rule *rule, struct err *err)
+{
+    if (str_is(rule->tool, "*"))
+        return err_set(err, ERR_INVALID, "`*` cannot be allowed: name the tools, or use the mode bypassPermissions");
+    if (rule->kind != RULE_SERVER)
+        return RC_OK;
+    struct str tool = rule->value;
+    bool words = str_ends(tool, STR("_*")) || str_ends(tool, STR("-*")) || str_ends(tool, STR(".*"));
+    bool plain = str_is(tool, "*") || words;
+    if (str_empty(rule->field) && plain && count_stars(tool) == 1)
+        return RC_OK;
+    return err_set(err, ERR_INVALID,
+                   "`%.*s` cannot be allowed: name the server, and let `*` stand for the end of a tool's name, behind "
+                   "whole words (`get_*`)",
+                   STR_ARG(rule->text));
+}
+
 struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err)
 {
     struct rule rule = {0};
     struct making m = {.arena = arena, .text = str_trim(text), .rule = &rule, .err = err};
-    struct str pattern;
+    struct str pattern, whole = m.text;
     TRY(check_letters(&m));
+    struct str condition = cut_condition(&m.text);
     size_t open = str_find(m.text, '('), colon = str_find(m.text, ':');
     if (open < m.text.n) {
         if (!str_ends(m.text, STR(")")))
@@ -481,6 +583,9 @@ struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule
     } else {
         TRY(take_tool(&m, m.text));
     }
+    m.text = whole;
+    if (!str_empty(condition))
+        TRY(take_hosts(&m, condition));
     CHECK(!str_empty(rule.tool) && !str_empty(rule.text));
     *ret_rule = rule;
     return RC_OK;

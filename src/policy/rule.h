@@ -7,7 +7,10 @@
  *   Read(path)  Edit(path) …           //abs  ~/home  /project-root  relative; `*`, `**`, `?`
  *   WebFetch(domain:host)              the host, or *.host for what lies below it
  *   WebFetch(url:https://host/path*)   `*` is any text behind the host
- *   mcp__server__tool  mcp__server__*  whole components
+ *   mcp__server__tool  mcp__server__*  whole components; mcp__server__get_* a beginning of whole words; deny and ask
+ *                                      may have `*` anywhere
+ *   @group                             the commands of a group: groups.c
+ *   RULE & host:a,*.b                  Bash(…) or @group, and every address it talks to is one of these
  *   Tool(field:value)                  a field of the input, `*` is any text
  *   bash:ls*   web-fetch:URL*          an older spelling of the same
  *
@@ -22,7 +25,8 @@
 
 enum rule_kind {
     RULE_TOOL,   /* the whole tool; tool `*`: every tool */
-    RULE_SERVER, /* mcp__server__*: `tool` is the prefix with its last two underscores */
+    RULE_SERVER, /* mcp__server__*: `tool` is the prefix with its last two underscores, `value` what follows */
+    RULE_GROUP,  /* @name: `value` */
     RULE_EXACT,  /* words */
     RULE_PREFIX, /* words, then anything */
     RULE_GLOB,   /* of a command */
@@ -57,6 +61,9 @@ struct rule {
     struct str scheme;       /* RULE_URL; empty: http and https */
     struct str port;
     struct str url_rest;     /* from the first slash on, with `*` */
+    /* Of a command: hosts it may talk to, `host` or `*.host`; none: wherever its words say */
+    struct str *hosts;
+    size_t host_count;
     /* RULE_FIELD */
     struct str field;
     struct str value;        /* with `*` */
@@ -65,6 +72,8 @@ struct rule {
 
 /* Everything lives in the arena. ERR_INVALID with words for the person who wrote it. */
 struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err);
+/* ERR_INVALID when a rule of this form may only tighten. */
+struct rc rule_for_allow(const struct rule *rule, struct err *err);
 
 
 #endif

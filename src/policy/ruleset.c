@@ -113,7 +113,7 @@ static struct rule_key rule_key(const struct rule *rule, enum rule_side side)
         if (!str_empty(rule->host))
             return (struct rule_key){.kind = KEY_HOST, .first = rule->host};
         break;
-    case RULE_TOOL: case RULE_SERVER: case RULE_FIELD: break;
+    case RULE_TOOL: case RULE_SERVER: case RULE_GROUP: case RULE_FIELD: break;
     }
     return (struct rule_key){.kind = KEY_TOOL, .first = rule->tool};
 }
@@ -199,7 +199,7 @@ bool rule_relative(struct str text)
     struct rule rule;
     if (rc_bad(rule_parse(&scratch, text, &rule, NULL)))
         return false;
-    return rule.kind == RULE_EXACT || rule.kind == RULE_PREFIX || rule.kind == RULE_GLOB ||
+    return rule.kind == RULE_EXACT || rule.kind == RULE_PREFIX || rule.kind == RULE_GLOB || rule.kind == RULE_GROUP ||
            (rule.kind == RULE_PATH && (rule.base == BASE_CWD || rule.base == BASE_PROJECT));
 }
 
@@ -250,9 +250,8 @@ static void compile(struct rule_set *set, size_t at)
     compiled->effect = compiled->source.effect;
     bool allows = compiled->effect == EFFECT_ALLOW;
     struct rc rc = rule_parse(&set->arena, compiled->source.text, &compiled->rule, &err);
-    if (rc_ok(rc) && allows && str_is(compiled->rule.tool, "*"))
-        rc = err_set(&err, ERR_INVALID,
-                     "`*` cannot be allowed: name the tools, or use the mode bypassPermissions");
+    if (rc_ok(rc) && allows)
+        rc = rule_for_allow(&compiled->rule, &err);
     if (rc_bad(rc)) {
         add_problem(set, at, err.text);
         compiled->broken = allows;

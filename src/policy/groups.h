@@ -1,0 +1,23 @@
+/* Names for many commands at once, and the hosts that a rule on commands may be bound to.
+ *
+ * A rule on a group means the same as a rule on each of its commands. Groups are one table in groups.c: one grows only
+ * with a release, which says so.
+ */
+#ifndef POLICY_GROUPS_H
+#define POLICY_GROUPS_H
+
+#include "base/arena.h"
+#include "policy/commands.h"
+
+bool group_known(struct str name);
+/* How many words of the command the rule means by its group; 0: it is not in the group. */
+size_t group_covers(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study);
+/* The same for deny and ask, generously; `study` is NULL when nobody knows what the command does. */
+bool group_stops(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study);
+
+/* Whether every address that the command talks to is known and one of the rule's hosts; true for a rule without. */
+bool hosts_cover(struct arena *arena, const struct rule *rule, const struct argv *argv, const struct study *study);
+/* For deny and ask: whether some address is one of them, or may be. `study` is NULL when nobody knows. */
+bool hosts_stop(struct arena *arena, const struct rule *rule, const struct study *study);
+
+#endif
