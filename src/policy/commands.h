@@ -31,6 +31,7 @@ enum act_flag {
     ACT_PERHAPS = 1 << 4,   /* a path, or something else */
     ACT_EDITS = 1 << 5,     /* needs a rule on the path, too */
     ACT_NATURAL = 1 << 6,   /* what the program's name says */
+    ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: what only reads here needs a rule there */
 };
 
 struct act {

@@ -16,10 +16,24 @@ static struct act *touch(struct studying *s, enum act_kind kind, size_t word, st
     return act;
 }
 
-/* Whether the command that find runs only reads. */
-static bool find_reads(const struct word *program)
+/* Whether one of the row's options that write is the beginning of the word: -i, -i.bak, --in-place. */
+static bool option_writes(const struct table_row *row, struct str word)
 {
-    const struct table_row *row = word_literal(program) ? table_find(program->text) : NULL;
+    for (unsigned i = 0; i < row->option_count; i++) {
+        const struct table_option *option = &table_options[row->options + i];
+        if ((option->mark == ROLE_WRITES || option->mark == ROLE_WRITE) && str_starts(word, table_str(option->name)))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the command that find runs, from its program on, only reads. */
+static bool find_reads(const struct word *words, size_t count)
+{
+    const struct table_row *row = word_literal(&words[0]) ? table_find(words[0].text) : NULL;
+    for (size_t i = 1; row && i < count && !word_is(&words[i], ";") && !word_is(&words[i], "+"); i++)
+        if (option_writes(row, words[i].text))
+            return false;
     return row && (row->styles & STYLE_READS);
 }
 
@@ -31,7 +45,7 @@ static void read_find(struct studying *s)
     for (size_t i = 1; i < s->count; i++)
         removes = removes || word_is(&s->words[i], "-delete");
     for (size_t i = 1; i + 1 < s->count; i++)
-        runs = runs || (str_starts(s->words[i].text, STR("-exec")) && !find_reads(&s->words[i + 1]));
+        runs = runs || (str_starts(s->words[i].text, STR("-exec")) && !find_reads(&s->words[i + 1], s->count - i - 1));
     while (at < s->count && (word_is(&s->words[at], "-L") || word_is(&s->words[at], "-P") ||
                              word_is(&s->words[at], "-H") || word_is(&s->words[at], "-E")))
         at++;

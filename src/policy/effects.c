@@ -627,6 +627,42 @@ static void run_with_input(struct effects *e, size_t at)
         act_add(e->s, ACT_OTHER, ALL_WORDS, "it puts what it reads into the command");
 }
 
+/* Whether a shell that reads the words once more finds the same words. */
+static bool plain_words(const struct effects *e, size_t from)
+{
+    for (size_t i = from; i < e->s->count; i++) {
+        const struct word *word = &e->s->words[i];
+        if (!word_literal(word) || str_empty(word->text))
+            return false;
+        for (size_t k = 0; k < word->text.n; k++)
+            if (strchr(" \t\n\"'\\$`&|;<>()*?[]{}~#!=", word->text.p[k]))
+                return false;
+    }
+    return true;
+}
+
+/* A command for another machine or a container: an argv there, or the words joined for a shell (ssh). */
+static void take_remote(struct effects *e, size_t at)
+{
+    struct str text = STR_NONE;
+    struct str rest, program = str_cut(table_str(e->row->name), ' ', &rest);
+    bool shell = str_is(program, "ssh") || str_is(program, "vagrant");
+    bool known = words_joined(e->s, at, &text);
+    if (known && (!shell || plain_words(e, at))) {
+        act_runs(e->s, at, NULL);
+        e->s->study->acts->flags = ACT_REMOTE;
+        e->s->study->acts->why = "it runs a command on another machine";
+        return;
+    }
+    e->s->study->packs = true;
+    if (!known) {
+        act_code(e->s, ALL_WORDS, text, "it runs a command on another machine");
+        return;
+    }
+    act_script(e->s, e->s->count - 1, text);
+    e->s->study->acts->flags = ACT_REMOTE;
+}
+
 static void take_rest(struct effects *e)
 {
     enum table_role role = role_at(e, e->operand_count);
@@ -646,10 +682,7 @@ static void take_rest(struct effects *e)
     if (role == ROLE_SCRIPT) {
         role_script(e, at, e->s->words[at].text, false);
     } else if (role == ROLE_REMOTE) {
-        struct str text = STR_NONE;
-        bool known = words_joined(e->s, at, &text);
-        act_code(e->s, known ? e->s->count - 1 : ALL_WORDS, text, "it runs a command on another machine");
-        e->s->study->packs = true;
+        take_remote(e, at);
     } else {
         if (looks_like_assignment(e->s->words[at].text))
             act_add(e->s, ACT_OTHER, ALL_WORDS, "it sets a variable for the command it runs");

@@ -40,6 +40,7 @@ struct judging {
     unsigned risk;              /* classes of all parts */
     struct str wrote[WROTE_MAX]; /* files that parts so far have written */
     size_t wrote_count;
+    unsigned remote;            /* inside a command for another machine: no part passes without a rule */
     bool builtin;               /* some part passed without a rule */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
     bool inner_bad;             /* something inside a substitution does not pass */
@@ -64,6 +65,7 @@ struct judging {
     /* The last folder in which git was to run, and what was found about it. */
     struct str git_folder;
     bool git_strange;
+    const struct study *studied; /* of the command whose words are held against rules; NULL: not known */
     size_t hole_looks; /* rules held against words with holes so far */
     /* Whether the net found something forbidden anywhere in the command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;

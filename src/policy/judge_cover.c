@@ -3,6 +3,7 @@
 
 #include "base/err.h"
 #include "policy/effects.h"
+#include "policy/groups.h"
 
 static const char *const no_rule = NO_RULE;
 
@@ -16,12 +17,15 @@ struct covering {
 static bool argv_covered(struct covering *c, struct argv *argv, const struct study *study,
                          const struct compiled **ret_rule);
 
+/* Whether something may pass without a rule. */
+static bool has_builtins(const struct judging *j) { return !j->rules_alone && !j->q->no_builtin && !j->remote; }
+
 /* ---- files ---- */
 
 /* Reading inside the session's folder needs no rule. */
 static bool file_builtin(struct judging *j, const struct place *place)
 {
-    if (j->rules_alone || j->q->no_builtin || !place_inside(j, place) || target_secret(place->named, false))
+    if (!has_builtins(j) || !place_inside(j, place) || target_secret(place->named, false))
         return false;
     j->builtin = true;
     return true;
@@ -71,7 +75,7 @@ static bool words_known(struct judging *j, const struct node *node, const struct
 {
     for (size_t i = 0; i < count; i++)
         if ((words[i].flags & WORD_DOUBT) ||
-            ((words[i].flags & WORD_RUNS) && (j->rules_alone || j->q->no_builtin || node->inside_bad)))
+            ((words[i].flags & WORD_RUNS) && (!has_builtins(j) || node->inside_bad)))
             return false;
     return true;
 }
@@ -113,11 +117,14 @@ static bool inner_covered(struct covering *c, struct act *act)
     if (act->covered == COVER_UNKNOWN) {
         act->covered = COVER_NO;
         if (j->depth < STUDY_DEPTH_MAX) {
+            bool remote = act->flags & ACT_REMOTE;
             j->depth++;
+            j->remote += remote;
             const struct study *study = act_inner_study(j, act, j->depth);
             const struct compiled *rule;
             if (argv_covered(c, &act->inner, study, &rule))
                 act->covered = COVER_YES;
+            j->remote -= remote;
             j->depth--;
         }
     }
@@ -131,10 +138,13 @@ static bool script_covered(struct covering *c, struct act *act)
     if (act->covered == COVER_UNKNOWN) {
         act->covered = COVER_NO;
         if (j->depth < STUDY_DEPTH_MAX && !act->script->doubt && act->script->part_count) {
+            bool remote = act->flags & ACT_REMOTE;
             j->depth++;
+            j->remote += remote;
             j->part_count += act->script->part_count;
             if (tree_covered(j, act->script, c->folder))
                 act->covered = COVER_YES;
+            j->remote -= remote;
             j->part_count -= act->script->part_count;
             j->depth--;
         }
@@ -217,9 +227,14 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
     while ((rule = rule_set_next(c->j->set, SIDE_ALLOW, key, &hash, &at))) {
         if (!str_is(rule->rule.tool, "Bash") || !rule_in_force(rule, c->j->q->now_ms))
             continue;
-        size_t named = words_covered(c->j->arena, &rule->rule, argv);
+        size_t named = rule->rule.kind == RULE_GROUP ? group_covers(c->j->arena, &rule->rule, argv, study)
+                                                     : words_covered(c->j->arena, &rule->rule, argv);
         if (named == 0)
             continue;
+        if (!hosts_cover(c->j->arena, &rule->rule, argv, study)) {
+            c->why = "it talks to another host than the rule names, or nobody knows to which";
+            continue;
+        }
         /* Acts count from the command on. */
         size_t behind = named == SIZE_MAX            ? SIZE_MAX
                         : named > argv->assign_count ? named - argv->assign_count
@@ -261,11 +276,12 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
     }
     /* Without the assignments in front, once they are harmless. */
     struct argv bare = argv_command(argv);
-    if (argv->assign_count && bare.count && !c->j->rules_alone && c->node &&
+    if (argv->assign_count && bare.count && !c->j->rules_alone && !c->j->remote && c->node &&
         assignments_harmless(c->j, c->node, c->folder))
         return argv_covered(c, &bare, study, ret_rule);
     *ret_rule = NULL;
     const char *why = argv->assign_count ? c->why
+                      : c->j->remote     ? no_rule
                                          : argv_builtin(c->j, argv, study, c->node, c->folder, inner_passes, c);
     if (!why && study_is_git(study) && folder_strange_to_git(c->j, c->folder))
         why = strange_git;
@@ -286,7 +302,7 @@ static bool fine_anywhere(const struct argv *argv)
 /* `x=$(c)`: no command, only names of the line's own. */
 static bool sets_own(struct judging *j, const struct node *node, const struct folder *folder)
 {
-    if (j->rules_alone || j->q->no_builtin || !assignments_harmless(j, node, folder))
+    if (!has_builtins(j) || !assignments_harmless(j, node, folder))
         return false;
     j->builtin = true;
     return true;

@@ -3,6 +3,7 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "policy/groups.h"
 #include "policy/table.h"
 
 static void note_unknown(struct judging *j, const char *why)
@@ -24,8 +25,11 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
         if (rule->rule.kind == RULE_TOOL || !str_is(rule->rule.tool, "Bash") ||
             !rule_in_force(rule, j->q->now_ms))
             continue;
-        if (words_stopped(j->arena, &rule->rule, argv, &maybe))
-            stop_note(j, rule);
+        if (rule->rule.kind == RULE_GROUP ? group_stops(j->arena, &rule->rule, argv, j->studied)
+                                          : words_stopped(j->arena, &rule->rule, argv, &maybe)) {
+            if (!rule->rule.host_count || hosts_stop(j->arena, &rule->rule, j->studied))
+                stop_note(j, rule);
+        }
         else if (maybe)
             note_unknown(j, "only bash knows whether a rule speaks against it");
     }
@@ -57,6 +61,16 @@ static void stops_by_program(struct judging *j, struct argv *argv, struct str pr
     }
 }
 
+/* The same words behind another program. */
+static void package_stops(struct judging *j, const struct argv *argv, struct str program)
+{
+    struct word *words = arena_array(j->arena, struct word, argv->count);
+    memcpy(words, argv->words, argv->count * sizeof *words);
+    words[0] = (struct word){.raw = program, .text = program, .shape = program};
+    struct argv named = {.words = words, .count = argv->count};
+    stops_by_program(j, &named, program);
+}
+
 static void words_stops(struct judging *j, struct argv *argv)
 {
     if (!j->set->stops_commands || !argv->count)
@@ -71,6 +85,10 @@ static void words_stops(struct judging *j, struct argv *argv)
     stops_by_program(j, argv, program);
     if (name.n != program.n)
         stops_by_program(j, argv, name);
+    /* `npx npm@latest`: the program of a package. */
+    size_t version = str_find(name, '@');
+    if (version && version < name.n)
+        package_stops(j, argv, str_sub(name, 0, version));
 }
 
 /* ---- words as paths ---- */
@@ -258,6 +276,8 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
             note_protected(j, word->raw);
         if (!word_is_path(word)) {
             holes_stop(j, word);
+            if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs: whatever comes by the pipe */
+                note_unknown(j, "its files come from another command, and there are rules against some files");
             /* What another part makes may be what a rule speaks against, if the line names it. */
             if ((word->flags & (WORD_RUNS | WORD_CHOSEN)) && names_stopped_path(j, j->q->facts->command))
                 note_unknown(j, "one of its files is named elsewhere on the line");
@@ -423,20 +443,40 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
     /* Nobody answers for himself: our own command is as protected as our own data. */
     if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
         note_protected(j, argv->words[0].text);
-    if (argv->count > 1 && str_is(program_name(argv->words[0].text), "crontab") &&
+    if (argv->count && str_is(program_name(argv->words[0].text), "crontab") &&
         !word_is(&argv->words[argv->count - 1], "-l"))
         note_protected(j, argv->words[0].text);
+    j->studied = study;
     words_stops(j, argv);
     row_stops(j, argv, study);
+    j->studied = NULL;
     if (!study->table && argv->count > 1)
         doubt_stops(j, "it is not known, and may do anything with its words");
     if (study->touches_all && j->set->stops_paths)
         note_unknown(j, "it changes files that its words do not name");
+    if (j->set->stops_paths && argv->count > 1 && word_is(&argv->words[0], "shopt"))
+        note_unknown(j, "it changes what patterns find");
     port_stops(j, argv);
     if (!study->table || (study->table->styles & STYLE_BAD))
         paths_stops(j, argv, folder);
     if (study->packs)
         suffixes_stop(j, argv);
+}
+
+/* `node …/npm/bin/npm-cli.js publish`: a program by the folder it is installed in. */
+static void script_stops(struct judging *j, const struct argv *argv, const struct act *act)
+{
+    struct str rest = act->path.text;
+    size_t at = act->word;
+    if (!j->set->stops_commands || at == 0 || at >= argv->count || !word_literal(&act->path))
+        return;
+    struct argv behind = {.words = argv->words + at, .count = argv->count - at};
+    while (!str_empty(rest)) {
+        struct str part = str_cut(rest, '/', &rest);
+        if (!word_marked(j->set->first_words, word_mark(part)))
+            continue;
+        package_stops(j, &behind, part);
+    }
 }
 
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
@@ -477,12 +517,16 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
+            /* A tool that reads folders by itself: what lies below is changed as well. */
+            if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
+                targets_stop(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,
                        (struct touch){.looks = act->kind == ACT_READS, .perhaps = act->flags & ACT_PERHAPS,
                                       .tree = act->flags & ACT_TREE});
             break;
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:
+            script_stops(j, argv, act);
             if (names_stopped_path(j, j->q->facts->command))
                 note_unknown(j, act->why);
             if (!str_empty(act->path.text))
@@ -605,6 +649,7 @@ static const unsigned char net_classes[256] = {
     [' '] = NET_BORDER, ['\t'] = NET_BORDER, ['\n'] = NET_BORDER, ['\r'] = NET_BORDER, [';'] = NET_BORDER,
     ['&'] = NET_BORDER, ['|'] = NET_BORDER, ['('] = NET_BORDER, [')'] = NET_BORDER, ['<'] = NET_BORDER,
     ['>'] = NET_BORDER, ['`'] = NET_BORDER, ['$'] = NET_BORDER, ['='] = NET_BORDER, ['{'] = NET_BORDER,
+    ['['] = NET_BORDER, [']'] = NET_BORDER,
     ['}'] = NET_BORDER, [','] = NET_BORDER, [':'] = NET_BORDER, ['!'] = NET_BORDER,
 };
 
