@@ -124,32 +124,13 @@ static struct str without_comments(struct arena *arena, struct str text)
     return (struct str){copy, text.n};
 }
 
-static struct rc parse(struct importing *in, const struct json **ret_root, struct err *err)
+struct rc import_parse_json(struct importing *in, const struct json **ret_root, struct err *err)
 {
     in->text = without_comments(in->arena, in->text);
     TRY(json_parse(in->arena, in->text, ret_root, err));
     if ((*ret_root)->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "the file is no JSON object");
     return RC_OK;
-}
-
-/* ---- tools that edit ---- */
-
-/* There, a rule for Edit speaks of every tool that edits; here each tool has its own. */
-static void import_edits(struct importing *in, enum effect effect, struct str content, unsigned line)
-{
-    static const char *const editing[] = {"Edit", "Write", "MultiEdit", "NotebookEdit"};
-    size_t count = effect == EFFECT_ALLOW || str_empty(content) ? 4 : 1;
-    for (size_t i = 0; i < count; i++) {
-        bool whole = str_empty(content);
-        struct str text = arena_printf(in->arena, "%s%s%.*s%s", editing[i], whole ? "" : "(",
-                                       STR_ARG(content), whole ? "" : ")");
-        if (!import_rule(in, effect, text, line))
-            return;
-    }
-    if (count > 1)
-        import_remark(in, line, content,
-                      "taken for Edit, Write, MultiEdit and NotebookEdit, which it means there");
 }
 
 /* ---- Claude Code ---- */
@@ -182,10 +163,7 @@ static void claude_rule(struct importing *in, enum effect effect, const struct j
         content = path;
         text = arena_printf(in->arena, "%.*s(%.*s)", STR_ARG(tool), STR_ARG(content));
     }
-    if (str_is(tool, "Edit") && (closed || tool.n == text.n))
-        import_edits(in, effect, str_is(content, "*") ? STR_NONE : content, line);
-    else
-        (void)import_rule(in, effect, text, line);
+    (void)import_rule(in, effect, text, line);
 }
 
 static void claude_other(struct importing *in, const struct json *member)
@@ -203,7 +181,7 @@ static void claude_other(struct importing *in, const struct json *member)
 struct rc import_claude_code(struct importing *in, struct err *err)
 {
     const struct json *root;
-    TRY(parse(in, &root, err));
+    TRY(import_parse_json(in, &root, err));
     const struct json *permissions = json_get(root, "permissions");
     if (!permissions || permissions->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "the file has no object `permissions`");
@@ -262,10 +240,6 @@ static void opencode_pattern(struct importing *in, const char *tool, struct str 
         import_left_out(in, effect, line, pattern, "left out: `?` means itself in rules for commands and addresses");
         return;
     }
-    if (strcmp(tool, "Edit") == 0) {
-        import_edits(in, effect, opencode_path(in, pattern), line);
-        return;
-    }
     struct str content = path ? opencode_path(in, pattern) : pattern;
     if (strcmp(tool, "WebFetch") == 0)
         content = arena_printf(in->arena, "url:%.*s", STR_ARG(pattern));
@@ -287,10 +261,7 @@ static void opencode_whole(struct importing *in, const char *tool, enum effect e
                       "what no rule allows is asked about");
         return;
     }
-    if (strcmp(tool, "Edit") == 0)
-        import_edits(in, effect, STR_NONE, line);
-    else
-        (void)import_rule(in, effect, name, line);
+    (void)import_rule(in, effect, name, line);
 }
 
 static void opencode_tool(struct importing *in, const char *tool, const struct json *value)
@@ -348,7 +319,7 @@ static void opencode_member(struct importing *in, const struct json *member)
 struct rc import_opencode(struct importing *in, struct err *err)
 {
     const struct json *root;
-    TRY(parse(in, &root, err));
+    TRY(import_parse_json(in, &root, err));
     const struct json *permission = json_get(root, "permission");
     if (!permission)
         return err_set(err, ERR_INVALID, "the file has no `permission`");
@@ -380,6 +351,7 @@ struct rc policy_import(struct arena *arena, enum import_kind kind, struct str t
     case IMPORT_CLAUDE_CODE: TRY(import_claude_code(&in, err)); break;
     case IMPORT_CODEX: TRY(import_codex(&in, err)); break;
     case IMPORT_OPENCODE: TRY(import_opencode(&in, err)); break;
+    case IMPORT_GEMINI: TRY(import_gemini(&in, err)); break;
     case IMPORT_KIND_COUNT: return err_set(err, ERR_INVALID, "unknown kind of file");
     }
     *ret_imported = in.out;

@@ -2,6 +2,7 @@
 #ifndef POLICY_IMPORT_H
 #define POLICY_IMPORT_H
 
+#include "base/json.h"
 #include "policy/policy.h"
 
 struct importing {
@@ -24,5 +25,10 @@ struct rule_source *import_rule(struct importing *in, enum effect effect, struct
 struct rc import_claude_code(struct importing *in, struct err *err);
 struct rc import_codex(struct importing *in, struct err *err);
 struct rc import_opencode(struct importing *in, struct err *err);
+struct rc import_gemini(struct importing *in, struct err *err);
+/* config.toml; import_codex finds out which of the two it has. */
+struct rc import_codex_config(struct importing *in, struct err *err);
+/* JSON, with comments blanked out. */
+struct rc import_parse_json(struct importing *in, const struct json **ret_root, struct err *err);
 
 #endif

@@ -306,11 +306,25 @@ static void take_call(struct reader *r, const struct call *call)
         import_remark(r->in, call->line, call->name, "an argument of it is not known and was left out");
 }
 
+/* `name = …` and `[name]` begin config.toml; a file of rules begins with a call. */
+static bool is_config(struct reader *r)
+{
+    struct reader begin = *r;
+    skip_blanks(&begin);
+    if (look(&begin, 0) == '[' || look(&begin, 0) == '"')
+        return true;
+    struct str name = read_name(&begin);
+    skip_blanks(&begin);
+    return !str_empty(name) && strchr("=.-", look(&begin, 0)) && look(&begin, 0);
+}
+
 struct rc import_codex(struct importing *in, struct err *err)
 {
     struct reader r = {.in = in, .text = in->text, .err = err};
     if (!utf8_valid(in->text))
         return err_set(err, ERR_INVALID, "the file is not valid UTF-8");
+    if (is_config(&r))
+        return import_codex_config(in, err);
     for (skip_blanks(&r); r.at < r.text.n; skip_blanks(&r)) {
         struct call call = {0};
         TRY(read_call(&r, &call));

@@ -10,7 +10,8 @@ struct rule_source;
 #define IMPORT_KINDS(X)                 \
     X(CLAUDE_CODE, "claude-code")       \
     X(CODEX, "codex")                   \
-    X(OPENCODE, "opencode")
+    X(OPENCODE, "opencode")             \
+    X(GEMINI, "gemini")
 
 enum import_kind {
 #define X(name, wire) IMPORT_##name,
