@@ -1,5 +1,5 @@
-/* Ways around a deny under bypassPermissions (policy/deny.tsv: RULE, COMMAND), none of which may pass; and the risk
- * classes of commands (policy/risk.tsv: COMMAND, CLASS,… at least these; nothing: none at all). */
+/* Ways around a deny under bypassPermissions (policy/deny.tsv, deny_more.tsv: RULE, COMMAND), none of which may pass;
+ * and the risk classes of commands (policy/risk.tsv: COMMAND, CLASS,… at least these; nothing: none at all). */
 #include "base/buf.h"
 #include "io/file.h"
 #include "policy/policy.h"
@@ -42,9 +42,8 @@ static struct str read_lines(struct arena *arena, const char *path)
 
 static void test_denies_hold(void **state)
 {
-    (void)state;
     ARENA_SCOPE(lines);
-    struct str text = read_lines(&lines, TESTS_DIR "/policy/deny.tsv");
+    struct str text = read_lines(&lines, *state);
     unsigned rows = 0, passed = 0;
     while (!str_empty(text)) {
         ARENA_SCOPE(arena);
@@ -100,6 +99,10 @@ static void test_risks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_denies_hold), cmocka_unit_test(test_risks)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(test_denies_hold, TESTS_DIR "/policy/deny.tsv"),
+        cmocka_unit_test_prestate(test_denies_hold, TESTS_DIR "/policy/deny_more.tsv"),
+        cmocka_unit_test(test_risks),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
