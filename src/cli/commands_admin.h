@@ -37,9 +37,12 @@
       OPTION(0, "everywhere", NULL, "in every session"))                                                    \
     X(policy_test, "policy test", PRINTS, "RULE TOOL INPUT", "say whether a rule names a call",            \
       "Needs no server. Exit status 0: yes, 1: no.",                                                       \
-      OPTION(0, "cwd", "DIR", "where the call would run; else this folder"))                                \
+      OPTION(0, "cwd", "DIR", "where the call would run; else this folder")                                 \
+      OPTION(0, "home", "DIR", "the home folder; else yours"))                                              \
+    X(policy_show, "policy show", PRINTS, "[GROUP]", "list the groups that rules may name, or one's commands", \
+      "A rule `@git-read` means each command of that group.", )                                             \
     X(policy_import, "policy import", TALKS, "KIND FILE", "take over rules of another program",            \
-      "KIND is claude-code (settings.json), codex (.rules) or opencode (its configuration). Says line by " \
+      "KIND is claude-code or gemini (settings.json), codex (.rules, config.toml) or opencode. Says line by " \
       "line what could not be taken over.",                                                                \
       OPTION('n', "dry-run", NULL, "only show what would be added")                                        \
       OPTION(0, "force", NULL, "also when a deny or ask would be lost, or would stop nothing")) \

@@ -296,9 +296,10 @@ static void print_verdict(const struct cli *cli, struct arena *arena, const stru
                    str_empty(json_text(rule, "project")) ? "" : ", in ",
                    STR_ARG(text_line(arena, json_text(rule, "project"))));
     const struct json *suggestions = json_get(verdict, "suggestions");
-    if (suggestions && suggestions->count)
+    bool asks = str_is(json_text(verdict, "effect"), "ask");
+    if (asks && suggestions && suggestions->count)
         buf_puts(&buf, "it would pass with:\n");
-    for (const struct json *s = suggestions ? suggestions->first : NULL; s; s = s->next) {
+    for (const struct json *s = asks && suggestions ? suggestions->first : NULL; s; s = s->next) {
         const struct json *texts = json_get(s, "rules");
         buf_printf(&buf, "  %.*s:", STR_ARG(text_line(arena, json_text(s, "label"))));
         for (const struct json *text = texts ? texts->first : NULL; text; text = text->next)

@@ -67,7 +67,7 @@ struct rc policy_import_command(struct cli *cli, struct err *err)
     size_t added = 0;
     CHECK(cli->argc == 2);
     if (!import_kind_parse(str_of(cli->argv[0]), &kind))
-        return err_set(err, ERR_INVALID, "say claude-code, codex or opencode, not \"%s\"", cli->argv[0]);
+        return err_set(err, ERR_INVALID, "say claude-code, codex, gemini or opencode, not \"%s\"", cli->argv[0]);
     TRY(file_read(&cli->arena, cli->argv[1], IMPORT_BYTES_MAX, &text, err));
     TRY(policy_import(&cli->arena, kind, text, &imported, err));
     print_remarks(cli, &imported);
@@ -95,7 +95,7 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
     struct str canonical;
     const struct json *input;
     const char *folder;
-    const char *cwd = option_text(cli, "cwd");
+    const char *cwd = option_text(cli, "cwd"), *home = option_text(cli, "home");
     CHECK(cli->argc == 3);
     TRY(rule_check(&cli->arena, str_of(cli->argv[0]), &canonical, err));
     TRY(local_input(cli, cli->argv[2], &input, err));
@@ -105,7 +105,7 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
     struct tool_facts facts = tool_facts_from(&cli->arena, STR_NONE, str_of(cli->argv[1]), input);
     struct rule_set *set = rule_set_new(&source, 1);
     struct question question = {.facts = &facts, .rules = set, .cwd = str_of(folder), .root = str_of(folder),
-                                .home = str_of(getenv("HOME")), .now_ms = clock_wall_ms()};
+                                .home = str_of(home ? home : getenv("HOME")), .now_ms = clock_wall_ms()};
     bool covers = policy_covers(&cli->arena, &question);
     rule_set_free(set);
     cli->status = covers ? 0 : 1;
@@ -115,6 +115,23 @@ struct rc policy_test_command(struct cli *cli, struct err *err)
     }
     (void)printf("%.*s %s this call\n", STR_ARG(text_line(&cli->arena, canonical)),
                  covers ? "covers" : "does not cover");
+    return RC_OK;
+}
+
+/* ---- show ---- */
+
+struct rc policy_show_command(struct cli *cli, struct err *err)
+{
+    const struct str *list;
+    struct str name = cli->argc ? str_of(cli->argv[0]) : STR_NONE;
+    if (str_starts(name, STR("@")))
+        name = str_sub(name, 1, name.n);
+    bool one = !str_empty(name);
+    size_t count = one ? policy_group_commands(&cli->arena, name, &list) : policy_groups(&cli->arena, &list);
+    if (one && !count)
+        return err_set(err, ERR_NOT_FOUND, "there is no group @%.*s: `nod policy show` lists them", STR_ARG(name));
+    for (size_t i = 0; i < count; i++)
+        (void)printf("%s%.*s\n", one ? "" : "@", STR_ARG(list[i]));
     return RC_OK;
 }
 
