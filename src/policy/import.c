@@ -63,6 +63,16 @@ void import_left_out(struct importing *in, enum effect effect, unsigned line, st
     import_remark(in, line, what, words);
 }
 
+/* There, the whole of Edit is every tool that edits; here it is the one tool, and only Edit(path) is all of them. */
+static void import_all_edits(struct importing *in, enum effect effect, struct str text, unsigned line)
+{
+    static const char *const others[] = {"Write", "MultiEdit", "NotebookEdit"};
+    if (!str_is(text, "Edit") && !str_is(text, "Edit(*)"))
+        return;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        (void)import_rule(in, effect, str_of(others[i]), line);
+}
+
 struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line)
 {
     struct imported *out = &in->out;
@@ -164,6 +174,7 @@ static void claude_rule(struct importing *in, enum effect effect, const struct j
         text = arena_printf(in->arena, "%.*s(%.*s)", STR_ARG(tool), STR_ARG(content));
     }
     (void)import_rule(in, effect, text, line);
+    import_all_edits(in, effect, text, line);
 }
 
 static void claude_other(struct importing *in, const struct json *member)
@@ -262,6 +273,7 @@ static void opencode_whole(struct importing *in, const char *tool, enum effect e
         return;
     }
     (void)import_rule(in, effect, name, line);
+    import_all_edits(in, effect, name, line);
 }
 
 static void opencode_tool(struct importing *in, const char *tool, const struct json *value)

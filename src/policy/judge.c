@@ -371,9 +371,9 @@ static bool judge_paths(struct judging *j)
         j->outside = j->outside || !place_inside(j, &place);
         j->secret = j->secret || target_secret(place.named, false) || target_secret(place.real, false);
         const struct compiled *rule = place_covered(j, &place, facts->name);
-        /* Edit is every way to change a file; Write only makes and replaces. */
+        /* Edit(path) is every way to change a file; Write(path) only makes and replaces. */
         if (!rule && edits && !str_is(facts->name, "Edit"))
-            rule = place_covered(j, &place, STR("Edit"));
+            rule = place_covered_by_path(j, &place, STR("Edit"));
         if (rule)
             used_note(j, rule);
         covered = covered && rule;

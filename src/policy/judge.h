@@ -84,6 +84,8 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
 /* Reads and edits; a place is stopped when any rule speaks against it, covered when one allows it. */
 void place_stops(struct judging *j, const struct place *place, struct str family);
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
+/* The same by a rule on paths alone, not by one on the whole tool. */
+const struct compiled *place_covered_by_path(struct judging *j, const struct place *place, struct str tool);
 /* Targets that always ask: for edits, or even for looking at them. */
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* The same for what a word with holes in it could become: target.h. */

@@ -230,11 +230,17 @@ static const struct compiled *whole_tool(struct judging *j, struct str tool)
     return NULL;
 }
 
-const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool)
+const struct compiled *place_covered_by_path(struct judging *j, const struct place *place, struct str tool)
 {
     struct path_search s = {.j = j, .side = SIDE_ALLOW, .who = tool, .place = place};
     search(&s);
-    return s.found ? s.found : whole_tool(j, tool);
+    return s.found;
+}
+
+const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool)
+{
+    const struct compiled *rule = place_covered_by_path(j, place, tool);
+    return rule ? rule : whole_tool(j, tool);
 }
 
 /* ---- protected targets ---- */
