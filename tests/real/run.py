@@ -56,8 +56,11 @@ def run(name, test):
 
 def named_in_docs():
     """Every test that the docs name, over line ends too."""
-    with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs/CLAUDE_CODE.md"), encoding="utf-8") as file:
-        return {" ".join(name.split()) for name in re.findall(rf"`((?:{'|'.join(SUITES)}): [^`]+)`", file.read())}
+    text = ""
+    for name in ("CLAUDE_CODE.md", "AGENTS.md"):
+        with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", name), encoding="utf-8") as file:
+            text += file.read()
+    return {" ".join(name.split()) for name in re.findall(rf"`((?:{'|'.join(SUITES)}): [^`]+)`", text)}
 
 
 def test_the_docs_name_tests_that_exist(_place):
