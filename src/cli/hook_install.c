@@ -10,6 +10,7 @@
 #include "cli/codex_trust.h"
 #include "cli/identity.h"
 #include "cli/local.h"
+#include "cli/loose_json.h"
 #include "cli/remote.h"
 #include "io/file.h"
 
@@ -292,46 +293,6 @@ static struct rc put_settings(struct buf *buf, const struct edit *edit, struct s
     return RC_OK;
 }
 
-/* ---- comments, which some agents allow in their settings ---- */
-
-static size_t comment_end(struct str text, size_t at)
-{
-    bool line = text.p[at + 1] == '/';
-    size_t end = at + 2;
-    while (end < text.n && (line ? text.p[end] != '\n' : text.p[end - 1] != '*' || text.p[end] != '/' || end == at + 2))
-        end++;
-    return line || end == text.n ? end : end + 1;
-}
-
-/* Blanks for comments and for commas that nothing follows; everything else stays where it is. */
-static struct str without_comments(struct arena *arena, struct str text)
-{
-    char *out = arena_bytes(arena, text.n + 1);
-    size_t comma = SIZE_MAX;
-    bool quoted = false;
-    for (size_t i = 0; i < text.n; i++) {
-        char c = out[i] = text.p[i];
-        if (quoted && c == '\\' && i + 1 < text.n) {
-            out[i + 1] = text.p[i + 1];
-            i++;
-        } else if (c == '"') {
-            quoted = !quoted;
-            comma = SIZE_MAX;
-        } else if (!quoted && c == '/' && i + 1 < text.n && (text.p[i + 1] == '/' || text.p[i + 1] == '*')) {
-            for (size_t end = comment_end(text, i); i < end; i++)
-                out[i] = text.p[i] == '\n' ? '\n' : ' ';
-            i--;
-        } else if (!quoted && (c == '}' || c == ']') && comma != SIZE_MAX) {
-            out[comma] = ' ';
-            comma = SIZE_MAX;
-        } else if (!quoted && !strchr(" \t\r\n", c)) {
-            comma = c == ',' ? i : SIZE_MAX;
-        }
-    }
-    out[text.n] = '\0';
-    return (struct str){out, text.n};
-}
-
 /* ---- showing and writing ---- */
 
 static void show_lines(struct buf *out, char mark, struct str text)
@@ -478,7 +439,7 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
         return err_set(err, rc.code, "%s", why.text);
     if (str_empty(str_trim(*ret_text)))
         *ret_text = STR("{}\n");
-    *ret_plain = without_comments(&cli->arena, *ret_text);
+    *ret_plain = json_without_comments(&cli->arena, *ret_text);
     rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "%s is no JSON object, so it is left alone%s%.200s", path,
@@ -524,7 +485,7 @@ static struct rc trust(struct edit *edit, const char *path, struct str text, str
     const struct json *settings;
     if (edit->agent != HOOK_CODEX)
         return RC_OK;
-    TRY(json_parse(&edit->cli->arena, without_comments(&edit->cli->arena, text), &settings, err));
+    TRY(json_parse(&edit->cli->arena, json_without_comments(&edit->cli->arena, text), &settings, err));
     return codex_trust(edit->cli, path, settings, err);
 }
 
