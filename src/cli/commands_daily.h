@@ -88,18 +88,24 @@
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
-    X(mcp, "mcp", TALKS | SITS, "[install]", "be an MCP server on standard input and output",              \
+    X(mcp, "mcp", TALKS | SITS, "[install] [CLIENT]", "be an MCP server on standard input and output",              \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
       "pending_calls. install makes an identity for the agents of this folder and prints the entry for "   \
-      "an MCP client. The server itself speaks the same over HTTP at /api/mcp.",                           \
-      OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; install makes it")) \
+      "an MCP client. install CLIENT puts nod mcp proxy in front of every program in that client's settings: " \
+      "claude-desktop, claude, claude-project, cursor, vscode, copilot, gemini, qwen, zed. The server itself " \
+      "speaks the same over HTTP at /api/mcp.",                                                            \
+      OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; install makes it") \
+      OPTION(0, "settings", "FILE", "install CLIENT: its settings; else where it keeps them")              \
+      OPTION(0, "remove", NULL, "install CLIENT: put back what was there")                                 \
+      OPTION('y', "yes", NULL, "install CLIENT: write it"))                                                \
     X(mcp_proxy, "mcp proxy", TALKS | SITS, "[PROGRAM...]", "stand in front of an MCP server; its tools ask here",   \
       "Everything passes as it is, but for calls of tools: each waits until a rule or a person allows it. A "    \
       "tool whose definition the server changes is asked about before it is used again. Write it into an MCP " \
       "client's settings in the server's place: nod mcp proxy --identity FILE --name NAME -- PROGRAM... For a " \
       "server on the web --url URL takes the place of the program.",                                         \
       OPTION(0, "identity", "FILE", "who this program is and to which server it speaks; nod mcp install makes it") \
-      OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's"))         \
+      OPTION(0, "name", "NAME", "of the server: its tools are mcp__NAME__TOOL; else the program's")          \
+      OPTION(0, "header-env", "NAME=VARIABLE", "with --url: a header with the variable's value; may be repeated")) \
     X(acp, "acp", TALKS | SITS, "AGENT...", "stand between an editor and an ACP agent; it asks here",         \
       "Name it in the editor's settings in the agent's place: nod acp -- gemini --acp. Everything passes as it " \
       "is, but for permissions, files that are written, terminals and switches of the mode: each waits until a " \

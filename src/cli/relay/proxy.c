@@ -448,6 +448,7 @@ static bool take(struct proxy *proxy, const struct json *json)
         return false;
     if (id->type == JSON_STRING && proxy_list_take(proxy, id->text, json))
         return true;
+    proxy_web_version(proxy, json_text(json_get(json, "result"), "protocolVersion"));
     take_result(proxy, id->raw, json);
     return false;
 }

@@ -40,6 +40,7 @@ struct proxy {
     struct relay_record record;
     struct relay_pipe client;    /* our standard output */
     struct relay_child child;    /* of proxy_stdio */
+    struct proxy_web *web;       /* of a server on the web; NULL: it is a program */
     const struct proxy_back *back;
     struct str name;             /* of the server: mcp__NAME__tool */
     struct str source;           /* digest of the command or the address: what the definitions are pinned for */
@@ -57,6 +58,9 @@ struct proxy {
 };
 
 struct rc proxy_stdio_start(struct proxy *proxy, char **argv, struct err *err);
+struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err);
+/* The revision that both agreed on. */
+void proxy_web_version(struct proxy *proxy, struct str version);
 
 /* proxy.c: every message comes through one of these. */
 void proxy_from_client(struct proxy *proxy, struct str message);

@@ -103,7 +103,7 @@ struct rc mcp_proxy_command(struct cli *cli, struct err *err)
     (void)signal(SIGPIPE, SIG_IGN);
     relay_pipe_init(&proxy.client, STDOUT_FILENO);
     TRY(relay_record_start(&proxy.record, cli, err));
-    TRY(proxy_stdio_start(&proxy, cli->argv, err));
+    TRY(url ? proxy_web_start(&proxy, url, err) : proxy_stdio_start(&proxy, cli->argv, err));
     TRY(proxy_list_start(&proxy, err));
     read_client(&proxy);
     (void)pthread_mutex_lock(&proxy.lock);
