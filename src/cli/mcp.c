@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
+#include "cli/mcp_install.h"
 #include "cli/remote.h"
 #include "http/http.h"
 
@@ -338,7 +339,10 @@ struct rc mcp_command(struct cli *cli, struct err *err)
     mcp.cli = cli;
     mcp.lines = lines_init(LINE_BYTES_MAX);
     TRY(local_folder(cli, ".", &cwd, err));
-    if (cli->argc > 0 && strcmp(cli->argv[0], "install") == 0)
+    bool installs = cli->argc > 0 && strcmp(cli->argv[0], "install") == 0;
+    if (installs && cli->argc == 2)
+        return mcp_install_client(cli, cli->argv[1], err);
+    if (installs)
         return install(cli, cwd, err);
     if (cli->argc > 0)
         return err_set(err, ERR_INVALID, "nod mcp takes nothing or install; see nod mcp --help");

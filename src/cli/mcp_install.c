@@ -1,0 +1,294 @@
+/* nod mcp install CLIENT: every program that an MCP client's settings name as a server gets the proxy in front of it.
+ *
+ * Only the bytes of such entries change; comments and everything else stay. What an entry was is kept in the data
+ * folder, so that --remove puts back the same bytes, as long as the entry is still the one that was written.
+ */
+#include "cli/mcp_install.h"
+
+#include "base/digest.h"
+#include "base/limits.h"
+#include "cli/identity.h"
+#include "cli/local.h"
+#include "cli/loose_json.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+enum { SETTINGS_BYTES_MAX = 4 << 20, ENTRIES_MAX = 64 };
+
+/* Files are below the home folder, or, with a dot and a slash before them, in this folder. */
+static const struct client {
+    const char *name, *file, *member;
+} clients[] = {
+    {"claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"},
+    {"claude", ".claude.json", "mcpServers"},
+    {"claude-project", "./.mcp.json", "mcpServers"},
+    {"cursor", ".cursor/mcp.json", "mcpServers"},
+    {"vscode", "./.vscode/mcp.json", "servers"},
+    {"copilot", ".copilot/mcp-config.json", "mcpServers"},
+    {"gemini", ".gemini/settings.json", "mcpServers"},
+    {"qwen", ".qwen/settings.json", "mcpServers"},
+    {"zed", ".config/zed/settings.json", "context_servers"},
+};
+enum { CLIENT_COUNT = sizeof clients / sizeof *clients };
+
+/* An entry, and the bytes that take its place. */
+struct change {
+    struct str name, old, new;
+};
+
+struct work {
+    struct cli *cli;
+    const struct client *client;
+    const char *path, *memory; /* the settings, and where the old bytes are kept */
+    const char *self, *identity;
+    struct str text, plain;    /* plain: without comments, byte for byte in the same place */
+    const struct json *settings;
+    struct change changes[ENTRIES_MAX];
+    size_t count;
+};
+
+static struct rc find_client(struct work *work, const char *name, struct err *err)
+{
+    struct arena *arena = &work->cli->arena;
+    const char *home = getenv("HOME"), *named = option_text(work->cli, "settings");
+    BUF_SCOPE(known, 1024);
+    for (size_t i = 0; i < CLIENT_COUNT; i++) {
+        buf_printf(&known, "%s%s", i ? ", " : "", clients[i].name);
+        if (strcmp(name, clients[i].name) == 0)
+            work->client = &clients[i];
+    }
+    if (!work->client)
+        return err_set(err, ERR_INVALID, "MCP clients are %s; not '%s'", buf_c(&known), name);
+    bool here = work->client->file[0] == '.' && work->client->file[1] == '/';
+    if (!named && !here && !(home && home[0]))
+        return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
+    work->path = named  ? named
+                 : here ? work->client->file + 2
+                        : arena_printf(arena, "%s/%s", home, work->client->file).p;
+    return RC_OK;
+}
+
+static struct rc read_settings(struct work *work, struct err *err)
+{
+    struct arena *arena = &work->cli->arena;
+    char *real = realpath(work->path, NULL);
+    char hex[DIGEST_HEX_BYTES];
+    if (!real)
+        return err_set(err, ERR_NOT_FOUND, "%s: %s", work->path, strerror(errno));
+    work->path = arena_c(arena, str_of(real));
+    free(real);
+    struct digest digest = digest_of(str_of(work->path));
+    digest_hex(&digest, hex);
+    work->memory = arena_printf(arena, "%s/identities/mcp-%s-%.8s.old", work->cli->settings.data, work->client->name,
+                                hex).p;
+    TRY(file_read(arena, work->path, SETTINGS_BYTES_MAX, &work->text, err));
+    work->plain = json_without_comments(arena, work->text);
+    TRY(json_parse(arena, work->plain, &work->settings, err));
+    const struct json *servers = json_get(work->settings, work->client->member);
+    if (!servers || servers->type != JSON_OBJECT)
+        return err_set(err, ERR_NOT_FOUND, "%s names no servers (\"%s\")", work->path, work->client->member);
+    return RC_OK;
+}
+
+/* ---- putting the proxy in front ---- */
+
+/* The old bytes with another program and other arguments. */
+static struct str wrapped(struct work *work, const struct json *entry, struct str name)
+{
+    struct arena *arena = &work->cli->arena;
+    const struct json *command = json_get(entry, "command"), *args = json_get(entry, "args");
+    BUF_SCOPE(list, SETTINGS_BYTES_MAX);
+    BUF_SCOPE(buf, SETTINGS_BYTES_MAX);
+    struct json_out out = json_out(&list), word = json_out(&buf);
+    size_t base = (size_t)(entry->raw.p - work->plain.p), from = (size_t)(command->raw.p - work->plain.p);
+    size_t after = from + command->raw.n, end = base + entry->raw.n;
+    const char *const ours[] = {"mcp", "proxy", "--identity", work->identity, "--name"};
+    json_open(&out, '[');
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        json_put_str(&out, str_of(ours[i]));
+    json_put_str(&out, name);
+    json_put_str(&out, STR("--"));
+    json_put_str(&out, command->text);
+    for (const struct json *arg = args ? args->first : NULL; arg; arg = arg->next)
+        json_put_raw(&out, arg->raw);
+    json_close(&out, ']');
+    size_t args_from = args ? (size_t)(args->raw.p - work->plain.p) : after;
+    size_t args_to = args ? args_from + args->raw.n : after;
+    bool first = args && args_from < from;
+    struct str text = work->text;
+    buf_put(&buf, str_sub(text, base, first ? args_from : from));
+    if (first) {
+        buf_put(&buf, buf_str(&list));
+        buf_put(&buf, str_sub(text, args_to, from));
+    }
+    json_put_str(&word, str_of(work->self));
+    if (!first) {
+        buf_put(&buf, str_sub(text, after, args_from));
+        buf_puts(&buf, args ? "" : ", \"args\": ");
+        buf_put(&buf, buf_str(&list));
+    }
+    buf_put(&buf, str_sub(text, first ? after : args_to, end));
+    return buf.over || list.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
+/* What rules can name: letters, digits, - and ., and single _ inside. */
+static struct str rule_name(struct arena *arena, struct str name)
+{
+    char *out = arena_bytes(arena, name.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < name.n && n < 64; i++) {
+        char c = name.p[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+        out[n++] = good ? c : '-';
+    }
+    return n ? (struct str){out, n} : STR("server");
+}
+
+static bool is_ours(const struct work *work, const struct json *entry)
+{
+    const struct json *args = json_get(entry, "args");
+    const struct json *second = args && args->first ? args->first->next : NULL;
+    return str_is(json_text(entry, "command"), work->self) ||
+           (second && str_is(args->first->text, "mcp") && str_is(second->text, "proxy"));
+}
+
+static struct rc wrap_all(struct work *work, struct err *err)
+{
+    const struct json *servers = json_get(work->settings, work->client->member);
+    for (const struct json *entry = servers->first; entry; entry = entry->next) {
+        if (is_ours(work, entry))
+            continue;
+        if (str_empty(json_text(entry, "command"))) {
+            cli_note("left alone: %.*s, which is no program", STR_ARG(entry->key));
+            continue;
+        }
+        if (work->count == ENTRIES_MAX)
+            return err_set(err, ERR_TOO_MANY, "there are more than %d servers", ENTRIES_MAX);
+        size_t base = (size_t)(entry->raw.p - work->plain.p);
+        struct change change = {.name = entry->key, .old = str_sub(work->text, base, base + entry->raw.n)};
+        change.new = wrapped(work, entry, rule_name(&work->cli->arena, entry->key));
+        if (str_empty(change.new))
+            return err_set(err, ERR_TOO_LARGE, "%s would become too large", work->path);
+        work->changes[work->count++] = change;
+    }
+    return RC_OK;
+}
+
+/* ---- taking it back ---- */
+
+static struct rc read_memory(struct work *work, struct err *err)
+{
+    struct arena *arena = &work->cli->arena;
+    const struct json *kept, *servers = json_get(work->settings, work->client->member);
+    struct str text;
+    TRY(file_read(arena, work->memory, SETTINGS_BYTES_MAX, &text, err));
+    TRY(json_parse(arena, text, &kept, err));
+    for (const struct json *one = kept->first; one && work->count < ENTRIES_MAX; one = one->next) {
+        const struct json *entry = json_get_str(servers, one->key);
+        size_t base = entry ? (size_t)(entry->raw.p - work->plain.p) : 0;
+        struct str now = entry ? str_sub(work->text, base, base + entry->raw.n) : STR_NONE;
+        if (entry && str_eq(now, json_text(one, "new")))
+            work->changes[work->count++] = (struct change){one->key, now, json_text(one, "old")};
+        else
+            cli_note("left alone: %.*s, which was changed since", STR_ARG(one->key));
+    }
+    return RC_OK;
+}
+
+/* ---- writing ---- */
+
+static struct rc remember(struct work *work, struct err *err)
+{
+    BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 3);
+    struct json_out out = json_out(&buf);
+    struct str text = STR_NONE;
+    const struct json *kept = NULL;
+    if (rc_ok(file_read(&work->cli->arena, work->memory, SETTINGS_BYTES_MAX, &text, NULL)) &&
+        rc_bad(json_parse(&work->cli->arena, text, &kept, NULL)))
+        kept = NULL;
+    json_open(&out, '{');
+    for (size_t i = 0; i < work->count; i++) {
+        json_key_str(&out, work->changes[i].name);
+        json_open(&out, '{');
+        json_member(&out, "old", work->changes[i].old);
+        json_member(&out, "new", work->changes[i].new);
+        json_close(&out, '}');
+    }
+    for (const struct json *one = kept ? kept->first : NULL; one; one = one->next) {
+        bool again = false;
+        for (size_t i = 0; i < work->count; i++)
+            again = again || str_eq(work->changes[i].name, one->key);
+        if (again)
+            continue;
+        json_key_str(&out, one->key);
+        json_put_raw(&out, one->raw);
+    }
+    json_close(&out, '}');
+    return buf.over ? err_set(err, ERR_TOO_LARGE, "too much to remember") : file_write_private(work->memory,
+                                                                                              buf_str(&buf), err);
+}
+
+static struct rc write_changes(struct work *work, struct err *err)
+{
+    BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 2);
+    struct stat st;
+    size_t at = 0;
+    const struct json *servers = json_get(work->settings, work->client->member);
+    for (const struct json *entry = servers->first; entry; entry = entry->next) {
+        size_t base = (size_t)(entry->raw.p - work->plain.p);
+        for (size_t i = 0; i < work->count; i++) {
+            if (!str_eq(work->changes[i].name, entry->key))
+                continue;
+            buf_put(&buf, str_sub(work->text, at, base));
+            buf_put(&buf, work->changes[i].new);
+            at = base + entry->raw.n;
+        }
+    }
+    buf_put(&buf, str_sub(work->text, at, work->text.n));
+    if (buf.over)
+        return err_set(err, ERR_TOO_LARGE, "%s would become too large", work->path);
+    bool there = stat(work->path, &st) == 0;
+    TRY(file_write_private(work->path, buf_str(&buf), err));
+    if (there && chmod(work->path, st.st_mode & 07777) != 0)
+        return err_set(err, ERR_IO, "%s: %s", work->path, strerror(errno));
+    for (size_t i = 0; i < work->count; i++)
+        cli_note("%s: %.*s", option_flag(work->cli, "remove") ? "as it was" : "goes through the proxy",
+                 STR_ARG(work->changes[i].name));
+    cli_note("written: %s (start the client anew)", work->path);
+    return RC_OK;
+}
+
+struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
+{
+    struct work work = {.cli = cli};
+    bool removes = option_flag(cli, "remove");
+    const char *home = getenv("HOME");
+    TRY(find_client(&work, name, err));
+    TRY(read_settings(&work, err));
+    TRY(local_self(cli, &work.self, err));
+    struct identity_want want = {.kind = arena_printf(&cli->arena, "mcp-%s", name), .about = str_of(work.path),
+                                 .name = arena_printf(&cli->arena, "mcp of %s", name),
+                                 .folder = home && home[0] == '/' ? str_of(home) : STR_NONE};
+    work.identity = identity_path(cli, &want);
+    TRY(removes ? read_memory(&work, err) : wrap_all(&work, err));
+    if (work.count == 0) {
+        cli_note("nothing to change in %s", work.path);
+        return RC_OK;
+    }
+    if (!option_flag(cli, "yes")) {
+        for (size_t i = 0; i < work.count; i++)
+            cli_note("would change: %.*s", STR_ARG(work.changes[i].name));
+        return err_set(err, ERR_INVALID, "nothing was written: add --yes when this is what you want");
+    }
+    if (!removes) {
+        TRY(identity_have(cli, &want, &work.identity, err));
+        TRY(remember(&work, err)); /* before the change: what was is never lost */
+    }
+    TRY(write_changes(&work, err));
+    if (removes)
+        identity_drop(cli, work.identity);
+    return RC_OK;
+}
