@@ -9,7 +9,7 @@ from world import NOD, eventually, must
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model"))
 
-from mcp_server import heard, offer, tool  # noqa: E402
+from mcp_server import Web, heard, offer, tool  # noqa: E402
 
 SCRIPTED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model", "mcp_server.py")
 
@@ -17,13 +17,14 @@ SCRIPTED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 class Proxied:
     """A client by hand, the proxy, and the scripted server behind it."""
 
-    def __init__(self, world, name="fs", begin=True, program=None, tools=None):
+    def __init__(self, world, name="fs", begin=True, program=None, tools=None, web=None):
         self.world = world
         self.folder = os.path.join(world.folder, f"mcp{world.number()}")
         self.project = os.path.join(world.environment["HOME"], "project")
         for folder in (self.folder, self.project):
             os.makedirs(folder, exist_ok=True)
         offer(self.folder, *(tools or [tool("echo", annotations={"readOnlyHint": True}), tool("slow"), tool("change")]))
+        self.web = web and Web(self.folder, **web)
         self.start(name, begin, program)
 
     def identity(self):
@@ -34,8 +35,9 @@ class Proxied:
     def start(self, name="fs", begin=True, program=None):
         identity = self.identity()
         self.errors = open(os.path.join(self.folder, "errors"), "ab")
-        self.process = subprocess.Popen([NOD, "mcp", "proxy", "--identity", identity, "--name", name, "--",
-                                         *(program or [sys.executable, SCRIPTED, self.folder])], cwd=self.project,
+        behind = ["--url", self.web.url, "--header-env", "Authorization=MCP_TOKEN"] if self.web else \
+            ["--", *(program or [sys.executable, SCRIPTED, self.folder])]
+        self.process = subprocess.Popen([NOD, "mcp", "proxy", "--identity", identity, "--name", name, *behind], cwd=self.project,
                                         env=self.world.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
         self.lines, self.number = [], 0
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
@@ -75,6 +77,8 @@ class Proxied:
         self.reader.join(30)
         self.process.stdout.close()
         self.errors.close()
+        if self.web:
+            self.web.close()
         with open(os.path.join(self.folder, "errors"), encoding="utf-8", errors="replace") as file:
             text = file.read()
         must("Sanitizer" not in text and "bug:" not in text, f"it complains: {text[-3000:]}")
@@ -245,6 +249,67 @@ def test_a_server_that_dies_leaves_no_call_without_an_answer(world):
     must(p.answer(dead)["error"]["code"] == -32603 and p.answer(number)["error"]["code"] == -32603, "no answer")
     must(p.process.wait(30) == 3, "not the server's status")
     p.close()
+
+
+def over_the_web(world, sse):
+    admin = world.server().admin()
+    world.environment["MCP_TOKEN"] = "Bearer s3cret"
+    p = Proxied(world, web={"sse": sse, "token": "s3cret"})
+    number = p.call("echo", {"text": "hello"})
+    call = waiting(admin, "mcp__fs__echo")
+    must(not p.calls(), "the server heard of the call before anyone answered")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: hello", "not the server's answer")
+    number = p.call("echo", {"text": "again"})
+    call = waiting(admin, "mcp__fs__echo")
+    admin.decided(call["sessionId"], call["toolCallId"], "deny", feedback="enough")
+    must(p.said(number) == "enough" and len(p.calls()) == 1, f"{p.calls()}")
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})
+    p.web.forget()
+    must(p.answer(p.call("echo", {"text": "x"}))["error"]["code"] == -32001, "a session that is gone")
+    p.close()
+
+
+def test_a_server_on_the_web_that_answers_with_streams(world):
+    over_the_web(world, True)
+
+
+def test_a_server_on_the_web_that_answers_with_json(world):
+    over_the_web(world, False)
+
+
+SETTINGS = """{
+  // servers of this person
+  "theme": "dark",
+  "mcpServers": {
+    "files": { "args": ["x.mjs", "/tmp/it's"], "command": "node", "env": {"A": "b"} },
+    "bare": {"command": "serve"},
+    "web": {"url": "https://example.org/mcp"}, /* stays */
+  },
+}
+"""
+
+
+def test_install_puts_the_proxy_in_front_and_remove_gives_the_bytes_back(world):
+    world.server()
+    path = os.path.join(world.folder, "mcp.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SETTINGS)
+    must("would change: files" in world.nod("mcp", "install", "cursor", "--settings", path, exits=2).stderr, "not shown first")
+    said = world.nod("mcp", "install", "cursor", "--settings", path, "--yes").stderr
+    must("left alone: web" in said and "bare" in said, said)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    must("// servers of this person" in text and "/* stays */" in text, f"comments are lost: {text}")
+    files = json.loads(text[text.index("{", text.index('"files"')):text.index("},\n    \"bare\"") + 1])
+    must(files["command"] == NOD and files["args"][:2] == ["mcp", "proxy"] and files["env"] == {"A": "b"}, f"{files}")
+    must(files["args"][files["args"].index("--"):] == ["--", "node", "x.mjs", "/tmp/it's"], f"{files}")
+    must(os.path.exists(files["args"][3]) and '"command": "%s", "args"' % NOD in text, f"{text}")
+    must("nothing to change" in world.nod("mcp", "install", "cursor", "--settings", path, "--yes").stderr, "a second time changes something")
+    world.nod("mcp", "install", "cursor", "--settings", path, "--remove", "--yes")
+    with open(path, encoding="utf-8") as file:
+        must(file.read() == SETTINGS, "not as before")
+    must("MCP clients are" in world.nod("mcp", "install", "nobody", exits=2).stderr, "an unknown client")
 
 
 def test_it_needs_an_identity_and_a_server(world):
