@@ -300,7 +300,8 @@ static bool shows_secrets(const struct judging *j, const struct argv *argv, cons
     for (size_t i = 1; i < argv->count; i++) {
         struct str text = argv->words[i].text;
         /* `ps auxe` prints the environment of every process. */
-        bool processes = str_is(name, "ps") && text.n && text.p[0] != '-' && str_find(text, 'e') < text.n;
+        bool processes = str_is(name, "ps") && ((text.n && text.p[0] != '-' && str_find(text, 'e') < text.n) ||
+                                                !word_literal(&argv->words[i]));
         bool told = shows && (!word_literal(&argv->words[i]) || secret_name(text));
         if (processes || told || uses_secret(j, &argv->words[i]))
             return true;
