@@ -29,6 +29,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 	@dev/setup test
 	@python3 tests/policy/reading.py --lines 20000
 	@python3 tests/policy/kernel.py --all
+	@python3 tests/policy/by_default.py --lines 60000 --run 6000 --seed $$$$
 	@$(MAKE) --no-print-directory crash
 	@$(MAKE) --no-print-directory crash STORE=postgres
 	@$(MAKE) --no-print-directory mutants

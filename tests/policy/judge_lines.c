@@ -1,6 +1,7 @@
 /* For differential.py: judges command lines in this process.
  *
  *   judge_lines RULE... < lines parted by NUL     each RULE is allowed
+ *   judge_lines --default < …                     no rules: what passes by itself (by_default.py)
  *
  * Prints a line per command: `-` when it is asked about, else a JSON array of its simple commands, each an
  * array of words; a word that only bash can finish is null. */
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool parsing;
+static bool parsing, by_default;
 
 static void print_words(struct json_out *out, const struct node *node)
 {
@@ -46,7 +47,9 @@ static bool allowed(struct arena *arena, const struct rule_set *set, struct str 
                                 .rules = set,
                                 .cwd = STR("/scratch"),
                                 .root = STR("/scratch"),
-                                .home = STR("/scratch/home")};
+                                .home = by_default ? STR("/canary") : STR("/scratch/home")};
+    if (by_default)
+        return policy_judge(arena, &question).effect == EFFECT_ALLOW;
     return policy_covers(arena, &question); /* the rules alone: what passes without one is tried elsewhere */
 }
 
@@ -70,7 +73,8 @@ int main(int argc, char **argv)
 {
     struct rule_source *sources = heap_new((size_t)argc * sizeof *sources);
     parsing = argc == 2 && str_is(str_of(argv[1]), "--parse");
-    if (parsing)
+    by_default = argc == 2 && str_is(str_of(argv[1]), "--default");
+    if (parsing || by_default)
         argc = 1;
     for (int i = 1; i < argc; i++)
         sources[i - 1] =
