@@ -36,5 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct rule_source sources[] = {{.effect = EFFECT_ALLOW, .text = text},
                                     {.effect = EFFECT_DENY, .text = text}};
     rule_set_free(rule_set_new(sources, 2));
+    struct linted linted = policy_lint(&arena, sources, 2, 1000);
+    for (size_t i = 0; i < linted.count; i++)
+        CHECK(linted.items[i].index < 2 && !str_empty(linted.items[i].words));
     return 0;
 }
