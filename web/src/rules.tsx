@@ -14,7 +14,8 @@ interface Rule {
   where?: string; asleep?: string; unbound?: boolean; project?: { path?: string };
 }
 interface File { path?: string; there?: boolean; hash?: string; problem?: string; trusted?: boolean; rules?: Rule[] }
-interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[] }
+interface Finding { id?: string; effect?: string; rule?: string; layer?: string; level?: string; words?: string; instead?: string }
+interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[]; lint?: Finding[] }
 
 const LAYERS: [string, string, string][] = [
   ["managed", "Of this machine", "set by whoever runs it; nothing below loosens them"],
@@ -96,6 +97,17 @@ function Project({ file, session, done }: { file: File; session: string; done: (
     {canAnswer() && <button type="button" class={file.trusted ? "danger" : ""} onClick={() => trust(!file.trusted)}>{file.trusted ? "End the trust" : "Trust this content"}</button>}</section>;
 }
 
+/* ---- rules that do not do what they say ---- */
+
+function Dead({ found }: { found: Finding[] }) {
+  if (!found.length) return null;
+  return <section class="card"><h2>These do not do what they say</h2>
+    <ul class="rule-list">{found.map((one) => (
+      <li><span class={`effect ${EFFECTS[one.effect ?? ""]?.[0] ?? ""}`}>{EFFECTS[one.effect ?? ""]?.[1] ?? one.effect}</span>
+        <span class="mono rule"><Shown text={one.rule ?? ""} line /></span>
+        <span class="about"><Shown text={one.words ?? ""} line />{one.instead && <> Did you mean <code><Shown text={one.instead} line /></code>?</>}</span></li>))}</ul></section>;
+}
+
 /* ---- rules from before they belonged to projects ---- */
 
 function Unbound({ rules, known, bind }: { rules: Rule[]; known: Session[]; bind: (rule: Rule, project: string) => void }) {
@@ -157,7 +169,7 @@ export function Rules() {
   const [wrong, setWrong] = useState("");
   const asked = /[?&]add=([^&]*)/.exec(route);
   const rules = policy ? read(policy) : [];
-  const load = () => get(`/api/policy${session ? `?session=${encodeURIComponent(session)}` : ""}`)
+  const load = () => get(`/api/policy?lint=true${session ? `&session=${encodeURIComponent(session)}` : ""}`)
     .then((answer) => { setPolicy(answer); setWrong(""); }, (error: Error) => setWrong(error.message));
   useEffect(() => { if (connection === "live") void load(); }, [connection, session]);
   useEffect(() => { if (connection === "live") get("/api/sessions?limit=50").then((page) => setKnown(page.sessions), () => {}); }, [connection]);
@@ -182,6 +194,7 @@ export function Rules() {
         <option value="">All rules</option>{known.map((one) => <option value={one.id}>Rules for session {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
+      <Dead found={(policy?.lint ?? []).filter((one) => one.level !== "note")} />
       {may && <Unbound rules={rules.filter((rule) => rule.unbound)} known={known} bind={bind} />}
       {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">Reading inside the project needs no approval, everything else does. What you allow always becomes a rule here.</p></section>}
       {LAYERS.map(([layer, name, words]) => {
