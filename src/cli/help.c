@@ -21,9 +21,15 @@ struct rc help_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
+/* The first line is as it always was, for scripts. A build without git has no commit. */
 struct rc version_command(struct cli *cli, struct err *err)
 {
     (void)err;
-    cli_out(cli->json ? STR("{\"version\":\"" NOD_VERSION "\"}\n") : STR("nod " NOD_VERSION "\n"));
+    if (cli->json)
+        cli_out(STR("{\"version\":\"" NOD_VERSION "\",\"commit\":\"" NOD_COMMIT "\","
+                    "\"libraries\":\"" NOD_LIBRARIES "\"}\n"));
+    else
+        cli_out(arena_printf(&cli->arena, "nod " NOD_VERSION "\n%swith " NOD_LIBRARIES "\n",
+                             str_empty(STR(NOD_COMMIT)) ? "" : "commit " NOD_COMMIT "\n"));
     return RC_OK;
 }
