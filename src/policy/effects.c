@@ -315,6 +315,11 @@ static bool descend_to(struct effects *e, const struct table_row *row)
 {
     if ((e->row->styles & STYLE_GLOBALS) && e->parent_count < sizeof e->parents / sizeof *e->parents)
         e->parents[e->parent_count++] = e->row;
+    /* `kubectl get` is none of what kubectl could do to a cluster. */
+    bool acts = row->styles & (STYLE_CHANGES | STYLE_CODE | STYLE_DISCARDS | STYLE_BAD);
+    bool asks = row->operand_count && table_operands[row->operands].role == ROLE_SUB;
+    if (!acts && !asks && !row->risk)
+        e->s->study->risk &= ~(unsigned)e->row->risk;
     e->s->study->risk |= row->risk;
     e->row = row;
     return true;
