@@ -162,11 +162,10 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
     return send(cli, &target, deciding, err);
 }
 
-/* Commands may do anything, and what is cut was not shown: neither is allowed together with others. */
+/* What is risky, and what is cut and so was not shown, is not allowed together with others. */
 static bool only_alone(const struct json *call)
 {
-    return json_bool(call, "cut", false) || str_is(json_text(json_get(call, "toolCall"), "name"), "Bash") ||
-           str_is(json_text(json_get(call, "preview"), "type"), "command");
+    return json_bool(call, "cut", false) || json_bool(call, "risky", true);
 }
 
 static struct rc decide_all(struct cli *cli, const struct json *calls, const struct deciding *deciding,
@@ -189,7 +188,7 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
             TRY(rc);
     }
     if (left_out)
-        cli_note("%u %s left out: look at commands and large calls one by one, see nod pending", left_out,
+        cli_note("%u %s left out: look at risky and large calls one by one, see nod pending", left_out,
                  left_out == 1 ? "call is" : "calls are");
     return RC_OK;
 }

@@ -52,9 +52,19 @@ static void show_diff(struct buf *buf, const struct cli *cli, struct arena *aren
         buf_printf(buf, "  … %u more lines\n", lines->count - DIFF_LINES_SHOWN);
 }
 
+/* Of a call (riskWords), or of its preview (warnings). */
+static void show_warnings(struct buf *buf, const struct cli *cli, struct arena *arena, const struct json *of,
+                          const char *key)
+{
+    const struct json *warnings = json_get(of, key);
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
+        buf_printf(buf, "  %.*s\n",
+                   STR_ARG(text_tinted(arena, cli->color, TINT_YELLOW,
+                                       arena_printf(arena, "! it %.*s", STR_ARG(text_line(arena, w->text))))));
+}
+
 void run_show_preview(struct buf *buf, const struct cli *cli, struct arena *arena, const struct json *preview)
 {
-    const struct json *warnings = json_get(preview, "warnings");
     if (json_get(preview, "unified")) {
         show_diff(buf, cli, arena, preview);
     } else if (str_is(json_text(preview, "type"), "command")) {
@@ -63,10 +73,7 @@ void run_show_preview(struct buf *buf, const struct cli *cli, struct arena *aren
         text_json(buf, json_get(preview, "input") ? json_get(preview, "input") : preview, 4);
         buf_puts(buf, "\n");
     }
-    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
-        buf_printf(buf, "  %.*s\n",
-                   STR_ARG(text_tinted(arena, cli->color, TINT_YELLOW,
-                                       arena_printf(arena, "! it %.*s", STR_ARG(text_line(arena, w->text))))));
+    show_warnings(buf, cli, arena, preview, "warnings");
 }
 
 struct str run_sub_agent(struct str actor)
@@ -87,6 +94,7 @@ static void show(struct running *running, struct arena *arena, const struct json
                                       STR_ARG(json_text(call, "summary")));
     buf_printf(&buf, "%.*s\n", STR_ARG(text_tinted(arena, cli->color, TINT_BOLD, text_line(arena, summary))));
     run_show_preview(&buf, cli, arena, json_get(call, "preview"));
+    show_warnings(&buf, cli, arena, call, "riskWords");
     buf_printf(&buf, "  %.*s\n",
                STR_ARG(text_tinted(arena, cli->color, TINT_DIM, text_line(arena, json_text(reason, "why")))));
     cli_out(buf_str(&buf));

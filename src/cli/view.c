@@ -200,14 +200,16 @@ struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, st
     return remote_get(cli, target, ret_reply, err);
 }
 
+/* Its risk, and what its preview warns of. */
 struct str view_warned(struct arena *arena, const struct json *call)
 {
     const struct json *warnings = json_get(call, "warnings");
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    if (!warnings)
-        warnings = json_get(json_get(call, "preview"), "warnings");
-    for (const struct json *one = warnings ? warnings->first : NULL; one; one = one->next)
-        buf_printf(&buf, "%s%.*s", one == warnings->first ? "" : ", ", STR_ARG(text_line(arena, one->text)));
+    const struct json *lists[] = {json_get(call, "riskWords"),
+                                  warnings ? warnings : json_get(json_get(call, "preview"), "warnings")};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const struct json *one = lists[i] ? lists[i]->first : NULL; one; one = one->next)
+            buf_printf(&buf, "%s%.*s", buf.n ? ", " : "", STR_ARG(text_line(arena, one->text)));
     struct str summary = view_summary(arena, call);
     return buf.n ? arena_printf(arena, "(%.*s) %.*s", STR_ARG(buf_str(&buf)), STR_ARG(summary)) : summary;
 }

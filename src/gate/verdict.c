@@ -159,6 +159,12 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     write_risk(out, verdict->risk);
     json_key(out, "risky");
     json_put_bool(out, verdict->risky);
+    json_key(out, "riskWords"); /* the same for people */
+    json_open(out, '[');
+    for (unsigned i = 0; risk_name(i)[0]; i++)
+        if (verdict->risk >> i & 1)
+            json_put_str(out, str_of(risk_words(i)));
+    json_close(out, ']');
     if (verdict->part_count == 0)
         return;
     json_key(out, "parts");
@@ -167,6 +173,8 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
         const struct verdict_part *part = &verdict->parts[i];
         json_open(out, '{');
         json_member(out, "text", part->text);
+        if (!str_empty(part->operator))
+            json_member(out, "operator", part->operator);
         json_member(out, "effect", str_of(effect_name(part->effect)));
         json_member(out, "rule", part->rule.text);
         if (!str_empty(part->rule.text))

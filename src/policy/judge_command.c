@@ -189,8 +189,25 @@ static void note_uncovered(struct judging *j, struct str text, const char *why)
     j->uncovered_text = text;
 }
 
+/* The operator between the last part of the line and one that begins at `text`. */
+static struct str operator_before(const struct judging *j, struct str text)
+{
+    const struct verdict_part *last = j->parts_count ? &j->parts[j->parts_count - 1] : NULL;
+    struct str line = j->q->facts->command;
+    bool here = last && last->depth == 0 && j->depth == 0 && text.p >= line.p && text.p <= line.p + line.n;
+    if (!here || last->text.p < line.p || last->text.p + last->text.n > text.p)
+        return STR_NONE;
+    struct str between = {last->text.p + last->text.n, (size_t)(text.p - (last->text.p + last->text.n))};
+    between = str_trim(between);
+    for (size_t i = 0; i < between.n; i++)
+        if (!strchr("&|;", between.p[i]))
+            return STR_NONE;
+    return str_empty(between) ? STR(";") : between;
+}
+
 static void add_part(struct judging *j, struct verdict_part part)
 {
+    part.operator = operator_before(j, part.text);
     if (j->parts_count == j->parts_room) {
         size_t room = j->parts_room ? 2 * j->parts_room : 4;
         struct verdict_part *bigger = arena_array(j->arena, struct verdict_part, room);

@@ -147,6 +147,7 @@ struct verdict_rule {
 /* One simple command of a line, or what stands for it. */
 struct verdict_part {
     struct str text;
+    struct str operator;      /* between it and the part before: `&&`, `|`; empty: nothing, or more */
     enum effect effect;
     struct verdict_rule rule; /* id and text are empty when no rule decided */
     struct str why;
@@ -162,14 +163,14 @@ struct verdict {
     const struct verdict_rule *rules; /* the rules that decided together, the decisive one first */
     size_t rule_count;
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
-    bool risky;        /* it is answered alone */
+    bool risky;        /* answered alone */
     const struct verdict_part *parts; /* of a command, in order */
     size_t part_count;
 };
 
 struct verdict policy_judge(struct arena *arena, const struct question *question);
-/* "deletes", "network", …; empty behind the last. */
-const char *risk_name(unsigned number);
+/* "deletes", "network", …; empty behind the last. What a person reads about it: "deletes files or data". */
+const char *risk_name(unsigned number), *risk_words(unsigned number);
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);
 /* The same, and parts of a command that need no rule need none here either. */

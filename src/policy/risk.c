@@ -12,6 +12,23 @@ static const char *const risk_names[RISK_COUNT] = {
 
 const char *risk_name(unsigned number) { return number < RISK_COUNT ? risk_names[number] : ""; }
 
+static const char *const words[RISK_COUNT] = {
+    [RISK_BIT_DELETES] = "deletes files or data",
+    [RISK_BIT_OVERWRITES] = "writes files that may be there already, or outside the session's folder",
+    [RISK_BIT_NETWORK] = "reaches the network",
+    [RISK_BIT_SENDS] = "sends data out",
+    [RISK_BIT_PUBLISHES] = "publishes something",
+    [RISK_BIT_INFRASTRUCTURE] = "changes servers, clusters or services",
+    [RISK_BIT_DATABASE] = "changes a database",
+    [RISK_BIT_PRIVILEGES] = "runs with the rights of another user, or changes rights",
+    [RISK_BIT_INTERPRETER] = "runs code",
+    [RISK_BIT_GENERATED] = "runs code that is not shown here",
+    [RISK_BIT_SETTINGS] = "touches settings that programs obey, or takes its orders from a file",
+    [RISK_BIT_UNKNOWN] = "is not understood: look at it closely",
+};
+
+const char *risk_words(unsigned number) { return number < RISK_COUNT ? words[number] : ""; }
+
 /* A statement that reads: everything else of a database is its risk. */
 static bool only_selects(struct str code)
 {

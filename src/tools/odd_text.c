@@ -98,3 +98,11 @@ void odd_text_member(struct json_out *out, const struct json *input)
     put(out, &odd);
     json_close(out, ']');
 }
+
+void command_warn(struct json_out *out, struct str command)
+{
+    json_key(out, "warnings");
+    json_open(out, '[');
+    odd_text_put(out, command);
+    json_close(out, ']');
+}

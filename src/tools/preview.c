@@ -219,13 +219,12 @@ static bool is_patch(struct str patch)
 
 /* ---- any call ---- */
 
-static void write_command(struct json_out *out, const struct tool_facts *facts, struct str cwd)
+static void write_command(struct json_out *out, const struct tool_facts *facts)
 {
-    ARENA_SCOPE(scratch);
     json_member(out, "type", STR("command"));
     json_member(out, "command", facts->command);
     json_member(out, "description", json_text(facts->input, "description"));
-    warnings_write(out, &scratch, facts->command, cwd, false); /* the rules' view has the parts */
+    command_warn(out, facts->command);
 }
 
 static void write_generic(struct json_out *out, const struct tool_facts *facts)
@@ -276,7 +275,7 @@ void tool_preview(struct json_out *out, const struct tool_facts *facts, struct s
 {
     json_open(out, '{');
     if (facts->class == TOOL_COMMAND && !str_empty(facts->command) && facts->command.n <= LIMIT_COMMAND_BYTES)
-        write_command(out, facts, cwd);
+        write_command(out, facts);
     else if (facts->class == TOOL_COMMAND && !str_empty(facts->command)) {
         json_member(out, "type", STR("command"));
         json_member(out, "command", facts->command);

@@ -91,15 +91,13 @@ size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
 /* ---- schema.c ---- */
 struct rc schema_check(const char *schema, const struct json *input, struct err *err);
 
-/* ---- warnings.c ---- */
-/* "warnings" of a command, and its "parts" where they are wanted. */
-void warnings_write(struct json_out *out, struct arena *arena, struct str command, struct str root, bool parts);
-
 /* ---- odd_text.c ---- */
 /* Words of warning about a text that is a name: a command, a path, an address. Into an array that is open. */
 void odd_text_put(struct json_out *out, struct str name);
 /* The same about all texts of an input, as the member "warnings"; nothing when there is nothing odd. */
 void odd_text_member(struct json_out *out, const struct json *input);
+/* "warnings" of a command: what its letters hide. What it does is for the rules to say (policy/). */
+void command_warn(struct json_out *out, struct str command);
 
 /* ---- edit.c ---- */
 /* "edits" and "files" of a MultiEdit that was planned: what each edit makes of the file as the one before left it. */

@@ -57,7 +57,7 @@ def test_rejection_with_feedback(stage):
     terminal = Terminal(stage, stage.serve(model))
     terminal.say(command="run", prompt="clean", permission_mode="sdk", auto_approve_safe=True)
     request = terminal.until("tool_approval_request")
-    must(request["preview_type"] == "command" and "deletes files" in request["preview_data"]["warnings"], request)
+    must(request["preview_type"] == "command" and request["preview_data"]["warnings"] == [], request)
     terminal.say(command="tool_approval_response", request_id=request["request_id"], approved=False,
                  feedback="Don't modify that file, use a different approach")
     told = terminal.until("user")["content"]

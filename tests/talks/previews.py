@@ -87,7 +87,7 @@ def test_a_notebook_is_a_cell(world):
     must("deleted" in preview(admin, made, "d")["note"], "a deleted cell")
 
 
-def test_a_command_has_its_warnings_at_every_entry(world):
+def test_a_command_has_its_risk_at_every_entry(world):
     _, admin, made = begun(world)
     given = {"command": "rm -rf build && make"}
     admin.call(made["threadId"], "Bash", given, id="h")
@@ -97,7 +97,10 @@ def test_a_command_has_its_warnings_at_every_entry(world):
     admin.call(made["threadId"], "run_shell_command", given, id="g", dialect="gemini")
     for call in ("h", "s", "g"):
         shown = preview(admin, made, call)
-        must(shown["type"] == "command" and shown["command"] == given["command"] and "deletes files" in shown["warnings"], shown)
+        must(shown["type"] == "command" and shown["command"] == given["command"], shown)
+    for waits in admin.pending():
+        must(waits["risky"] and "deletes" in waits["risk"] and "deletes files or data" in waits["riskWords"], waits)
+        must([part["risk"] for part in waits["parts"]] == [["deletes"], []] and waits["parts"][1]["operator"] == "&&", waits["parts"])
 
 
 def test_large_texts_are_marked_or_shown_as_they_are(world):
@@ -193,7 +196,7 @@ def test_a_call_that_is_cut_keeps_its_warnings(world):
     admin.call(made["threadId"], "Bash", {"command": "rm -rf build; echo " + "x" * 5000}, id="cut")
     admin.call(made["threadId"], "Bash", {"command": "sudo true " + "x" * 200000}, id="long")
     listed = {p["toolCallId"]: p for p in admin.pending()}
-    must(listed["cut"]["cut"] is True and "deletes files" in listed["cut"]["warnings"], f"{listed['cut']}")
+    must(listed["cut"]["cut"] is True and "deletes files or data" in listed["cut"]["riskWords"], f"{listed['cut']}")
     must(any("longer than" in w for w in listed["long"]["warnings"]), f"{listed['long']}")
     shown = world.nod("pending").stdout
     must("(deletes files" in shown, shown)

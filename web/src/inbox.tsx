@@ -148,7 +148,7 @@ function Bulk({ items }: { items: Item[] }) {
   const box = useRef<HTMLDivElement>(null);
   const [seen, setSeen] = useState("");
   const [words, setWords] = useState("");
-  const alone = (item: Item) => item.p.cut || risky(item.p) || ["command", "question"].includes(kindOf(item.p));
+  const alone = (item: Item) => item.p.cut || risky(item.p) || kindOf(item.p) === "question";
   const held = items.filter(alone), plain = items.filter((item) => !alone(item));
   const stamp = plain.map((item) => item.key + item.p.digest).join();
   const armed = useArmed(plain);
@@ -168,7 +168,7 @@ function Bulk({ items }: { items: Item[] }) {
     <article class="request" aria-label="Several requests">
       <div class="place"><b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
       <div class="scroll" ref={box}>
-        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length === 1 ? "1 request is a command, risky, large, or needs a choice, and is not included. Review it separately." : `${held.length} requests are commands, risky, large, or need a choice, and are not included. Review each separately.`}</span></div>}
+        {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length === 1 ? "1 request is risky, large, or needs a choice, and is not included. Review it separately." : `${held.length} requests are risky, large, or need a choice, and are not included. Review each separately.`}</span></div>}
         {items.map((item) => <section class="bulk-item" key={item.key}>
           <Heading p={item.p} level={2} /><Chips item={item} whole /><Why p={item.p} /><Warnings p={item.p} /><div class="thing"><Preview item={item} wide={false} /></div>
         </section>)}

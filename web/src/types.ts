@@ -28,6 +28,7 @@ export interface Pending {
   agent?: string; requestedAt: string; deadline: string | null; reason: Reason; summary?: string; preview: Preview;
   suggestions: Suggestion[]; parts?: Part[]; digest: string;
   warnings?: string[];   // of a preview that is left out of the list
+  risk?: string[]; riskWords?: string[]; risky?: boolean;   // what the judge says of it; risky is answered alone
   nobodyWaits?: boolean; // whoever waited for the answer has hung up
   alerted?: boolean;     // nobody has answered for so long that it was told of once more
   cut?: boolean;         // too large for the list: input and preview come with the call by itself

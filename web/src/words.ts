@@ -8,34 +8,6 @@ export interface Warning { words: string; grave: boolean }
 const text = (value: Json | undefined): string => typeof value === "string" ? value : "";
 const count = (n: number, one: string, many = one + "s"): string => `${n} ${n === 1 ? one : many}`;
 
-/* Splits a command at its top-level operators, for display only. Null when there is any doubt: then it is
- * shown as it is. */
-export function splitCommand(command: string): { text: string; operator: string }[] | null {
-  const parts: { text: string; operator: string }[] = [];
-  let start = 0, quote = "", operator = "";
-  if (/<<|\$\(|`|\$\{|\bcase\b|\bfunction\b|[(){}]|\\\n/.test(command) || hasHidden(command)) return null;
-  for (let i = 0; i < command.length; i++) {
-    const c = command[i];
-    if (quote) {
-      if (c === "\\" && quote === '"') i++;
-      else if (c === quote) quote = "";
-      continue;
-    }
-    if (c === "\\") { i++; continue; }
-    if (c === "'" || c === '"') { quote = c; continue; }
-    if (c === "#" && (i === 0 || /\s/.test(command[i - 1]))) return null;
-    const found = /^(&&|\|\||\|&|;|\||\n|&(?![>\d]))/.exec(command.slice(i, i + 2));
-    if (!found || (c === "&" && i > 0 && command[i - 1] === ">") || (c === "|" && i > 0 && command[i - 1] === ">")) continue;
-    parts.push({ text: command.slice(start, i).trim(), operator });
-    operator = found[0] === "\n" ? ";" : found[0];
-    i += found[0].length - 1;
-    start = i + 1;
-  }
-  if (quote) return null;
-  parts.push({ text: command.slice(start).trim(), operator });
-  return parts.filter((part) => part.text !== "" || part.operator !== "");
-}
-
 function changedLines(before: string, after: string): number {
   const lines = compare(before, after);
   return Math.max(lines.filter((line) => line.kind === "+").length, lines.filter((line) => line.kind === "-").length);
@@ -66,7 +38,7 @@ function makeSentence(p: Pending): Sentence {
   const file = path ? relative(path, cwd) : "";
   if (p.cut) return say("Use a tool", "", "", p.summary ?? `Use ${name}`);
   if (command) {
-    const parts = p.parts?.length || preview.parts?.length || splitCommand(command)?.length || 1;
+    const parts = p.parts?.length || preview.parts?.length || 1;
     return say("Run a command", `Run ${parts > 1 ? count(parts, "command") : "a command"}`, "", cwd ? `in ${shortPath(cwd)}` : "");
   }
   if (name === "Write" && path) {
@@ -127,23 +99,6 @@ export function headline(p: Pending): string {
 
 /* ---- warnings ---- */
 
-const SIGNS: [RegExp, (found: RegExpExecArray) => string, boolean][] = [
-  [/(^|[\s;&|(])(rm|rmdir|shred|unlink)\s/, () => "Deletes files", true],
-  [/\bfind\b.*\s-delete\b/, () => "Deletes files", true],
-  [/(^|[\s;&|(])(sudo|doas|su|pkexec)\s/, () => "Runs as root (sudo)", true],
-  [/\|\s*(sudo\s+)?(ba|z|da|k|fi)?sh\b/, () => "Pipes into a shell: what runs is not shown here", true],
-  [/(^|[\s;&|(])(curl|wget)\s.*?https?:\/\/([^\s/'"]+)/, (found) => `Talks to ${found[3]}`, true],
-  [/(^|[\s;&|(])(curl|wget|nc|ncat|ssh|scp|sftp|rsync|ftp|telnet)\s/, () => "Uses the network", true],
-  [/\bgit\s+push\b/, () => "Sends commits to a remote", true],
-  [/\bgit\s+(reset\s+--hard|clean\s+-\w*f|checkout\s+--)/, () => "Throws away changes that are not committed", true],
-  [/(^|[\s;&|(])(dd|mkfs\S*|fdisk|parted)\s/, () => "Writes to a device or a whole disk", true],
-  [/(^|[\s;&|(])(chmod|chown|chgrp)\s/, () => "Changes file permissions", true],
-  [/(^|[\s;&|(])(npm|pnpm|yarn)\s+publish\b/, () => "Publishes a package", true],
-  [/(^|[\s;&|(])eval\s|\bbase64\s+(-d|--decode)/, () => "Runs generated code you cannot see here", true],
-  [/(^|[\s;&|(])(kill|killall|pkill)\s/, () => "Ends processes", true],
-  [/[^-=<>&\d]\s*\d?>{1,2}\|?\s*([^\s&;|()>]+)/, (found) => found[1] === "/dev/null" ? "" : `Writes to ${found[1]}`, false],
-];
-
 function everyText(value: Json, take: (text: string) => void): void {
   if (typeof value === "string") take(value);
   else if (Array.isArray(value)) value.forEach((v) => everyText(v, take));
@@ -151,18 +106,11 @@ function everyText(value: Json, take: (text: string) => void): void {
     for (const [key, v] of Object.entries(value as { [key: string]: Json })) { take(key); everyText(v, take); }
 }
 
-/* The server's own warnings where it has them; else what can be seen in the text. */
+/* What the judge says of the call, what its preview says, and letters that cannot be seen. */
 export function warnings(p: Pending): Warning[] {
   const found = new Map<string, boolean>();
-  const given = gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview);
-  for (const warning of given) found.set(warning.words, warning.grave);
-  const command = p.preview.command ?? text(p.toolCall.input.command);
-  if (!given.length && command)
-    for (const [sign, words, grave] of SIGNS) {
-      const match = sign.exec(command);
-      const said = match ? words(match) : "";
-      if (said && !(said === "Uses the network" && [...found.keys()].some((w) => w.startsWith("Talks to")))) found.set(said, grave);
-    }
+  for (const words of p.riskWords ?? []) found.set(words[0].toUpperCase() + words.slice(1), p.risky !== false);
+  for (const warning of gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview)) found.set(warning.words, warning.grave);
   let hidden = false;
   everyText(p.toolCall.input, (t) => { hidden ||= hasHidden(t); });
   if (hidden && ![...found.keys()].some((w) => /invisible|hidden/i.test(w))) found.set("Contains invisible characters (shown)", true);
@@ -177,13 +125,8 @@ function gather(preview: Preview): Warning[] {
   return [...own, ...problem, ...below].filter((w) => w.words);
 }
 
-const cache = new WeakMap<Pending, boolean>();
-/* Held out when several are answered at once. */
-export function risky(p: Pending): boolean {
-  let known = cache.get(p);
-  if (known === undefined) cache.set(p, known = warnings(p).some((w) => w.grave));
-  return known;
-}
+/* Held out when several are answered at once: by the judge's word, and where something is hidden or would fail. */
+export const risky = (p: Pending): boolean => p.risky !== false || warnings(p).some((w) => w.grave);
 
 export const DECISIONS: Record<string, string> = {
   allow_once: "allowed once", allow_session: "allowed for the session", allow_always: "allowed from now on", deny: "denied",

@@ -101,9 +101,10 @@ static void put_preview(struct buf *buf, const struct json *preview, const struc
     }
 }
 
-static void put_warnings(struct buf *buf, const struct json *preview)
+/* Of a call (riskWords), or of its preview (warnings). */
+static void put_warnings(struct buf *buf, const struct json *of, const char *key)
 {
-    const struct json *warnings = json_get(preview, "warnings");
+    const struct json *warnings = json_get(of, key);
     for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
         put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
 }
@@ -114,8 +115,9 @@ static struct str body_of(struct arena *arena, const struct tui_call *call, cons
     const struct json *input = call->input;
     struct str cwd = json_text(preview, "cwd"), said = json_text(input, "description");
     BUF_SCOPE(buf, BODY_BYTES_MAX);
-    put_warnings(&buf, preview);
-    put_warnings(&buf, pending); /* of a preview that is left out */
+    put_warnings(&buf, pending, "riskWords");
+    put_warnings(&buf, preview, "warnings");
+    put_warnings(&buf, pending, "warnings"); /* of a preview that is left out */
     if (call->cut)
         put_lines(&buf, '!', "", STR("the whole call and its file are being read"));
     switch (call->kind) {

@@ -1,7 +1,6 @@
 /* A command: each part on its own line, with its verdict where the rules gave one. Complete, never shortened. */
 import { Shown } from "../text";
 import type { Part, Preview } from "../types";
-import { splitCommand } from "../words";
 import { colour } from "./colour";
 
 const VERDICTS: Record<string, [string, string, string]> = {
@@ -26,17 +25,15 @@ function Because({ part }: { part: Part }) {
   return <div class="because"><Shown text={part.why} line /></div>;
 }
 
-/* The judge's parts have no operators; where ours are the same parts, they get them. */
-function join(judged: Part[] | undefined, command: string): { parts: Part[] | null; whole: boolean } {
-  const own = splitCommand(command);
-  if (!judged?.length) return { parts: own, whole: own !== null };
-  const same = own !== null && own.length === judged.length && own.every((part, i) => part.text === judged[i].text);
-  return { parts: same ? judged.map((part, i) => ({ ...part, operator: own[i].operator })) : judged, whole: same };
-}
+/* Whether the judge's parts with their operators are all of the line. */
+const squeeze = (text: string): string => text.replace(/\s+/g, "");
+const isWhole = (parts: Part[], command: string): boolean =>
+  squeeze(parts.map((part) => (part.operator ?? "") + (part.text ?? "")).join("")) === squeeze(command.trim().replace(/\n+/g, ";"));
 
 /* Parts alone when they are the whole line, beside the line itself when they are not. */
 export function Command({ preview, command, judged }: { preview: Preview; command: string; judged?: Part[] }) {
-  const { parts, whole } = join(judged ?? preview.parts, command);
+  const given = judged ?? preview.parts, parts = given?.length ? given : null;
+  const whole = parts === null || isWhole(parts, command);
   const several = parts !== null && (parts.length > 1 || !whole);
   const single = parts?.length === 1 && whole ? parts[0] : null;
   return (
