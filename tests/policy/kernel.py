@@ -307,6 +307,8 @@ class Declared:
             if kind not in kinds:
                 continue
             target = os.path.normpath(declared) if declared else "."
+            # mktemp puts letters in the place of these.
+            target = target.rstrip("X") if target.endswith("XXX") else target
             if path == target or path.startswith(target + "/") or target == "." and flags & TREE:
                 return True
             # A backup beside the target, and folders on the way to it.
