@@ -275,7 +275,10 @@ static struct finding check_rules(struct cli *cli)
     if (asleep)
         return FOUND(arena, LEVEL_WARN, "`nod policy list` shows them",
                      "%u sleep: the folder they belong to is gone, or another", asleep);
-    return FOUND(arena, LEVEL_OK, "", "every rule says where it holds");
+    bool reads = json_bool(reply.json, "readOnlyCommands", true);
+    return FOUND(arena, LEVEL_OK, reads ? "" : "`--read-only-commands allow` lets them pass",
+                 "every rule says where it holds; commands that only read in the session's folder %s",
+                 reads ? "pass without one" : "are asked about");
 }
 
 /* ---- the machine ---- */

@@ -245,6 +245,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
         write_session_rules(out, gate, session);
     }
     write_problems(out, set);
+    json_member_bool(out, "readOnlyCommands", !gate->rules.asks_reads);
     if (lint)
         write_lint(out, gate, of, rules ? rules : &scratch);
     json_close(out, '}');

@@ -15,7 +15,7 @@ interface Rule {
 }
 interface File { path?: string; there?: boolean; hash?: string; problem?: string; trusted?: boolean; rules?: Rule[] }
 interface Finding { id?: string; effect?: string; rule?: string; layer?: string; level?: string; words?: string; instead?: string }
-interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[]; lint?: Finding[] }
+interface Policy { managed?: File; user?: Rule[]; project?: File; session?: Rule[]; problems?: string[]; lint?: Finding[]; readOnlyCommands?: boolean }
 
 const LAYERS: [string, string, string][] = [
   ["managed", "Of this machine", "set by whoever runs it; nothing below loosens them"],
@@ -194,6 +194,7 @@ export function Rules() {
         <option value="">All rules</option>{known.map((one) => <option value={one.id}>Rules for session {(one.title || one.id).slice(0, 60)}</option>)}</select></header>
       {(policy?.problems ?? []).map((problem) => <p class="bad" role="alert"><Shown text={problem} line /></p>)}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
+      {policy && <p class="dim">Commands that only read inside the session's folder {policy.readOnlyCommands === false ? "are asked about; the setting read-only-commands lets them pass." : "pass without a rule; the setting read-only-commands switches that off."}</p>}
       <Dead found={(policy?.lint ?? []).filter((one) => one.level !== "note")} />
       {may && <Unbound rules={rules.filter((rule) => rule.unbound)} known={known} bind={bind} />}
       {policy && !rules.length && <section class="card"><h2>No rules yet</h2><p class="dim">Reading inside the project needs no approval, everything else does. What you allow always becomes a rule here.</p></section>}
