@@ -87,6 +87,11 @@
     F(number, attempts, "attempts", ALWAYS, "how often it was tried")                 \
     F(number, status, "status", SET, "of the receiver's last answer")
 
+#define DELIVERY_CLAIMED_FIELDS(F)                                                    \
+    F(text, delivery, "deliveryId", ALWAYS, "the message")                            \
+    F(text, call, "toolCallId", ALWAYS, "the call that it is about")                  \
+    F(text, owner, "owner", ALWAYS, "the process that is about to send it")
+
 /*    name, kind, change, fields, words */
 #define CALL_SHAPES(S)                                                                                          \
     S(verdict, NONE, NULL, VERDICT_FIELDS, "What rules, mode and defaults say of a call.")                      \
@@ -99,7 +104,9 @@
     S(tool_result, TOOL_RESULT, NULL, TOOL_RESULT_FIELDS, "The result, at most one per call.")                  \
     S(tool_approval_alert, TOOL_APPROVAL_ALERT, NULL, TOOL_APPROVAL_ALERT_FIELDS,                               \
       "People are told once more of a call that waits; changes nothing.")                                         \
-    S(delivery_ended, DELIVERY_ENDED, NULL, DELIVERY_ENDED_FIELDS, "A message to a person was sent or given up.")
+    S(delivery_ended, DELIVERY_ENDED, NULL, DELIVERY_ENDED_FIELDS, "A message to a person was sent or given up.") \
+    S(delivery_claimed, DELIVERY_CLAIMED, NULL, DELIVERY_CLAIMED_FIELDS,                                        \
+      "A process is about to send a message; the first claim holds for a lease.")
 
 #define SHAPE_C_decision enum decision
 #define SHAPE_C_verdict const struct data_verdict *

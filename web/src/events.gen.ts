@@ -102,6 +102,13 @@ export interface DeliveryEndedData {
   status?: number; // of the receiver's last answer
 }
 
+/** A process is about to send a message; the first claim holds for a lease. */
+export interface DeliveryClaimedData {
+  deliveryId: string; // the message
+  toolCallId: string; // the call that it is about
+  owner: string; // the process that is about to send it
+}
+
 /** A thread of a session. */
 export interface ThreadData {
   id: string; // begins with the session's id and a dot
@@ -369,4 +376,5 @@ export interface EventData {
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;
   RUN_LEASE: RunLeaseData;
   DELIVERY_ENDED: DeliveryEndedData;
+  DELIVERY_CLAIMED: DeliveryClaimedData;
 }
