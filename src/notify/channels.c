@@ -13,7 +13,7 @@ const struct channel_kind *channel_kind(struct str name)
     return NULL;
 }
 
-enum { ANSWER_BYTES_MAX = 64 << 10, SEND_SECONDS_MAX = 20 };
+enum { ANSWER_BYTES_MAX = 64 << 10 };
 
 /* These mean that the same message will be refused again: a wrong address, a wrong secret, too much of it. */
 static bool is_final(long status)
@@ -26,8 +26,8 @@ struct rc channel_post(struct sending *sending, const char *const *headers, stru
 {
     const char *url = sending->url ? sending->url : sending->channel->url;
     struct fetch fetch = {.arena = sending->arena, .url = url, .headers = headers, .body = body,
-                          .bytes_max = ANSWER_BYTES_MAX, .silence_seconds_max = SEND_SECONDS_MAX,
-                          .seconds_max = SEND_SECONDS_MAX,
+                          .bytes_max = ANSWER_BYTES_MAX, .silence_seconds_max = sending->seconds_max,
+                          .seconds_max = sending->seconds_max,
                           .only_public = sending->url && !sending->private_net};
     TRY(fetch_run(sending->line, &fetch, err));
     sending->status = fetch.status;

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { INPUT_BYTES_MAX = 1 << 20, RUN_MS_MAX = 20000, VARIABLES_MAX = 24, LOOK_MS = 100 };
+enum { INPUT_BYTES_MAX = 1 << 20, VARIABLES_MAX = 24, LOOK_MS = 100 };
 
 static struct rc check(const struct channel *channel, struct err *err)
 {
@@ -89,19 +89,19 @@ static int make_input(struct str text)
 
 static struct rc wait_for(pid_t pid, struct sending *sending, struct err *err)
 {
-    int64_t until_us = clock_steady_us() + (int64_t)RUN_MS_MAX * 1000;
+    int64_t until_us = clock_steady_us() + sending->seconds_max * 1000000;
     int status, pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     pid_t got;
     while ((got = waitpid(pid, &status, WNOHANG)) == 0 && clock_steady_us() < until_us) {
         struct pollfd poll_on = {.fd = pidfd, .events = POLLIN};
-        (void)poll(&poll_on, 1, pidfd < 0 ? LOOK_MS : RUN_MS_MAX);
+        (void)poll(&poll_on, 1, pidfd < 0 ? LOOK_MS : (int)sending->seconds_max * 1000);
     }
     if (pidfd >= 0)
         (void)close(pidfd);
     if (got == 0) {
         (void)kill(-pid, SIGKILL);
         (void)waitpid(pid, &status, 0);
-        return err_set(err, ERR_UNAVAILABLE, "it was killed after %d seconds", RUN_MS_MAX / 1000);
+        return err_set(err, ERR_UNAVAILABLE, "it was killed after %d seconds", (int)sending->seconds_max);
     }
     sending->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
     return sending->status == 0 ? RC_OK : err_set(err, ERR_UNAVAILABLE, "it ended with status %ld", sending->status);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { FILE_BYTES_MAX = 256 << 10, SECRET_BYTES_MAX = 4096, WORDS_MAX = 64, AFTER_DEFAULT_MS = 10000,
-       REMIND_DEFAULT_MS = 300000 };
+       REMIND_DEFAULT_MS = 300000, LEASE_DEFAULT_MS = 30000, LEASE_MIN_MS = 3000 };
 
 /* ---- values ---- */
 
@@ -152,8 +152,18 @@ static struct rc read_route(struct arena *arena, const struct config *config, co
     return RC_OK;
 }
 
+static struct rc read_lease(const struct json *json, struct config *config, struct err *err)
+{
+    struct str text = STR_NONE;
+    TRY(json_want_str(json, "lease", 16, &text, err));
+    if (text.n && (!read_duration(text, &config->lease_ms) || config->lease_ms < LEASE_MIN_MS))
+        return err_set(err, ERR_INVALID, "\"lease\" must be like 30s, at least 3s");
+    return RC_OK;
+}
+
 static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
 {
+    TRY(read_lease(json, config, err));
     const struct json *channels = json_get(json, "channels"), *routes = json_get(json, "routes");
     if (!channels || channels->type != JSON_OBJECT || channels->count >= CHANNELS_MAX)
         return err_set(err, ERR_INVALID, "\"channels\" must be an object of fewer than %d", CHANNELS_MAX);
@@ -198,7 +208,7 @@ struct rc config_read(struct arena *arena, const char *file, struct config *ret_
     struct str text;
     const struct json *json;
     struct rc rc = file_read(arena, file, FILE_BYTES_MAX, &text, err);
-    *ret_config = (struct config){0};
+    *ret_config = (struct config){.lease_ms = LEASE_DEFAULT_MS};
     add_push(ret_config);
     if (rc.code == ERR_NOT_FOUND)
         return RC_OK;

@@ -38,7 +38,6 @@ struct channel {
     /* what came of it, for people */
     uint64_t sent, failed;
     struct err last;
-    int64_t next_ms;        /* coalescing: no message before this time */
 };
 
 struct step {
@@ -53,6 +52,7 @@ struct route {
     struct str only_tool;   /* empty: every tool */
     struct step steps[STEPS_MAX];
     unsigned count;
+    int64_t next_ms[CHANNELS_MAX]; /* coalescing: no message before this time */
 };
 
 struct config {
@@ -60,6 +60,7 @@ struct config {
     unsigned channel_count;
     struct route routes[ROUTES_MAX];
     unsigned route_count;
+    int64_t lease_ms;       /* a claim holds so long; an attempt ends within two thirds of it */
 };
 
 /* config.c */
@@ -89,6 +90,7 @@ struct message {
     struct str delivery, person, session, call, tool;
     struct str title, body;
     struct str base, url;   /* where people reach Nod, and this call there; empty: not known */
+    struct str look;        /* a link to look at the call and deny it, without a login; empty: none */
     uint64_t waiting;       /* calls that wait for people now */
     struct str pending;     /* webhook, command: the call as the list of waiting calls has it; empty: none */
     struct str deny, allow; /* answer tokens; empty: not offered */
@@ -132,6 +134,7 @@ struct sending {
     const struct message *message;
     struct fetch_line *line;
     const char *url;        /* where to, if not the channel's */
+    int64_t seconds_max;    /* for the whole attempt */
     bool private_net;       /* addresses of this machine and the networks around it may be reached */
     /* push: */
     struct device *devices;

@@ -68,9 +68,10 @@ void notify_test_channel(struct notify *notify, struct notify_test *test);
 struct notify_answer {
     struct str session, call, person; /* lent until the next event */
     bool allow;
+    bool answered;           /* somebody was faster, or this is a repeat */
 };
-/* What an answer token stands for. ERR_FORBIDDEN when it is forged or too old, ERR_NOT_FOUND when its call does not
- * wait any more. */
+/* What an answer token stands for. ERR_FORBIDDEN when it is forged, ERR_GONE when it is too old or its call was
+ * answered long ago. */
 struct rc notify_read_token(struct notify *notify, struct str token, struct notify_answer *ret_answer, struct err *err);
 
 #endif

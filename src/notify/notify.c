@@ -1,0 +1,199 @@
+/* The life of the outbox, and what people ask it. */
+#include "notify/outbox.h"
+
+#include "base/base64.h"
+#include "base/id.h"
+#include "base/sign.h"
+#include "io/clock.h"
+#include "io/loop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LOOK_BACK_EVENTS = 20000 }; /* behind the oldest open request: answers that came right before a crash */
+
+/* ---- life ---- */
+
+struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err)
+{
+    struct notify *n = heap_new(sizeof *n);
+    *n = (struct notify){.options = *options};
+    struct rc rc = config_read(&n->arena, options->file, &n->config, err);
+    if (rc_ok(rc))
+        rc = devices_open(&n->devices, &n->arena, options->folder, err);
+    if (rc_bad(rc)) {
+        seal_key_free(n->devices.key);
+        arena_done(&n->arena);
+        free(n);
+        return rc;
+    }
+    for (size_t i = 0; i < n->devices.count; i++)
+        config_add_person(&n->config, n->devices.items[i].person);
+    (void)snprintf(n->owner, sizeof n->owner, "%s", id_new("own").text);
+    n->late_end = &n->late;
+    n->key = sign_key_secret(gate_key(options->gate), STR("nod-answers-v1"));
+    n->timer = timer_new(options->loop, send_due, n);
+    n->pool = work_pool_new(options->loop, THREADS);
+    *ret_notify = n;
+    return RC_OK;
+}
+
+static void caught_up(struct watcher *watcher)
+{
+    gate_watch_more(watcher);
+    outbox_arm(watcher->arg);
+}
+
+/* Follows the log once there is somebody to tell; until then a call costs nothing more. */
+static void follow_log(struct notify *n)
+{
+    ARENA_SCOPE(scratch);
+    if (!n->started || n->following || n->config.route_count == 0)
+        return;
+    n->following = true;
+    struct pending_list list = {.limit = 1, .in_order = true};
+    gate_list_pending(n->options.gate, &scratch, &list);
+    /* From the oldest request that is open, or a little before the end of the log. */
+    uint64_t oldest = list.count ? list.next - 1 : list.seq;
+    n->watcher = (struct watcher){
+        .kinds = 1ull << EVENT_TOOL_APPROVAL_REQUEST | 1ull << EVENT_TOOL_APPROVAL_RESPONSE |
+                 1ull << EVENT_DELIVERY_CLAIMED | 1ull << EVENT_DELIVERY_ENDED,
+        .after = oldest > LOOK_BACK_EVENTS ? oldest - LOOK_BACK_EVENTS : 0,
+        .tell = outbox_tell, .caught_up = caught_up, .arg = n};
+    gate_watch(n->options.gate, &n->watcher);
+}
+
+void notify_start(struct notify *n)
+{
+    n->started = true;
+    follow_log(n);
+}
+
+void notify_close(struct notify *n)
+{
+    size_t at = 0;
+    struct str key;
+    void *value;
+    n->closing = true;
+    if (n->busy) /* threads still use it; the process ends anyway, and what they send is told of again */
+        return;
+    if (n->following)
+        gate_unwatch(&n->watcher);
+    seal_key_free(n->devices.key);
+    while (map_next(&n->calls, &at, &key, &value)) {
+        outbox_forget(n, value);
+        at = 0;
+    }
+    map_done(&n->calls);
+    map_done(&n->ids);
+    free(n->heap);
+    timer_free(n->timer);
+    work_pool_free(n->pool);
+    arena_done(&n->arena);
+    free(n);
+}
+
+/* ---- devices ---- */
+
+struct str notify_person(struct str name)
+{
+    for (size_t i = name.n; i-- > 1;)
+        if (name.p[i] == ' ' && name.p[i - 1] == ',')
+            return str_sub(name, 0, i - 1);
+    return name;
+}
+
+_Static_assert(NOTIFY_KEY_BYTES >= BASE64_BYTES(SEAL_POINT_BYTES) - 1, "it fits");
+
+void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
+{
+    unsigned char point[SEAL_POINT_BYTES];
+    seal_key_public(n->devices.key, point);
+    base64_url_encode(point, SEAL_POINT_BYTES, ret_key);
+}
+
+struct rc notify_add_device(struct notify *n, struct str person, struct str token, const struct json *body,
+                            struct err *err)
+{
+    TRY(devices_add(&n->devices, notify_person(person), token, body, err));
+    config_add_person(&n->config, n->devices.items[n->devices.count - 1].person);
+    follow_log(n);
+    return RC_OK;
+}
+
+bool notify_remove_device(struct notify *n, struct str token, struct str endpoint)
+{
+    return devices_remove(&n->devices, endpoint, token);
+}
+
+/* ---- for people ---- */
+
+void notify_write_channels(const struct notify *n, struct json_out *out)
+{
+    static const char *const details[] = {"kind", "summary", "full"};
+    json_open(out, '[');
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
+        const struct channel *channel = &n->config.channels[i];
+        json_open(out, '{');
+        json_member(out, "name", channel->name);
+        json_member(out, "type", str_of(channel->kind->name));
+        json_member(out, "detail", str_of(details[channel->detail]));
+        json_member_u64(out, "sent", channel->sent);
+        json_member_u64(out, "failed", channel->failed);
+        json_member(out, "lastError", str_of(channel->last.text));
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
+void notify_write_deliveries(const struct notify *n, struct json_out *out, struct str call)
+{
+    static const char *const states[] = {[DUE] = "due", [CLAIMING] = "due", [SENDING] = "sending",
+                                         [SENT] = "sent", [OVER] = "over"};
+    size_t at = 0;
+    struct str key;
+    void *value;
+    json_open(out, '[');
+    while (map_next(&n->calls, &at, &key, &value)) {
+        const struct asked *asked = value;
+        for (const struct delivery *d = asked->deliveries; d; d = d->next) {
+            if (call.n && !str_eq(call, asked->call))
+                continue;
+            json_open(out, '{');
+            json_member(out, "deliveryId", str_of(d->id));
+            json_member(out, "sessionId", asked->session);
+            json_member(out, "toolCallId", asked->call);
+            json_member(out, "person", n->config.routes[d->route].person);
+            json_member(out, "channel", n->config.channels[d->channel].name);
+            json_member(out, "purpose", str_of(purpose_name(d->purpose)));
+            json_member(out, "state", str_of(states[d->state]));
+            json_member_time(out, "dueAt", d->due_ms);
+            json_member_u64(out, "attempts", d->attempts);
+            json_close(out, '}');
+        }
+    }
+    json_close(out, ']');
+}
+
+void notify_test_channel(struct notify *n, struct notify_test *test)
+{
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
+        if (!str_eq(n->config.channels[i].name, test->channel))
+            continue;
+        struct send_job *s = heap_new(sizeof *s);
+        *s = (struct send_job){.test = test,
+                               .message = {.purpose = PURPOSE_TEST, .delivery = STR("test"), .call = STR("test"),
+                                           .person = test->person, .title = STR("Nod: test"), .count = 1,
+                                           .at_ms = clock_wall_ms(),
+                                           .body = STR("This channel works: Nod can reach you here."),
+                                           .base = n->options.public_url ? str_of(n->options.public_url) : STR_NONE}};
+        s->message.url = s->message.base;
+        n->busy++;
+        s->claimed_us = clock_steady_us();
+        send_start(n, s, i);
+        return;
+    }
+    (void)err_set(&test->err, ERR_NOT_FOUND, "there is no channel \"%.*s\"; see notify.json", STR_ARG(test->channel));
+    test->done(test);
+}
+

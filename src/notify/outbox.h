@@ -1,0 +1,122 @@
+/* The outbox's state, shared by its files:
+ *
+ *   heap.c    the heap of what is due
+ *   outbox.c  follows the log: which deliveries there are, and what became of them
+ *   send.c    claims what is due, sends it, keeps what came of it
+ *   say.c     the message, and answer tokens
+ *   notify.c  its life, and what people ask it
+ */
+#ifndef NOTIFY_OUTBOX_H
+#define NOTIFY_OUTBOX_H
+
+#include "base/map.h"
+#include "gate/gate.h"
+#include "io/work.h"
+#include "notify/inner.h"
+
+enum {
+    THREADS = 4,
+    BUSY_MAX = 64,          /* messages that are being claimed or sent; more threads would not send faster */
+    BATCH_MAX = 64,
+    OWNER_BYTES = 48,
+    DIGEST_TEXT_BYTES = 80,
+    LATE_MAX = 256,         /* answered calls that are still known, for answers which come too late */
+    PENDING_BYTES_MAX = 64 << 10,
+    PUSH = 0,               /* the first channel: config.c */
+};
+
+/* CLAIMING: the claim is on its way to the log. SENDING: with a thread. */
+enum state { DUE, CLAIMING, SENDING, SENT, OVER };
+
+struct asked;
+
+struct delivery {
+    char id[DELIVERY_ID_BYTES];
+    struct asked *asked;
+    unsigned channel, route;
+    enum purpose purpose;
+    enum state state;
+    int64_t due_ms;
+    unsigned attempts;
+    /* The last claim, of whatever process: until when others leave it alone. Once claimed it may have been sent. */
+    int64_t lease_ms;
+    bool claimed, ours, won;
+    bool ended, ended_sent; /* somebody else has kept its end while our claim was on its way */
+    size_t heap_at;         /* place in the heap, from 1; 0: not there */
+    struct delivery *next;  /* of the same call */
+};
+
+/* A call that waits, or that was answered and has messages to withdraw. */
+struct asked {
+    struct str session, call; /* in `bytes` */
+    struct delivery *deliveries;
+    struct asked *later;      /* in the list of answered ones */
+    bool answered, late;
+    char decision[24], actor[64];
+    char digest[DIGEST_TEXT_BYTES]; /* of the call as tokens were made for it; empty: none were */
+    char bytes[];
+};
+
+struct notify {
+    struct notify_options options;
+    struct arena arena;     /* the configuration */
+    struct config config;
+    struct devices devices;
+    struct digest key;      /* of answer tokens */
+    char owner[OWNER_BYTES]; /* this process, in claims */
+    struct map calls;       /* session, line break, call → asked */
+    struct map ids;         /* first half of a delivery's id → delivery */
+    struct delivery **heap;
+    size_t heap_count, heap_room;
+    struct asked *late, **late_end; /* oldest first */
+    size_t late_count;
+    struct timer *timer;
+    struct work_pool *pool;
+    struct watcher watcher;
+    bool started, following; /* the gate has recovered; somebody is to be told */
+    bool closing;
+    unsigned busy;
+};
+
+/* One message on its way. */
+struct send_job {
+    struct job job;
+    struct arena arena;
+    struct notify *notify;
+    struct message message;
+    struct sending sending;
+    struct err err;
+    bool sent;
+    struct delivery *batch[BATCH_MAX];
+    int64_t claimed_us;       /* when it was claimed, by the steady clock */
+    size_t count, claims;     /* claims that are on their way to the log */
+    struct notify_test *test; /* NULL: a delivery */
+};
+
+/* ---- heap.c ---- */
+/* The delivery becomes DUE. */
+void outbox_due(struct notify *n, struct delivery *delivery);
+void outbox_not_due(struct notify *n, struct delivery *delivery);
+/* Sets the timer for the first one. */
+void outbox_arm(struct notify *n);
+
+/* ---- outbox.c ---- */
+void outbox_tell(struct watcher *watcher, struct happening *happening);
+/* Of a message that was sent, or may have been, and whose call was answered. */
+void outbox_withdraw(struct notify *n, const struct delivery *sent);
+/* Another process has sent it or given it up. */
+void outbox_end(struct notify *n, struct delivery *delivery);
+void outbox_forget(struct notify *n, struct asked *asked);
+/* An answered call is of use only while something of it is due or being sent; then a while for late answers. */
+void outbox_forget_if_over(struct notify *n, struct asked *asked);
+
+/* ---- send.c ---- */
+/* Sends what is due, as far as there is room. Also the timer's callback. */
+void send_due(void *notify);
+void send_start(struct notify *n, struct send_job *s, unsigned channel);
+
+/* ---- say.c ---- */
+/* False when the call was answered: the log is about to say so. */
+bool say_fill(struct notify *n, struct send_job *s);
+
+#endif

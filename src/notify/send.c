@@ -1,0 +1,286 @@
+/* Claims what is due, sends it in a thread, and keeps what came of it. */
+#include "notify/outbox.h"
+
+#include "base/log.h"
+#include "event/shapes.h"
+#include "io/clock.h"
+
+#include <stdlib.h>
+
+enum {
+    DISTANCE_MS = 30000,    /* between two messages to a person on a channel that coalesces */
+    TOGETHER_MS = 2000,     /* what is due so soon goes along */
+    STORE_AWAY_MS = 2000,
+};
+
+/* ---- what came of it ---- */
+
+static void ended_kept(struct append *append) { append_free(append); }
+
+static void keep_ended(struct notify *n, const struct delivery *delivery, bool sent, long status)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    (void)append_event(append, (struct event){
+        .kind = EVENT_DELIVERY_ENDED,
+        .at_ms = clock_wall_ms(),
+        .session = arena_str(arena, delivery->asked->session),
+        .actor = STR("nod"),
+        .data = DATA(arena, delivery_ended, .delivery = str_of(delivery->id), .call = delivery->asked->call,
+                     .person = n->config.routes[delivery->route].person,
+                     .channel = n->config.channels[delivery->channel].name,
+                     .purpose = str_of(purpose_name(delivery->purpose)), .outcome = sent ? STR("sent") : STR("failed"),
+                     .attempts = delivery->attempts, .status = status),
+    });
+    append->done = ended_kept;
+    gate_keep(n->options.gate, append);
+}
+
+static void settle(struct notify *n, struct delivery *delivery, const struct send_job *s)
+{
+    bool asks = delivery->purpose != PURPOSE_WITHDRAW;
+    delivery->attempts++;
+    delivery->lease_ms = 0;
+    int64_t wait_ms = s->sent || s->sending.final ? -1 : plan_retry_ms(delivery->attempts, asks);
+    if (!s->sent && wait_ms >= 0) {
+        if (s->sending.retry_after_ms > wait_ms && s->sending.retry_after_ms <= 3600000)
+            wait_ms = s->sending.retry_after_ms;
+        /* Whether it arrived is not known: if its call was answered it is withdrawn now. */
+        delivery->due_ms = clock_wall_ms() + (asks && delivery->asked->answered ? 0 : wait_ms);
+        outbox_due(n, delivery);
+        return;
+    }
+    delivery->state = s->sent ? SENT : OVER;
+    keep_ended(n, delivery, s->sent, s->sending.status);
+    if (s->sent && delivery->asked->answered)
+        outbox_withdraw(n, delivery);
+    outbox_forget_if_over(n, delivery->asked);
+}
+
+static void note_outcome(struct channel *channel, const struct send_job *s)
+{
+    channel->sent += s->sent;
+    channel->failed += !s->sent;
+    channel->last = s->sent ? (struct err){0} : s->err;
+    if (!s->sent)
+        log_line(LOG_WARN, "a message was not taken", LOG_S("channel", channel->name), LOG_C("why", s->err.text));
+}
+
+/* ---- sending ---- */
+
+static void run(struct job *job)
+{
+    struct send_job *s = job->arg;
+    int64_t waited_s = (clock_steady_us() - s->claimed_us) / 1000000;
+    if (waited_s >= s->sending.seconds_max) { /* others take it for lost soon: it is claimed anew instead */
+        (void)err_set(&s->err, ERR_UNAVAILABLE, "too many messages were before it");
+        return;
+    }
+    s->sending.seconds_max -= waited_s;
+    s->sending.line = fetch_line_new();
+    s->sent = rc_ok(s->sending.channel->kind->send(&s->sending, &s->err));
+    fetch_line_free(s->sending.line);
+}
+
+static void done(struct job *job)
+{
+    struct send_job *s = job->arg;
+    struct notify *n = s->notify;
+    n->busy--;
+    for (size_t i = 0; i < s->sending.device_count; i++)
+        if (s->sending.devices[i].gone)
+            (void)devices_remove(&n->devices, s->sending.devices[i].endpoint, STR_NONE);
+    note_outcome(&n->config.channels[s->sending.channel - n->config.channels], s);
+    if (s->test) {
+        s->test->status = s->sending.status;
+        s->test->err = s->sent ? (struct err){0} : s->err;
+        s->test->done(s->test);
+    }
+    for (size_t i = 0; i < s->count; i++)
+        settle(n, s->batch[i], s);
+    arena_done(&s->arena);
+    free(s);
+    send_due(n);
+}
+
+/* A device whose token was revoked, a lost phone, is told nothing more. */
+static void forget_revoked(struct notify *n)
+{
+    for (size_t i = n->devices.count; i-- > 0;)
+        if (!gate_token_by_id(n->options.gate, n->devices.items[i].token))
+            (void)devices_remove(&n->devices, n->devices.items[i].endpoint, STR_NONE);
+}
+
+void send_start(struct notify *n, struct send_job *s, unsigned channel)
+{
+    const char *url = n->options.public_url;
+    s->notify = n;
+    s->sending = (struct sending){.arena = &s->arena, .channel = &n->config.channels[channel], .message = &s->message,
+                                  .retry_after_ms = -1, .private_net = n->options.private_net, .key = n->devices.key,
+                                  .seconds_max = n->config.lease_ms / 1500,
+                                  .contact = url ? str_of(url) : STR("mailto:nod@example.com")};
+    if (channel == PUSH) {
+        s->sending.devices = arena_array(&s->arena, struct device, DEVICES_MAX);
+        forget_revoked(n);
+        s->sending.device_count = devices_of(&n->devices, s->message.person, s->sending.devices);
+    }
+    s->job = (struct job){.run = run, .done = done, .arg = s};
+    work_submit(n->pool, &s->job);
+}
+
+/* ---- claiming ---- */
+
+/* The call was answered between the claim and now: nothing was sent, and nobody need withdraw it. */
+static void give_up(struct notify *n, struct delivery *delivery)
+{
+    delivery->state = OVER;
+    keep_ended(n, delivery, false, 0);
+    outbox_forget_if_over(n, delivery->asked);
+}
+
+/* The claims are kept or not: what was won is sent as one message. */
+static void send_claimed(struct notify *n, struct send_job *s)
+{
+    size_t won = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct delivery *delivery = s->batch[i];
+        bool over = delivery->asked->answered && delivery->purpose != PURPOSE_WITHDRAW;
+        if (delivery->state == SENDING && !over) {
+            s->batch[won++] = delivery;
+        } else if (delivery->state == SENDING)
+            give_up(n, delivery);
+    }
+    s->count = won;
+    if (won && !n->closing && say_fill(n, s)) {
+        send_start(n, s, s->batch[0]->channel);
+        return;
+    }
+    for (size_t i = 0; i < won; i++)
+        give_up(n, s->batch[i]);
+    n->busy--;
+    arena_done(&s->arena);
+    free(s);
+    send_due(n);
+}
+
+struct claim {
+    struct send_job *job;
+    struct delivery *delivery;
+};
+
+/* A claim that did not win: the answer, another process or the store was in the way. */
+static void put_back(struct notify *n, struct delivery *delivery, const struct append *append)
+{
+    int64_t now_ms = clock_wall_ms();
+    bool answered = append->outcome == APPEND_REFUSED, gone = append->err.code == ERR_GONE;
+    if (delivery->ended) {
+        outbox_end(n, delivery);
+        return;
+    }
+    if (gone || (answered && !delivery->claimed)) {
+        delivery->state = OVER;
+        outbox_forget_if_over(n, delivery->asked);
+        return;
+    }
+    delivery->due_ms = append->outcome == APPEND_FAILED ? now_ms + STORE_AWAY_MS : delivery->lease_ms;
+    if (delivery->due_ms < now_ms)
+        delivery->due_ms = now_ms;
+    outbox_due(n, delivery);
+}
+
+static void claim_kept(struct append *append)
+{
+    struct claim claim = *(struct claim *)append->arg;
+    struct notify *n = claim.job->notify;
+    if (append->outcome == APPEND_KEPT && claim.delivery->won)
+        claim.delivery->state = SENDING;
+    else
+        put_back(n, claim.delivery, append);
+    append_free(append);
+    if (--claim.job->claims == 0)
+        send_claimed(n, claim.job);
+}
+
+static void claim(struct notify *n, struct send_job *s, struct delivery *delivery)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct claim *claim = arena_new(arena, struct claim);
+    struct str session = arena_str(arena, delivery->asked->session);
+    *claim = (struct claim){.job = s, .delivery = delivery};
+    delivery->state = CLAIMING;
+    delivery->won = false;
+    if (delivery->purpose != PURPOSE_WITHDRAW)
+        append_need(append, (struct need){.need = NEED_ABSENT, .kind = EVENT_TOOL_APPROVAL_RESPONSE,
+                                          .session = session, .call = arena_str(arena, delivery->asked->call)});
+    (void)append_event(append, (struct event){
+        .kind = EVENT_DELIVERY_CLAIMED,
+        .at_ms = clock_wall_ms(),
+        .session = session,
+        .actor = STR("nod"),
+        .data = DATA(arena, delivery_claimed, .delivery = str_of(delivery->id), .call = delivery->asked->call,
+                     .owner = str_of(n->owner)),
+    });
+    append->done = claim_kept;
+    append->arg = claim;
+    gate_keep(n->options.gate, append);
+}
+
+/* ---- what is due ---- */
+
+/* Everything that is due now or soon for the same person on the same channel: one message for all of it. */
+static void gather(struct notify *n, struct send_job *s, int64_t now_ms)
+{
+    const struct delivery *first = s->batch[0];
+    for (size_t i = 0; i < n->heap_count && s->count < BATCH_MAX;) {
+        struct delivery *other = n->heap[i];
+        if (other->channel == first->channel && other->route == first->route && other->due_ms <= now_ms + TOGETHER_MS &&
+            other->purpose != PURPOSE_WITHDRAW && !other->asked->answered) {
+            outbox_not_due(n, other);
+            s->batch[s->count++] = other;
+            i = 0; /* the heap has changed */
+        } else
+            i++;
+    }
+}
+
+static void send_first(struct notify *n, int64_t now_ms)
+{
+    struct delivery *delivery = n->heap[0];
+    const struct channel *channel = &n->config.channels[delivery->channel];
+    int64_t *next_ms = &n->config.routes[delivery->route].next_ms[delivery->channel];
+    bool spaced = channel->kind->coalesces && delivery->purpose != PURPOSE_WITHDRAW;
+    outbox_not_due(n, delivery);
+    if (delivery->asked->answered && delivery->purpose != PURPOSE_WITHDRAW) { /* claimed, and its end is not known */
+        delivery->state = SENT;
+        outbox_withdraw(n, delivery);
+        outbox_forget_if_over(n, delivery->asked);
+        return;
+    }
+    if (spaced && *next_ms > now_ms) {
+        delivery->due_ms = *next_ms;
+        outbox_due(n, delivery);
+        return;
+    }
+    struct send_job *s = heap_new(sizeof *s);
+    *s = (struct send_job){.notify = n, .batch = {delivery}, .count = 1};
+    if (spaced) {
+        *next_ms = now_ms + DISTANCE_MS;
+        gather(n, s, now_ms);
+    }
+    n->busy++;
+    s->claims = s->count;
+    s->claimed_us = clock_steady_us();
+    for (size_t i = 0; i < s->count; i++)
+        claim(n, s, s->batch[i]);
+}
+
+void send_due(void *arg)
+{
+    struct notify *n = arg;
+    int64_t now_ms = clock_wall_ms();
+    while (!n->closing && n->watcher.live && n->busy < BUSY_MAX && n->heap_count && n->heap[0]->due_ms <= now_ms)
+        send_first(n, now_ms);
+    if (n->busy < BUSY_MAX)
+        outbox_arm(n);
+}
