@@ -39,6 +39,13 @@ struct hook_call {
     char id[LIMIT_ID_BYTES + 1];
 };
 
+/* Answers with tokens that are not ours, within a minute; see notify.c. */
+enum { GUESSES_PER_MINUTE = 20 };
+struct guesses {
+    int64_t since_us;
+    unsigned count;
+};
+
 struct api {
     struct gate *gate;
     const struct http_server *server;
@@ -56,6 +63,7 @@ struct api {
     size_t named_host_count; /* the first of them, which the configuration names: a proxy may speak TLS there */
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     size_t hook_call_next;
+    struct guesses guesses;
     uint64_t answers[6]; /* by hundreds of the status */
     uint64_t query_us, queries;
 };
@@ -182,7 +190,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust) X(policy_bind) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)   \
     X(push_key) X(push_subscribe) X(push_unsubscribe) X(keys_list) X(keys_add) X(keys_revoke)              \
-    X(statements_issue)                                                                                  \
+    X(statements_issue) X(answers_look)                                                                  \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \
     X(threads_list) X(calls_ask) X(definitions_tell) X(calls_show) X(calls_result) X(calls_cancel) X(pending_all) \

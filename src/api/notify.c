@@ -2,6 +2,7 @@
 #include "api/exchange.h"
 
 #include "base/log.h"
+#include "io/clock.h"
 #include "notify/notify.h"
 
 void channels_list(struct exchange *x)
@@ -115,11 +116,12 @@ static void answered(struct op *op)
     struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+    bool again = decide->op.err.code == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
+    if (decide->op.err.code == ERR_ALREADY_DECIDED && !again) {
         exchange_lost(x, &decide->op.err, &decide->call);
         return;
     }
-    if (decide->op.err.code != ERR_OK) {
+    if (decide->op.err.code != ERR_OK && !again) {
         exchange_fail(x, &decide->op.err);
         return;
     }
@@ -130,16 +132,65 @@ static void answered(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-static struct rc read_answer(struct exchange *x, struct decide *decide, struct err *err)
+/* Who holds the token, and what it is for; the person's own token in *ret_person. */
+static struct rc read_token(struct exchange *x, struct notify_answer *ret_answer, const struct token **ret_person,
+                            struct err *err)
 {
     struct str token = STR_NONE;
-    struct notify_answer answer;
     TRY(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, err));
+    TRY(notify_read_token(x->api->notify, token, ret_answer, err));
+    *ret_person = find_person(x->gate, ret_answer->person, ret_answer->session);
+    if (!*ret_person)
+        return err_set(err, ERR_GONE, "%.*s may not answer any more", STR_ARG(ret_answer->person));
+    return RC_OK;
+}
+
+/* Tokens cannot be guessed. Whoever tries does not fill the log, and does not keep others from answering. */
+static void refuse(struct exchange *x, const struct err *err)
+{
+    struct guesses *guesses = &x->api->guesses;
+    int64_t now_us = clock_steady_us();
+    if (now_us - guesses->since_us > 60 * 1000000LL)
+        *guesses = (struct guesses){.since_us = now_us};
+    guesses->count += err->code == ERR_FORBIDDEN;
+    if (err->code == ERR_FORBIDDEN && guesses->count > GUESSES_PER_MINUTE) {
+        exchange_error(x, ERR_TOO_MANY, "too many answers that Nod has not sent; try again in a minute");
+        return;
+    }
+    log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", err->text));
+    exchange_fail(x, err);
+}
+
+/* The call, for whoever has its link. A POST, so that a program which follows links does not even look. */
+void answers_look(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    struct notify_answer answer;
+    const struct token *person;
+    struct err err;
+    if (rc_bad(read_token(x, &answer, &person, &err))) {
+        refuse(x, &err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "person", answer.person);
+    json_member_bool(&out, "answered", answer.answered);
+    json_key(&out, "request");
+    if (answer.answered)
+        json_put_raw(&out, STR("null"));
+    else
+        gate_write_listed(x->gate, &out, &(struct listed){answer.session, answer.call});
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
+static struct rc read_answer(struct exchange *x, struct decide *decide, struct err *err)
+{
+    struct notify_answer answer;
+    const struct token *person;
+    TRY(read_token(x, &answer, &person, err));
     TRY(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, err));
-    TRY(notify_read_token(x->api->notify, token, &answer, err));
-    const struct token *person = find_person(x->gate, answer.person, answer.session);
-    if (!person)
-        return err_set(err, ERR_FORBIDDEN, "%.*s may not answer any more", STR_ARG(answer.person));
     decide->session = arena_str(x->arena, answer.session);
     decide->call_id = arena_str(x->arena, answer.call);
     decide->actor = arena_str(x->arena, answer.person);
@@ -156,8 +207,7 @@ void answers_take(struct exchange *x)
     struct err err;
     *decide = (struct decide){.op = gate_op(x->arena, answered, x)};
     if (rc_bad(read_answer(x, decide, &err))) {
-        log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", err.text));
-        exchange_fail(x, &err);
+        refuse(x, &err);
         return;
     }
     gate_decide(x->gate, decide);

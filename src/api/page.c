@@ -44,6 +44,8 @@ static const struct page_file {
 
 static const struct page_file *find(struct str path)
 {
+    if (str_is(path, "/a")) /* the link of a message: the same page, which shows one call */
+        path = STR("/");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (str_is(path, files[i].path))
             return &files[i];

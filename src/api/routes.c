@@ -139,6 +139,8 @@ static const struct route routes[] = {
      "This browser wants push messages", "", "PushSubscription", 201, NULL},
     {"DELETE", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT, push_unsubscribe,
      "This browser wants no more of them", "", "PushEndpoint", 200, NULL},
+    {"POST", "/api/answers/look", ANYONE, BODY_OBJECT, answers_look,
+     "Look at the call of a message, with its token", "", "Answer", 200, "AnswerLook"},
     {"POST", "/api/answers", ANYONE, BODY_OBJECT, answers_take,
      "Answer with the token of a message", "", "Answer", 200, "AnswerTaken"},
     {"GET", "/api/keys", HERE(DECIDE), BODY_NONE, keys_list,
@@ -175,7 +177,7 @@ size_t api_body_max(struct str target)
     struct str path = str_cut(target, '?', &query);
     bool large = str_starts(path, STR("/api/hooks/")) || str_eq(path, STR("/api/mcp")) ||
                  (str_starts(path, STR("/api/threads/")) && str_has(query, STR("large=1")));
-    if (str_eq(path, STR("/api/login")) || str_eq(path, STR("/api/answers")))
+    if (str_eq(path, STR("/api/login")) || str_starts(path, STR("/api/answers")))
         return LIMIT_OPEN_BODY_BYTES;
     return large ? LIMIT_LARGE_BODY_BYTES : LIMIT_BODY_BYTES;
 }
