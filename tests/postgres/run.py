@@ -21,6 +21,7 @@ import cluster  # noqa: E402
 import dumps   # noqa: E402
 import front   # noqa: E402
 import history  # noqa: E402
+import messages  # noqa: E402
 import nodes   # noqa: E402
 import outage  # noqa: E402
 import parts   # noqa: E402
@@ -31,7 +32,7 @@ import standby  # noqa: E402
 import stopped  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (dumps, nodes, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
+MODULES = (dumps, nodes, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
 
 counts = {"ok": 0, "FAILED": 0, "skipped": 0}
 
