@@ -44,7 +44,7 @@ static struct rc send(struct sending *sending, struct err *err)
     json_member(&out, "message", message->body);
     json_member_i64(&out, "priority", withdraw ? PRIORITY_LOW : PRIORITY_HIGH);
     json_member(&out, "sequence_id", message->call);
-    json_member(&out, "click", message->url);
+    json_member(&out, "click", channel->is_protected && message->look.n ? message->look : message->url);
     if (channel->is_protected && message->base.n && (message->deny.n || message->allow.n)) {
         json_key(&out, "actions");
         json_open(&out, '[');

@@ -9,6 +9,7 @@ import { Inbox } from "./inbox";
 import { KEYS, isInbox, listenToKeys } from "./keys";
 import { live, keyOf, reconnect } from "./live";
 import { Log } from "./log";
+import { Look } from "./look";
 import { shownOrder } from "./order";
 import { renewSubscription } from "./push";
 import { Rules } from "./rules";
@@ -144,6 +145,7 @@ function readRoute(): void {
 async function start(): Promise<void> {
   startWorker();
   applyTheme();
+  if (location.pathname === "/a") { render(<Look />, document.getElementById("app")!); return; }
   const once = /^#login=(.+)$/.exec(location.hash);
   if (once) {
     history.replaceState(null, "", "#/"); // the code is in no history
