@@ -361,3 +361,71 @@ def test_push_reaches_no_private_address_unless_allowed(world):
     admin.ok("POST", "/api/push/devices", Browser(service.url + "push/1").subscription, status=(201,))
     must(admin.ok("POST", "/api/channels/push/test", {})["sent"] is False and not service.posts, "it was sent")
     service.close()
+
+
+# ---- answer tokens: who may do what with one ----
+
+def test_answer_tokens_table(world):
+    receiver = Receiver()
+    server, admin = answering(world, receiver)
+    boss = admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    nobody = type(admin)(server, None)
+
+    def token(number):
+        ask(admin, f"t{number}", name="Read", input={"file_path": "/tmp/x"})
+        eventually(lambda: any(b["sequence_id"] == f"t{number}" for b in receiver.bodies()), f"the message of t{number}", patience=60)
+        said = next(b for b in receiver.bodies() if b["sequence_id"] == f"t{number}")
+        return json.loads(next(a for a in said["actions"] if a["label"] == "Deny")["body"])["token"]
+
+    def send(token, path="/api/answers", **more):
+        return nobody.post(path, {"token": token, **more}).status
+
+    first = token(1)
+    raw = bytearray(un64(first))
+
+    def changed(at, to=None):
+        other = bytearray(raw)
+        other[at] = other[at] ^ 1 if to is None else to
+        return url64(bytes(other))
+
+    # What is sent, and what comes of it. The call waits until the last line but three.
+    table = [
+        ("a scanner's GET", lambda: nobody.get(f"/api/answers?token={first}").status, (401, 404, 405)),
+        ("a scanner's HEAD", lambda: nobody.request("HEAD", "/api/answers").status, (401, 404, 405)),
+        ("a GET of the page", lambda: nobody.get("/a").status, (200,)),
+        ("a look", lambda: send(first, "/api/answers/look"), (200,)),
+        ("another decision", lambda: send(changed(0, 0x11)), (403,)),
+        ("a later expiry", lambda: send(changed(1)), (403,)),
+        ("another delivery", lambda: send(changed(5)), (410,)),
+        ("another MAC", lambda: send(changed(20)), (403,)),
+        ("nothing", lambda: send(""), (403,)),
+        ("too long", lambda: send("A" * 100), (403,)),
+        ("no text", lambda: nobody.post("/api/answers", {"token": 7}).status, (400,)),
+    ]
+    for words, do, statuses in table:
+        got = do()
+        must(got in statuses, f"{words}: {got}")
+        must(admin.ok("GET", "/api/tool-calls/t1")["status"] == "awaiting", f"{words} has decided")
+    must(send(first) == 200, "the answer")
+    must(send(first) == 200, "the same again")
+    must(send(first, "/api/answers/look") == 200, "a look at what was answered")
+    must(admin.ok("GET", "/api/tool-calls/t1")["status"] == "denied", "it is denied")
+    many = [send(changed(20)) for _ in range(30)]
+    must(many[-1] == 429 and many.count(429) < 30, many)
+    boss_token = boss["id"]
+    admin.ok("DELETE", f"/api/tokens/{boss_token}")
+    must(send(first) == 410, "a revoked person")
+    receiver.close()
+
+
+def test_an_answer_that_lost_names_the_winner(world):
+    receiver = Receiver()
+    server, admin = answering(world, receiver)
+    admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    session = ask(admin, "c1")
+    eventually(lambda: receiver.posts, "the message")
+    token = json.loads(receiver.bodies()[0]["actions"][-1]["body"])["token"]
+    admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "allow_once"})
+    late = type(admin)(server, None).post("/api/answers", {"token": token})
+    must(late.status == 409 and late.json["winner"]["decision"] == "allow_once" and late.json["winner"]["actor"], late)
+    receiver.close()
