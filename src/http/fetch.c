@@ -70,6 +70,8 @@ struct receiving {
     struct err *err;
     const char *refused; /* the kind of an address that was not connected to */
     bool streams, decided, enough, bad;
+    struct curl_slist *recipients; /* of a mail */
+    size_t mailed;                 /* bytes of it that were handed over */
 };
 
 struct fetch_line *fetch_line_new(void) { return heap_new(sizeof(struct fetch_line)); }
@@ -158,6 +160,36 @@ static curl_socket_t on_socket(void *arg, curlsocktype purpose, struct curl_sock
     return CURL_SOCKET_BAD;
 }
 
+static size_t on_mail(char *to, size_t size, size_t count, void *arg)
+{
+    struct receiving *r = arg;
+    struct str left = str_sub(r->fetch->body, r->mailed, r->fetch->body.n);
+    size_t n = left.n < size * count ? left.n : size * count;
+    if (n)
+        memcpy(to, left.p, n);
+    r->mailed += n;
+    return n;
+}
+
+static void set_up_mail(struct receiving *r)
+{
+    const struct fetch *fetch = r->fetch;
+    CURL *curl = r->curl;
+#define SET(option, value) CHECK(lib.curl_easy_setopt_(curl, (option), (value)) == CURLE_OK)
+    r->recipients = lib.curl_slist_append_(NULL, fetch->mail_to);
+    SET(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    SET(CURLOPT_MAIL_FROM, fetch->mail_from);
+    SET(CURLOPT_MAIL_RCPT, r->recipients);
+    SET(CURLOPT_USE_SSL, (long)CURLUSESSL_TRY);
+    SET(CURLOPT_UPLOAD, 1L);
+    SET(CURLOPT_READFUNCTION, on_mail);
+    SET(CURLOPT_READDATA, r);
+    SET(CURLOPT_INFILESIZE_LARGE, (curl_off_t)fetch->body.n);
+    if (fetch->login)
+        SET(CURLOPT_USERPWD, fetch->login);
+#undef SET
+}
+
 static void set_up(struct receiving *r, struct curl_slist *headers)
 {
     const struct fetch *fetch = r->fetch;
@@ -185,10 +217,14 @@ static void set_up(struct receiving *r, struct curl_slist *headers)
         SET(CURLOPT_PROXY, "");
     if (fetch->packed)
         SET(CURLOPT_ACCEPT_ENCODING, "");
-    if (fetch->body.n) {
+    if (fetch->mail_from) {
+        set_up_mail(r);
+    } else if (fetch->body.n) {
         SET(CURLOPT_POST, 1L);
         SET(CURLOPT_POSTFIELDS, fetch->body.p);
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)fetch->body.n);
+        if (fetch->method)
+            SET(CURLOPT_CUSTOMREQUEST, fetch->method);
     }
 #undef SET
 }
@@ -207,6 +243,8 @@ static struct rc perform(struct receiving *r, struct err *err)
         return err_set(err, ERR_TOO_LARGE, "the answer is larger than %zu bytes", fetch->bytes_max);
     if (code != CURLE_OK && r->refused)
         return err_set(err, ERR_FORBIDDEN, "%s leads to %s", fetch->url, r->refused);
+    if (code != CURLE_OK && fetch->mail_from && fetch->status >= 400)
+        return RC_OK; /* the mail server has said no */
     if (code != CURLE_OK && !r->enough)
         return err_set(err, ERR_UNAVAILABLE, "%s: %s", fetch->url, lib.curl_easy_strerror_(code));
     char *redirect = NULL;
@@ -239,6 +277,7 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
     set_up(&r, headers);
     struct rc rc = perform(&r, r.err);
     lib.curl_slist_free_all_(headers);
+    lib.curl_slist_free_all_(r.recipients);
     event_lines_done(&r.lines);
     buf_done(&r.body);
     return rc;

@@ -26,6 +26,9 @@ struct fetch {
     const char *url;
     const char *const *headers;   /* "Name: value", NULL after the last */
     struct str body;              /* is posted; empty: GET */
+    const char *method;           /* instead of POST; NULL: as it is */
+    const char *mail_from, *mail_to; /* smtp and smtps: `body` is a mail; `status` is the server's last reply */
+    const char *login;            /* smtp: "user:password"; NULL: none */
     size_t bytes_max;             /* of an answer that is no event stream */
     int64_t silence_seconds_max;  /* between two bytes */
     int64_t seconds_max;          /* from the beginning to the end; 0: as long as it takes */
