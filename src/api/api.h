@@ -49,4 +49,7 @@ size_t api_body_max(struct str target);
 /* Every route as "METHOD PATH", one per line, for checks from outside. */
 void api_print_routes(void);
 
+/* A token in force of this person, which may decide in the session; NULL: there is none. For answers from afar. */
+const struct token *api_find_person(const struct gate *gate, struct str person, struct str session);
+
 #endif

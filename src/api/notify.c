@@ -59,6 +59,21 @@ void channels_test(struct exchange *x)
     notify_test_channel(x->api->notify, test);
 }
 
+/* ---- callbacks ---- */
+
+/* Each token learns the key that its own callbacks are signed with. */
+void callbacks_secret(struct exchange *x)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    char secret[NOTIFY_SECRET_BYTES];
+    notify_callback_secret(x->api->notify, x->actor, secret);
+    json_open(&out, '{');
+    json_member(&out, "secret", str_of(secret));
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
+}
+
 /* ---- devices ---- */
 
 void push_key(struct exchange *x)
@@ -100,7 +115,7 @@ void push_unsubscribe(struct exchange *x)
 /* ---- answers ---- */
 
 /* A person answers only while a token of that name, which may decide in that session, is in force. */
-static const struct token *find_person(const struct gate *gate, struct str name, struct str session)
+const struct token *api_find_person(const struct gate *gate, struct str name, struct str session)
 {
     for (const struct token *token = gate_tokens(gate); token; token = token->next)
         if ((str_eq(token->name, name) || str_eq(notify_person(token->name), name)) &&
@@ -108,41 +123,6 @@ static const struct token *find_person(const struct gate *gate, struct str name,
             rc_ok(auth_allow(token, (struct right){SCOPE_DECIDE, BOUND_HERE}, NULL)))
             return token;
     return NULL;
-}
-
-static void answered(struct op *op)
-{
-    struct decide *decide = (struct decide *)op;
-    struct exchange *x = decide->op.owner;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
-    bool again = decide->op.err.code == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
-    if (decide->op.err.code == ERR_ALREADY_DECIDED && !again) {
-        exchange_lost(x, &decide->op.err, &decide->call);
-        return;
-    }
-    if (decide->op.err.code != ERR_OK && !again) {
-        exchange_fail(x, &decide->op.err);
-        return;
-    }
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", decide->call_id);
-    json_member(&out, "decision", str_of(decision_name(decide->decision)));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
-}
-
-/* Who holds the token, and what it is for; the person's own token in *ret_person. */
-static struct rc read_token(struct exchange *x, struct notify_answer *ret_answer, const struct token **ret_person,
-                            struct err *err)
-{
-    struct str token = STR_NONE;
-    TRY(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, err));
-    TRY(notify_read_token(x->api->notify, token, ret_answer, err));
-    *ret_person = find_person(x->gate, ret_answer->person, ret_answer->session);
-    if (!*ret_person)
-        return err_set(err, ERR_GONE, "%.*s may not answer any more", STR_ARG(ret_answer->person));
-    return RC_OK;
 }
 
 /* Tokens cannot be guessed. Whoever tries does not fill the log, and does not keep others from answering. */
@@ -168,8 +148,10 @@ void answers_look(struct exchange *x)
     struct json_out out = json_out(&buf);
     struct notify_answer answer;
     const struct token *person;
+    struct str token = STR_NONE;
     struct err err;
-    if (rc_bad(read_token(x, &answer, &person, &err))) {
+    if (rc_bad(json_want_str(x->body, "token", LIMIT_ID_BYTES, &token, &err)) ||
+        rc_bad(notify_find_person(x->api->notify, token, &answer, &person, &err))) {
         refuse(x, &err);
         return;
     }
@@ -185,30 +167,36 @@ void answers_look(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-static struct rc read_answer(struct exchange *x, struct decide *decide, struct err *err)
+static void answered(struct notify_taking *taking)
 {
-    struct notify_answer answer;
-    const struct token *person;
-    TRY(read_token(x, &answer, &person, err));
-    TRY(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, err));
-    decide->session = arena_str(x->arena, answer.session);
-    decide->call_id = arena_str(x->arena, answer.call);
-    decide->actor = arena_str(x->arena, answer.person);
-    decide->by = arena_str(x->arena, person->id);
-    decide->decision = answer.allow ? DECISION_ALLOW_ONCE : DECISION_DENY;
-    return RC_OK;
+    struct exchange *x = taking->arg;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (taking->err.code == ERR_ALREADY_DECIDED) {
+        exchange_lost(x, &taking->err, &taking->decide.call);
+        return;
+    }
+    if (taking->err.code != ERR_OK) {
+        refuse(x, &taking->err);
+        return;
+    }
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", taking->decide.call_id);
+    json_member(&out, "decision", str_of(decision_name(taking->decide.decision)));
+    json_close(&out, '}');
+    exchange_answer(x, 200, &buf);
 }
 
 /* Open to anyone: the token is the credential. Only a POST decides, so that a program which follows links in messages
  * does not. */
 void answers_take(struct exchange *x)
 {
-    struct decide *decide = arena_new(x->arena, struct decide);
+    struct notify_taking *taking = arena_new(x->arena, struct notify_taking);
     struct err err;
-    *decide = (struct decide){.op = gate_op(x->arena, answered, x)};
-    if (rc_bad(read_answer(x, decide, &err))) {
+    *taking = (struct notify_taking){.arena = x->arena, .done = answered, .arg = x};
+    if (rc_bad(json_want_str(x->body, "token", LIMIT_ID_BYTES, &taking->token, &err)) ||
+        rc_bad(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &taking->feedback, &err)))
         refuse(x, &err);
-        return;
-    }
-    gate_decide(x->gate, decide);
+    else
+        notify_take(x->api->notify, taking);
 }

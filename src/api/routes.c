@@ -139,6 +139,8 @@ static const struct route routes[] = {
      "This browser wants push messages", "", "PushSubscription", 201, NULL},
     {"DELETE", "/api/push/devices", WIDE(DECIDE), BODY_OBJECT, push_unsubscribe,
      "This browser wants no more of them", "", "PushEndpoint", 200, NULL},
+    {"GET", "/api/callbacks/secret", WIDE(ASK), BODY_NONE, callbacks_secret,
+     "The key that callbacks to this token are signed with", "", NULL, 200, "CallbackSecret"},
     {"POST", "/api/answers/look", ANYONE, BODY_OBJECT, answers_look,
      "Look at the call of a message, with its token", "", "Answer", 200, "AnswerLook"},
     {"POST", "/api/answers", ANYONE, BODY_OBJECT, answers_take,

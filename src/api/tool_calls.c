@@ -3,6 +3,7 @@
 
 #include "base/id.h"
 #include "io/clock.h"
+#include "notify/notify.h"
 
 /* ---- ask ---- */
 
@@ -69,11 +70,23 @@ static struct rc read_patience(struct exchange *x, struct ask *ask, struct err *
     return RC_OK;
 }
 
+/* Where the answer is to be posted, if it may be. */
+static struct rc read_callback(struct exchange *x, struct ask *ask, struct err *err)
+{
+    const struct json *callback = NULL;
+    TRY(json_want_object(x->body, "callback", &callback, err));
+    if (!callback)
+        return RC_OK;
+    ask->callback = arena_str(x->arena, json_text(callback, "url"));
+    return notify_check_callback(x->api->notify, ask->callback, err);
+}
+
 static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 {
     const struct json *input = NULL;
     struct str by_default = STR_NONE, source = STR_NONE;
     TRY(read_patience(x, ask, err));
+    TRY(read_callback(x, ask, err));
     TRY(json_want_str(x->body, "source", LIMIT_ID_BYTES, &source, err));
     TRY(json_want_str(x->body, "id", LIMIT_ID_BYTES, &ask->id, err));
     TRY(json_want_str(x->body, "name", LIMIT_NAME_BYTES, &ask->name, err));

@@ -36,7 +36,8 @@
     F(time, deadline, "deadline", SET, "when it times out")                           \
     F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \
     F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \
-    F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away")
+    F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away") \
+    F(text, callback, "callback", SET, "the address that its answer is posted to")
 
 #define TOOL_APPROVAL_RESPONSE_FIELDS(F)                                              \
     F(text, call, "toolCallId", ALWAYS, "the call it answers")                        \
@@ -85,7 +86,8 @@
     F(text, purpose, "purpose", ALWAYS, "ask, remind or withdraw")                    \
     F(text, outcome, "outcome", ALWAYS, "sent, or failed: it is not tried again")     \
     F(number, attempts, "attempts", ALWAYS, "how often it was tried")                 \
-    F(number, status, "status", SET, "of the receiver's last answer")
+    F(number, status, "status", SET, "of the receiver's last answer")                  \
+    F(text, external, "external", SET, "how the receiver names it, to change it later")
 
 #define DELIVERY_CLAIMED_FIELDS(F)                                                    \
     F(text, delivery, "deliveryId", ALWAYS, "the message")                            \

@@ -82,6 +82,7 @@ struct ask {
     const struct json *input; /* an object; its raw bytes are kept */
     struct str dialect;       /* the agent whose names for tools these are; empty: nobody said */
     struct str actor, by;     /* the name and the id of the token; `by` is empty when Nod asks itself */
+    struct str callback;      /* the address that the answer is posted to (notify/); empty: none */
     struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     enum by_default by_default;

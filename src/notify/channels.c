@@ -1,9 +1,10 @@
 /* The table of channels. To add one: a file with its `struct channel_kind`, and a line here. */
 #include "notify/inner.h"
 
-extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push;
+extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push, channel_callback;
 
-static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy, &channel_push};
+static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy, &channel_push,
+                                                   &channel_callback};
 
 const struct channel_kind *channel_kind(struct str name)
 {
@@ -11,6 +12,13 @@ const struct channel_kind *channel_kind(struct str name)
         if (str_is(name, kinds[i]->name))
             return kinds[i];
     return NULL;
+}
+
+int64_t channel_number(const struct json *object, const char *key, int64_t otherwise)
+{
+    int64_t value;
+    const struct json *number = json_get(object, key);
+    return number && json_i64(number, &value) ? value : otherwise;
 }
 
 enum { ANSWER_BYTES_MAX = 64 << 10 };
@@ -28,8 +36,15 @@ struct rc channel_post(struct sending *sending, const char *const *headers, stru
     struct fetch fetch = {.arena = sending->arena, .url = url, .headers = headers, .body = body,
                           .bytes_max = ANSWER_BYTES_MAX, .silence_seconds_max = sending->seconds_max,
                           .seconds_max = sending->seconds_max,
-                          .only_public = sending->url && !sending->private_net};
-    TRY(fetch_run(sending->line, &fetch, err));
+                          .only_public = sending->guarded && !sending->private_net, .method = sending->method,
+                          .cancelled = sending->cancelled};
+    sending->status = 0;
+    sending->answer = STR_NONE;
+    struct rc rc = fetch_run(sending->line, &fetch, err);
+    if (rc_bad(rc) && sending->url && rc.code != ERR_FORBIDDEN) /* the address may hold a secret */
+        return err_set(err, rc.code, "its server cannot be reached, or does not answer as it should");
+    TRY(rc);
+    sending->answer = fetch.answer;
     sending->status = fetch.status;
     sending->retry_after_ms = fetch.retry_after_ms;
     sending->final = is_final(fetch.status);

@@ -95,11 +95,14 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     channel->name = arena_str(arena, options->key);
     channel->kind = channel_kind(json_text(options, "type"));
     if (!channel->kind)
-        return err_set(err, ERR_INVALID, "\"type\" must be webhook, command or ntfy");
+        return err_set(err, ERR_INVALID, "\"type\" must be webhook, command, ntfy, telegram, slack, email or discord");
     channel->detail = channel->kind->detail;
     TRY(read_detail(options, channel, err));
     TRY(json_want_str(options, "url", 2048, &url, err));
     TRY(json_want_str(options, "topic", 256, &channel->topic, err));
+    TRY(json_want_str(options, "chat", 256, &channel->topic, err));
+    TRY(json_want_str(options, "to", 256, &channel->topic, err));
+    TRY(json_want_str(options, "from", 256, &channel->from, err));
     TRY(json_want_str(options, "format", 32, &format, err));
     TRY(json_want_bool(options, "protected", &channel->is_protected, err));
     TRY(read_secret(arena, options, "secret", &channel->secret, err));
@@ -107,6 +110,7 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     TRY(read_command(arena, options, channel, err));
     channel->url = url.n ? arena_c(arena, url) : NULL;
     channel->topic = arena_str(arena, channel->topic);
+    channel->from = arena_str(arena, channel->from);
     channel->cloudevents = str_is(format, "cloudevents");
     return channel->kind->check(channel, err);
 }
@@ -114,7 +118,7 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
 static struct rc find_channel(const struct config *config, struct str name, unsigned *ret_at, struct err *err)
 {
     for (unsigned i = 0; i < config->channel_count; i++) {
-        if (str_eq(config->channels[i].name, name)) {
+        if (str_eq(config->channels[i].name, name) && config->channels[i].kind != channel_kind(STR("callback"))) {
             *ret_at = i;
             return RC_OK;
         }
@@ -161,32 +165,52 @@ static struct rc read_lease(const struct json *json, struct config *config, stru
     return RC_OK;
 }
 
+static struct rc read_callbacks(struct arena *arena, const struct json *json, struct callbacks *callbacks,
+                                struct err *err)
+{
+    const struct json *hosts = json_get(json, "hosts");
+    if (!json)
+        return RC_OK;
+    if (!hosts || hosts->type != JSON_ARRAY || hosts->count == 0 || hosts->count > HOSTS_MAX)
+        return err_set(err, ERR_INVALID, "\"callbacks\" must have \"hosts\": a list of 1 to %d, or [\"public\"]",
+                       HOSTS_MAX);
+    for (const struct json *host = hosts->first; host; host = host->next)
+        callbacks->hosts[callbacks->count++] = arena_str(arena, host->text);
+    return json_want_bool(json, "private", &callbacks->private_net, err);
+}
+
 static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
 {
     TRY(read_lease(json, config, err));
+    TRY(read_callbacks(arena, json_get(json, "callbacks"), &config->callbacks, err));
     const struct json *channels = json_get(json, "channels"), *routes = json_get(json, "routes");
-    if (!channels || channels->type != JSON_OBJECT || channels->count >= CHANNELS_MAX)
-        return err_set(err, ERR_INVALID, "\"channels\" must be an object of fewer than %d", CHANNELS_MAX);
+    if (!channels && !routes)
+        return RC_OK;
+    if (!channels || channels->type != JSON_OBJECT || channels->count > CHANNELS_MAX - 2)
+        return err_set(err, ERR_INVALID, "\"channels\" must be an object of at most %d", CHANNELS_MAX - 2);
     for (const struct json *one = channels->first; one; one = one->next) {
         struct rc rc = read_channel(arena, one, &config->channels[config->channel_count++], err);
         if (rc_bad(rc))
             return err_wrap(err, rc, "channel \"%.*s\"", STR_ARG(one->key));
     }
-    if (!routes || routes->type != JSON_ARRAY || routes->count > ROUTES_MAX)
-        return err_set(err, ERR_INVALID, "\"routes\" must be a list of at most %d", ROUTES_MAX);
+    if (!routes || routes->type != JSON_ARRAY || routes->count >= ROUTES_MAX)
+        return err_set(err, ERR_INVALID, "\"routes\" must be a list of fewer than %d", ROUTES_MAX);
     for (const struct json *one = routes->first; one; one = one->next) {
         struct rc rc = read_route(arena, config, one, &config->routes[config->route_count++], err);
         if (rc_bad(rc))
-            return err_wrap(err, rc, "route %u", config->route_count);
+            return err_wrap(err, rc, "route %u", config->route_count - 1);
     }
     return RC_OK;
 }
 
-/* The channel that needs no file, because browsers say themselves where they are. Routes may name it. */
+/* The channels that need no entry: browsers and programs say themselves where they are. Routes may name the first. */
 static void add_push(struct config *config)
 {
     config->channels[0] = (struct channel){.name = STR("push"), .kind = channel_kind(STR("push"))};
-    config->channel_count = 1;
+    config->channels[1] = (struct channel){.name = STR("callback"), .kind = channel_kind(STR("callback"))};
+    config->channel_count = 2;
+    config->routes[0] = (struct route){.person = STR_NONE}; /* of callbacks, which are for nobody */
+    config->route_count = 1;
 }
 
 /* A person with a device and no route of their own is told after ten seconds, and again after five minutes. */

@@ -7,6 +7,8 @@
 #include "http/http.h"
 #include "notify/notify.h"
 
+#include <stdatomic.h>
+
 enum {
     CHANNELS_MAX = 16,
     ROUTES_MAX = 64,
@@ -22,7 +24,8 @@ enum detail {
     DETAIL_FULL,    /* the whole call */
 };
 
-enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST };
+enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK };
+static inline bool purpose_asks(enum purpose purpose) { return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND; }
 const char *purpose_name(enum purpose purpose);
 
 struct channel {
@@ -31,10 +34,12 @@ struct channel {
     enum detail detail;
     const char *url;
     struct str secret;      /* webhook: key; ntfy: access token */
-    struct str topic;
-    bool is_protected;      /* ntfy: only the person can read the topic */
+    struct str topic;       /* ntfy: topic; chats: where to; email: to whom */
+    struct str from;        /* email */
+    bool is_protected;      /* only the person reads what is sent there */
     bool cloudevents;       /* webhook: CloudEvents instead of Standard Webhooks' own form */
     char **command;         /* NULL after the last word */
+    struct timer *poll_timer; /* NULL: it is not asked for presses */
     /* what came of it, for people */
     uint64_t sent, failed;
     struct err last;
@@ -55,7 +60,16 @@ struct route {
     int64_t next_ms[CHANNELS_MAX]; /* coalescing: no message before this time */
 };
 
+/* Whose programs may be told of answers. */
+enum { HOSTS_MAX = 16 };
+struct callbacks {
+    struct str hosts[HOSTS_MAX]; /* "jobs.example", "jobs.example:8443", or "public" for every public one */
+    size_t count;            /* 0: nobody's */
+    bool private_net;        /* also on this machine and in the networks around it, and without TLS */
+};
+
 struct config {
+    struct callbacks callbacks;
     struct channel channels[CHANNELS_MAX];
     unsigned channel_count;
     struct route routes[ROUTES_MAX];
@@ -89,6 +103,7 @@ struct message {
     enum purpose purpose;
     struct str delivery, person, session, call, tool;
     struct str title, body;
+    struct str decision, actor; /* withdraw, callback: the answer */
     struct str base, url;   /* where people reach Nod, and this call there; empty: not known */
     struct str look;        /* a link to look at the call and deny it, without a login; empty: none */
     uint64_t waiting;       /* calls that wait for people now */
@@ -126,38 +141,7 @@ struct rc devices_add(struct devices *devices, struct str person, struct str tok
 bool devices_remove(struct devices *devices, struct str endpoint, struct str token);
 size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX]);
 
-/* ---- channels ---- */
-/* One attempt, in a thread of the pool. */
-struct sending {
-    struct arena *arena;
-    const struct channel *channel;
-    const struct message *message;
-    struct fetch_line *line;
-    const char *url;        /* where to, if not the channel's */
-    int64_t seconds_max;    /* for the whole attempt */
-    bool private_net;       /* addresses of this machine and the networks around it may be reached */
-    /* push: */
-    struct device *devices;
-    size_t device_count;
-    const struct seal_key *key;
-    struct str contact;     /* who a push service can turn to */
-    long status;            /* of the receiver; 0: none */
-    int64_t retry_after_ms; /* -1: it did not say */
-    bool final;             /* trying again is of no use */
-};
-
-struct channel_kind {
-    const char *name;
-    bool coalesces;         /* several calls become one message, and messages keep a distance */
-    bool withdraws;         /* takes back or replaces what it has sent */
-    bool carries_answers;   /* buttons with answer tokens */
-    enum detail detail;     /* unless the file says otherwise */
-    struct rc (*check)(const struct channel *channel, struct err *err);
-    struct rc (*send)(struct sending *sending, struct err *err);
-};
-const struct channel_kind *channel_kind(struct str name);
-/* A POST; RC_OK when the receiver took it (2xx). Fills in status, retry_after_ms and final. */
-struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err);
+#include "notify/channels.h"
 
 /* ---- tokens.c ---- */
 struct answer_claims {

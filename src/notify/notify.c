@@ -34,6 +34,7 @@ struct rc notify_open(const struct notify_options *options, struct notify **ret_
     n->key = sign_key_secret(gate_key(options->gate), STR("nod-answers-v1"));
     n->timer = timer_new(options->loop, send_due, n);
     n->pool = work_pool_new(options->loop, THREADS);
+    n->pollers = work_pool_new(options->loop, CHANNELS_MAX);
     *ret_notify = n;
     return RC_OK;
 }
@@ -48,7 +49,7 @@ static void caught_up(struct watcher *watcher)
 static void follow_log(struct notify *n)
 {
     ARENA_SCOPE(scratch);
-    if (!n->started || n->following || n->config.route_count == 0)
+    if (!n->started || n->following || (n->config.route_count == 1 && n->config.callbacks.count == 0))
         return;
     n->following = true;
     struct pending_list list = {.limit = 1, .in_order = true};
@@ -67,6 +68,7 @@ void notify_start(struct notify *n)
 {
     n->started = true;
     follow_log(n);
+    answer_poll_channels(n);
 }
 
 void notify_close(struct notify *n)
@@ -75,7 +77,12 @@ void notify_close(struct notify *n)
     struct str key;
     void *value;
     n->closing = true;
-    if (n->busy) /* threads still use it; the process ends anyway, and what they send is told of again */
+    atomic_store(&n->cancelled, true);
+    for (unsigned i = 0; i < n->config.channel_count; i++)
+        if (n->config.channels[i].poll_timer)
+            timer_free(n->config.channels[i].poll_timer);
+    /* Threads still use it; the process ends anyway, and what they send is told of again. */
+    if (n->busy || work_open(n->pollers))
         return;
     if (n->following)
         gate_unwatch(&n->watcher);
@@ -89,6 +96,7 @@ void notify_close(struct notify *n)
     free(n->heap);
     timer_free(n->timer);
     work_pool_free(n->pool);
+    work_pool_free(n->pollers);
     arena_done(&n->arena);
     free(n);
 }
@@ -178,7 +186,7 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
 void notify_test_channel(struct notify *n, struct notify_test *test)
 {
     for (unsigned i = 0; i < n->config.channel_count; i++) {
-        if (!str_eq(n->config.channels[i].name, test->channel))
+        if (i == CALLBACK || !str_eq(n->config.channels[i].name, test->channel))
             continue;
         struct send_job *s = heap_new(sizeof *s);
         *s = (struct send_job){.test = test,

@@ -15,8 +15,8 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
+#include "gate/gate.h"
 
-struct gate;
 struct loop;
 struct notify;
 
@@ -26,6 +26,8 @@ struct notify_options {
     const char *file;        /* notify.json; need not exist */
     const char *folder;      /* the data folder: devices and the key of push messages */
     bool private_net;        /* push services may be on this machine or in the networks around it */
+    /* A token in force of this person, which may decide in the session; NULL: there is none. */
+    const struct token *(*find_person)(const struct gate *gate, struct str person, struct str session);
     const char *public_url;  /* where people reach the page; NULL: messages have no link */
 };
 
@@ -64,6 +66,13 @@ struct notify_test {
 /* Sends a message that names itself a test; ERR_NOT_FOUND when there is no such channel. */
 void notify_test_channel(struct notify *notify, struct notify_test *test);
 
+/* ---- callbacks: programs that sleep while their call waits ---- */
+/* Whether an answer may be posted there; an error says why not. */
+struct rc notify_check_callback(const struct notify *notify, struct str url, struct err *err);
+/* The key that callbacks to this agent are signed with, in the form of Standard Webhooks. */
+enum { NOTIFY_SECRET_BYTES = 64 };
+void notify_callback_secret(const struct notify *notify, struct str agent, char ret_secret[NOTIFY_SECRET_BYTES]);
+
 /* ---- answers that come back ---- */
 struct notify_answer {
     struct str session, call, person; /* lent until the next event */
@@ -73,5 +82,20 @@ struct notify_answer {
 /* What an answer token stands for. ERR_FORBIDDEN when it is forged, ERR_GONE when it is too old or its call was
  * answered long ago. */
 struct rc notify_read_token(struct notify *notify, struct str token, struct notify_answer *ret_answer, struct err *err);
+
+/* The same, and the person's token; ERR_GONE when the person may not answer any more. */
+struct rc notify_find_person(struct notify *notify, struct str token, struct notify_answer *ret_answer,
+                             const struct token **ret_person, struct err *err);
+
+/* Decides with an answer token. A repeat of what was decided is no error. */
+struct notify_taking {
+    struct arena *arena;
+    struct str token, feedback;
+    struct decide decide;    /* afterwards: what was decided, or the winner */
+    struct err err;
+    void (*done)(struct notify_taking *taking);
+    void *arg;
+};
+void notify_take(struct notify *notify, struct notify_taking *taking);
 
 #endif

@@ -85,7 +85,7 @@ void outbox_withdraw(struct notify *n, const struct delivery *sent)
     const struct channel *channel = &n->config.channels[sent->channel];
     struct plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
                         .due_ms = clock_wall_ms()};
-    if (!channel->kind->withdraws || sent->purpose == PURPOSE_WITHDRAW)
+    if (!channel->kind->withdraws || !purpose_asks(sent->purpose))
         return;
     plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, 0,
             PURPOSE_WITHDRAW, plan.id);
@@ -94,6 +94,15 @@ void outbox_withdraw(struct notify *n, const struct delivery *sent)
 }
 
 /* ---- following the log ---- */
+
+static struct str pack(char **at, struct str text)
+{
+    struct str packed = {*at, text.n};
+    if (text.n)
+        memcpy(*at, text.p, text.n);
+    *at += text.n;
+    return packed;
+}
 
 static void follow_request(struct notify *n, const struct event *event)
 {
@@ -105,13 +114,16 @@ static void follow_request(struct notify *n, const struct event *event)
     if (map_get(&n->calls, key))
         return;
     size_t count = plan_request(&n->config, event->session, event->call, request.tool, event->at_ms, plans);
-    if (count == 0)
+    if (count == 0 && request.callback.n == 0)
         return;
-    struct asked *asked = heap_new(sizeof *asked + event->session.n + event->call.n);
-    *asked = (struct asked){.session = {asked->bytes, event->session.n},
-                            .call = {asked->bytes + event->session.n, event->call.n}};
-    memcpy(asked->bytes, event->session.p, event->session.n);
-    memcpy(asked->bytes + event->session.n, event->call.p, event->call.n);
+    const struct str texts[] = {event->session, event->call, request.callback, event->actor};
+    struct asked *asked = heap_new(sizeof *asked + texts[0].n + texts[1].n + texts[2].n + texts[3].n);
+    char *at = asked->bytes;
+    *asked = (struct asked){0}; /* first: `bytes` begins inside its padding */
+    asked->session = pack(&at, texts[0]);
+    asked->call = pack(&at, texts[1]);
+    asked->callback = pack(&at, texts[2]);
+    asked->agent = pack(&at, texts[3]);
     (void)map_put(&n->calls, key, asked);
     for (size_t i = 0; i < count; i++)
         add_delivery(n, asked, &plans[i]);
@@ -121,7 +133,7 @@ static void follow_request(struct notify *n, const struct event *event)
 static void end_due(struct notify *n, struct delivery *delivery)
 {
     int64_t now_ms = clock_wall_ms();
-    if (delivery->state != DUE || delivery->purpose == PURPOSE_WITHDRAW)
+    if (delivery->state != DUE || !purpose_asks(delivery->purpose))
         return;
     outbox_not_due(n, delivery);
     delivery->state = OVER;
@@ -129,6 +141,13 @@ static void end_due(struct notify *n, struct delivery *delivery)
         return;
     delivery->due_ms = delivery->lease_ms > now_ms ? delivery->lease_ms : now_ms;
     outbox_due(n, delivery);
+}
+
+static void plan_callback(struct notify *n, struct asked *asked)
+{
+    struct plan plan = {.channel = CALLBACK, .purpose = PURPOSE_CALLBACK, .due_ms = clock_wall_ms()};
+    plan_id(asked->session, asked->call, STR_NONE, STR("callback"), 0, PURPOSE_CALLBACK, plan.id);
+    add_delivery(n, asked, &plan);
 }
 
 static void follow_response(struct notify *n, struct asked *asked, const struct event *event)
@@ -144,6 +163,8 @@ static void follow_response(struct notify *n, struct asked *asked, const struct 
     for (const struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
         if (delivery->state == SENT || delivery->ended_sent)
             outbox_withdraw(n, delivery);
+    if (asked->callback.n)
+        plan_callback(n, asked);
     outbox_forget_if_over(n, asked);
 }
 
@@ -207,6 +228,7 @@ static void follow_ended(struct notify *n, const struct event *event)
         return;
     delivery->ended = true;
     delivery->ended_sent = str_is(ended.outcome, "sent");
+    (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
     if (delivery->ended_sent && delivery->asked->answered)
         outbox_withdraw(n, delivery);
     if (delivery->state == DUE)

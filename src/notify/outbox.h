@@ -22,7 +22,7 @@ enum {
     DIGEST_TEXT_BYTES = 80,
     LATE_MAX = 256,         /* answered calls that are still known, for answers which come too late */
     PENDING_BYTES_MAX = 64 << 10,
-    PUSH = 0,               /* the first channel: config.c */
+    PUSH = 0, CALLBACK = 1, /* the first channels: config.c */
 };
 
 /* CLAIMING: the claim is on its way to the log. SENDING: with a thread. */
@@ -41,6 +41,7 @@ struct delivery {
     /* The last claim, of whatever process: until when others leave it alone. Once claimed it may have been sent. */
     int64_t lease_ms;
     bool claimed, ours, won;
+    char external[64];      /* what the receiver calls it; empty: not known, or it stands for several calls */
     bool ended, ended_sent; /* somebody else has kept its end while our claim was on its way */
     size_t heap_at;         /* place in the heap, from 1; 0: not there */
     struct delivery *next;  /* of the same call */
@@ -48,7 +49,8 @@ struct delivery {
 
 /* A call that waits, or that was answered and has messages to withdraw. */
 struct asked {
-    struct str session, call; /* in `bytes` */
+    struct str session, call; /* in `bytes`, as are the next two */
+    struct str callback, agent; /* the address of whoever asked; empty: nobody is told */
     struct delivery *deliveries;
     struct asked *later;      /* in the list of answered ones */
     bool answered, late;
@@ -71,7 +73,8 @@ struct notify {
     struct asked *late, **late_end; /* oldest first */
     size_t late_count;
     struct timer *timer;
-    struct work_pool *pool;
+    struct work_pool *pool, *pollers;
+    atomic_bool cancelled;
     struct watcher watcher;
     bool started, following; /* the gate has recovered; somebody is to be told */
     bool closing;
@@ -89,6 +92,7 @@ struct send_job {
     bool sent;
     struct delivery *batch[BATCH_MAX];
     int64_t claimed_us;       /* when it was claimed, by the steady clock */
+    unsigned channel;
     size_t count, claims;     /* claims that are on their way to the log */
     struct notify_test *test; /* NULL: a delivery */
 };
@@ -114,6 +118,10 @@ void outbox_forget_if_over(struct notify *n, struct asked *asked);
 /* Sends what is due, as far as there is room. Also the timer's callback. */
 void send_due(void *notify);
 void send_start(struct notify *n, struct send_job *s, unsigned channel);
+
+/* ---- answer.c ---- */
+/* Begins to ask services for presses. */
+void answer_poll_channels(struct notify *n);
 
 /* ---- say.c ---- */
 /* False when the call was answered: the log is about to say so. */

@@ -4,7 +4,8 @@
 const char *purpose_name(enum purpose purpose)
 {
     static const char *const names[] = {[PURPOSE_ASK] = "ask", [PURPOSE_REMIND] = "remind",
-                                        [PURPOSE_WITHDRAW] = "withdraw", [PURPOSE_TEST] = "test"};
+                                        [PURPOSE_WITHDRAW] = "withdraw", [PURPOSE_TEST] = "test",
+                                        [PURPOSE_CALLBACK] = "callback"};
     return names[purpose];
 }
 

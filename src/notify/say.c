@@ -63,6 +63,8 @@ static bool describe(struct notify *n, struct send_job *s, const struct delivery
 
 static void describe_withdrawal(struct send_job *s, const struct asked *asked)
 {
+    s->message.decision = arena_str(&s->arena, str_of(asked->decision));
+    s->message.actor = arena_str(&s->arena, str_of(asked->actor));
     s->message.title = STR("Nod: answered");
     s->message.body = arena_printf(&s->arena, "%s by %s", asked->decision, asked->actor);
 }
@@ -80,7 +82,7 @@ bool say_fill(struct notify *n, struct send_job *s)
                                   .at_ms = clock_wall_ms()};
     s->message.url = s->count > 1 ? s->message.base
                                   : words_link(&s->arena, s->message.base, s->message.session, s->message.call);
-    if (delivery->purpose == PURPOSE_WITHDRAW) {
+    if (!purpose_asks(delivery->purpose)) {
         describe_withdrawal(s, delivery->asked);
         return true;
     }

@@ -5,6 +5,7 @@
 #include "event/shapes.h"
 #include "io/clock.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -30,7 +31,7 @@ static void keep_ended(struct notify *n, const struct delivery *delivery, bool s
                      .person = n->config.routes[delivery->route].person,
                      .channel = n->config.channels[delivery->channel].name,
                      .purpose = str_of(purpose_name(delivery->purpose)), .outcome = sent ? STR("sent") : STR("failed"),
-                     .attempts = delivery->attempts, .status = status),
+                     .attempts = delivery->attempts, .status = status, .external = str_of(delivery->external)),
     });
     append->done = ended_kept;
     gate_keep(n->options.gate, append);
@@ -38,7 +39,7 @@ static void keep_ended(struct notify *n, const struct delivery *delivery, bool s
 
 static void settle(struct notify *n, struct delivery *delivery, const struct send_job *s)
 {
-    bool asks = delivery->purpose != PURPOSE_WITHDRAW;
+    bool asks = purpose_asks(delivery->purpose);
     delivery->attempts++;
     delivery->lease_ms = 0;
     int64_t wait_ms = s->sent || s->sending.final ? -1 : plan_retry_ms(delivery->attempts, asks);
@@ -51,6 +52,8 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
         return;
     }
     delivery->state = s->sent ? SENT : OVER;
+    if (s->count == 1)
+        (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(s->sending.external));
     keep_ended(n, delivery, s->sent, s->sending.status);
     if (s->sent && delivery->asked->answered)
         outbox_withdraw(n, delivery);
@@ -90,7 +93,7 @@ static void done(struct job *job)
     for (size_t i = 0; i < s->sending.device_count; i++)
         if (s->sending.devices[i].gone)
             (void)devices_remove(&n->devices, s->sending.devices[i].endpoint, STR_NONE);
-    note_outcome(&n->config.channels[s->sending.channel - n->config.channels], s);
+    note_outcome(&n->config.channels[s->channel], s);
     if (s->test) {
         s->test->status = s->sending.status;
         s->test->err = s->sent ? (struct err){0} : s->err;
@@ -111,6 +114,30 @@ static void forget_revoked(struct notify *n)
             (void)devices_remove(&n->devices, n->devices.items[i].endpoint, STR_NONE);
 }
 
+/* What the receiver calls the messages that are taken back. */
+static void list_externals(struct send_job *s, const struct delivery *withdraw)
+{
+    s->sending.externals = arena_array(&s->arena, struct str, PLANS_MAX);
+    for (const struct delivery *one = withdraw->asked->deliveries; one; one = one->next)
+        if (one->channel == withdraw->channel && one->route == withdraw->route && one->external[0] &&
+            purpose_asks(one->purpose) && s->sending.external_count < PLANS_MAX)
+            s->sending.externals[s->sending.external_count++] = arena_str(&s->arena, str_of(one->external));
+}
+
+/* To the program that asked, with its own key. */
+static void aim_callback(struct notify *n, struct send_job *s, const struct asked *asked)
+{
+    struct channel *own = arena_new(&s->arena, struct channel);
+    char secret[NOTIFY_SECRET_BYTES];
+    notify_callback_secret(n, asked->agent, secret);
+    *own = *s->sending.channel;
+    own->url = arena_c(&s->arena, asked->callback);
+    own->secret = arena_str(&s->arena, str_of(secret));
+    s->sending.channel = own;
+    s->sending.guarded = true;
+    s->sending.private_net = n->config.callbacks.private_net;
+}
+
 void send_start(struct notify *n, struct send_job *s, unsigned channel)
 {
     const char *url = n->options.public_url;
@@ -119,11 +146,17 @@ void send_start(struct notify *n, struct send_job *s, unsigned channel)
                                   .retry_after_ms = -1, .private_net = n->options.private_net, .key = n->devices.key,
                                   .seconds_max = n->config.lease_ms / 1500,
                                   .contact = url ? str_of(url) : STR("mailto:nod@example.com")};
+    s->channel = channel;
+    if (channel == CALLBACK)
+        aim_callback(n, s, s->batch[0]->asked);
     if (channel == PUSH) {
+        s->sending.guarded = true;
         s->sending.devices = arena_array(&s->arena, struct device, DEVICES_MAX);
         forget_revoked(n);
         s->sending.device_count = devices_of(&n->devices, s->message.person, s->sending.devices);
     }
+    if (s->count && s->batch[0]->purpose == PURPOSE_WITHDRAW)
+        list_externals(s, s->batch[0]);
     s->job = (struct job){.run = run, .done = done, .arg = s};
     work_submit(n->pool, &s->job);
 }
@@ -144,7 +177,7 @@ static void send_claimed(struct notify *n, struct send_job *s)
     size_t won = 0;
     for (size_t i = 0; i < s->count; i++) {
         struct delivery *delivery = s->batch[i];
-        bool over = delivery->asked->answered && delivery->purpose != PURPOSE_WITHDRAW;
+        bool over = delivery->asked->answered && purpose_asks(delivery->purpose);
         if (delivery->state == SENDING && !over) {
             s->batch[won++] = delivery;
         } else if (delivery->state == SENDING)
@@ -210,7 +243,7 @@ static void claim(struct notify *n, struct send_job *s, struct delivery *deliver
     *claim = (struct claim){.job = s, .delivery = delivery};
     delivery->state = CLAIMING;
     delivery->won = false;
-    if (delivery->purpose != PURPOSE_WITHDRAW)
+    if (purpose_asks(delivery->purpose))
         append_need(append, (struct need){.need = NEED_ABSENT, .kind = EVENT_TOOL_APPROVAL_RESPONSE,
                                           .session = session, .call = arena_str(arena, delivery->asked->call)});
     (void)append_event(append, (struct event){
@@ -235,7 +268,7 @@ static void gather(struct notify *n, struct send_job *s, int64_t now_ms)
     for (size_t i = 0; i < n->heap_count && s->count < BATCH_MAX;) {
         struct delivery *other = n->heap[i];
         if (other->channel == first->channel && other->route == first->route && other->due_ms <= now_ms + TOGETHER_MS &&
-            other->purpose != PURPOSE_WITHDRAW && !other->asked->answered) {
+            purpose_asks(other->purpose) && !other->asked->answered) {
             outbox_not_due(n, other);
             s->batch[s->count++] = other;
             i = 0; /* the heap has changed */
@@ -249,9 +282,9 @@ static void send_first(struct notify *n, int64_t now_ms)
     struct delivery *delivery = n->heap[0];
     const struct channel *channel = &n->config.channels[delivery->channel];
     int64_t *next_ms = &n->config.routes[delivery->route].next_ms[delivery->channel];
-    bool spaced = channel->kind->coalesces && delivery->purpose != PURPOSE_WITHDRAW;
+    bool spaced = channel->kind->coalesces && purpose_asks(delivery->purpose) && delivery->attempts == 0;
     outbox_not_due(n, delivery);
-    if (delivery->asked->answered && delivery->purpose != PURPOSE_WITHDRAW) { /* claimed, and its end is not known */
+    if (delivery->asked->answered && purpose_asks(delivery->purpose)) { /* claimed, and its end is not known */
         delivery->state = SENT;
         outbox_withdraw(n, delivery);
         outbox_forget_if_over(n, delivery->asked);

@@ -12,7 +12,8 @@ enum { BODY_BYTES_MAX = 20000, KEY_BYTES_MAX = 128 };
 static const char *event_type(enum purpose purpose)
 {
     static const char *const types[] = {[PURPOSE_ASK] = "approval.requested", [PURPOSE_REMIND] = "approval.reminded",
-                                        [PURPOSE_WITHDRAW] = "approval.resolved", [PURPOSE_TEST] = "test"};
+                                        [PURPOSE_WITHDRAW] = "approval.resolved", [PURPOSE_TEST] = "test",
+                                        [PURPOSE_CALLBACK] = "approval.resolved"};
     return types[purpose];
 }
 
@@ -104,6 +105,16 @@ static struct rc send(struct sending *sending, struct err *err)
         arena_printf(sending->arena, "webhook-timestamp: %lld", now_s).p, signature, NULL};
     return channel_post(sending, headers, buf_str(&buf), err);
 }
+
+static struct rc check_callback(const struct channel *channel, struct err *err)
+{
+    (void)channel;
+    return err_set(err, ERR_INVALID, "programs name their own address for callbacks when they ask");
+}
+
+/* To the program that asked, signed with a key of its own. */
+const struct channel_kind channel_callback = {
+    .name = "callback", .detail = DETAIL_SUMMARY, .check = check_callback, .send = send};
 
 const struct channel_kind channel_webhook = {
     .name = "webhook", .withdraws = true, .detail = DETAIL_SUMMARY, .check = check, .send = send};

@@ -154,6 +154,8 @@ void words_payload(struct json_out *out, const struct message *message)
     json_member(out, "title", message->title);
     json_member(out, "body", message->body);
     json_member(out, "url", message->url);
+    json_member(out, "decision", message->decision);
+    json_member(out, "actor", message->actor);
     if (message->count > 1)
         json_member_u64(out, "count", message->count);
 }

@@ -50,6 +50,7 @@ export interface ToolApprovalRequestData {
   routine?: boolean; // not risky: may be allowed with others, and without a signature
   waits?: boolean; // whoever asked waits for the answer
   withdraws?: boolean; // it is withdrawn when whoever asked stays away
+  callback?: string; // the address that its answer is posted to
 }
 
 /** The answer. */
@@ -100,6 +101,7 @@ export interface DeliveryEndedData {
   outcome: string; // sent, or failed: it is not tried again
   attempts: number; // how often it was tried
   status?: number; // of the receiver's last answer
+  external?: string; // how the receiver names it, to change it later
 }
 
 /** A process is about to send a message; the first claim holds for a lease. */

@@ -42,7 +42,7 @@ static struct str request_data(struct arena *arena, const struct ask *ask, const
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
                 .digest = digest_of_ask(ask, hex), .files = ask->files, .preview = ask->preview,
                 .deadline = deadline_ms, .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
-                .routine = !verdict->risky);
+                .routine = !verdict->risky, .callback = ask->callback);
 }
 
 struct data_permissions core_permissions(const struct call *call, struct str mode)

@@ -1,0 +1,147 @@
+/* Answers that come back: over the API with a token, or as presses that a channel asks its service for. */
+#include "notify/outbox.h"
+
+#include "base/log.h"
+#include "io/clock.h"
+#include "io/loop.h"
+
+#include <stdlib.h>
+
+/* ---- an answer ---- */
+
+static void decided(struct op *op)
+{
+    struct notify_taking *taking = ((struct decide *)op)->op.owner;
+    struct decide *decide = &taking->decide;
+    bool again = op->err.code == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
+    taking->err = again ? (struct err){0} : op->err;
+    taking->done(taking);
+}
+
+void notify_take(struct notify *n, struct notify_taking *taking)
+{
+    struct notify_answer answer;
+    const struct token *person;
+    struct decide *decide = &taking->decide;
+    struct arena *arena = taking->arena;
+    struct rc rc = notify_find_person(n, taking->token, &answer, &person, &taking->err);
+    if (rc_bad(rc)) {
+        taking->done(taking);
+        return;
+    }
+    *decide = (struct decide){.op = gate_op(arena, decided, taking),
+                              .session = arena_str(arena, answer.session),
+                              .call_id = arena_str(arena, answer.call),
+                              .actor = arena_str(arena, answer.person),
+                              .by = arena_str(arena, person->id),
+                              .feedback = taking->feedback,
+                              .decision = answer.allow ? DECISION_ALLOW_ONCE : DECISION_DENY};
+    gate_decide(n->options.gate, decide);
+}
+
+struct rc notify_find_person(struct notify *n, struct str token, struct notify_answer *ret_answer,
+                             const struct token **ret_person, struct err *err)
+{
+    TRY(notify_read_token(n, token, ret_answer, err));
+    *ret_person = n->options.find_person(n->options.gate, ret_answer->person, ret_answer->session);
+    if (!*ret_person)
+        return err_set(err, ERR_GONE, "%.*s may not answer any more", STR_ARG(ret_answer->person));
+    return RC_OK;
+}
+
+/* ---- presses ---- */
+
+enum { WAIT_MS = 5000, WAIT_LONG_MS = 45000 };
+
+struct poller {
+    struct job job;
+    struct notify *notify;
+    struct channel *channel;
+    struct polling polling;
+    struct arena arena;
+    struct timer *timer;
+    struct err err;
+    bool ok;
+};
+
+struct press {
+    struct errand errand;
+    struct poller *poller;
+    struct notify_taking taking;
+};
+
+static void press_taken(struct notify_taking *taking)
+{
+    struct press *press = taking->arg;
+    errand_finish(&press->errand);
+}
+
+static void take_press(struct errand *errand)
+{
+    struct press *press = errand->arg;
+    notify_take(press->poller->notify, &press->taking);
+}
+
+struct str polling_answer(struct polling *polling, struct str token)
+{
+    struct poller *poller = polling->arg;
+    struct press press = {.poller = poller,
+                          .taking = {.arena = &poller->arena, .token = token, .done = press_taken, .arg = &press},
+                          .errand = {.start = take_press, .arg = &press}};
+    work_errand(poller->notify->pollers, &press.errand);
+    if (press.taking.err.code == ERR_OK)
+        return press.taking.decide.decision == DECISION_DENY ? STR("Denied.") : STR("Allowed once.");
+    log_line(LOG_WARN, "an answer from afar was refused", LOG_S("channel", poller->channel->name),
+             LOG_C("why", press.taking.err.text));
+    return press.taking.err.code == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
+                                                        : STR("This answer is not valid any more. Open Nod.");
+}
+
+static void run(struct job *job)
+{
+    struct poller *poller = job->arg;
+    struct polling *polling = &poller->polling;
+    polling->sending = (struct sending){.arena = &poller->arena, .channel = poller->channel, .retry_after_ms = -1,
+                                        .line = fetch_line_new(), .cancelled = &poller->notify->cancelled};
+    poller->err = (struct err){0};
+    poller->ok = rc_ok(poller->channel->kind->poll(polling, &poller->err));
+    fetch_line_free(polling->sending.line);
+}
+
+static void go_on(void *arg)
+{
+    struct poller *poller = arg;
+    work_submit(poller->notify->pollers, &poller->job);
+}
+
+static void done(struct job *job)
+{
+    struct poller *poller = job->arg;
+    struct notify *n = poller->notify;
+    arena_done(&poller->arena);
+    poller->arena = (struct arena){0};
+    if (n->closing)
+        return;
+    if (poller->ok) {
+        go_on(poller);
+        return;
+    }
+    poller->channel->last = poller->err;
+    /* 409: another process asks for the same bot; it is its turn. */
+    timer_start(poller->timer, poller->polling.sending.status == 409 ? WAIT_LONG_MS : WAIT_MS);
+}
+
+void answer_poll_channels(struct notify *n)
+{
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
+        struct channel *channel = &n->config.channels[i];
+        if (!channel->kind->poll)
+            continue;
+        struct poller *poller = arena_new(&n->arena, struct poller);
+        *poller = (struct poller){.notify = n, .channel = channel, .polling = {.arg = poller},
+                                  .job = {.run = run, .done = done, .arg = poller}};
+        poller->timer = timer_new(n->options.loop, go_on, poller);
+        channel->poll_timer = poller->timer;
+        go_on(poller);
+    }
+}

@@ -1,0 +1,58 @@
+/* What a channel is, and one attempt to send; the part of inner.h that channels are about. */
+#ifndef NOTIFY_CHANNELS_H
+#define NOTIFY_CHANNELS_H
+
+#include "notify/inner.h"
+
+/* One attempt, in a thread of the pool. */
+struct sending {
+    struct arena *arena;
+    const struct channel *channel;
+    const struct message *message;
+    struct fetch_line *line;
+    const char *url;        /* where to, if not the channel's */
+    int64_t seconds_max;    /* for the whole attempt */
+    bool guarded;           /* the address is not from whoever set Nod up: private ones only with the next */
+    bool private_net;       /* addresses of this machine and the networks around it may be reached */
+    /* push: */
+    struct device *devices;
+    size_t device_count;
+    const struct seal_key *key;
+    struct str contact;     /* who a push service can turn to */
+    const char *method;     /* NULL: POST */
+    const atomic_bool *cancelled; /* may be NULL */
+    struct str *externals;  /* withdraw: what the receiver called the messages about this call */
+    size_t external_count;
+    struct str external;    /* what the receiver calls this message; empty: nothing */
+    struct str answer;      /* the receiver's words */
+    long status;            /* of the receiver; 0: none */
+    int64_t retry_after_ms; /* -1: it did not say */
+    bool final;             /* trying again is of no use */
+};
+
+/* Presses of buttons that a channel fetches from its service: in a thread, again and again. */
+struct polling {
+    struct sending sending;
+    int64_t cursor;         /* the channel's: where to go on */
+    void *arg;              /* answer.c's */
+};
+/* From `poll`: decides with an answer token; gives the words for whoever pressed. */
+struct str polling_answer(struct polling *polling, struct str token);
+
+struct channel_kind {
+    const char *name;
+    bool coalesces;         /* several calls become one message, and messages keep a distance */
+    bool withdraws;         /* takes back or replaces what it has sent */
+    bool carries_answers;   /* buttons with answer tokens */
+    enum detail detail;     /* unless the file says otherwise */
+    struct rc (*check)(const struct channel *channel, struct err *err);
+    struct rc (*send)(struct sending *sending, struct err *err);
+    struct rc (*poll)(struct polling *polling, struct err *err); /* NULL: nothing comes back by itself */
+};
+const struct channel_kind *channel_kind(struct str name);
+/* A number of a JSON object. */
+int64_t channel_number(const struct json *object, const char *key, int64_t otherwise);
+/* A POST; RC_OK when the receiver took it (2xx). Fills in status, retry_after_ms and final. */
+struct rc channel_post(struct sending *sending, const char *const *headers, struct str body, struct err *err);
+
+#endif
