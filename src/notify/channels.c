@@ -1,9 +1,11 @@
 /* The table of channels. To add one: a file with its `struct channel_kind`, and a line here. */
 #include "notify/inner.h"
 
-extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push, channel_callback;
+extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push, channel_telegram,
+    channel_slack, channel_email, channel_discord, channel_callback;
 
 static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy, &channel_push,
+                                                   &channel_telegram, &channel_slack, &channel_email, &channel_discord,
                                                    &channel_callback};
 
 const struct channel_kind *channel_kind(struct str name)
