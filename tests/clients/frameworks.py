@@ -1,11 +1,17 @@
 """Each example of the Python library, with the real framework and a scripted model: the same four mails."""
+import base64
+import hashlib
+import hmac
+import http.server
 import importlib.util
+import json
 import os
 import subprocess
 import sys
+import threading
 
 from stage import CLIENTS, PYTHON, Stage, play_four, python_with
-from world import ROOT, must
+from world import ROOT, Client, eventually, must
 
 EXAMPLES = os.path.join(CLIENTS, "python", "examples")
 
@@ -62,6 +68,51 @@ def test_langgraph_goes_on_in_another_process(world):
             more = {"updatedInput": {"to": "bob@example.org", "text": "edited"}}
         stage.answer(f"mail {word}", decision, **more)
     must(once() == 0 and sent == ["mail one", "edited", "mail four"], f"{sent}")
+
+
+def test_langgraph_is_woken_by_callbacks(world):
+    """Each answer is posted to a receiver, which starts the job anew; nobody else does. Verified by Standard Webhooks' formula."""
+    config = os.path.join(world.folder, "notify.json")
+    with open(config, "w", encoding="utf-8") as file:
+        json.dump({"callbacks": {"hosts": ["127.0.0.1"], "private": True}}, file)
+    world.environment["NOD_NOTIFY"] = config
+    stage, codes, sent, forged = Stage(world), [], [], []
+    secret = base64.b64decode(Client(stage.server, stage.token).ok("GET", "/api/callbacks/secret")["secret"].removeprefix("whsec_"))
+    environment = {**stage.environment(), "PYTHONPATH": PYTHON, "CHECKPOINTS": os.path.join(world.folder, "checkpoints")}
+
+    def once():
+        run = subprocess.run([frameworks(), os.path.join(EXAMPLES, "langgraph_sleeps.py")], env=environment, text=True, timeout=120,
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        sent.extend(line[5:] for line in run.stdout.splitlines() if line.startswith("SENT "))
+        codes.append(run.returncode)
+
+    class Receiver(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            signed = f"{self.headers['webhook-id']}.{self.headers['webhook-timestamp']}.".encode() + body
+            right = "v1," + base64.b64encode(hmac.new(secret, signed, hashlib.sha256).digest()).decode()
+            if not hmac.compare_digest(right, self.headers["webhook-signature"]) or json.loads(body)["type"] != "approval.resolved":
+                forged.append(body)
+            self.send_response(204)
+            self.end_headers()
+            threading.Thread(target=once, daemon=True).start()
+
+        def log_message(self, *_):
+            pass
+
+    receiver = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    environment["CALLBACK"] = f"http://127.0.0.1:{receiver.server_address[1]}/wake"
+    try:
+        once()
+        for n, word in enumerate(("one", "two", "three", "four")):
+            eventually(lambda n=n: len(codes) == n + 1, f"the process before mail {word} has ended", 120)
+            must(codes[-1] == 3, f"{codes}")
+            stage.answer(f"mail {word}", "deny" if word == "two" else "allow_once")
+        eventually(lambda: len(codes) == 5, "the last process", 120)
+        must(codes[-1] == 0 and sent == ["mail one", "mail three", "mail four"] and not forged, f"{codes} {sent} {forged}")
+    finally:
+        receiver.shutdown()
 
 
 def test_openai_agents(world):

@@ -1,7 +1,8 @@
 """LangGraph with an interrupt: the process ends while a person thinks, and another one goes on.
 
 Run it again and again: each time it asks for the next mail, or finds the answer and sends it.
-Exit status 0: all is done; 3: somebody must answer first. With `--wait` it waits for the answer.
+Exit status 0: all is done; 3: somebody must answer first. With `--wait` it waits for the answer. With CALLBACK=URL the
+server posts each answer there: a receiver that starts this program again needs nobody to watch it.
 """
 import os
 import sqlite3
@@ -16,7 +17,7 @@ from nod_gate import AlreadyRan, Gate, NotAllowed
 from nod_gate.adapters.langchain import ask_or_interrupt
 
 JOB = "mails-1"
-gate = Gate(title="mails", session=JOB)
+gate = Gate(title="mails", session=JOB, callback=os.environ.get("CALLBACK", ""))
 WORDS = ["one", "two", "three", "four"]
 
 

@@ -88,10 +88,11 @@ class AsyncGate:
 
     def __init__(self, *, url: Optional[str] = None, token: Optional[str] = None, identity: Optional[str] = None,
                  title: str = "", cwd: Optional[str] = None, agent: str = "nod-gate", session: Optional[str] = None,
-                 patience: Optional[float] = 10.0, settings: Optional[Mapping[str, Any]] = None) -> None:
+                 patience: Optional[float] = 10.0, settings: Optional[Mapping[str, Any]] = None,
+                 callback: str = "") -> None:
         self.address = find_address(url, token, identity)
         self.talk = Conversation(self.address.url, title or agent, os.path.abspath(cwd or os.getcwd()), agent,
-                                 patience=patience, settings=settings or {})
+                                 patience=patience, settings=settings or {}, callback=callback)
         if session:
             self.talk.key = session
 

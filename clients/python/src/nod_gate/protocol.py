@@ -84,6 +84,7 @@ class Conversation:
     thread: str = ""
     session: str = ""
     seen: bool = False
+    callback: str = ""                 # the address that answers are posted to, for jobs that sleep
 
 
 def new_id() -> str:
@@ -191,7 +192,9 @@ def asking(talk: Conversation, call_id: str, name: str, given: Mapping[str, Any]
            wait: int = WAIT_SECONDS) -> Talk:
     """The verdict of a call. With wait 0 it may still be `awaiting`; else it is settled."""
     until = None if timeout is None else time.monotonic() + timeout
-    body = {"id": call_id, "name": name, "input": dict(given), "cwd": talk.cwd}
+    body: dict[str, Any] = {"id": call_id, "name": name, "input": dict(given), "cwd": talk.cwd}
+    if talk.callback:
+        body["callback"] = {"url": talk.callback}
     lost_session = 0
     while True:
         if not talk.thread:

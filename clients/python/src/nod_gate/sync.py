@@ -82,15 +82,17 @@ class Gate:
 
     `session` names the conversation: the same name, with the same token, is the same session in every process.
     `patience` is how long a server that was never seen may stay silent (None: for ever). One that answered before
-    is waited for without end, unless a call has a `timeout`.
+    is waited for without end, unless a call has a `timeout`. `callback` is an address that the server posts each answer
+    to, signed as Standard Webhooks says: a job can end meanwhile and be woken (the server must allow its host).
     """
 
     def __init__(self, *, url: Optional[str] = None, token: Optional[str] = None, identity: Optional[str] = None,
                  title: str = "", cwd: Optional[str] = None, agent: str = "nod-gate", session: Optional[str] = None,
-                 patience: Optional[float] = 10.0, settings: Optional[Mapping[str, Any]] = None) -> None:
+                 patience: Optional[float] = 10.0, settings: Optional[Mapping[str, Any]] = None,
+                 callback: str = "") -> None:
         self.address = find_address(url, token, identity)
         self.talk = Conversation(self.address.url, title or agent, os.path.abspath(cwd or os.getcwd()), agent,
-                                 patience=patience, settings=settings or {})
+                                 patience=patience, settings=settings or {}, callback=callback)
         if session:
             self.talk.key = session
         self._opening = threading.Lock()
