@@ -245,7 +245,7 @@ def test_a_mistake_in_the_file_is_named(world):
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"channels": {"x": {"type": "pigeon"}}, "routes": []}, file)
     said = world.nod("serve", "--data", world.data, "--listen", "127.0.0.1:0", "--notify", path, exits=2)
-    must("webhook, command or ntfy" in said.stderr and path in said.stderr, said.stderr)
+    must("webhook, command, ntfy" in said.stderr and path in said.stderr, said.stderr)
 
 
 # ---- push: the message is opened by code of its own, over Python's cryptography ----
