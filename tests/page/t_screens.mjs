@@ -21,6 +21,21 @@ export default {
     await page.locator(".toast", { hasText: "Accept edits" }).waitFor();
     same((await server.api("GET", `/api/sessions/${s.id}`)).permissionMode, "acceptEdits", "mode");
   },
+  async "rules that do not do what they say are named, with what was meant; a new one is refused"(server) {
+    await server.api("POST", "/api/policy/rules", { effect: "deny", rule: "Bsh(rm:*)", force: true });
+    await server.api("POST", "/api/policy/rules", { effect: "deny", rule: "Bash(rm:*)" });
+    const page = await person(server);
+    await page.goto(server.url + "/#/rules");
+    const dead = page.locator("section", { hasText: "These do not do what they say" });
+    await dead.locator("code", { hasText: "Bash(rm:*)" }).waitFor();
+    same(await dead.locator("li").count(), 1, "dead rules");
+    const form = page.locator("section", { hasText: "Add a rule" });
+    await form.locator("select").first().selectOption("deny");
+    await form.locator("input.mono").fill("Bash(git psuh:*)");
+    await form.locator("button", { hasText: "Add" }).click();
+    await page.locator(".toast", { hasText: "did you mean Bash(git push:*)?" }).waitFor();
+    same((await server.api("GET", "/api/policy")).user.length, 2, "rules");
+  },
   async "a run from a prompt: text as it comes, a real difference, an answer, its end"(other) {
     if (!(await other.api("GET", "/api/openapi.json")).paths["/api/agent-requests"]) return "no runs on this server";
     const folder = mkdtempSync(join(tmpdir(), "nod-run-"));
