@@ -13,12 +13,14 @@
 #include "base/json.h"
 #include "event/call.h"
 
-/* ---- hooks: Claude Code's PreToolUse and PermissionRequest, and what Codex and Gemini made of them ---- */
+/* ---- hooks: Claude Code's PreToolUse and PermissionRequest, and what others made of them ---- */
 
 #define HOOK_AGENTS(X)    \
     X(CLAUDE, "claude")   \
     X(CODEX, "codex")     \
-    X(GEMINI, "gemini")
+    X(GEMINI, "gemini")   \
+    X(QWEN, "qwen")       \
+    X(COPILOT, "copilot")
 
 enum hook_agent {
 #define X(name, wire) HOOK_##name,

@@ -1,11 +1,13 @@
-/* Hooks of Claude Code, Codex and Gemini: one shape, three dialects.
+/* Hooks of Claude Code, Codex, Gemini, Qwen Code and Copilot CLI: one shape, five dialects.
  *
  *   claude  PreToolUse: allow, deny or ask; PermissionRequest: allow or deny, the input may be edited
  *   codex   the same names, but PreToolUse knows only deny, or allow together with another input, and any
  *           member it does not expect voids the answer; PermissionRequest takes no edited input
  *   gemini  BeforeTool: decision allow or deny; its tools have names of their own
+ *   qwen    as claude, but an edited input is ignored and the original runs: an edit is a denial with words
+ *   copilot as claude, without an id of the call
  *
- * Codex and Gemini go on when a hook has no opinion, so theirs waits for a person. Claude Code asks by
+ * All but Claude Code go on when a hook has no opinion, so theirs waits for a person. Claude Code asks by
  * itself what its own rules do not allow: its PreToolUse is answered by rules alone, at once, and the
  * person's answer goes to PermissionRequest, beside the dialog in its terminal. In modes that never ask, PreToolUse
  * waits too. A yes in the dialog leaves the hook waiting: only that the call is over (PostToolUse), or the turn
@@ -173,8 +175,8 @@ static void allow_codex(struct buf *out, const struct hook *hook, struct str edi
 
 static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
 {
-    bool takes_edited =
-        hook->agent == HOOK_CLAUDE || (hook->agent == HOOK_CODEX && hook->kind == HOOK_BEFORE);
+    bool takes_edited = hook->agent == HOOK_CLAUDE || hook->agent == HOOK_COPILOT ||
+                        (hook->agent == HOOK_CODEX && hook->kind == HOOK_BEFORE);
     if (!str_empty(edited) && !takes_edited) {
         refuse_edited(out, hook, edited);
         return;
@@ -186,6 +188,8 @@ static void allow(struct buf *out, const struct hook *hook, struct str edited, s
         else
             say_before(out, "allow", words, edited);
         break;
+    case HOOK_QWEN:
+    case HOOK_COPILOT: say_before(out, "allow", words, edited); break;
     case HOOK_CODEX: allow_codex(out, hook, edited); break;
     case HOOK_GEMINI: say_gemini(out, "allow", STR_NONE); break;
     case HOOK_AGENT_COUNT: break;

@@ -1,6 +1,6 @@
 /* Hooks over HTTP: an agent's own message comes in, the answer in its own words goes out.
  *
- *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: claude, codex, gemini
+ *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: claude, codex, gemini, qwen, copilot
  *
  * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
  * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
@@ -343,7 +343,7 @@ void hooks_ask(struct exchange *x)
     h->ask->actor = x->actor;
     h->ask->by = x->token_id;
     if (!hook_agent_parse(x->params[0], &h->hook.agent)) {
-        exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex or gemini");
+        exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex, gemini, qwen or copilot");
         return;
     }
     bool unread = rc_bad(prepare(h, &err)), tells = h->hook.kind == HOOK_AFTER || h->hook.kind == HOOK_IDLE;

@@ -199,7 +199,7 @@ struct rc hook_command(struct cli *cli, struct err *err)
     const char *name = cli->argv[installs || removes ? 1 : 0];
     enum hook_agent agent = HOOK_CLAUDE;
     if (name && !hook_agent_parse(str_of(name), &agent))
-        return err_set(err, ERR_INVALID, "hooks are of claude, codex or gemini, not '%s'", name);
+        return err_set(err, ERR_INVALID, "hooks are of claude, codex, gemini, qwen or copilot, not '%s'", name);
     struct hook_choice how = {.remove = removes, .strict = option_flag(cli, "strict"), .http = option_flag(cli, "http"),
                               .start = option_flag(cli, "start"), .yes = option_flag(cli, "yes"),
                               .settings = option_text(cli, "settings"), .identity = option_text(cli, "identity")};

@@ -41,6 +41,8 @@ static const struct {
     {HOOK_CLAUDE, "Stop", TOLD_S, 1},
     {HOOK_CODEX, "PreToolUse", PERSON_S, 1},
     {HOOK_GEMINI, "BeforeTool", PERSON_S, 1000},
+    {HOOK_QWEN, "PreToolUse", PERSON_S, 1000},
+    {HOOK_COPILOT, "PreToolUse", PERSON_S, 1},
 };
 enum { HOOK_ROWS = sizeof hooks / sizeof *hooks };
 
@@ -59,6 +61,11 @@ static const struct {
     [HOOK_GEMINI] = {NULL, ".gemini", "settings.json",
                      "Gemini goes on when a hook is killed or cut off by its time limit, and runs none in --acp "
                      "mode. With -p its own rules deny first: use --approval-mode yolo."},
+    [HOOK_QWEN] = {NULL, ".qwen", "settings.json",
+                   "Qwen Code runs the call when this hook cannot be started, fails or is cut off by its time limit; "
+                   "Nod answers before that. With -p its own rules deny first: use --approval-mode yolo."},
+    [HOOK_COPILOT] = {"COPILOT_HOME", ".copilot", "hooks/nod.json",
+                      "Copilot runs the call when this hook is cut off by its time limit; Nod answers before that."},
 };
 
 struct edit {
@@ -136,6 +143,8 @@ static bool ours(const struct edit *edit, const struct json *entry)
     struct str mark = arena_printf(&edit->cli->arena, " hook %s --wait", name);
     struct str address = arena_printf(&edit->cli->arena, "/api/hooks/%s", name);
     const struct json *inner = json_get(entry, "hooks");
+    if (str_has(json_text(entry, "bash"), mark)) /* Copilot's have no group around them */
+        return true;
     for (const struct json *hook = inner ? inner->first : NULL; hook; hook = hook->next)
         if (str_has(json_text(hook, "command"), mark) || str_has(json_text(hook, "url"), address))
             return true;
@@ -156,6 +165,28 @@ static void put_address(struct json_out *out, const struct edit *edit, int64_t w
     json_put_raw(out, STR("[\"NOD_TOKEN\"]"));
 }
 
+static struct str our_words(const struct edit *edit, int64_t wait_s)
+{
+    struct arena *arena = &edit->cli->arena;
+    return arena_printf(arena, "%s --wait %lld%s --identity %s", edit->command, (long long)wait_s,
+                        edit->how.strict ? " --strict" : "", quoted(arena, edit->identity).p);
+}
+
+static void put_copilot(struct buf *buf, const struct edit *edit, size_t row, unsigned depth)
+{
+    BUF_SCOPE(text, SETTINGS_BYTES_MAX);
+    struct json_out out = json_out(&text);
+    const struct json *entry;
+    json_open(&out, '{');
+    json_member(&out, "type", STR("command"));
+    json_member(&out, "bash", our_words(edit, hooks[row].seconds - SPARE_S));
+    json_member_i64(&out, "timeoutSec", hooks[row].seconds);
+    json_close(&out, '}');
+    struct arena *arena = &edit->cli->arena;
+    CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&text)), &entry, NULL)));
+    put_pretty(buf, entry, depth);
+}
+
 static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsigned depth)
 {
     BUF_SCOPE(text, SETTINGS_BYTES_MAX);
@@ -172,9 +203,7 @@ static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsig
         put_address(&out, edit, wait_s);
     } else {
         json_member(&out, "type", STR("command"));
-        json_member(&out, "command", arena_printf(arena, "%s --wait %lld%s --identity %s", edit->command,
-                                                    (long long)wait_s, edit->how.strict ? " --strict" : "",
-                                                    quoted(arena, edit->identity).p));
+        json_member(&out, "command", our_words(edit, wait_s));
     }
     json_member_i64(&out, "timeout", hooks[row].seconds * hooks[row].unit);
     if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S) /* what only tells us must hold nothing up */
@@ -203,7 +232,7 @@ static bool put_event(struct buf *buf, const struct edit *edit, const struct jso
     }
     if (!edit->how.remove && row < HOOK_ROWS) {
         put_key(buf, STR_NONE, &first, 3);
-        put_ours(buf, edit, row, 3);
+        (edit->agent == HOOK_COPILOT ? put_copilot : put_ours)(buf, edit, row, 3);
     }
     new_line(buf, 2);
     buf_putc(buf, ']');
@@ -438,7 +467,7 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
     else if (rc_bad(rc))
         return err_set(err, rc.code, "%s", why.text);
     if (str_empty(str_trim(*ret_text)))
-        *ret_text = STR("{}\n");
+        *ret_text = strstr(path, "/hooks/nod.json") ? STR("{\n  \"version\": 1\n}\n") : STR("{}\n");
     *ret_plain = json_without_comments(&cli->arena, *ret_text);
     rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
@@ -519,9 +548,15 @@ static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
 {
     const char *slash = strrchr(path, '/');
     const char *folder = slash ? arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path))) : ".";
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-        return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
-    return RC_OK;
+    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+        return RC_OK;
+    const char *above = strrchr(folder, '/');
+    if (errno == ENOENT && above && above != folder) { /* hooks/ in a folder that is not there yet, either */
+        (void)mkdir(arena_c(&cli->arena, str_sub(str_of(folder), 0, (size_t)(above - folder))), 0700);
+        if (mkdir(folder, 0700) == 0 || errno == EEXIST)
+            return RC_OK;
+    }
+    return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
 }
 
 struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook_choice *how, struct err *err)
@@ -566,7 +601,8 @@ static struct str our_command(const struct edit *edit, const struct json *settin
     for (const struct json *event = events ? events->first : NULL; event; event = event->next)
         for (const struct json *entry = event->first; entry; entry = entry->next)
             if (ours(edit, entry))
-                return json_text(json_get(entry, "hooks")->first, "command");
+                return json_get(entry, "hooks") ? json_text(json_get(entry, "hooks")->first, "command")
+                                                : json_text(entry, "bash");
     return STR_NONE;
 }
 

@@ -17,6 +17,8 @@ static const char *const titles[HOOK_AGENT_COUNT] = {
     [HOOK_CLAUDE] = "Claude Code",
     [HOOK_CODEX] = "Codex",
     [HOOK_GEMINI] = "Gemini",
+    [HOOK_QWEN] = "Qwen Code",
+    [HOOK_COPILOT] = "Copilot CLI",
 };
 
 struct found {
@@ -99,7 +101,8 @@ static void say_agents(struct buf *out, struct setup *setup)
                        found->was_gated ? "keep the hook" : "install the hook", found->settings);
     }
     if (!setup->any_agent)
-        buf_puts(out, "  agents       none found (claude, codex, gemini): install one, then run nod setup again\n");
+        buf_puts(out, "  agents       none found (claude, codex, gemini, qwen, copilot): install one, then run "
+                      "nod setup again\n");
 }
 
 static void say_rules(struct buf *out, struct setup *setup)
