@@ -116,7 +116,7 @@
       OPTION(0, "auth", "METHOD", "with -p: how the agent is to log in")                                     \
       OPTION(0, "identity", "FILE", "who this program is; else one is made for this folder"))                \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
-      "AGENT is claude, codex or gemini; else claude. Without install and remove the hook's message comes " \
+      "AGENT is claude, codex, gemini, qwen or copilot; else claude. Without install and remove its message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \
       "install and remove show the change and write it when you agree.",                                   \
       OPTION(0, "wait", "TIME", "how long a person may take (590s)")                                       \
@@ -142,6 +142,7 @@
       "Following begins 20 events before the last one, unless told otherwise, and goes on after restarts " \
       "of the server, without gap or repeat. With --json each event is one line.",                         \
       OPTION('f', "follow", NULL, "go on with what happens")                                               \
+      OPTION(0, "format", "FORMAT", "text, jsonl, csv, or cloudevents (CloudEvents 1.0, one a line)")      \
       OPTION('s', "session", "ID", "only of this session")                                                 \
       OPTION('t', "thread", "ID", "only of this thread")                                                   \
       OPTION(0, "type", "TYPE,...", "only events of these types")                                          \

@@ -122,24 +122,19 @@ static void put_line(struct buf *buf, const struct cli *cli, const struct json *
     buf_putc(buf, '\n');
 }
 
-/* The event's own bytes on one line; blanks of an agent's input may hold line ends. */
-static void put_json(struct buf *buf, const struct json *event)
-{
-    for (size_t i = 0; i < event->raw.n; i++)
-        buf_putc(buf, event->raw.p[i] == '\n' || event->raw.p[i] == '\r' ? ' ' : event->raw.p[i]);
-    buf_putc(buf, '\n');
-}
-
 bool log_print(struct log_printer *printer, const struct json *event)
 {
     CHECK(printer->left > 0);
     if (!str_empty(printer->text) && !str_has(event->raw, printer->text))
         return true;
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
-    if (printer->cli->json)
-        put_json(&buf, event);
-    else
+    if (!printer->begun)
+        buf_put(&buf, log_format_head(printer->format));
+    printer->begun = true;
+    if (printer->format == LOG_FORMAT_TEXT)
         put_line(&buf, printer->cli, event);
+    else
+        log_format_put(&buf, printer->format, event);
     cli_out(buf_str(&buf));
     printer->left--;
     return fflush(stdout) == 0 && printer->left > 0;
@@ -186,6 +181,10 @@ static struct rc check_types(struct cli *cli, struct err *err)
 struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct err *err)
 {
     *printer = (struct log_printer){.cli = cli, .left = UINT64_MAX, .text = str_of(option_text(cli, "text"))};
+    const char *format = option_text(cli, "format");
+    printer->format = cli->json ? LOG_FORMAT_JSONL : LOG_FORMAT_TEXT;
+    if (format && !log_format_parse(str_of(format), &printer->format))
+        return err_set(err, ERR_INVALID, "--format is text, jsonl, csv or cloudevents, not '%s'", format);
     TRY(check_types(cli, err));
     return option_number(cli, "limit", INT64_MAX, &printer->left, err);
 }

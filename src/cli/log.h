@@ -4,11 +4,14 @@
 
 #include "base/json.h"
 #include "cli/cli.h"
+#include "cli/log_format.h"
 
 struct log_printer {
     struct cli *cli;
     uint64_t left;   /* how many more are wanted */
     struct str text; /* only events that hold it; empty: all */
+    enum log_format format;
+    bool begun;      /* a line was printed */
 };
 
 /* By the command's options. */

@@ -1,4 +1,6 @@
 """The command line where a talk is too short for it."""
+import csv
+import io
 import json
 import os
 import re
@@ -188,3 +190,20 @@ def test_settings_from_a_file(world):
     with open(path, "w", encoding="utf-8") as file:
         file.write(example)
     world.nod("config", "--config", path)
+
+
+def test_the_log_in_other_formats(world):
+    server = world.server()
+    admin = server.admin()
+    session = admin.session(title="formats")
+    call = admin.call(session["threadId"], "Bash", {"command": "echo \"=a\",\n b"})
+    lines = world.nod("log", "--session", session["id"], "--format", "cloudevents").stdout.splitlines()
+    events = [json.loads(line) for line in lines]
+    asked = [e for e in events if e["type"] == "nod.tool.approval.request.v1"][0]
+    must(asked["specversion"] == "1.0" and asked["subject"] == call["toolCallId"] and asked["source"] == f"/nod/sessions/{session['id']}", f"{asked}")
+    must(asked["id"] == asked["sequence"] and asked["data"]["toolCallId"] == call["toolCallId"], f"{asked}")
+    kept = [json.loads(line) for line in world.nod("log", "--session", session["id"], "--format", "jsonl").stdout.splitlines()]
+    must([str(e["seq"]) for e in kept] == [e["id"] for e in events], "not the same events")
+    rows = list(csv.DictReader(io.StringIO(world.nod("log", "--session", session["id"], "--format", "csv").stdout)))
+    must([r["seq"] for r in rows] == [e["id"] for e in events] and all(json.loads(r["data"]) for r in rows), f"{rows}")
+    must("--format is" in world.nod("log", "--format", "xml", exits=2).stderr, "an unknown format")
