@@ -42,7 +42,7 @@ static const struct route routes[] = {
     {"POST", "/api/tool-calls/:call/cancel", HERE(ASK), BODY_OPTIONAL, calls_cancel,
      "Give up a call", "session", NULL, 200, "ToolCallAnswer"},
     {"POST", "/api/hooks/:agent", HERE(ASK), BODY_OBJECT, hooks_ask,
-     "An agent's hook, answered in its own words (claude, codex, gemini)", "wait call strict",
+     "An agent's hook, answered in its own words (claude, codex, gemini, qwen, copilot)", "wait call strict",
      "HookMessage", 200, "HookAnswer"},
     {"POST", "/api/mcp", HERE(ASK), BODY_OBJECT, mcp_message,
      "MCP over HTTP: the tools approve, ask_human and pending_calls", "", "McpMessage", 200, "McpMessage"},
@@ -259,9 +259,37 @@ void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t t
     http_answer(x->http, 200, STR("application/json"), timing, buf_str(body));
 }
 
+/* RFC 9110: whoever is told that a method will not do is told which will. */
+static void refuse_method(struct exchange *x, const struct err *err)
+{
+    BUF_SCOPE(body, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&body);
+    struct str allow = STR("Allow: "), params[PARAMS_MAX];
+    bool first = true;
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+        if (!match_path(routes[i].path, x->http->path, params))
+            continue;
+        allow = arena_printf(x->arena, "%.*s%s%s", STR_ARG(allow), first ? "" : ", ", routes[i].method);
+        first = false;
+    }
+    json_open(&out, '{');
+    json_key(&out, "error");
+    json_open(&out, '{');
+    json_member(&out, "code", str_of(err_wire(err->code)));
+    json_member(&out, "message", str_of(err->text));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    http_answer(x->http, err_http(err->code), STR("application/json"),
+                arena_printf(x->arena, "%.*s\r\n", STR_ARG(allow)), buf_str(&body));
+}
+
 void exchange_fail(struct exchange *x, const struct err *err)
 {
     log_answer(x, err_http(err->code));
+    if (err->code == ERR_METHOD && !x->route) {
+        refuse_method(x, err);
+        return;
+    }
     if (err_http(err->code) >= 500)
         log_line(LOG_WARN, "request failed", LOG_S("path", x->http->path), LOG_C("error", err->text));
     http_answer_error(x->http, err);

@@ -131,6 +131,7 @@ def test_every_route_is_served_and_no_other_method(world):
             others = [p for p, i in document["paths"].items() if method in i and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", p), target)]
             if method not in item and not others:
                 must(reply.status == 405 and reply.code == "method_not_allowed", f"{method} {path}: {reply}")
+                must({m.upper() for m in item if m in METHODS} <= set(reply.headers.get("allow", "").split(", ")), f"{method} {path}: {reply.headers}")
             if method not in item:
                 continue
             must(reply.status != 405, f"{method} {path} is described and not taken: {reply}")
