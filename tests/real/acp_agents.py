@@ -7,10 +7,10 @@ import threading
 
 from desk import HERE, Desk, installed
 from other_models import Chat, Generate
-from others import GEMINI, QWEN, node
+from others import GEMINI, node
 from world import NOD, eventually, must
 
-SDK, OPENCODE = "2.4.0", "1.18.33"
+SDK, OPENCODE, QWEN = "2.4.0", "1.18.33", "0.15.10"
 
 
 class Editor:

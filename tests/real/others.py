@@ -1,4 +1,4 @@
-"""Codex, Gemini and Qwen Code in their own right, with Nod's hooks in their settings."""
+"""Codex and Gemini in their own right, with Nod's hooks in their settings."""
 import contextlib
 import json
 import os
@@ -6,10 +6,10 @@ import shutil
 import subprocess
 
 from desk import Desk, installed
-from other_models import Chat, Generate, Responses
+from other_models import Generate, Responses
 from world import NOD, eventually, must
 
-CODEX, GEMINI, QWEN, NODE = "0.166.0", "0.61.0", "0.15.10", "22.23.3"
+CODEX, GEMINI, NODE = "0.166.0", "0.61.0", "22.23.3"
 
 
 def replace(path, old, new):
@@ -98,28 +98,6 @@ class GeminiDesk(Desk):
     @staticmethod
     def bash(command):
         return ("run_shell_command", {"command": command, "description": "x"})
-
-
-class QwenDesk(Desk):
-    def __init__(self, place, script, serve=True):
-        self.program = installed(f"qwen-{QWEN}", f"@qwen-code/qwen-code@{QWEN}", "@qwen-code/qwen-code/cli.js")
-        self.node = node()
-        super().__init__(place, Chat(script), serve)
-        place.environment.update({"HOME": place.folder, "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": self.model.url + "/v1", "OPENAI_MODEL": "m", "QWEN_CODE_NO_RELAUNCH": "1"})
-        os.makedirs(os.path.join(place.folder, ".qwen"), exist_ok=True)
-        with open(os.path.join(place.folder, ".qwen/settings.json"), "w", encoding="utf-8") as file:
-            json.dump({"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False}, "general": {"disableAutoUpdate": True}}, file)
-
-    def install(self, program=NOD):
-        self.nod("hook", "install", "qwen", "--yes").ends()
-        replace(os.path.join(self.world.folder, ".qwen/settings.json"), NOD, program)
-
-    def start(self, mode="yolo"):
-        return self.run([self.node, self.program, "-p", "go", "--approval-mode", mode])
-
-    @staticmethod
-    def bash(command):
-        return ("run_shell_command", {"command": command, "description": "x", "is_background": False})
 
 
 @contextlib.contextmanager
@@ -284,45 +262,3 @@ def test_gemini_denies_by_itself_without_yolo(place):
             d.decide(pending)
         run.ends()
         must(not d.has("made.txt"), "Gemini's own rules let it run now: the docs are out of date")
-
-
-@contextlib.contextmanager
-def qwen(place, *commands, program=NOD):
-    """It says "Done." and then stays for minutes where there is no network: nobody waits for its end."""
-    with at(QwenDesk, place, *commands) as d:
-        d.install(program)
-        run = d.start()
-        try:
-            yield d
-        finally:
-            os.killpg(run.process.pid, 9)
-            run.process.wait()
-
-
-def hears(d, words):
-    return eventually(lambda: words in d.model.said(), lambda: f"the model hears {words}: {d.model.said()[-900:]}")
-
-
-def test_qwen_a_person_allows_and_denies_with_words(place):
-    with qwen(place, "touch made.txt", "touch second.txt") as d:
-        first = d.waiting()[0]
-        must(first["preview"]["type"] == "command" and command_of(first) == "touch made.txt" and not d.has("made.txt"), f"not the call: {first}")
-        d.decide(first)
-        second = eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0]
-        d.decide(second, "deny", feedback="one is enough, thanks")
-        hears(d, "one is enough, thanks")
-        must(d.has("made.txt") and not d.has("second.txt"), f"not as decided: {d.told()}")
-
-
-def test_qwen_is_told_what_a_person_made_of_it(place):
-    """It would run the original: an edit is a denial with words."""
-    with qwen(place, "touch made.txt") as d:
-        d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt"})
-        hears(d, "touch other.txt")
-        must(not d.has("made.txt") and not d.has("other.txt"), "it ran")
-
-
-def test_qwen_goes_on_without_a_hook_that_cannot_be_started(place):
-    """What the words at installing, and the docs, warn of."""
-    with qwen(place, "touch made.txt", program="/nonexistent/nod") as d:
-        eventually(lambda: d.has("made.txt"), "it runs; else the docs are out of date")

@@ -30,3 +30,28 @@ def test_copilot_is_asked_by_the_hook_that_was_installed(world):
         run.stdout.close()
     world.nod("hook", "remove", "copilot", "--yes")
     must("nod hook" not in open(path, encoding="utf-8").read() and NOD not in open(path, encoding="utf-8").read(), "it is still there")
+
+
+def test_qwen_is_asked_and_an_edit_is_a_denial_with_words(world):
+    admin = world.server().admin()
+    path = os.path.join(world.folder, "settings.json")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"theme": "dark"}')
+    world.nod("hook", "install", "qwen", "--yes", "--settings", path)
+    entry = json.load(open(path, encoding="utf-8"))["hooks"]["PreToolUse"][0]["hooks"][0]
+    must(entry["timeout"] == 86400000 and " --wait 86370 " in entry["command"], f"Nod does not answer before the limit: {entry}")
+    for decision, more, expected in (("allow_once", {}, ("allow",)), ("deny", {"feedback": "not now"}, ("deny", "not now")),
+                                     ("allow_once", {"updatedInput": {"command": "touch other"}}, ("deny", "touch other"))):
+        message = {"hook_event_name": "PreToolUse", "session_id": "q1", "cwd": world.folder, "tool_name": "run_shell_command",
+                   "tool_use_id": f"t{len(expected)}{expected[-1][:3].strip()}", "tool_input": {"command": "touch made", "is_background": False}}
+        run = subprocess.Popen(["/bin/sh", "-c", entry["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        run.stdin.write(json.dumps(message))
+        run.stdin.close()
+        call = eventually(lambda: admin.pending(), "it waits")[0]
+        must(call["preview"]["type"] == "command", f"not read as a command: {call}")
+        admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
+        said = json.loads(run.stdout.read())["hookSpecificOutput"]
+        must(run.wait(30) == 0 and said["permissionDecision"] == expected[0] and expected[-1] in json.dumps(said), f"{said}")
+        run.stdout.close()
+    world.nod("hook", "remove", "qwen", "--yes", "--settings", path)
+    must(open(path, encoding="utf-8").read() == '{"theme": "dark"}', "not as before")
