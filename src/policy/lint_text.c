@@ -256,14 +256,25 @@ void lint_wide(struct linting *l)
                               STR_ARG(rule->words[0])));
 }
 
+/* `NODE_ENV=* npm test`: a rule with a star says nothing of assignments. */
+static bool lint_assignment(struct linting *l)
+{
+    struct str first = l->rule.words[0];
+    size_t equals = str_find(first, '=');
+    if (l->rule.kind != RULE_GLOB || equals == 0 || equals == first.n || l->rule.word_count < 2)
+        return false;
+    struct str rest = joined_words(l, 1, l->rule.word_count);
+    lint_dead(l, arena_printf(l->arena, "Bash(%.*s:*)", STR_ARG(rest)),
+              STR("a rule with `*` fits no command with a variable in front: harmless ones (NODE_ENV, CI, …) need no "
+                  "rule, others must be named with their value"));
+    return true;
+}
+
 static bool lint_command(struct linting *l)
 {
     CHECK(l->rule.word_count > 0);
-    struct str first = l->rule.words[0];
-    size_t equals = str_find(first, '=');
-    if (l->rule.kind == RULE_GLOB && equals < first.n && equals > 0 && str_find(first, '*') > equals)
-        return false;
-    return lint_operators(l) || lint_letters(l) || lint_colons(l) || lint_program(l, first) || lint_sub(l);
+    return lint_assignment(l) || lint_operators(l) || lint_letters(l) || lint_colons(l) ||
+           lint_program(l, l->rule.words[0]) || lint_sub(l);
 }
 
 /* ---- paths ---- */

@@ -44,6 +44,7 @@ static const struct expected wrong[] = {
     {"deny", "WebFetch(domain:example)", "no whole name", NULL, true},
     {"allow", "WebFetch(domain:*.com)", "nobody owns", NULL, false},
     {"deny", "Bash(rm:*", "not closed", "Bash(rm:*)", true},
+    {"allow", "Bash(NODE_ENV=* npm test)", "variable in front", "Bash(npm test:*)", false},
     {"allow", "*", "cannot be allowed", NULL, true},
     {"allow", "Bash", "every command", NULL, false},
     {"allow", "Bash(python3:*)", "whatever it is given", "Bash(python3 SCRIPT:*)", false},
