@@ -3,7 +3,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(os.path.dirname(HERE), part) for part in ("golden", "talks")]
+sys.path += [os.path.join(os.path.dirname(HERE), part) for part in ("golden", "talks")]
 
 import golden_files     # noqa: E402
 from world import must  # noqa: E402
