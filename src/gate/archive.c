@@ -30,15 +30,6 @@ struct archivist {
     struct bell *bell;
 };
 
-void gate_say_archived(struct err *err, const struct event *archived)
-{
-    ARENA_SCOPE(scratch);
-    struct archived said = {.file = STR("an archive")};
-    (void)archived_parse(&scratch, archived->data, &said);
-    (void)err_set(err, ERR_GONE, "session %.*s is in the archive %.*s: see nod log --archive",
-                  STR_ARG(archived->session), STR_ARG(said.file));
-}
-
 static void finish(struct archivist *archivist)
 {
     struct gate_archiving *archiving = archivist->archiving;

@@ -1,5 +1,6 @@
-/* Approvals that must be answered by a time, are told of once more when nobody answers, or are withdrawn when
- * whoever asked said that it waits and stays away: the heap of core/due.c, and one timer for the nearest.
+/* Approvals that must be answered by a time, are told of once more when nobody answers, or are withdrawn when whoever
+ * asked said that it waits and stays away (core/due.c); and asks that have waited long enough (core/waits.c). One timer
+ * per clock, armed before the loop sleeps.
  *
  * Deadlines are wall-clock times that were kept with the request, so they survive restarts; a deadline that
  * passed while nobody was there fires at the start. A timeout is an append like any decision and loses
@@ -13,7 +14,6 @@
 #include "gate/inner.h"
 
 #include "io/clock.h"
-#include "io/loop.h"
 
 #include <stdlib.h>
 
@@ -22,35 +22,26 @@ enum {
     TRY_AGAIN_MS = 1000,   /* the store could not take the timeout */
 };
 
-static void arm(struct gate *gate, int64_t at_least_ms)
-{
-    struct deadlines *d = &gate->deadlines;
-    if (d->due.count == 0) {
-        timer_stop(d->timer);
-        return;
-    }
-    int64_t left = d->due.heap[0]->due_ms - clock_wall_ms();
-    if (left < at_least_ms)
-        left = at_least_ms;
-    timer_start(d->timer, left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS);
-}
-
 struct overdue {
     struct arena arena;
     struct decide decide;
 };
 
+/* Still open although its end was to be kept: the store could not. It is tried again soon. */
+static void put_back(struct gate *gate, struct open *open)
+{
+    gate->deadlines.not_before_us = clock_steady_us() + TRY_AGAIN_MS * 1000;
+    gate->deadlines.armed_ms = 0;
+    core_due_add(&gate->core, open);
+}
+
 static void timed_out(struct op *op)
 {
-    struct gate *gate = op->gate;
     struct overdue *overdue = op->owner;
-    const struct decide *decide = &overdue->decide;
-    struct open *open = open_find(gate, decide->session, decide->call_id);
-    /* Still open: the store could not keep it. Put it back and try again soon. */
-    if (open && open->heap_at == 0) {
+    struct open *open = open_find(op->gate, overdue->decide.session, overdue->decide.call_id);
+    if (open && open->due.heap_at == 0) {
         open->ending = false;
-        deadlines_add(gate, open);
-        arm(gate, TRY_AGAIN_MS);
+        put_back(op->gate, open);
     }
     arena_done(&overdue->arena);
     free(overdue);
@@ -70,8 +61,6 @@ static void end(struct gate *gate, const struct open *open, enum decision decisi
     gate_decide(gate, &overdue->decide);
 }
 
-/* ---- alerts ---- */
-
 static void alert_kept(struct append *append)
 {
     struct gate *gate = append->arg;
@@ -80,74 +69,88 @@ static void alert_kept(struct append *append)
     append_free(append);
     if (open)
         open->ending = false;
-    if (!open || open->heap_at)
+    if (!open || open->due.heap_at)
         return; /* answered meanwhile, or told already */
     open->alerted = !failed; /* refused: there is one, from before a restart or of another process */
-    deadlines_add(gate, open);
     if (failed)
-        arm(gate, TRY_AGAIN_MS);
+        put_back(gate, open);
+    else
+        core_due_add(&gate->core, open);
 }
 
 static void alert(struct gate *gate, const struct open *open)
 {
-    struct append *append = core_alert_append(open, (struct now){.wall_ms = clock_wall_ms()});
+    struct append *append = core_alert_append(open, gate_now());
     append->done = alert_kept;
     append->arg = gate;
     store_append(gate->store, append);
 }
 
-void deadlines_alerted(struct gate *gate, struct open *open)
-{
-    bool waits = open->heap_at != 0;
-    deadlines_remove(gate, open);
-    open->alerted = true;
-    if (waits)
-        deadlines_add(gate, open);
-}
-
-/* ---- whoever asked has gone ---- */
-
-void deadlines_away(struct gate *gate, struct open *open, bool away)
-{
-    open->withdraw_ms = away && open->withdraws ? clock_wall_ms() + gate->withdraw_ms : 0;
-    if (open->ending)
-        return; /* it is added again when that is done */
-    deadlines_remove(gate, open);
-    deadlines_add(gate, open);
-}
-
-/* ---- the heap and its timer ---- */
+/* ---- the timers ---- */
 
 static void ring(void *arg)
 {
     struct gate *gate = arg;
-    int64_t now = clock_wall_ms();
-    for (struct open *open; (open = due_first(&gate->deadlines.due, now));) {
-        deadlines_remove(gate, open);
+    int64_t wall_ms = clock_wall_ms();
+    gate->deadlines.armed_ms = 0;
+    for (struct open *open; (open = core_due_first(&gate->core, wall_ms));) {
+        core_due_remove(&gate->core, open);
         open->ending = true;
-        if (open->deadline_ms && open->deadline_ms <= now)
+        if (open->deadline_ms && open->deadline_ms <= wall_ms)
             end(gate, open, DECISION_TIMEOUT, STR_NONE);
-        else if (open->withdraw_ms && open->withdraw_ms <= now)
+        else if (open->withdraw_ms && open->withdraw_ms <= wall_ms)
             end(gate, open, DECISION_CANCELLED, STR("whoever asked has gone"));
         else
             alert(gate, open);
     }
-    arm(gate, 0);
 }
 
-void deadlines_init(struct gate *gate) { gate->deadlines.timer = timer_new(gate->loop, ring, gate); }
-
-void deadlines_add(struct gate *gate, struct open *open)
+static void waited(void *arg)
 {
-    due_add(&gate->deadlines.due, open, gate->alert_ms);
-    if (open->heap_at == 1)
-        arm(gate, 0);
+    struct gate *gate = arg;
+    gate->deadlines.waits_armed_us = 0;
+    ops_wake(gate);
 }
 
-void deadlines_remove(struct gate *gate, struct open *open) { due_remove(&gate->deadlines.due, open); }
+static void arm_due(struct gate *gate, struct deadlines *d)
+{
+    int64_t next = due_next(&gate->core.due);
+    if (next == d->armed_ms)
+        return;
+    d->armed_ms = next;
+    if (!next) {
+        timer_stop(d->timer);
+        return;
+    }
+    int64_t left = next - clock_wall_ms(), least = (d->not_before_us - clock_steady_us()) / 1000;
+    left = left > least ? left : least;
+    timer_start(d->timer, left < LOOK_AGAIN_MS ? left : LOOK_AGAIN_MS);
+}
+
+void deadlines_arm(struct gate *gate)
+{
+    struct deadlines *d = &gate->deadlines;
+    int64_t next = due_next(&gate->core.waits);
+    arm_due(gate, d);
+    if (next == d->waits_armed_us)
+        return;
+    d->waits_armed_us = next;
+    if (next)
+        timer_start(d->waits, (next - clock_steady_us()) / 1000 + 1);
+    else
+        timer_stop(d->waits);
+}
+
+void deadlines_init(struct gate *gate)
+{
+    gate->deadlines.timer = timer_new(gate->loop, ring, gate);
+    gate->deadlines.waits = timer_new(gate->loop, waited, gate);
+}
 
 void deadlines_done(struct gate *gate)
 {
     timer_free(gate->deadlines.timer);
-    due_done(&gate->deadlines.due);
+    timer_free(gate->deadlines.waits);
+    due_done(&gate->core.due);
+    due_done(&gate->core.waits);
 }

@@ -13,8 +13,6 @@
 #include "io/clock.h"
 #include "tools/tools.h"
 
-static const struct str definition_name = {"McpDefinition", 13}, file_name = {"McpServers", 10};
-
 static struct str news_data(struct arena *arena, const struct server_news *news, struct str call)
 {
     if (!str_empty(news->file))
@@ -50,7 +48,7 @@ static void add_changed(struct gate_news *news, const struct ask *like, const st
     json_member_raw(&out, file ? "content" : "definition", one->definition);
     json_close(&out, '}');
     *ask = *like;
-    ask->name = file ? file_name : definition_name;
+    ask->name = file ? STR(SERVERS_TOOL) : STR(DEFINITION_TOOL);
     ask->id = arena_printf(like->op.arena, "%s_%.*s", file ? "servers" : "definition", 24, one->digest.p);
     CHECK(rc_ok(json_parse(like->op.arena, arena_str(like->op.arena, buf_str(&buf)), &ask->input, NULL)));
     ask->preview = one->preview;
@@ -129,32 +127,7 @@ void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool
     }
 }
 
-/* ---- what was agreed to ---- */
-
-bool definitions_asked(const struct decide *d, const struct open *open)
-{
-    bool allows = d->decision == DECISION_ALLOW_ONCE || d->decision == DECISION_ALLOW_SESSION ||
-                  d->decision == DECISION_ALLOW_ALWAYS;
-    return allows && (str_eq(open->name, definition_name) || str_eq(open->name, file_name));
-}
-
-void definitions_agreed(struct append *append, const struct call *call, const struct event *response)
-{
-    const struct json *input = NULL;
-    if (str_empty(call->files) ||
-        rc_bad(json_parse(&append->arena, arena_str(&append->arena, call->input), &input, NULL)))
-        return;
-    const struct json *definition = json_get(input, "definition");
-    struct server_news news = {.root = json_text(input, "root"), .tool = json_text(input, "tool"),
-                               .file = json_text(input, "file"), .digest = call->files};
-    CHECK(definition || news.file.n);
-    if (definition)
-        news.definition = definition->raw;
-    (void)append_event(append, (struct event){.kind = EVENT_RULE_CHANGED,
-                                              .at_ms = response->at_ms,
-                                              .actor = response->actor,
-                                              .data = news_data(&append->arena, &news, response->call)});
-}
+/* ---- what holds ---- */
 
 void definitions_trusted(struct gate *gate, struct str path, struct str hash)
 {

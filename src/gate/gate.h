@@ -76,6 +76,10 @@ struct session_change {
 void gate_change_session(struct gate *gate, struct session_change *change);
 
 /* ---- calls ---- */
+struct rule_use {
+    struct str id;
+    bool of_session;     /* else of the user's layer */
+};
 struct ask {
     struct op op;
     struct str session, thread, id, name, cwd;
@@ -93,14 +97,16 @@ struct ask {
     void (*waits)(struct ask *ask); /* it begins to wait: let go of what is large; may be NULL */
     bool reread, brief;  /* `waits` has let go of the input: it is read after the wait; when there is an answer only */
     /* the gate's */
+    const struct verdict *verdict; /* lent for one step, as the session is */
+    bool left_to_agent;  /* no rule has an opinion, and the agent asks by itself */
+    struct rule_use *uses; /* rules whose uses are counted, and that the verdict rests on */
+    unsigned use_count;
     struct err refused;  /* why it may not be asked, unless it exists already */
-    uint64_t counted;    /* bytes, on its way to the store */
     struct ask *next_waiter;
-    struct timer *timer;
-    bool registered, parked;
+    struct due_place wait; /* until when, by the steady clock, us */
+    bool registered, parked, answered;
     bool hung_up;        /* whoever asked has left before it began to wait */
     bool released;       /* given back because the process ends, not because the time is over */
-    int64_t wait_until_us;
 };
 /* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);
@@ -123,7 +129,9 @@ struct decide {
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
     enum decide_reach reach;    /* allow_always: where the rules hold */
-    struct rule_project project; /* the gate's: of the session */
+    struct str *user_rules;     /* the gate's: rules to be kept with it, as JSON, */
+    unsigned user_rule_count;
+    struct str session_rules;   /* or those of the session, an array */
     bool rules_chosen;          /* the gate's: it named the rules itself */
     unsigned looks;             /* the gate's: how often it was looked for */
     struct str actor, by;       /* the name and the id of the token */

@@ -12,10 +12,18 @@
 #include "event/call.h"
 
 struct append;
+struct core;
 struct gate;
 struct now;
 struct out;
 struct read;
+struct session;
+
+/* A place in a heap of times. */
+struct due_place {
+    int64_t time;
+    size_t heap_at;             /* from 1; 0: it is in none */
+};
 
 struct op {
     struct arena *arena;        /* the owner's */
@@ -24,10 +32,14 @@ struct op {
     struct err err;             /* the answer: code ERR_OK when it went well */
     /* the gate's */
     struct gate *gate;
-    void (*step)(struct op *op, struct now now, struct out *out);
+    void (*step)(struct core *core, struct op *op, struct now now, struct out *out);
+    void (*check)(struct op *op); /* looks at keys and tokens */
+    void (*judge)(struct op *op, struct arena *scratch); /* fills in what rules say, by op->session */
     unsigned phase;
+    const struct session *session; /* lent for one step; NULL: there is none */
     struct read *read;          /* the answer to what the last step asked for */
     struct append *append;
+    uint64_t counted;           /* bytes of a question that is on its way to the store */
     struct op *next;
     bool lends_session;         /* it is a struct session_look */
 };

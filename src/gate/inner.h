@@ -5,7 +5,7 @@
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/map.h"
-#include "gate/core/open.h"
+#include "gate/core/core.h"
 #include "gate/gate.h"
 #include "gate/quota.h"
 #include "gate/rules.h"
@@ -13,9 +13,11 @@
 #include "policy/policy.h"
 #include "store/store.h"
 
+/* One timer per clock, armed before the loop sleeps (deadlines.c). */
 struct deadlines {
-    struct due due;
-    struct timer *timer;
+    struct timer *timer, *waits;
+    int64_t armed_ms, waits_armed_us; /* the times of core.due and core.waits for which they run; 0: they do not */
+    int64_t not_before_us;            /* the store could not keep what was due: it is tried again then */
 };
 
 struct session_slot {
@@ -32,11 +34,10 @@ struct gate {
     struct op *ended, **ended_end; /* operations to be given back, in order (op.c) */
     struct before_sleep before_sleep;
     struct str home;
-    int64_t timeout_seconds, alert_ms, withdraw_ms;
+    int64_t timeout_seconds;
     struct map sessions;  /* id → struct session_slot */
     struct timer *sessions_rest;
-    struct map open;      /* key → struct open */
-    struct map waiters;   /* key → struct ask, a list */
+    struct core core;
     struct deadlines deadlines;
     struct quotas quotas;
     struct arena token_arena;
@@ -48,14 +49,12 @@ struct gate {
     struct map watchers;  /* session → struct watcher, a list; "" is for those of every session */
     uint64_t watcher_count;
     bool store_away;
-    uint64_t delivered;   /* the last seq that was told */
     struct op *catching, *catching_next; /* served by the read under way, and by the one after it */
     struct event last_call; /* a TOOL_CALL that was told last of its batch: its request comes with the next */
     struct arena last_call_arena;
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
      * what is told meanwhile will be in the answer. */
     uint64_t read_tokens, read_rules, read_open;
-    bool released;        /* nobody waits any more */
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
@@ -69,20 +68,11 @@ struct gate {
     struct servers *servers; /* NULL: none */
 };
 
-/* "session\ncall": what a call is known by. */
-struct call_key {
-    char bytes[ID_BYTES + LIMIT_ID_BYTES + 2];
-    size_t n;
-};
-struct call_key call_key(struct str session, struct str call);
-static inline struct str call_key_str(const struct call_key *key) { return (struct str){key->bytes, key->n}; }
-
 /* Follows: each takes the events it cares for, in this order, before any append is answered. */
 void sessions_follow(struct gate *gate, const struct event *event);
 /* `call` is the event before a request, or NULL. */
 void open_follow(struct gate *gate, const struct event *event, const struct event *call);
 void tokens_follow(struct gate *gate, const struct event *event);
-void waiters_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
 void watch_away(struct gate *gate, bool away);
 void watch_broken(struct gate *gate, const struct err *err);
@@ -90,12 +80,21 @@ void journal_follow(struct gate *gate, const struct event *event);
 /* Once the call is open: its tool is known then. */
 void journal_requested(struct gate *gate, const struct event *event);
 
+/* Takes steps until the operation waits for something, or is over. */
+void op_go(struct op *op);
+/* The session that it is to be judged by is there, or is not (NULL). */
+void op_judged(struct op *op, const struct session *session, const struct err *err);
+/* Steps whoever was rung, or has waited long enough. */
+void ops_wake(struct gate *gate);
+struct now gate_now(void);
 /* The operation is over: `done` follows before the loop sleeps. op->gate must be set. */
 void op_end(struct op *op);
 void ops_init(struct gate *gate);
 /* Gives back what has ended, and what ends meanwhile, a few rounds of it; true when some is left. */
 bool ops_serve(struct gate *gate);
 
+/* The session, if it is known (or known to be none: NULL); else false, and op_judged follows. */
+bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session);
 /* Fills in the session of a look that is given back; false when it has to be read again. */
 bool sessions_lend(struct gate *gate, struct session_look *look);
 void sessions_init(struct gate *gate);
@@ -108,12 +107,8 @@ struct str pending_brief(struct arena *arena, const struct open_approval *open);
 struct open *open_find(const struct gate *gate, struct str session, struct str call);
 void open_done(struct gate *gate);
 void deadlines_init(struct gate *gate);
-void deadlines_add(struct gate *gate, struct open *open);
-void deadlines_remove(struct gate *gate, struct open *open);
-/* The alert is kept: here, or by another process. */
-/* Nobody waits for the answer any more, or somebody does again. */
-void deadlines_away(struct gate *gate, struct open *open, bool away);
-void deadlines_alerted(struct gate *gate, struct open *open);
+/* Starts the timers for what is due next; before the loop sleeps. */
+void deadlines_arm(struct gate *gate);
 void deadlines_done(struct gate *gate);
 
 /* What waits is counted, and limited. Taken and given with the same values. */
@@ -124,13 +119,13 @@ struct rc quota_check(struct gate *gate, struct str actor, struct str session, u
 void quota_denied(struct gate *gate, struct str actor);
 void quota_done(struct gate *gate);
 
-/* Waiting for one call. */
-void waiter_register(struct gate *gate, struct ask *ask);
-/* The state is known: answers now, or waits on. */
-void waiter_settle(struct ask *ask);
-void waiter_leave(struct ask *ask);
-/* Reads the call of an ask whose wait is over, and gives it back. */
-void gate_reread(struct ask *ask);
+/* Fill in what rules say of an ask, or of a decision (judge.c). */
+void judge_ask(struct op *op, struct arena *scratch);
+void judge_decide(struct op *op, struct arena *scratch);
+void check_decide(struct op *op);
+/* Uses of counted rules that an append on its way reserves, and gives back when it was not kept. */
+void judge_reserve(struct gate *gate, const struct append *append);
+void judge_release(struct gate *gate, const struct append *append);
 
 /* Judges the redirects of a page that is fetched (hops.c). */
 struct hops {
@@ -146,11 +141,6 @@ bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place
 /* Definitions of MCP servers' tools, and trust in files that name servers (definitions.c). */
 void definitions_trusted(struct gate *gate, struct str path, struct str hash);
 void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pinned);
-/* Whether a decision agrees to one: then the call must be read before the response is kept. */
-bool definitions_asked(const struct decide *d, const struct open *open);
-/* Pins it together with the response. */
-void definitions_agreed(struct append *append, const struct call *call, const struct event *response);
-
 void tokens_done(struct gate *gate);
 /* Whether the decision may be kept, as far as signatures go: the one that was sent holds, or none is needed. */
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err);

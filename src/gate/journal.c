@@ -75,7 +75,8 @@ void journal_follow(struct gate *gate, const struct event *event)
 struct gate_figures gate_figures(const struct gate *gate)
 {
     struct gate_figures figures = gate->figures;
-    figures.pending = gate->open.count;
+    figures.pending = gate->core.open.count;
+    figures.waiting = gate->core.waiting;
     figures.watchers = gate->watcher_count;
     figures.tokens = gate->tokens_by_hash.count;
     figures.last_seq = store_last_seq(gate->store);

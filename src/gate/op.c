@@ -1,54 +1,165 @@
-/* The driver of operations: asks their steps what they need, and does it on the loop. */
+/* The driver of operations: asks their steps what they need, does it on the loop, and gives them back when they end. */
 #include "gate/core/core.h"
 #include "gate/inner.h"
 
 #include "io/clock.h"
 
-static void go(struct op *op);
+struct now gate_now(void) { return (struct now){.wall_ms = clock_wall_ms(), .steady_us = clock_steady_us()}; }
+
+/* ---- steps ---- */
 
 static void kept(struct append *append)
 {
     struct op *op = append->arg;
+    if (op->counted)
+        quota_give(op->gate, append->events[0].actor, append->events[0].session, op->counted);
+    op->counted = 0;
+    if (op->step == ask_step && append->outcome != APPEND_KEPT)
+        judge_release(op->gate, append);
     op->append = append;
-    go(op);
+    op_go(op);
+}
+
+/* A question on its way to the store counts as one that waits; a call on its way reserves the uses it rests on. */
+static void count_ask(struct op *op, const struct append *append)
+{
+    const struct ask *ask = (struct ask *)op;
+    judge_reserve(op->gate, append);
+    if (append->event_count < 2 || append->events[1].kind != EVENT_TOOL_APPROVAL_REQUEST)
+        return;
+    op->counted = 1 + ask->input->raw.n + ask->preview.n;
+    quota_take(op->gate, append->events[0].actor, append->events[0].session, op->counted);
+}
+
+static void keep(struct op *op, struct append *append)
+{
+    if (op->step == ask_step)
+        count_ask(op, append);
+    append->done = kept;
+    append->arg = op;
+    store_append(op->gate->store, append);
 }
 
 static void answered(struct read *read)
 {
     struct op *op = read->arg;
     op->read = read;
-    go(op);
+    op_go(op);
+}
+
+static void park(struct op *op)
+{
+    struct ask *ask = (struct ask *)op;
+    if (ask->waits)
+        ask->waits(ask);
 }
 
 /* One step. The answer that it was given is freed behind it. */
-static void go(struct op *op)
+void op_go(struct op *op)
 {
+    struct gate *gate = op->gate;
     struct out out = {0};
-    struct read *read = op->read;
-    struct append *append = op->append;
-    op->step(op, (struct now){.wall_ms = clock_wall_ms()}, &out);
+    const struct session *session = NULL;
+    struct err none = {.code = ERR_OK};
+    op->step(&gate->core, op, gate_now(), &out);
+    read_free(op->read);
+    append_free(op->append);
     op->read = NULL;
     op->append = NULL;
-    read_free(read);
-    append_free(append);
+    op->session = NULL;
     if (out.append) {
-        out.append->done = kept;
-        out.append->arg = op;
-        store_append(op->gate->store, out.append);
+        keep(op, out.append);
     } else if (out.read) {
         out.read->done = answered;
         out.read->arg = op;
-        store_read(op->gate->store, out.read);
+        store_read(gate->store, out.read);
+    } else if (!str_empty(out.judge)) {
+        if (sessions_have(gate, out.judge, op, &session))
+            op_judged(op, session, &none);
+    } else if (out.check) {
+        op->check(op);
+        op_go(op);
+    } else if (out.park) {
+        park(op);
     } else {
         op_end(op);
     }
 }
 
+void op_judged(struct op *op, const struct session *session, const struct err *err)
+{
+    ARENA_SCOPE(scratch);
+    op->err = *err;
+    op->session = session;
+    if (err->code == ERR_OK)
+        op->judge(op, &scratch);
+    op_go(op);
+}
+
+void ops_wake(struct gate *gate)
+{
+    for (struct op *op; (op = waits_next(&gate->core, gate_now()));)
+        op_go(op);
+}
+
+/* ---- what there is to do ---- */
+
+static void begin(struct gate *gate, struct op *op, unsigned phase)
+{
+    CHECK(op->done);
+    op->gate = gate;
+    op->phase = phase;
+    op_go(op);
+}
+
+void gate_ask(struct gate *gate, struct ask *ask)
+{
+    CHECK(ask->input && ask->input->type == JSON_OBJECT);
+    ask->op.step = ask_step;
+    ask->op.judge = judge_ask;
+    begin(gate, &ask->op, ASK_BEGIN);
+}
+
+void gate_status(struct gate *gate, struct ask *ask)
+{
+    ask->op.step = ask_step;
+    begin(gate, &ask->op, ASK_STATUS);
+}
+
+void gate_decide(struct gate *gate, struct decide *decide)
+{
+    decide->op.step = decide_step;
+    decide->op.check = check_decide;
+    decide->op.judge = judge_decide;
+    begin(gate, &decide->op, 0);
+}
+
 void gate_report(struct gate *gate, struct report *report)
 {
-    report->op.gate = gate;
     report->op.step = report_step;
-    go(&report->op);
+    begin(gate, &report->op, 0);
+}
+
+void gate_release(struct gate *gate)
+{
+    gate->core.released = true;
+    ops_wake(gate);
+}
+
+bool gate_forget(struct ask *ask)
+{
+    if (!ask->parked) {
+        ask->hung_up = true;
+        return false;
+    }
+    waits_leave(&ask->op.gate->core, ask, true, gate_now());
+    return true;
+}
+
+bool gate_awaited(const struct ask *ask)
+{
+    CHECK(!ask->registered);
+    return ask->op.gate && waits_awaited(&ask->op.gate->core, ask->session, ask->id);
 }
 
 /* ---- the end ---- */
@@ -79,7 +190,12 @@ bool ops_serve(struct gate *gate)
     return gate->ended != NULL;
 }
 
-static bool before_sleep(void *arg) { return ops_serve(arg); }
+static bool before_sleep(void *arg)
+{
+    bool more = ops_serve(arg);
+    deadlines_arm(arg);
+    return more;
+}
 
 void ops_init(struct gate *gate)
 {

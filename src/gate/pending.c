@@ -237,11 +237,11 @@ static uint64_t listed_up_to(struct open *const *all, size_t count, size_t total
 
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list)
 {
-    struct open **all = arena_array(arena, struct open *, gate->open.count);
+    struct open **all = arena_array(arena, struct open *, gate->core.open.count);
     size_t count = 0, at = 0;
     struct str key;
     void *open;
-    while (map_next(&gate->open, &at, &key, &open))
+    while (map_next(&gate->core.open, &at, &key, &open))
         if (in_scope(list, open))
             all[count++] = open;
     list->seq = gate_figures(gate).last_seq;

@@ -13,8 +13,7 @@
 
 struct open *open_find(const struct gate *gate, struct str session, struct str call)
 {
-    struct call_key key = call_key(session, call);
-    return map_get(&gate->open, call_key_str(&key));
+    return core_open(&gate->core, session, call);
 }
 
 static void open_free(struct gate *gate, struct open *open)
@@ -41,7 +40,7 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     const struct event *call = &approval->call, *request = &approval->request;
     struct data_tool_approval_request data;
     struct call_key key = call_key(request->session, request->call);
-    if (map_get(&gate->open, call_key_str(&key)) ||
+    if (map_get(&gate->core.open, call_key_str(&key)) ||
         !READ_DATA(&scratch, tool_approval_request, request->data, &data))
         return;
     struct str digest = data.digest, name = data.tool;
@@ -69,9 +68,9 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
     open->routine = data.routine;
     open->waits = data.waits;
     open->withdraws = data.withdraws;
-    (void)map_put(&gate->open, call_key_str(&key), open);
+    (void)map_put(&gate->core.open, call_key_str(&key), open);
     quota_take(gate, open->actor, open->session, open->stored);
-    deadlines_add(gate, open);
+    core_due_add(&gate->core, open);
 }
 
 static struct open *find_of_session(const struct gate *gate, struct str session)
@@ -79,7 +78,7 @@ static struct open *find_of_session(const struct gate *gate, struct str session)
     size_t at = 0;
     struct str key;
     void *value;
-    while (map_next(&gate->open, &at, &key, &value)) {
+    while (map_next(&gate->core.open, &at, &key, &value)) {
         struct open *open = value;
         if (str_eq(open->session, session))
             return open;
@@ -92,8 +91,8 @@ static void forget_session(struct gate *gate, struct str session)
 {
     for (struct open *open; (open = find_of_session(gate, session));) {
         struct call_key key = call_key(session, open->call);
-        CHECK(map_take(&gate->open, call_key_str(&key)) == open);
-        deadlines_remove(gate, open);
+        CHECK(map_take(&gate->core.open, call_key_str(&key)) == open);
+        core_due_remove(&gate->core, open);
         open_free(gate, open);
     }
 }
@@ -127,16 +126,16 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         request_told(gate, event, call);
     if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))
-        deadlines_alerted(gate, open_find(gate, event->session, event->call));
+        core_alerted(&gate->core, open_find(gate, event->session, event->call));
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
         return;
     struct call_key key = call_key(event->session, event->call);
-    struct open *open = map_take(&gate->open, call_key_str(&key));
+    struct open *open = map_take(&gate->core.open, call_key_str(&key));
     if (!open)
         return;
     if (is_denial(event))
         quota_denied(gate, open->actor);
-    deadlines_remove(gate, open);
+    core_due_remove(&gate->core, open);
     open_free(gate, open);
 }
 
@@ -145,9 +144,9 @@ void open_done(struct gate *gate)
     size_t at = 0;
     struct str key;
     void *open;
-    while (map_next(&gate->open, &at, &key, &open))
+    while (map_next(&gate->core.open, &at, &key, &open))
         open_free(gate, open);
-    map_done(&gate->open);
+    map_done(&gate->core.open);
 }
 
 struct recovery {
@@ -174,7 +173,7 @@ static void read_next(struct recovery *recovery, enum read_kind kind, void (*don
  * with, and is asked for once more. */
 static bool too_old(struct recovery *recovery, struct read *read)
 {
-    if (read->err.code != ERR_OK || read->covered >= recovery->gate->delivered)
+    if (read->err.code != ERR_OK || read->covered >= recovery->gate->core.delivered)
         return false;
     read_next(recovery, read->kind, read->done);
     read_free(read);
@@ -188,7 +187,7 @@ static void open_recovered(struct gate *gate, struct open *open)
     if (gate_is_shared(gate) || !open->waits)
         return;
     open->left = true;
-    deadlines_away(gate, open, true);
+    core_away(&gate->core, open, true, gate_now());
 }
 
 static void open_read(struct read *read)

@@ -28,9 +28,13 @@ static void answer(struct session_slot *slot, const struct err *err)
     slot->looks = NULL;
     while (op) {
         struct op *next = op->next;
-        op->err = *err;
-        op->phase = slot->session ? LOOK_FOUND : LOOK_MISSING;
-        op_end(op);
+        if (op->lends_session) {
+            op->err = *err;
+            op->phase = slot->session ? LOOK_FOUND : LOOK_MISSING;
+            op_end(op);
+        } else {
+            op_judged(op, slot->session, err);
+        }
         op = next;
     }
 }
@@ -128,22 +132,16 @@ bool sessions_lend(struct gate *gate, struct session_look *look)
     return false;
 }
 
-void gate_session(struct gate *gate, struct session_look *look)
+bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session)
 {
-    struct session_slot *slot = map_get(&gate->sessions, look->id);
-    look->op.gate = gate;
-    look->op.lends_session = true;
-    look->op.phase = LOOK_FOUND;
-    if (slot && slot->session) {
+    struct session_slot *slot = map_get(&gate->sessions, id);
+    *ret_session = slot ? slot->session : NULL;
+    if (*ret_session) {
         slot->used = true;
-        op_end(&look->op);
-        return;
+        return true;
     }
-    if (look->id.n == 0 || look->id.n >= ID_BYTES) {
-        look->op.phase = LOOK_MISSING;
-        op_end(&look->op);
-        return;
-    }
+    if (id.n == 0 || id.n >= ID_BYTES)
+        return true;
     if (!slot) {
         if (gate->sessions.count >= SESSIONS_CACHED_MAX)
             forget(gate, true);
@@ -151,11 +149,22 @@ void gate_session(struct gate *gate, struct session_look *look)
             timer_start(gate->sessions_rest, REST_MS);
         slot = heap_new(sizeof *slot);
         slot->used = true;
-        (void)map_put(&gate->sessions, look->id, slot);
-        read_session(gate, look->id);
+        (void)map_put(&gate->sessions, id, slot);
+        read_session(gate, id);
     }
-    look->op.next = slot->looks;
-    slot->looks = &look->op;
+    op->next = slot->looks;
+    slot->looks = op;
+    return false;
+}
+
+void gate_session(struct gate *gate, struct session_look *look)
+{
+    look->op.gate = gate;
+    look->op.lends_session = true;
+    if (!sessions_have(gate, look->id, &look->op, &look->session))
+        return;
+    look->op.phase = look->session ? LOOK_FOUND : LOOK_MISSING;
+    op_end(&look->op);
 }
 
 void sessions_follow(struct gate *gate, const struct event *event)

@@ -76,7 +76,7 @@ static void withdraw_all(struct gate *gate, const struct token *token)
     void *value;
     if (!(token->scopes & SCOPE_ASK) || !only_of_its_name(gate, token))
         return;
-    while (map_next(&gate->open, &at, &key, &value)) {
+    while (map_next(&gate->core.open, &at, &key, &value)) {
         const struct open *open = value;
         if (str_eq(open->actor, token->name) &&
             (str_empty(token->session) || str_eq(token->session, open->session)))
@@ -145,7 +145,7 @@ bool tokens_bound(const struct gate *gate, struct str id)
 
 struct need installation_unchanged(const struct gate *gate)
 {
-    return (struct need){.need = NEED_NONE_AFTER, .seq = gate->delivered};
+    return (struct need){.need = NEED_NONE_AFTER, .seq = gate->core.delivered};
 }
 
 void tokens_done(struct gate *gate)

@@ -49,7 +49,7 @@ static void page_read(struct read *read)
     if (!w->stopped && read->err.code == ERR_OK) {
         if (read->covered > w->after)
             w->after = read->covered;
-        w->live = read->covered >= w->gate->delivered;
+        w->live = read->covered >= w->gate->core.delivered;
     }
     bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* it goes on when the store is back */
     w->failed = read->err.code != ERR_OK && !postponed;
@@ -85,7 +85,7 @@ void gate_watch(struct gate *gate, struct watcher *w)
     (void)map_put(&gate->watchers, w->session, w);
     gate->watcher_count++;
     /* Nothing can have been missed by one that starts where the telling is. */
-    w->live = w->after >= gate->delivered;
+    w->live = w->after >= gate->core.delivered;
     gate_watch_more(w);
 }
 
@@ -173,7 +173,7 @@ void watch_follow(struct gate *gate, const struct event *events, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct happening happening = {.event = &events[i]};
-        gate->delivered = events[i].seq;
+        gate->core.delivered = events[i].seq;
         if (gate->watchers.count == 0)
             continue;
         tell_list(map_get(&gate->watchers, STR("")), &happening);

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 static const struct now now = {.wall_ms = 1767323045678};
+static struct core core;
 
 static struct event event(enum event_kind kind, uint64_t seq, const char *data)
 {
@@ -33,7 +34,7 @@ static struct out answer_read(struct report *r, const struct event *events, size
     struct out out = {0};
     struct read read = {.events = (struct event *)events, .event_count = count};
     r->op.read = &read;
-    r->op.step(&r->op, now, &out);
+    r->op.step(&core, &r->op, now, &out);
     r->op.read = NULL;
     return out;
 }
@@ -44,7 +45,7 @@ static struct out answer_append(struct report *r, struct append *append, enum ap
     append->outcome = outcome;
     append->events[0].seq = 9;
     r->op.append = append;
-    r->op.step(&r->op, now, &out);
+    r->op.step(&core, &r->op, now, &out);
     r->op.append = NULL;
     append_free(append);
     return out;
@@ -56,7 +57,7 @@ static const char asked[] = "{\"id\":\"c\",\"name\":\"Bash\",\"input\":{},\"verd
 static struct out begin(struct report *r)
 {
     struct out out = {0};
-    r->op.step(&r->op, now, &out);
+    r->op.step(&core, &r->op, now, &out);
     assert_non_null(out.read);
     assert_null(out.append);
     assert_int_equal(out.read->kind, READ_CALL);
@@ -148,27 +149,188 @@ static void a_call_is_kept_with_its_request(void **state)
     struct session session = {.changed_seq = 7, .timeout_seconds = 10};
     struct verdict verdict = {.effect = EFFECT_ASK, .source = STR("default"), .why = STR("because")};
     (void)state;
-    struct append *append = core_call_append(&ask, &session, &verdict, now);
+    ask.op.session = &session;
+    ask.verdict = &verdict;
+    struct append *append = ask_append(&ask, now);
     assert_int_equal(append->event_count, 2);
     assert_int_equal(append->events[1].kind, EVENT_TOOL_APPROVAL_REQUEST);
     assert_int_equal(append->deadline_ms, now.wall_ms + 10000);
     assert_int_equal(append->needs[0].need, NEED_ABSENT);
     assert_int_equal(append->needs[1].need, NEED_CHANGED_AT);
     assert_int_equal(append->needs[1].seq, 7);
-    struct call expected = core_expected_call(&ask, &verdict, append->deadline_ms, now), folded = {0};
+    struct call folded = {0};
     for (unsigned i = 0; i < append->event_count; i++)
         call_apply(&arena, &folded, &append->events[i]);
-    assert_int_equal(folded.status, expected.status);
-    assert_int_equal(folded.deadline_ms, expected.deadline_ms);
-    assert_int_equal(folded.called_ms, expected.called_ms);
-    assert_true(str_eq(folded.input, expected.input) && str_is(folded.input, "{ \"n\": 1.50 }"));
-    assert_true(str_eq(folded.why, expected.why) && str_eq(folded.source, expected.source));
+    assert_int_equal(folded.status, CALL_AWAITING);
+    assert_int_equal(folded.deadline_ms, append->deadline_ms);
+    assert_int_equal(folded.called_ms, now.wall_ms);
+    assert_true(str_is(folded.input, "{ \"n\": 1.50 }") && str_is(folded.why, "because"));
     append_free(append);
     verdict.effect = EFFECT_ALLOW;
-    append = core_call_append(&ask, &session, &verdict, now);
+    append = ask_append(&ask, now);
     assert_int_equal(append->event_count, 1);
     assert_int_equal(append->deadline_ms, 0);
     append_free(append);
+}
+
+/* ---- asking, waiting, deciding ---- */
+
+struct asking {
+    struct ask ask;
+    struct verdict verdict;
+    struct session session;
+    struct session_thread thread;
+};
+
+static struct out step(struct op *op)
+{
+    struct out out = {0};
+    do {
+        out = (struct out){0};
+        op->step(&core, op, now, &out);
+    } while (out.check); /* everyone may */
+    op->read = NULL;
+    op->append = NULL;
+    return out;
+}
+
+static void begin_ask(struct asking *a, struct arena *arena, int64_t wait_ms)
+{
+    *a = (struct asking){.verdict = {.effect = EFFECT_ASK}, .session = {.changed_seq = 7}};
+    a->thread.id = STR("main");
+    a->session.threads = &a->thread;
+    a->ask = (struct ask){.op = {.arena = arena, .step = ask_step}, .session = STR("ses_1"), .thread = STR("main"),
+                          .id = STR("c"), .name = STR("Bash"), .actor = STR("agent"), .wait_ms = wait_ms};
+    assert_true(rc_ok(json_parse(arena, STR("{}"), &a->ask.input, NULL)));
+    assert_true(str_is(step(&a->ask.op).judge, "ses_1"));
+    a->ask.verdict = &a->verdict;
+    a->ask.op.session = &a->session;
+}
+
+static struct out keep_ask(struct asking *a, struct out out, enum append_outcome outcome, unsigned need)
+{
+    struct append *append = out.append;
+    assert_non_null(append);
+    append->outcome = outcome;
+    append->refused_need = need;
+    append->events[0].seq = 9;
+    a->ask.op.append = append;
+    out = step(&a->ask.op);
+    append_free(append);
+    return out;
+}
+
+static void an_answer_during_the_append_is_not_missed(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    struct event response = event(EVENT_TOOL_APPROVAL_RESPONSE, 10, "{\"toolCallId\":\"c\",\"decision\":\"deny\"}");
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    struct out out = step(&a.ask.op);
+    waits_follow(&core, &response); /* another node was quick */
+    out = keep_ask(&a, out, APPEND_KEPT, 0);
+    assert_true(!out.park && !out.read && !out.append);
+    assert_int_equal(a.ask.call.status, CALL_DENIED);
+    assert_int_equal(core.waiting, 0);
+}
+
+static void whoever_waits_is_rung_once(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    static const char allow[] = "{\"toolCallId\":\"c\",\"decision\":\"allow_once\"}";
+    struct event response = event(EVENT_TOOL_APPROVAL_RESPONSE, 10, allow);
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
+    assert_int_equal(core.waiting, 1);
+    assert_null(waits_next(&core, now));
+    waits_follow(&core, &response);
+    assert_ptr_equal(waits_next(&core, now), &a.ask.op);
+    struct out out = step(&a.ask.op);
+    assert_true(!out.park && !out.read && !out.append);
+    assert_int_equal(a.ask.call.status, CALL_ALLOWED);
+    assert_null(waits_next(&core, now));
+    assert_int_equal(core.waiting, 0);
+    due_done(&core.waits);
+}
+
+static void a_wait_ends_with_its_time(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
+    struct now later = {.wall_ms = now.wall_ms, .steady_us = now.steady_us + 1000 * 1000};
+    assert_null(waits_next(&core, (struct now){.steady_us = later.steady_us - 1}));
+    assert_ptr_equal(waits_next(&core, later), &a.ask.op);
+    struct out out = {0};
+    ask_step(&core, &a.ask.op, later, &out);
+    assert_true(!out.park && a.ask.call.status == CALL_AWAITING);
+    assert_int_equal(core.waiting, 0);
+    due_done(&core.waits);
+}
+
+static void a_stale_verdict_is_judged_again(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    (void)state;
+    begin_ask(&a, &arena, 0);
+    core.delivered = 40;
+    struct out out = step(&a.ask.op);
+    assert_int_equal(out.append->needs[1].seq, 7);
+    assert_int_equal(out.append->needs[2].need, NEED_NONE_AFTER);
+    assert_int_equal(out.append->needs[2].seq, 40);
+    out = keep_ask(&a, out, APPEND_REFUSED, 1);
+    assert_true(str_is(out.judge, "ses_1"));
+    a.verdict.effect = EFFECT_DENY;
+    a.ask.op.session = &a.session;
+    out = keep_ask(&a, step(&a.ask.op), APPEND_REFUSED, 0);
+    assert_non_null(out.read); /* there is such a call already */
+    read_free(out.read);
+    core.delivered = 0;
+}
+
+static void the_first_decision_wins(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct open open = {.session = STR("ses_1"), .call = STR("c"), .thread = STR("main"), .name = STR("Bash"),
+                        .digest = STR("d")};
+    struct call_key key = call_key(open.session, open.call);
+    struct decide d = {.op = {.arena = &arena, .step = decide_step}, .session = open.session, .call_id = open.call,
+                       .decision = DECISION_ALLOW_ONCE, .actor = STR("eve"), .digest = STR("d")};
+    struct decide old = d, first = d;
+    struct event events[] = {event(EVENT_TOOL_CALL, 1, asked),
+                             event(EVENT_TOOL_APPROVAL_RESPONSE, 3, "{\"toolCallId\":\"c\",\"decision\":\"deny\"}")};
+    struct read read = {.events = events, .event_count = 2};
+    (void)state;
+    (void)map_put(&core.open, call_key_str(&key), &open);
+    old.digest = STR("of something else");
+    struct out out = step(&old.op);
+    assert_true(!out.append && old.op.err.code == ERR_CONFLICT);
+    out = step(&d.op);
+    assert_int_equal(out.append->needs[0].need, NEED_PRESENT);
+    assert_int_equal(out.append->needs[1].need, NEED_ABSENT);
+    struct append *append = out.append;
+    append->outcome = APPEND_REFUSED;
+    append->refused_need = 1;
+    d.op.append = append;
+    out = step(&d.op);
+    append_free(append);
+    assert_non_null(out.read);
+    read_free(out.read);
+    d.op.read = &read;
+    out = step(&d.op);
+    assert_true(!out.append && !out.read && d.op.err.code == ERR_ALREADY_DECIDED);
+    assert_int_equal(d.call.decision, DECISION_DENY);
+    (void)map_take(&core.open, call_key_str(&key));
+    map_done(&core.open);
+    out = step(&first.op); /* not open here: it is looked for */
+    assert_non_null(out.read);
+    read_free(out.read);
 }
 
 /* ---- what is due ---- */
@@ -177,26 +339,27 @@ static void the_nearest_is_due_first(void **state)
 {
     enum { COUNT = 200 };
     static struct open calls[COUNT];
-    struct due due = {0};
+    struct core heap = {0};
     unsigned random = 2026;
     (void)state;
     for (int i = 0; i < COUNT; i++) {
         random = random * 1103515245 + 12345;
         calls[i] = (struct open){.requested_ms = 1000, .deadline_ms = random % 3 ? 2000 + random % 977 : 0};
-        due_add(&due, &calls[i], random % 5 ? 500 + random % 991 : 0);
-        assert_int_equal(calls[i].heap_at != 0, calls[i].due_ms != 0);
+        heap.alert_ms = random % 5 ? 500 + random % 991 : 0;
+        core_due_add(&heap, &calls[i]);
+        assert_int_equal(calls[i].due.heap_at != 0, calls[i].due.time != 0);
         if (i % 7 == 3)
-            due_remove(&due, &calls[i / 2]);
+            core_due_remove(&heap, &calls[i / 2]);
     }
     int64_t last = 0;
-    for (struct open *open; (open = due_first(&due, 1000000));) {
-        assert_true(open->due_ms >= last);
-        assert_null(due_first(&due, open->due_ms - 1));
-        last = open->due_ms;
-        due_remove(&due, open);
+    for (struct open *open; (open = core_due_first(&heap, 1000000));) {
+        assert_true(open->due.time >= last);
+        assert_null(core_due_first(&heap, open->due.time - 1));
+        last = open->due.time;
+        core_due_remove(&heap, open);
     }
-    assert_int_equal(due.count, 0);
-    due_done(&due);
+    assert_int_equal(heap.due.count, 0);
+    due_done(&heap.due);
 }
 
 static void an_alert_comes_once_and_before_the_deadline(void **state)
@@ -223,6 +386,11 @@ int main(void)
         cmocka_unit_test(whoever_is_slower_sees_the_result),
         cmocka_unit_test(only_an_allowed_call_has_a_result),
         cmocka_unit_test(a_call_is_kept_with_its_request),
+        cmocka_unit_test(an_answer_during_the_append_is_not_missed),
+        cmocka_unit_test(whoever_waits_is_rung_once),
+        cmocka_unit_test(a_wait_ends_with_its_time),
+        cmocka_unit_test(a_stale_verdict_is_judged_again),
+        cmocka_unit_test(the_first_decision_wins),
         cmocka_unit_test(the_nearest_is_due_first),
         cmocka_unit_test(an_alert_comes_once_and_before_the_deadline),
     };

@@ -1,62 +1,90 @@
 /* The part of the gate that only computes: values in, values out.
  *
  * No clock, no randomness, no store, no thread and no callback (dev/symbols checks it on symbols): the time is an
- * argument, and what is to be kept or read is returned. The driver (gate/op.c) does it on the loop; tests/sim does it
- * with a store and a clock of its own.
+ * argument, and what is to be kept, read or judged is returned. The driver (gate/op.c) does it on the loop; tests/sim
+ * does it with a store and a clock of its own.
  *
  * Waiting is a phase and a return. A step takes the answer to what it has asked for last, goes on as far as it can, and
- * says in `out` what it needs next; when it needs nothing, the operation is done.
+ * says in `out` what it needs next; when it needs nothing, the operation is done. Each kind is one file, top to bottom.
  */
 #ifndef GATE_CORE_CORE_H
 #define GATE_CORE_CORE_H
 
-#include "gate/gate.h"
+#include "gate/core/views.h"
 #include "policy/policy.h"
 
 struct data_permissions;
-struct due;
-struct open;
+
+/* Tools that only the gate asks about: what an MCP server says of a tool, a file that names servers (definitions.c). */
+#define DEFINITION_TOOL "McpDefinition"
+#define SERVERS_TOOL "McpServers"
 
 struct now {
-    int64_t wall_ms;
+    int64_t wall_ms, steady_us;
 };
 
-/* At most one of them; the driver owns it from then on. */
+/* What the operation needs before its next step, at most one of them. */
 struct out {
-    struct append *append;
-    struct read *read;
+    struct append *append; /* to be kept; the driver's from then on. The answer is op->append */
+    struct read *read;     /* to be read; the driver's from then on. The answer is op->read */
+    struct str judge;      /* to be judged by this session, which is lent to the next step as op->session */
+    bool check;            /* keys and tokens are to be looked at, at once; op->err says what is wrong */
+    bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
 };
 
-/* ---- operations ---- */
-/* report.c. `op->read` or `op->append` is the answer to what the last step asked for. */
-void report_step(struct op *op, struct now now, struct out *out);
+enum { ASK_BEGIN, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
 
-/* ---- what is kept (appends.c) ---- */
-/* A call with its verdict, and its request when a person must be asked: one append, under the needs that no such call
- * exists (need 0) and that the session it was judged by is unchanged (1). */
-struct append *core_call_append(const struct ask *ask, const struct session *session, const struct verdict *verdict,
-                                struct now now);
-/* The call as it will be when that is kept. An answer that is told before comes on top of it. */
-struct call core_expected_call(const struct ask *ask, const struct verdict *verdict, int64_t deadline_ms,
-                               struct now now);
-/* Where the rules of allow_always hold; empty for what makes none. */
-struct str core_reach_name(const struct decide *decide);
-/* A response, under the needs that the call was requested (0) and has none yet (1). */
-struct append *core_response_append(const struct decide *decide, const struct open *open, struct now now);
-/* People are told once more of a call that waits: under the needs that they were not yet, and that it has no answer. */
-struct append *core_alert_append(const struct open *open, struct now now);
+/* ---- operations: the answer to what the last step asked for is in the op ---- */
+void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also gate_status */
+void decide_step(struct core *core, struct op *op, struct now now, struct out *out);
+void report_step(struct core *core, struct op *op, struct now now, struct out *out);
+
+/* A read of one call's events, and the call as they tell it; false when there is none. */
+struct read *core_read_call(struct str session, struct str call);
+bool core_take_call(struct arena *arena, struct call *call, const struct read *read);
 
 /* Who let a call pass, for its result; `mode` is the session's, or the one that the decision chose. */
 struct data_permissions core_permissions(const struct call *call, struct str mode);
 
-/* ---- when something is due (due.c): a heap of open calls ---- */
+/* ---- open calls, and who waits for them (waits.c) ---- */
+struct open *core_open(const struct core *core, struct str session, struct str call);
+void waits_add(struct core *core, struct ask *ask, struct now now);
+/* Whoever waited waits no more. `hung_up`: because it has left, which the call says. */
+void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now);
+/* A response is told: those who wait for it are rung. */
+void waits_follow(struct core *core, const struct event *event);
+/* The first that was rung, or whose time is over; NULL: none. It is to be stepped. */
+struct op *waits_next(struct core *core, struct now now);
+bool waits_awaited(const struct core *core, struct str session, struct str call);
+
+/* ---- when something is due (due.c) ---- */
 /* Time of the next alert, deadline or withdrawal; 0 when there is none. `alert_ms`: after how long people are told
  * once more, 0: never. */
 int64_t due_time(const struct open *open, int64_t alert_ms);
-void due_add(struct due *due, struct open *open, int64_t alert_ms);
-void due_remove(struct due *due, struct open *open);
-/* The first whose time has come; NULL when there is none. It stays in the heap. */
-struct open *due_first(const struct due *due, int64_t wall_ms);
+void due_put(struct due *due, struct due_place *place);
+void due_take(struct due *due, struct due_place *place);
+/* The time of the nearest; 0: there is none. */
+int64_t due_next(const struct due *due);
 void due_done(struct due *due);
+
+void core_due_add(struct core *core, struct open *open);
+void core_due_remove(struct core *core, struct open *open);
+/* The first whose time has come; NULL when there is none. It stays in the heap. */
+struct open *core_due_first(const struct core *core, int64_t wall_ms);
+/* Whether whoever asked is there, which decides when the question is withdrawn. */
+void core_away(struct core *core, struct open *open, bool away, struct now now);
+/* The alert is kept: here, or by another process. */
+void core_alerted(struct core *core, struct open *open);
+/* People are told once more of a call that waits: under the needs that they were not yet, and that it has no answer. */
+struct append *core_alert_append(const struct open *open, struct now now);
+
+/* Where the rules of allow_always hold; empty for what makes none. */
+struct str core_reach_name(const struct decide *decide);
+/* Whether it agrees to something that holds for all sessions: what an MCP server offers. */
+bool decide_is_definition(const struct decide *decide, const struct open *open);
+
+/* ---- pieces of what is kept, for tests ---- */
+struct append *ask_append(const struct ask *ask, struct now now);
+struct append *decide_append(const struct decide *decide, const struct open *open, struct now now);
 
 #endif

@@ -1,42 +1,82 @@
-/* Open calls by the time at which something is due: a binary heap, the nearest first. */
+/* What is due when: a binary heap of times, the nearest first; and open calls by the time at which something happens to
+ * them. */
 #include "gate/core/core.h"
 
-#include "gate/inner.h"
+#include "event/append.h"
+#include "event/shapes.h"
 
 #include <stdlib.h>
 
-static void put(struct due *due, size_t at, struct open *open)
+/* ---- the heap ---- */
+
+static void put(struct due *due, size_t at, struct due_place *place)
 {
-    due->heap[at - 1] = open;
-    open->heap_at = at;
+    due->heap[at - 1] = place;
+    place->heap_at = at;
 }
 
 static void sift_up(struct due *due, size_t at)
 {
-    struct open *open = due->heap[at - 1];
-    while (at > 1 && due->heap[at / 2 - 1]->due_ms > open->due_ms) {
+    struct due_place *place = due->heap[at - 1];
+    while (at > 1 && due->heap[at / 2 - 1]->time > place->time) {
         put(due, at, due->heap[at / 2 - 1]);
         at /= 2;
     }
-    put(due, at, open);
+    put(due, at, place);
 }
 
 static void sift_down(struct due *due, size_t at)
 {
-    struct open *open = due->heap[at - 1];
+    struct due_place *place = due->heap[at - 1];
     for (;;) {
         size_t child = at * 2;
         if (child > due->count)
             break;
-        if (child < due->count && due->heap[child]->due_ms < due->heap[child - 1]->due_ms)
+        if (child < due->count && due->heap[child]->time < due->heap[child - 1]->time)
             child++;
-        if (due->heap[child - 1]->due_ms >= open->due_ms)
+        if (due->heap[child - 1]->time >= place->time)
             break;
         put(due, at, due->heap[child - 1]);
         at = child;
     }
-    put(due, at, open);
+    put(due, at, place);
 }
+
+void due_put(struct due *due, struct due_place *place)
+{
+    CHECK(place->heap_at == 0);
+    if (due->count == due->room) {
+        due->room = due->room ? due->room * 2 : 64;
+        due->heap = heap_grow(due->heap, due->room * sizeof *due->heap);
+    }
+    put(due, ++due->count, place);
+    sift_up(due, due->count);
+}
+
+void due_take(struct due *due, struct due_place *place)
+{
+    size_t at = place->heap_at;
+    if (at == 0)
+        return;
+    CHECK(due->heap[at - 1] == place);
+    struct due_place *last = due->heap[--due->count];
+    place->heap_at = 0;
+    if (last == place)
+        return;
+    put(due, at, last);
+    sift_up(due, at);
+    sift_down(due, last->heap_at);
+}
+
+int64_t due_next(const struct due *due) { return due->count ? due->heap[0]->time : 0; }
+
+void due_done(struct due *due)
+{
+    free(due->heap);
+    *due = (struct due){0};
+}
+
+/* ---- open calls ---- */
 
 /* Of two times, where 0 is never. */
 static int64_t earlier(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
@@ -47,42 +87,59 @@ int64_t due_time(const struct open *open, int64_t alert_ms)
     return earlier(earlier(alert, open->deadline_ms), open->withdraw_ms);
 }
 
-void due_add(struct due *due, struct open *open, int64_t alert_ms)
+void core_due_add(struct core *core, struct open *open)
 {
-    CHECK(open->heap_at == 0);
-    open->due_ms = due_time(open, alert_ms);
-    if (!open->due_ms)
-        return;
-    if (due->count == due->room) {
-        due->room = due->room ? due->room * 2 : 64;
-        due->heap = heap_grow(due->heap, due->room * sizeof *due->heap);
-    }
-    put(due, ++due->count, open);
-    sift_up(due, due->count);
+    open->due.time = due_time(open, core->alert_ms);
+    if (open->due.time)
+        due_put(&core->due, &open->due);
 }
 
-void due_remove(struct due *due, struct open *open)
+void core_due_remove(struct core *core, struct open *open) { due_take(&core->due, &open->due); }
+
+struct open *core_due_first(const struct core *core, int64_t wall_ms)
 {
-    size_t at = open->heap_at;
-    if (at == 0)
-        return;
-    CHECK(due->heap[at - 1] == open);
-    struct open *last = due->heap[--due->count];
-    open->heap_at = 0;
-    if (last == open)
-        return;
-    put(due, at, last);
-    sift_up(due, at);
-    sift_down(due, last->heap_at);
+    if (core->due.count == 0 || core->due.heap[0]->time > wall_ms)
+        return NULL;
+    return (struct open *)((char *)core->due.heap[0] - offsetof(struct open, due));
 }
 
-struct open *due_first(const struct due *due, int64_t wall_ms)
+void core_away(struct core *core, struct open *open, bool away, struct now now)
 {
-    return due->count && due->heap[0]->due_ms <= wall_ms ? due->heap[0] : NULL;
+    open->withdraw_ms = away && open->withdraws ? now.wall_ms + core->withdraw_ms : 0;
+    if (open->ending)
+        return; /* it is added again when that is done */
+    core_due_remove(core, open);
+    core_due_add(core, open);
 }
 
-void due_done(struct due *due)
+void core_alerted(struct core *core, struct open *open)
 {
-    free(due->heap);
-    *due = (struct due){0};
+    bool waits = open->due.heap_at != 0;
+    core_due_remove(core, open);
+    open->alerted = true;
+    if (waits)
+        core_due_add(core, open);
+}
+
+struct append *core_alert_append(const struct open *open, struct now now)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct event event = {
+        .kind = EVENT_TOOL_APPROVAL_ALERT,
+        .at_ms = now.wall_ms,
+        .session = arena_str(arena, open->session),
+        .thread = arena_str(arena, open->thread),
+        .call = arena_str(arena, open->call),
+        .actor = STR("nod"),
+        .data = DATA(arena, tool_approval_alert, .call = open->call, .tool = open->name,
+                     .requested_ms = open->requested_ms),
+    };
+    struct need need = {.need = NEED_ABSENT, .session = event.session, .call = event.call};
+    need.kind = EVENT_TOOL_APPROVAL_ALERT;
+    append_need(append, need);
+    need.kind = EVENT_TOOL_APPROVAL_RESPONSE;
+    append_need(append, need);
+    (void)append_event(append, event);
+    return append;
 }

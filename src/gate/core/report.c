@@ -5,19 +5,13 @@
  */
 #include "gate/core/core.h"
 
+#include "event/append.h"
+#include "event/read.h"
 #include "event/shapes.h"
 
 enum { REPORT_BEGIN, REPORT_KNOWN, REPORT_KEPT };
 
 static struct report *report_of(struct op *op) { return (struct report *)op; }
-
-static struct read *call_read(const struct report *r)
-{
-    struct read *read = read_new(READ_CALL);
-    read->session = arena_str(&read->arena, r->session);
-    read->call = arena_str(&read->arena, r->call);
-    return read;
-}
 
 static struct append *result_append(const struct report *r, struct now now)
 {
@@ -40,16 +34,6 @@ static struct append *result_append(const struct report *r, struct now now)
     return append;
 }
 
-/* The call as it is, and whether there is one. */
-static bool take_call(struct report *r, const struct read *read)
-{
-    r->op.err = read->err;
-    r->state = (struct call){0};
-    for (size_t i = 0; i < read->event_count; i++)
-        call_apply(r->op.arena, &r->state, &read->events[i]);
-    return read->event_count > 0;
-}
-
 /* True when a result may be kept; else it is there already, or err says why not. */
 static bool may_keep(struct report *r, bool there)
 {
@@ -68,16 +52,18 @@ static bool may_keep(struct report *r, bool there)
     return err->code == ERR_OK && !call->result_seq;
 }
 
-void report_step(struct op *op, struct now now, struct out *out)
+void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
+    (void)core;
     struct report *r = report_of(op);
     switch (op->phase) {
     case REPORT_BEGIN:
         op->phase = REPORT_KNOWN;
-        out->read = call_read(r);
+        out->read = core_read_call(r->session, r->call);
         return;
     case REPORT_KNOWN:
-        if (!may_keep(r, take_call(r, op->read)))
+        op->err = op->read->err;
+        if (!may_keep(r, core_take_call(op->arena, &r->state, op->read)))
             return;
         op->phase = REPORT_KEPT;
         out->append = result_append(r, now);
@@ -85,7 +71,7 @@ void report_step(struct op *op, struct now now, struct out *out)
     case REPORT_KEPT:
         if (op->append->outcome == APPEND_REFUSED) {
             op->phase = REPORT_KNOWN;
-            out->read = call_read(r);
+            out->read = core_read_call(r->session, r->call);
         } else if (op->append->outcome == APPEND_FAILED) {
             op->err = op->append->err;
         } else {

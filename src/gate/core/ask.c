@@ -1,0 +1,287 @@
+/* An agent asks to use a tool: the call is judged, kept with its verdict, and waits for a person when it must be asked.
+ *
+ *   BEGIN --judge--> JUDGED --append the call, with its request--> KEPT --settle--> done, or WAITS --rung, time--> done
+ *                      |  ^---- refused: session, rules or tokens have changed ---|
+ *                      |                                        |
+ *                      |--- too much waits already ---v         | refused: there is such a call
+ *   STATUS ----------read the call-----------------> KNOWN <-----
+ *
+ * The same id again is the same call. Somebody who only wants to know how a call stands begins with STATUS.
+ */
+#include "gate/core/core.h"
+
+#include "base/digest.h"
+#include "event/append.h"
+#include "event/read.h"
+#include "event/shapes.h"
+
+enum { NEED_NO_CALL, NEED_SESSION_SAME }; /* of the append; the third is of the installation */
+
+/* ---- what is kept ---- */
+
+static struct str call_data(struct arena *arena, const struct ask *ask, const struct verdict *verdict)
+{
+    struct str *ids = arena_array(arena, struct str, verdict->rule_count + 1);
+    for (size_t i = 0; i < verdict->rule_count; i++)
+        ids[i] = verdict->rules[i].id;
+    struct data_verdict said = {.effect = str_of(effect_name(verdict->effect)), .rule = verdict->rule,
+                                .source = verdict->source, .why = verdict->why, .rules = {ids, verdict->rule_count}};
+    return DATA(arena, tool_call, .id = ask->id, .name = ask->name, .input = ask->input->raw, .cwd = ask->cwd,
+                .dialect = ask->dialect, .verdict = &said);
+}
+
+/* The digest binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the
+ * contents of the files that were shown. */
+static struct str request_data(struct arena *arena, const struct ask *ask, int64_t deadline_ms)
+{
+    const struct verdict *verdict = ask->verdict;
+    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd, ask->files};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
+    char hex[DIGEST_HEX_BYTES];
+    digest_hex(&digest, hex);
+    return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
+                .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .deadline = deadline_ms,
+                .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
+                .routine = !verdict->risky, .callback = ask->callback);
+}
+
+/* A rule that is good for a number of calls: its use is kept with the call. */
+static void add_uses(struct append *append, const struct ask *ask)
+{
+    struct event call = append->events[0];
+    for (unsigned i = 0; i < ask->use_count && append->event_count < APPEND_EVENTS_MAX; i++) {
+        const struct rule_use *use = &ask->uses[i];
+        struct event event = {.kind = EVENT_RULE_CHANGED, .at_ms = call.at_ms, .actor = STR("nod")};
+        if (use->of_session) {
+            event.kind = EVENT_SESSION_CHANGED;
+            event.session = call.session;
+            event.data = DATA(&append->arena, session_used, .rules = {&use->id, 1});
+        } else {
+            event.data = DATA(&append->arena, rule_used, .id = use->id);
+        }
+        (void)append_event(append, event);
+    }
+}
+
+struct append *ask_append(const struct ask *ask, struct now now)
+{
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    const struct session *session = ask->op.session;
+    bool asked = ask->verdict->effect == EFFECT_ASK;
+    if (asked && session->timeout_seconds)
+        append->deadline_ms = now.wall_ms + session->timeout_seconds * 1000;
+    struct event event = {
+        .kind = EVENT_TOOL_CALL,
+        .at_ms = now.wall_ms,
+        .session = arena_str(arena, ask->session),
+        .thread = arena_str(arena, ask->thread),
+        .call = arena_str(arena, ask->id),
+        .actor = arena_str(arena, ask->actor),
+        .data = call_data(arena, ask, ask->verdict),
+    };
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_CALL, .session = event.session, .call = event.call});
+    append_need(append, (struct need){
+        .need = NEED_CHANGED_AT, .session = event.session, .seq = session->changed_seq});
+    (void)append_event(append, event);
+    if (asked) {
+        event.kind = EVENT_TOOL_APPROVAL_REQUEST;
+        event.data = request_data(arena, ask, append->deadline_ms);
+        (void)append_event(append, event);
+    }
+    return append;
+}
+
+/* The call as it will be when that is kept; an answer that is told before comes on top of it. Words of the verdict are
+ * the session's or a rule's, which may be gone before the call is answered. */
+static struct call expected_call(const struct ask *ask, int64_t deadline_ms, struct now now)
+{
+    const struct verdict *verdict = ask->verdict;
+    bool asked = verdict->effect == EFFECT_ASK, allowed = verdict->effect == EFFECT_ALLOW;
+    struct call call = {
+        .id = ask->id, .session = ask->session, .thread = ask->thread, .name = ask->name, .cwd = ask->cwd,
+        .dialect = ask->dialect, .input = ask->input->raw, .agent_actor = ask->actor,
+        .rule = arena_str(ask->op.arena, verdict->rule), .source = arena_str(ask->op.arena, verdict->source),
+        .why = arena_str(ask->op.arena, verdict->why), .called_ms = now.wall_ms, .deadline_ms = deadline_ms,
+        .requested_ms = asked ? now.wall_ms : 0, .status = CALL_AWAITING,
+    };
+    if (asked)
+        return call;
+    call.by_policy = true;
+    call.actor = STR("policy");
+    call.decided_ms = now.wall_ms;
+    call.decision = allowed ? DECISION_ALLOW_ONCE : DECISION_DENY;
+    call.status = allowed ? CALL_ALLOWED : CALL_DENIED;
+    return call;
+}
+
+static struct append *keep_call(struct core *core, struct ask *ask, struct now now)
+{
+    struct append *append = ask_append(ask, now);
+    append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = core->delivered});
+    add_uses(append, ask);
+    ask->call = expected_call(ask, append->deadline_ms, now);
+    return append;
+}
+
+/* ---- a new call ---- */
+
+/* Whether the verdict is to be kept; else the answer is there. */
+static bool is_to_be_kept(struct ask *ask)
+{
+    struct op *op = &ask->op;
+    if (op->err.code != ERR_OK)
+        return false;
+    if (!op->session || !session_thread_find(op->session, ask->thread)) {
+        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such thread");
+        return false;
+    }
+    bool only_rules = ask->verdict->effect == EFFECT_ASK && ask->only_rules;
+    if (!ask->left_to_agent && !only_rules)
+        return true;
+    ask->call = (struct call){.status = CALL_UNKNOWN, .id = ask->id, .session = ask->session, .thread = ask->thread,
+                              .input = ask->input->raw, .no_opinion = ask->left_to_agent,
+                              .why = arena_str(op->arena, ask->verdict->why),
+                              .rule = arena_str(op->arena, ask->verdict->rule)};
+    return false;
+}
+
+static void judge(struct ask *ask, struct out *out)
+{
+    ask->op.phase = ASK_JUDGED;
+    ask->use_count = 0;
+    out->judge = ask->session;
+}
+
+static void look_up(struct ask *ask, struct out *out)
+{
+    ask->op.phase = ASK_KNOWN;
+    out->read = core_read_call(ask->session, ask->id);
+}
+
+/* ---- a call that exists already ---- */
+
+/* The answer may have been told while the call itself was being read. */
+static void take_answer(struct call *call, const struct call *rung)
+{
+    if (!rung->response_seq || call->response_seq)
+        return;
+    call->decision = rung->decision;
+    call->status = rung->status;
+    call->actor = rung->actor;
+    call->by = rung->by;
+    call->feedback = rung->feedback;
+    call->mode = rung->mode;
+    call->rules = rung->rules;
+    call->updated_input = rung->updated_input;
+    call->decided_ms = rung->decided_ms;
+    call->response_seq = rung->response_seq;
+}
+
+static bool is_same_call(const struct ask *ask, const struct call *known)
+{
+    return str_eq(known->name, ask->name) && json_same_tokens(known->input, ask->input->raw) &&
+           (str_empty(ask->thread) || str_eq(known->thread, ask->thread));
+}
+
+static void check_known(struct ask *ask, const struct read *read, const struct call *known)
+{
+    struct err *err = &ask->op.err;
+    *err = read->err;
+    if (err->code != ERR_OK)
+        return;
+    if (read->event_count == 0 && read->archived_count)
+        gate_say_archived(err, &read->archived[0]);
+    else if (read->event_count == 0 && ask->refused.code != ERR_OK)
+        *err = ask->refused;
+    else if (read->event_count == 0)
+        (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
+    else if (ask->input && !is_same_call(ask, known))
+        (void)err_set(err, ERR_CALL_DIFFERS,
+                      "the call %.*s exists already in this session with another tool, input or thread",
+                      STR_ARG(ask->id));
+}
+
+/* Whoever will wait is told of the call when that is over; until then it costs no memory. */
+static void take_known(struct ask *ask, struct read *read)
+{
+    struct call rung = ask->call, known;
+    if (core_take_call(&read->arena, &known, read))
+        take_answer(&known, &rung);
+    check_known(ask, read, &known);
+    if (ask->op.err.code == ERR_OK && known.status == CALL_AWAITING && ask->registered) {
+        ask->call = (struct call){.status = CALL_AWAITING};
+        ask->reread = true;
+    } else if (core_take_call(ask->op.arena, &ask->call, read)) {
+        take_answer(&ask->call, &rung);
+    }
+}
+
+/* ---- the end, or waiting ---- */
+
+static void settle(struct core *core, struct ask *ask, struct now now, struct out *out)
+{
+    struct op *op = &ask->op;
+    bool open = op->err.code == ERR_OK && ask->call.status == CALL_AWAITING && !ask->answered;
+    bool in_time = now.steady_us < ask->wait.time;
+    ask->released = open && core->released;
+    if (open && ask->registered && in_time && !core->released && !ask->hung_up) {
+        op->phase = ASK_WAITS;
+        ask->parked = out->park = true;
+        due_put(&core->waits, &ask->wait);
+        return;
+    }
+    if (op->phase == ASK_WAITS && !ask->answered && ask->brief)
+        ask->reread = false;
+    waits_leave(core, ask, ask->hung_up, now);
+    if (ask->reread && op->err.code == ERR_OK) {
+        ask->reread = false;
+        look_up(ask, out);
+    }
+}
+
+void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
+{
+    struct ask *ask = (struct ask *)op;
+    switch (op->phase) {
+    case ASK_BEGIN:
+        waits_add(core, ask, now); /* first: no answer can slip between */
+        judge(ask, out);
+        return;
+    case ASK_STATUS:
+        waits_add(core, ask, now);
+        look_up(ask, out);
+        return;
+    case ASK_JUDGED:
+        if (!is_to_be_kept(ask))
+            break;
+        if (ask->refused.code != ERR_OK) {
+            look_up(ask, out); /* a call that exists already has an answer all the same */
+            return;
+        }
+        op->phase = ASK_KEPT;
+        out->append = keep_call(core, ask, now);
+        return;
+    case ASK_KEPT:
+        if (op->append->outcome == APPEND_REFUSED && op->append->refused_need == NEED_NO_CALL) {
+            look_up(ask, out);
+            return;
+        }
+        if (op->append->outcome == APPEND_REFUSED) {
+            judge(ask, out);
+            return;
+        }
+        ask->call.call_seq = op->append->events[0].seq;
+        if (op->append->outcome == APPEND_FAILED)
+            op->err = op->append->err;
+        break;
+    case ASK_KNOWN:
+        take_known(ask, op->read);
+        break;
+    case ASK_WAITS: /* rung, or its time is over */
+        break;
+    }
+    settle(core, ask, now, out);
+}

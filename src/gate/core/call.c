@@ -1,0 +1,59 @@
+/* One call: how it is known, read and told. */
+#include "gate/core/core.h"
+
+#include "event/archived.h"
+#include "event/read.h"
+#include "event/shapes.h"
+
+struct call_key call_key(struct str session, struct str call)
+{
+    struct call_key key = {.n = 0};
+    if (session.n + call.n + 1 > sizeof key.bytes)
+        return key;
+    if (session.n)
+        memcpy(key.bytes, session.p, session.n);
+    key.bytes[session.n] = '\n';
+    if (call.n)
+        memcpy(key.bytes + session.n + 1, call.p, call.n);
+    key.n = session.n + 1 + call.n;
+    return key;
+}
+
+struct open *core_open(const struct core *core, struct str session, struct str call)
+{
+    struct call_key key = call_key(session, call);
+    return map_get(&core->open, call_key_str(&key));
+}
+
+struct read *core_read_call(struct str session, struct str call)
+{
+    struct read *read = read_new(READ_CALL);
+    read->session = arena_str(&read->arena, session);
+    read->call = arena_str(&read->arena, call);
+    return read;
+}
+
+bool core_take_call(struct arena *arena, struct call *call, const struct read *read)
+{
+    *call = (struct call){0};
+    for (size_t i = 0; i < read->event_count; i++)
+        call_apply(arena, call, &read->events[i]);
+    return read->event_count > 0;
+}
+
+void gate_say_archived(struct err *err, const struct event *archived)
+{
+    ARENA_SCOPE(scratch);
+    struct archived said = {.file = STR("an archive")};
+    (void)archived_parse(&scratch, archived->data, &said);
+    (void)err_set(err, ERR_GONE, "session %.*s is in the archive %.*s: see nod log --archive",
+                  STR_ARG(archived->session), STR_ARG(said.file));
+}
+
+struct data_permissions core_permissions(const struct call *call, struct str mode)
+{
+    return (struct data_permissions){
+        .date = call->by_policy ? call->called_ms : call->decided_ms, .result = STR("approved"),
+        .decision = call->decision, .mode = mode, .rule = call->rule, .allow_tools = call->rules,
+        .by = call->by_policy ? STR("policy") : call->actor};
+}

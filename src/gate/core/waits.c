@@ -1,0 +1,96 @@
+/* Whoever waits for the answer to a call: a bell, nothing more.
+ *
+ * 1. A waiter is registered before its call is kept or read, so that no answer can slip between.
+ * 2. It is rung when the answer is durable and was told, and stepped by the driver, never from inside the call that
+ *    decides.
+ * 3. It holds no truth: kill the process, and the client asks again and finds the call as it is.
+ */
+#include "gate/core/core.h"
+
+#include "event/append.h"
+
+bool waits_awaited(const struct core *core, struct str session, struct str call)
+{
+    struct call_key key = call_key(session, call);
+    return map_get(&core->waiters, call_key_str(&key)) != NULL;
+}
+
+void waits_add(struct core *core, struct ask *ask, struct now now)
+{
+    if (ask->wait_ms <= 0 || ask->registered)
+        return;
+    struct call_key key = call_key(ask->session, ask->id);
+    ask->next_waiter = map_get(&core->waiters, call_key_str(&key));
+    (void)map_put(&core->waiters, call_key_str(&key), ask);
+    ask->registered = true;
+    ask->wait.time = now.steady_us + ask->wait_ms * 1000;
+    core->waiting++;
+    struct open *open = core_open(core, ask->session, ask->id);
+    if (!open)
+        return;
+    open->left = false;
+    core_away(core, open, false, now);
+}
+
+static void take_out(struct core *core, struct ask *ask)
+{
+    struct call_key key = call_key(ask->session, ask->id);
+    struct ask *first = map_take(&core->waiters, call_key_str(&key));
+    struct ask **link = &first;
+    while (*link && *link != ask)
+        link = &(*link)->next_waiter;
+    CHECK(*link == ask);
+    *link = ask->next_waiter;
+    if (first)
+        (void)map_put(&core->waiters, call_key_str(&key), first);
+    ask->registered = false;
+    ask->next_waiter = NULL;
+    core->waiting--;
+}
+
+void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now)
+{
+    due_take(&core->waits, &ask->wait);
+    ask->parked = false;
+    if (!ask->registered)
+        return;
+    take_out(core, ask);
+    struct open *open = core_open(core, ask->session, ask->id);
+    if (!open || waits_awaited(core, ask->session, ask->id))
+        return;
+    open->left = hung_up;
+    core_away(core, open, true, now);
+}
+
+void waits_follow(struct core *core, const struct event *event)
+{
+    if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE || core->waiters.count == 0)
+        return;
+    struct call_key key = call_key(event->session, event->call);
+    for (struct ask *ask = map_get(&core->waiters, call_key_str(&key)); ask; ask = ask->next_waiter) {
+        if (!ask->reread)
+            call_apply(ask->op.arena, &ask->call, event);
+        if (!ask->parked)
+            continue;
+        due_take(&core->waits, &ask->wait);
+        ask->parked = false;
+        ask->answered = true;
+        ask->op.next = core->rung;
+        core->rung = &ask->op;
+    }
+}
+
+struct op *waits_next(struct core *core, struct now now)
+{
+    struct op *op = core->rung;
+    if (op) {
+        core->rung = op->next;
+        return op;
+    }
+    if (core->waits.count == 0 || (core->waits.heap[0]->time > now.steady_us && !core->released))
+        return NULL;
+    struct ask *ask = (struct ask *)((char *)core->waits.heap[0] - offsetof(struct ask, wait));
+    due_take(&core->waits, &ask->wait);
+    ask->parked = false;
+    return &ask->op;
+}
