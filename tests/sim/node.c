@@ -1,74 +1,98 @@
-/* A node: follows the store, and drives the core as gate/ does. */
+/* A node: follows the store, and does by itself what is due, as gate/ does. */
 #include "sim/sim.h"
 
 #include "event/shapes.h"
 
 #include <stdlib.h>
 
-static const int64_t alert_after_ms = 3000;
+enum { ALERT_AFTER_MS = 3000, WITHDRAW_AFTER_MS = 5000 };
 
-struct flight *flight_new(struct world *world, enum flight_kind kind, int node, int slot, struct append *append)
+struct now node_now(const struct world *world, int node)
+{
+    int64_t skew_ms = world->nodes[node].skew_ms;
+    return (struct now){.wall_ms = world->wall_ms + skew_ms, .steady_us = world->wall_ms * 1000};
+}
+
+struct flight *flight_new(struct world *world, struct sim_op *op, int node, int slot, struct append *append)
 {
     for (int i = 0; i < FLIGHTS_MAX; i++) {
         struct flight *flight = &world->flights[i];
         if (flight->append)
             continue;
-        *flight = (struct flight){.append = append, .kind = kind, .node = node, .slot = slot, .order = ++world->order};
-        if (world->mistake == MISTAKE_EARLY_ANSWER && kind == FLIGHT_RESPONSE)
-            check_answer(world, flight);
+        *flight = (struct flight){.append = append, .op = op, .node = node, .slot = slot, .order = ++world->order};
+        if (world->mistake == MISTAKE_EARLY_ANSWER && op && op->kind == OP_DECIDE)
+            check_append(world, append, true);
         return flight;
     }
     append_free(append);
     return NULL;
 }
 
-static void close_open(struct node *node, int slot)
-{
-    if (!node->open[slot])
-        return;
-    due_remove(&node->due, node->open[slot]);
-    node->open[slot] = NULL;
-}
-
-static void take_request(struct world *world, struct node *node, int slot, const struct event *event)
+static void take_request(struct world *world, struct node *node, const struct event *event)
 {
     struct data_tool_approval_request data;
+    struct call_key key = call_key(event->session, event->call);
     CHECK(READ_DATA(&node->arena, tool_approval_request, event->data, &data));
     struct open *open = arena_new(&node->arena, struct open);
     *open = (struct open){.session = event->session, .call = event->call, .thread = event->thread, .name = data.tool,
-                          .digest = data.digest, .requested_ms = event->at_ms, .deadline_ms = data.deadline};
-    node->open[slot] = open;
+                          .digest = data.digest, .requested_ms = event->at_ms, .deadline_ms = data.deadline,
+                          .waits = data.waits, .withdraws = data.withdraws};
+    (void)map_put(&node->core.open, call_key_str(&key), open);
     if (world->mistake != MISTAKE_DEADLINE_LOST || !node->restarted)
-        due_add(&node->due, open, alert_after_ms);
+        core_due_add(&node->core, open);
 }
 
 static void follow_one(struct world *world, struct node *node, const struct event *event)
 {
-    if (event->kind == EVENT_SESSION_CHANGED) {
-        node->changed[str_eq(event->session, slot_session(0)) ? 0 : 1] = event->seq;
-        return;
-    }
-    int slot = slot_of(event);
-    call_apply(&node->arena, &node->calls[slot], event);
+    int session = str_eq(event->session, slot_session(0)) ? 0 : 1;
+    node->core.delivered = event->seq;
+    if (event->kind == EVENT_SESSION_CHANGED)
+        node->changed[session] = event->seq;
+    if (event->kind == EVENT_RUN_STATUS)
+        node->run_at[session] = event->seq;
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
-        take_request(world, node, slot, event);
-    if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
-        close_open(node, slot);
-    if (event->kind == EVENT_TOOL_APPROVAL_ALERT && node->open[slot]) {
-        struct open *open = node->open[slot];
-        due_remove(&node->due, open);
-        open->alerted = true;
-        due_add(&node->due, open, alert_after_ms);
+        take_request(world, node, event);
+    struct open *open = str_empty(event->call) ? NULL : core_open(&node->core, event->session, event->call);
+    if (open && event->kind == EVENT_TOOL_APPROVAL_ALERT)
+        core_alerted(&node->core, open);
+    if (open && event->kind == EVENT_TOOL_APPROVAL_RESPONSE) {
+        struct call_key key = call_key(event->session, event->call);
+        core_due_remove(&node->core, open);
+        (void)map_take(&node->core.open, call_key_str(&key));
     }
+    if (world->mistake != MISTAKE_RING_LOST)
+        waits_follow(&node->core, event);
+}
+
+/* Whoever was rung, or has waited long enough, takes a step. */
+static void wake(struct world *world, struct node *node)
+{
+    struct now now = node_now(world, (int)(node - world->nodes));
+    if (world->mistake == MISTAKE_WAIT_FOREVER)
+        now.steady_us = 0;
+    for (struct op *op; (op = waits_next(&node->core, now));)
+        op_step(world, (struct sim_op *)op);
+    check_waiters(world, node);
 }
 
 void node_follow(struct world *world, struct node *node, size_t rows)
 {
-    while (rows-- && node->told < world->count)
+    while (rows-- && node->told < world->count) {
         follow_one(world, node, &world->rows[node->told++]);
+        wake(world, node);
+    }
 }
 
-/* kill -9: views are gone; what was not committed never happened; who waited for an answer gets none. */
+void node_done(struct node *node)
+{
+    map_done(&node->core.open);
+    map_done(&node->core.waiters);
+    due_done(&node->core.due);
+    due_done(&node->core.waits);
+    arena_done(&node->arena);
+}
+
+/* kill -9: views are gone; what was not committed never happened; whoever waited for an answer gets none. */
 void node_restart(struct world *world, struct node *node)
 {
     int number = (int)(node - world->nodes);
@@ -79,73 +103,69 @@ void node_restart(struct world *world, struct node *node)
         append_free(flight->append);
         *flight = (struct flight){0};
     }
-    for (int i = 0; i < REPORTS_MAX; i++) {
-        struct sim_report *report = &world->reports[i];
-        if (!report->busy || report->node != number)
-            continue;
-        read_free(report->read);
-        arena_done(&report->arena);
-        *report = (struct sim_report){0};
-    }
-    due_done(&node->due);
-    arena_done(&node->arena);
+    for (int i = 0; i < OPS_MAX; i++)
+        if (world->ops[i].kind != OP_NONE && world->ops[i].node == number)
+            op_forget(&world->ops[i]);
+    node_done(node);
     *node = (struct node){.skew_ms = node->skew_ms, .restarted = true};
+    node->core.alert_ms = ALERT_AFTER_MS;
+    node->core.withdraw_ms = WITHDRAW_AFTER_MS;
     node_follow(world, node, world->count); /* recovery reads all that is open */
 }
 
-static void time_out(struct world *world, int number, int slot, struct open *open, struct now now)
+/* As deadlines.c: a decision like any other, by Nod itself. */
+static void end_call(struct world *world, int number, struct open *open, enum decision decision)
 {
-    struct decide decide = {.session = open->session, .call_id = open->call, .decision = DECISION_TIMEOUT,
-                            .actor = STR("nod")};
-    (void)flight_new(world, FLIGHT_RESPONSE, number, slot, core_response_append(&decide, open, now));
+    int slot = slot_of(&(struct event){.session = open->session, .call = open->call});
+    struct sim_op *op = op_new(world, OP_TIMEOUT, number, slot);
+    if (!op) { /* later */
+        open->ending = false;
+        core_due_add(&world->nodes[number].core, open);
+        return;
+    }
+    op->decide.session = open->session;
+    op->decide.call_id = open->call;
+    op->decide.decision = decision;
+    op->decide.actor = STR("nod");
+    op->op.step = decide_step;
+    op_step(world, op);
 }
 
-/* What is due is tried, and comes again when the store could not keep it. */
 void node_fire(struct world *world, int number)
 {
     struct node *node = &world->nodes[number];
-    struct now now = {.wall_ms = world->wall_ms + node->skew_ms};
-    int64_t early = world->mistake == MISTAKE_EARLY_TIMEOUT ? 2000 : 0;
-    for (struct open *open; (open = due_first(&node->due, now.wall_ms + early));) {
-        int slot = -1;
-        for (int i = 0; i < SLOTS; i++)
-            if (node->open[i] == open)
-                slot = i;
-        CHECK(slot >= 0);
-        due_remove(&node->due, open);
-        if (open->deadline_ms && open->deadline_ms <= now.wall_ms + early) {
-            time_out(world, number, slot, open, now);
+    struct now now = node_now(world, number);
+    int64_t at = now.wall_ms + (world->mistake == MISTAKE_EARLY_TIMEOUT ? 2000 : 0);
+    int rounds = 0;
+    for (struct open *open; rounds++ < SLOTS && (open = core_due_first(&node->core, at));) {
+        core_due_remove(&node->core, open);
+        open->ending = true;
+        if (open->deadline_ms && open->deadline_ms <= at) {
+            end_call(world, number, open, DECISION_TIMEOUT);
+        } else if (open->withdraw_ms && open->withdraw_ms <= at) {
+            end_call(world, number, open, DECISION_CANCELLED);
         } else {
             struct append *append = core_alert_append(open, now);
             if (world->mistake == MISTAKE_SECOND_ALERT)
                 append->need_count = 0;
-            (void)flight_new(world, FLIGHT_ALERT, number, slot, append);
+            if (!flight_new(world, NULL, number, slot_of(&(struct event){.session = open->session, .call = open->call}),
+                            append)) {
+                open->ending = false;
+                core_due_add(&node->core, open);
+            }
         }
     }
+    wake(world, node);
 }
 
-void report_move(struct world *world, struct sim_report *report)
+void node_put_back(struct node *node, int slot, bool alerted)
 {
-    struct out out = {0};
-    struct op *op = &report->report.op;
-    op->step(op, (struct now){.wall_ms = world->wall_ms}, &out);
-    op->read = NULL;
-    op->append = NULL;
-    if (out.append) {
-        if (world->mistake == MISTAKE_SECOND_RESULT)
-            out.append->need_count = 0;
-        struct flight *flight = flight_new(world, FLIGHT_REPORT, report->node, report->slot, out.append);
-        if (flight)
-            flight->report = &report->report;
-        else
-            report->busy = false; /* too much is under way: it is given up */
-    } else if (out.read) {
-        report->read = out.read;
-    } else {
-        report->busy = false;
-    }
-    if (!report->busy)
-        arena_done(&report->arena);
+    struct open *open = core_open(&node->core, slot_session(slot), slot_call(slot));
+    if (!open || open->due.heap_at)
+        return;
+    open->ending = false;
+    open->alerted = open->alerted || alerted;
+    core_due_add(&node->core, open);
 }
 
 /* The owner of an append gets it back, after its node was told of all that came before it. */
@@ -154,19 +174,16 @@ void node_hand_back(struct world *world, struct flight *flight)
     struct append *append = flight->append;
     struct node *node = &world->nodes[flight->node];
     struct flight back = *flight;
-    while (append->outcome == APPEND_KEPT && node->told < append->events[append->event_count - 1].seq)
-        node_follow(world, node, 1);
-    check_answer(world, flight);
+    bool kept = append->outcome == APPEND_KEPT;
     *flight = (struct flight){0};
-    struct open *open = node->open[back.slot];
-    if (open && open->heap_at == 0 && (back.kind == FLIGHT_RESPONSE || back.kind == FLIGHT_ALERT)) {
-        open->alerted = open->alerted || back.kind == FLIGHT_ALERT;
-        due_add(&node->due, open, alert_after_ms);
+    while (kept && node->told < append->events[append->event_count - 1].seq)
+        node_follow(world, node, 1);
+    check_append(world, append, true);
+    if (back.op) {
+        back.op->op.append = append;
+        op_step(world, back.op);
     }
-    if (back.report) {
-        struct sim_report *report = (struct sim_report *)back.report;
-        report->report.op.append = append;
-        report_move(world, report);
-    }
+    if (!back.op && append->events[0].kind == EVENT_TOOL_APPROVAL_ALERT)
+        node_put_back(node, back.slot, append->outcome != APPEND_FAILED);
     append_free(append);
 }

@@ -31,6 +31,8 @@ static bool holds(const struct world *world, const struct need *need)
     switch (need->need) {
     case NEED_ABSENT: return seq == 0;
     case NEED_PRESENT: return seq != 0;
+    case NEED_NONE_AFTER: return last_where(world, need->session, true, EVENT_NONE) <= need->seq;
+    case NEED_RUN_AT: return last_where(world, need->session, false, EVENT_RUN_STATUS) == need->seq;
     case NEED_CHANGED_AT: return last_where(world, need->session, false, EVENT_SESSION_CHANGED) == need->seq;
     default: return true;
     }
@@ -64,6 +66,8 @@ static void load(const struct world *world, struct facts *facts)
         for (int kind = 1; kind < EVENT_KIND_END; kind++)
             call->seqs[kind] = of_call(world, call->session, call->call, (enum event_kind)kind);
     }
+    for (struct fact_run *run = facts->first_run; run; run = run->next)
+        run->seq = last_where(world, run->session, false, EVENT_RUN_STATUS);
     facts->last_seq = world->count;
     if (world->count)
         facts->last_hash = world->hashes[world->count - 1];
@@ -123,6 +127,15 @@ static void write_rows(struct world *world, struct flight *flight, const struct 
     }
 }
 
+/* The store could not write the group: nothing of it is kept. */
+static void fail_append(struct append *append)
+{
+    append->outcome = APPEND_FAILED;
+    (void)err_set(&append->err, ERR_UNAVAILABLE, "the disk is full");
+    for (unsigned i = 0; i < append->event_count; i++)
+        append->events[i].seq = 0;
+}
+
 void store_commit_some(struct world *world)
 {
     struct flight *group[FLIGHTS_MAX], *flight;
@@ -142,8 +155,11 @@ void store_commit_some(struct world *world)
         load(world, &facts);
         judge_group(&facts, group[0]->append, &rows);
     }
+    bool away = count && !world->calm && world->faults[FAULT_STORE_AWAY] && sim_random(world, 12) == 0;
     const struct event_row *row = rows.events;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && away; i++)
+        fail_append(group[i]->append);
+    for (size_t i = 0; i < count && !away; i++) {
         if (world->mistake != MISTAKE_NONE)
             judge_plainly(world, group[i]);
         else
