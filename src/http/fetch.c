@@ -284,3 +284,4 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
 }
 
 const char *fetch_host_kind(struct str host) { return address_kind_of_host(host); }
+const char *fetch_address_kind(const struct sockaddr *address) { return address_kind(address); }

@@ -56,5 +56,8 @@ void fetch_line_free(struct fetch_line *line);
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
 /* What a host that is written as an address is, in words; NULL: one of the open network, or a name. */
 const char *fetch_host_kind(struct str host);
+/* The same of an address that is about to be connected to. */
+struct sockaddr;
+const char *fetch_address_kind(const struct sockaddr *address);
 
 #endif
