@@ -17,13 +17,16 @@
 #include "base/arena.h"
 #include "base/err.h"
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #define BOX_NAME "nod-box"
 
 enum {
     BOX_PATHS_MAX = 32, /* of each list below */
-    BOX_WORDS_MAX = 3 * BOX_PATHS_MAX + 8,
+    BOX_PORTS_MAX = 16,
+    BOX_WORDS_MAX = 3 * BOX_PATHS_MAX + BOX_PORTS_MAX + 12,
+    BOX_PROXY_PORT = 3128, /* inside a box: the way out (egress/egress.h) */
     BOX_STEP_BYTES = 200,
 };
 
@@ -35,6 +38,8 @@ struct box {
     const char *locks;               /* a folder of Nod's, outside the box: who uses which project */
     bool git_open;                   /* .git may be written, but for hooks and configuration */
     bool no_user_namespace;          /* for root where user namespaces are switched off */
+    bool proxy;                      /* it listens on BOX_PROXY_PORT, and hands the listener to whoever started it */
+    uint16_t ports[BOX_PORTS_MAX];   /* the same, for ports of the host's loopback device; 0: no more */
     const char *hidden[BOX_PATHS_MAX + 1]; /* covered wherever they would show up: Nod's own folders */
     const char *read[BOX_PATHS_MAX + 1];   /* further paths of the host, read-only */
     const char *write[BOX_PATHS_MAX + 1];  /* further paths of the host, read-write */

@@ -34,6 +34,9 @@ size_t box_names_excludes(char *text, size_t bytes);
 /* tree.c: the file tree; 0, or -1 with errno. */
 int box_make_tree(const struct box *box);
 
+/* ports.c: listeners that lead out, handed over on KEEPER_FD_NET; 0, or -1 with errno. */
+int box_make_ports(const struct box *box);
+
 /* filter.c: the seccomp program, as an array of struct sock_filter. Returns its bytes, or -1. */
 long box_filter_make(void *program, size_t bytes);
 int box_filter_load(const void *program, size_t bytes);

@@ -11,6 +11,7 @@ enum {
     KEEPER_FD_OUT = 3, /* of the started process: what the command writes */
     KEEPER_FD_REPORT,  /* one struct keeper_report */
     KEEPER_FD_LIFE,    /* when its other end is closed, everything is killed */
+    KEEPER_FD_NET,     /* of a box that has ports: a socket on which it hands them out; else nothing */
     KEEPER_DESCRIPTORS, /* the numbers below are taken */
 };
 
@@ -34,6 +35,7 @@ struct keeper_start {
     int out;                   /* where it writes */
     int report;                /* a pipe's end to write to */
     int life;                  /* a pipe's end that ends everything when its other end is closed */
+    int net;                   /* a socket for KEEPER_FD_NET; 0: none */
 };
 
 /* Starts one; an errno when it cannot be. The descriptors stay the caller's, and are at least KEEPER_DESCRIPTORS. */

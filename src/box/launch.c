@@ -110,7 +110,8 @@ static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gi
         fail();
     (void)prctl(PR_SET_DUMPABLE, 0);
     box_set_step("name the host");
-    if (sethostname("box", 3) != 0 || box_raise_loopback() != 0 || box_make_tree(box) != 0 ||
+    if (sethostname("box", 3) != 0 || box_raise_loopback() != 0 || box_make_ports(box) != 0 ||
+        box_make_tree(box) != 0 ||
         box_drop_capabilities() != 0)
         fail();
     (void)prctl(PR_SET_DUMPABLE, 0); /* changed ids or capabilities may have set it again */
@@ -166,6 +167,7 @@ _Noreturn void box_main(int argc, char **argv)
     gid_t gid = getegid();
     (void)fcntl(KEEPER_FD_REPORT, F_SETFD, FD_CLOEXEC);
     (void)fcntl(KEEPER_FD_LIFE, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(KEEPER_FD_NET, F_SETFD, FD_CLOEXEC);
     box_set_step("read the words");
     int first_word = box_read_words(argc, argv, &box);
     errno = EINVAL;
@@ -185,6 +187,7 @@ _Noreturn void box_main(int argc, char **argv)
     pid_t first = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
     if (first == 0)
         be_first(&box, argv + first_word, uid, gid);
+    (void)close(KEEPER_FD_NET);
     if (first < 0)
         report(KEEPER_FAILED, errno);
     else

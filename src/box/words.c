@@ -33,6 +33,10 @@ char **box_words(struct arena *arena, const struct box *box)
         words[n++] = "git=open";
     if (box->no_user_namespace)
         words[n++] = "user=host";
+    if (box->proxy)
+        words[n++] = "net=proxy";
+    for (size_t i = 0; i < BOX_PORTS_MAX && box->ports[i]; i++)
+        words[n++] = (char *)arena_printf(arena, "port=%u", box->ports[i]).p;
     n += list(arena, "hide", box->hidden, words + n);
     n += list(arena, "read", box->read, words + n);
     n += list(arena, "write", box->write, words + n);
@@ -48,6 +52,19 @@ static bool add(const char **paths, const char *path)
         if (!paths[i]) {
             paths[i] = path;
             return path[0] == '/';
+        }
+    }
+    return false;
+}
+
+static bool add_port(struct box *box, const char *value)
+{
+    char *end;
+    unsigned long port = strtoul(value, &end, 10);
+    for (size_t i = 0; i < BOX_PORTS_MAX; i++) {
+        if (!box->ports[i]) {
+            box->ports[i] = (uint16_t)port;
+            return *end == '\0' && port > 0 && port < 65536 && port != BOX_PROXY_PORT;
         }
     }
     return false;
@@ -69,6 +86,10 @@ static bool take(struct box *box, const char *key, const char *value)
         box->git_open = strcmp(value, "open") == 0;
     else if (strcmp(key, "user") == 0)
         box->no_user_namespace = strcmp(value, "host") == 0;
+    else if (strcmp(key, "net") == 0)
+        box->proxy = strcmp(value, "proxy") == 0;
+    else if (strcmp(key, "port") == 0)
+        return add_port(box, value);
     else if (strcmp(key, "hide") == 0)
         return add(box->hidden, value);
     else if (strcmp(key, "read") == 0)
