@@ -34,7 +34,8 @@
     X(17, TOOL_APPROVAL_ALERT, true)         \
     X(18, RUN_LEASE, false)                  \
     X(19, DELIVERY_ENDED, false)             \
-    X(20, DELIVERY_CLAIMED, false)
+    X(20, DELIVERY_CLAIMED, false)           \
+    X(21, EGRESS, false)
 
 enum event_kind {
     EVENT_NONE = 0,

@@ -94,6 +94,16 @@
     F(text, call, "toolCallId", ALWAYS, "the call that it is about")                  \
     F(text, owner, "owner", ALWAYS, "the process that is about to send it")
 
+#define EGRESS_FIELDS(F)                                                              \
+    F(text, call, "toolCallId", ALWAYS, "the command whose box it was")                \
+    F(text, host, "host", ALWAYS, "the name or address that it asked for")            \
+    F(number, port, "port", ALWAYS, "its port")                                       \
+    F(text, state, "state", ALWAYS, "opened: before the first connection; refused; closed: with the box") \
+    F(text, why, "why", SET, "why it was refused")                                    \
+    F(number, connections, "connections", SET, "how many there were")                 \
+    F(number, up, "up", SET, "bytes to the host")                                     \
+    F(number, down, "down", SET, "bytes from it")
+
 /*    name, kind, change, fields, words */
 #define CALL_SHAPES(S)                                                                                          \
     S(verdict, NONE, NULL, VERDICT_FIELDS, "What rules, mode and defaults say of a call.")                      \
@@ -108,7 +118,8 @@
       "People are told once more of a call that waits; changes nothing.")                                         \
     S(delivery_ended, DELIVERY_ENDED, NULL, DELIVERY_ENDED_FIELDS, "A message to a person was sent or given up.") \
     S(delivery_claimed, DELIVERY_CLAIMED, NULL, DELIVERY_CLAIMED_FIELDS,                                        \
-      "A process is about to send a message; the first claim holds for a lease.")
+      "A process is about to send a message; the first claim holds for a lease.") \
+    S(egress, EGRESS, NULL, EGRESS_FIELDS, "A command in a box reached out for a host, once per host and port.")
 
 #define SHAPE_C_decision enum decision
 #define SHAPE_C_verdict const struct data_verdict *

@@ -111,6 +111,18 @@ export interface DeliveryClaimedData {
   owner: string; // the process that is about to send it
 }
 
+/** A command in a box reached out for a host, once per host and port. */
+export interface EgressData {
+  toolCallId: string; // the command whose box it was
+  host: string; // the name or address that it asked for
+  port: number; // its port
+  state: string; // opened: before the first connection; refused; closed: with the box
+  why?: string; // why it was refused
+  connections?: number; // how many there were
+  up?: number; // bytes to the host
+  down?: number; // bytes from it
+}
+
 /** A thread of a session. */
 export interface ThreadData {
   id: string; // begins with the session's id and a dot
@@ -379,4 +391,5 @@ export interface EventData {
   RUN_LEASE: RunLeaseData;
   DELIVERY_ENDED: DeliveryEndedData;
   DELIVERY_CLAIMED: DeliveryClaimedData;
+  EGRESS: EgressData;
 }
