@@ -237,6 +237,8 @@ static bool offer_all(struct judging *j, enum rule_side side, rule_taken *taken)
 {
     const struct tool_facts *facts = j->q->facts;
     struct str server = server_of(facts->name);
+    if (j->q->hosts_alone && side == SIDE_ALLOW)
+        return offer_hosts(j, side, taken);
     if (offer(j, side, (struct rule_key){.kind = KEY_TOOL, .first = facts->name}, taken))
         return true;
     if (!str_empty(facts->asked) &&

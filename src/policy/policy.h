@@ -128,6 +128,7 @@ struct question {
     const struct str *protected_paths;         /* more of them: Nod's own data */
     size_t protected_count;
     int own_port;                              /* where Nod itself listens; 0: nowhere */
+    bool hosts_alone;                          /* of allow rules only those that name a host count */
     bool no_builtin;                           /* commands that only read need a rule, too */
     int64_t now_ms;
 };

@@ -26,6 +26,7 @@ enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
     X("Grep", CONTENT_PATH, "path")              \
     X("LS", CONTENT_PATH, "path")                \
     X("WebFetch", CONTENT_URL, "url")            \
+    X("Net", CONTENT_URL, "url")                 \
     X("WebSearch", CONTENT_FIELD, "query")       \
     X("Task", CONTENT_FIELD, "subagent_type")    \
     X("Agent", CONTENT_FIELD, "subagent_type")   \

@@ -355,6 +355,23 @@ static void suggest_paths(struct suggesting *s)
         suggest_rule(s, facts->name, "every file", "this is every file there is, outside the project too");
 }
 
+/* A connection out of a box: of the page nothing but the host is known. */
+static void suggest_host(struct suggesting *s)
+{
+    struct url url;
+    struct str domain;
+    if (!url_parse(s->arena, s->q->facts->url, &url))
+        return;
+    if (url.port.n)
+        suggest_rule(s, arena_printf(s->arena, "Net(url:*://%.*s:%.*s/*)", STR_ARG(url.host), STR_ARG(url.port)),
+                     "this host and port", NULL);
+    else
+        suggest_rule(s, arena_printf(s->arena, "Net(domain:%.*s)", STR_ARG(url.host)), "this host", NULL);
+    (void)str_cut(url.host, '.', &domain);
+    if (!url.port.n && str_find(domain, '.') < domain.n)
+        suggest_rule(s, arena_printf(s->arena, "Net(domain:*.%.*s)", STR_ARG(domain)), "hosts beside it", NULL);
+}
+
 static void suggest_address(struct suggesting *s)
 {
     const struct tool_facts *facts = s->q->facts;
@@ -402,7 +419,7 @@ size_t policy_suggest(struct arena *arena, const struct question *question,
     switch (question->facts->class) {
     case TOOL_COMMAND: suggest_command(&s); break;
     case TOOL_READ: case TOOL_EDIT: suggest_paths(&s); break;
-    case TOOL_FETCH: suggest_address(&s); break;
+    case TOOL_FETCH: str_is(question->facts->name, "Net") ? suggest_host(&s) : suggest_address(&s); break;
     case TOOL_OTHER: case TOOL_TASK: case TOOL_AGENT: suggest_tool(&s); break;
     case TOOL_PLAN: break;
     }

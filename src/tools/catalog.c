@@ -1,4 +1,6 @@
 #include "tools/tools.h"
+
+#include "base/err.h"
 #include "base/limits.h"
 
 #include "event/tool_names.h"
@@ -35,6 +37,7 @@
     X("TaskGet",            TOOL_TASK,     NULL,            "Read a task")          \
     X("WebFetch",           TOOL_FETCH,    "url",           "Fetch")      \
     X("WebSearch",          TOOL_FETCH,    "query",         "Search the web for")   \
+    X("Net",                TOOL_FETCH,    "host",          "Connect to") \
     X("McpServers",         TOOL_OTHER,    "file",          "Trust the servers of") \
     X("McpDefinition",      TOOL_OTHER,    "tool",          "Agree to what a server changed in") \
     X("Task",               TOOL_AGENT,    "description",   "Start a sub-agent:")   \
@@ -85,6 +88,8 @@ struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struc
 {
     struct tool_named named = tool_named(arena, dialect, name, input);
     struct tool_facts facts = tool_facts(named.name, named.input);
+    if (str_is(facts.name, "Net"))
+        facts.url = tool_net_url(arena, input, NULL);
     if (!named.alias)
         return facts;
     facts.asked = name;
@@ -95,6 +100,28 @@ struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struc
     if (!str_empty(named.patch))
         facts.path_count = tool_patch_paths(named.patch, facts.paths, &facts.unclear);
     return facts;
+}
+
+static bool plain_host(struct str host)
+{
+    for (size_t i = 0; i < host.n; i++)
+        if (!(host.p[i] >= 'a' && host.p[i] <= 'z') && !(host.p[i] >= '0' && host.p[i] <= '9') &&
+            !(host.p[i] && strchr("-_.", host.p[i])))
+            return false;
+    return host.n > 0 && host.n <= LIMIT_HOST_BYTES;
+}
+
+struct str tool_net_url(struct arena *arena, const struct json *input, const char *scheme)
+{
+    enum { HTTP = 80, HTTPS = 443 };
+    struct str host = json_text(input, "host");
+    int64_t port = 0;
+    if (!plain_host(host) || rc_bad(json_want_i64(input, "port", 1, 65535, &port, NULL)))
+        return STR_NONE;
+    const char *as = scheme ? scheme : port == HTTP ? "http" : "https";
+    if (port == (strcmp(as, "http") == 0 ? HTTP : HTTPS))
+        return arena_printf(arena, "%s://%.*s/-", as, STR_ARG(host));
+    return arena_printf(arena, "%s://%.*s:%d/-", as, STR_ARG(host), (int)port);
 }
 
 static size_t host_bytes(struct str url)
@@ -138,6 +165,9 @@ void tool_summary(struct buf *buf, const struct tool_facts *facts)
     bool cut = about.n > SUMMARY_BYTES_MAX;
     buf_putc(buf, ' ');
     buf_put(buf, cut ? str_sub(about, 0, SUMMARY_BYTES_MAX) : about);
+    int64_t port = 0;
+    if (str_is(facts->name, "Net") && rc_ok(json_want_i64(facts->input, "port", 1, 65535, &port, NULL)) && port)
+        buf_printf(buf, ":%d", (int)port);
     if (cut)
         buf_puts(buf, "…");
     if (facts->path_count > 1)

@@ -16,11 +16,17 @@
 
 #include <stdatomic.h>
 
+struct egress_host;
+
 /* `input` must be an object and outlive the facts. */
 struct tool_facts tool_facts(struct str name, const struct json *input);
 /* Of a call as an agent sent it, under the names of its dialect (event/tool_names.h). */
 struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
                                   const struct json *input);
+
+/* The host and port of a connection (`Net`) as rules on addresses see it: a page of which nothing but the host is
+ * known. `scheme` NULL: the port's usual one. Empty when the input names no host that can be read for sure. */
+struct str tool_net_url(struct arena *arena, const struct json *input, const char *scheme);
 
 /* ERR_INVALID when a path or the name of a machine is longer than any can be: nobody judges those. */
 struct rc tool_facts_check(const struct tool_facts *facts, struct err *err);
@@ -51,12 +57,17 @@ struct tool_use {
     /* What a command writes, as it comes; may be NULL. */
     void (*say)(const struct tool_use *use, struct str text);
     void *sayer;              /* say's */
+    /* Who judges the connections of the command's box; NULL: it has no way out. */
+    struct egress_host *(*net)(const struct tool_use *use);
+    int own_port;             /* where Nod listens */
     struct servers *servers;  /* whose tools may be used, too; NULL: none */
 };
 
 /* Commands in the background. Freeing ends them all and waits for that. */
 struct shells *shells_new(void);
 void shells_free(struct shells *shells);
+/* Ends them all and waits for that; those that are started later are not among them. */
+void shells_end_all(struct shells *shells);
 /* Ends those of a session, without waiting for it. */
 void shells_end(struct shells *shells, struct str session);
 
