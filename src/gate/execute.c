@@ -12,6 +12,7 @@
  */
 #include "gate/core/core.h"
 #include "gate/inner.h"
+#include "gate/nets.h"
 
 #include "event/shapes.h"
 #include "io/clock.h"
@@ -179,6 +180,14 @@ static bool hides(const struct tool_use *use, struct str path)
     return gate_hides(hops->gate, path);
 }
 
+/* Runs in a worker thread. A command in the background keeps it after the call. */
+static struct egress_host *net(const struct tool_use *use)
+{
+    const struct execution *x = use->sayer;
+    const struct execute *execute = x->execute;
+    return nets_host(x->gate, execute->session, execute->state.thread, execute->call, execute->actor);
+}
+
 static struct tool_use use_of(struct execution *x)
 {
     x->hops = (struct hops){x->gate, x->execute->session, x->root, x->execute->state.by_policy};
@@ -198,6 +207,8 @@ static struct tool_use use_of(struct execution *x)
         .say = say,
         .sayer = x,
         .servers = x->gate->servers,
+        .net = net,
+        .own_port = x->gate->rules.own_port,
     };
 }
 
@@ -426,6 +437,34 @@ void gate_read_named_file(struct gate *gate, struct named_file *file)
 }
 
 void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }
+
+struct stopping {
+    struct job job;
+    struct gate *gate;
+    void (*done)(void *arg);
+    void *arg;
+};
+
+static void stop_commands(struct job *job) { shells_end_all(((struct stopping *)job->arg)->gate->shells); }
+
+static void commands_stopped(struct job *job)
+{
+    struct stopping *stopping = job->arg;
+    void (*done)(void *arg) = stopping->done;
+    void *arg = stopping->arg;
+    free(stopping);
+    done(arg);
+}
+
+void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg)
+{
+    struct stopping *stopping = heap_new(sizeof *stopping);
+    *stopping = (struct stopping){.gate = gate, .done = done, .arg = arg};
+    stopping->job = (struct job){.run = stop_commands, .done = commands_stopped, .arg = stopping};
+    hand_over(gate, &stopping->job);
+}
+
+bool gate_commands_stopping(const struct gate *gate) { return gate->hands && work_open(gate->hands) > 0; }
 
 void execute_done(struct gate *gate)
 {

@@ -1,6 +1,7 @@
 /* What the rules say about a call: the question put together from session, rules and the file system, and the
  * answer in words. Paths are resolved here, because policy/ touches nothing. */
 #include "gate/inner.h"
+#include "gate/nets.h"
 
 #include "io/clock.h"
 #include "io/links.h"
@@ -111,7 +112,7 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
                           const struct tool_facts *facts, struct str cwd)
 {
     struct question question = gate_question(gate, arena, session, facts, cwd);
-    struct verdict verdict = policy_judge(arena, &question);
+    struct verdict verdict = str_is(facts->name, "Net") ? nets_judge(arena, &question) : policy_judge(arena, &question);
     if (not_opened(session, facts, cwd, &verdict)) {
         verdict.effect = EFFECT_ASK;
         verdict.source = STR("folder");

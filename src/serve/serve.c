@@ -176,10 +176,16 @@ static void recovered(void *arg, const struct err *err)
 static void stopped(void *arg) { end(arg); }
 
 /* Runs first: their last words need the store and the loop. */
-static void runs_ended(void *arg)
+static void commands_ended(void *arg)
 {
     struct house *house = arg;
     http_server_stop(house->server, stopped, house);
+}
+
+static void runs_ended(void *arg)
+{
+    struct house *house = arg;
+    gate_stop_commands(house->gate, commands_ended, house);
 }
 
 static void stop(void *arg)
@@ -316,7 +322,7 @@ static void close_house(struct house *house)
     if (house->server)
         http_server_free(house->server);
     /* Ended in a hurry: what the runs do is as safe as in a crash, and waiting for them is what was refused. */
-    if (house->runtime && runtime_busy(house->runtime))
+    if (house->runtime && (runtime_busy(house->runtime) || gate_commands_stopping(house->gate)))
         _exit(1);
     auto_archive_free(house->archive);
     if (house->notify)

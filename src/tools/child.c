@@ -2,12 +2,14 @@
 #include "tools/child.h"
 
 #include "box/keeper.h"
+#include "egress/egress.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,7 +17,7 @@
 enum {
     KEPT_BYTES = RESULT_BYTES_MAX / 2, /* of the beginning, and of the end */
     ARGS_MAX = 40,
-    ENVIRONMENT_MAX = 24,
+    ENVIRONMENT_MAX = 48,
 };
 
 /* ---- what it has written ---- */
@@ -86,11 +88,23 @@ static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT
     environment[n] = NULL;
 }
 
+/* BOX_PROXY_PORT. What listens in the box itself is reached without it. */
+#define PROXY "http://127.0.0.1:3128"
+#define SOCKS_PROXY "socks5h://127.0.0.1:3128"
+#define NO_PROXY "localhost,127.0.0.1,::1"
+
 /* In a box the temporary folder is the box's own, and git does not see the names that the box put there. */
 static void box_environment(char *environment[ENVIRONMENT_MAX])
 {
-    static char *const added[] = {"TMPDIR=/tmp", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
-                                  "GIT_CONFIG_VALUE_0=/etc/nod-excludes"};
+    static char *const added[] = {
+        "TMPDIR=/tmp", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
+        "GIT_CONFIG_VALUE_0=/etc/nod-excludes",
+        /* The way out, in the words of everybody who looks for one. */
+        "HTTP_PROXY=" PROXY, "http_proxy=" PROXY, "HTTPS_PROXY=" PROXY, "https_proxy=" PROXY,
+        "ALL_PROXY=" SOCKS_PROXY, "all_proxy=" SOCKS_PROXY, "NO_PROXY=" NO_PROXY, "no_proxy=" NO_PROXY,
+        "npm_config_proxy=" PROXY, "npm_config_https_proxy=" PROXY, "npm_config_noproxy=" NO_PROXY,
+        "CARGO_HTTP_PROXY=" PROXY, "NODE_USE_ENV_PROXY=1",
+        "GIT_SSH_COMMAND=ssh -o ProxyCommand='nc -X 5 -x 127.0.0.1:3128 %h %p'"};
     size_t n = 0, kept = 0;
     for (; environment[n]; n++)
         if (strncmp(environment[n], "TMPDIR=", 7) != 0 && strncmp(environment[n], "XDG_RUNTIME_DIR=", 16) != 0)
@@ -133,6 +147,7 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
         .locks = arena_printf(use->arena, "%s/boxes", use->box->data).p,
         .no_user_namespace = use->box->order == BOX_ROOT_NAMESPACES,
         .hidden = {use->box->data},
+        .proxy = use->net != NULL,
     };
     free((void *)real);
     *ret_words = box_words(use->arena, &box);
@@ -147,10 +162,13 @@ static void raise_descriptor(int *fd)
     *fd = above;
 }
 
-static struct rc open_pipes(int pipes[3][2], struct err *err)
+enum { OUT, REPORT, LIFE, NET, PIPES };
+
+static struct rc open_pipes(int pipes[PIPES][2], bool net, struct err *err)
 {
-    for (int i = 0; i < 3; i++) {
-        if (pipe2(pipes[i], O_CLOEXEC) != 0)
+    for (int i = 0; i < (net ? PIPES : NET); i++) {
+        if (i == NET ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pipes[i]) != 0
+                     : pipe2(pipes[i], O_CLOEXEC) != 0)
             return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
         raise_descriptor(&pipes[i][0]);
         raise_descriptor(&pipes[i][1]);
@@ -162,8 +180,7 @@ static struct rc open_pipes(int pipes[3][2], struct err *err)
 
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
 {
-    enum { OUT, REPORT, LIFE };
-    int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    int pipes[PIPES][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}};
     char *args[ARGS_MAX];
     char *environment[ENVIRONMENT_MAX];
     char **box;
@@ -172,7 +189,8 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     clean_environment(use->arena, environment);
     if (box)
         box_environment(environment);
-    struct rc rc = open_pipes(pipes, err);
+    bool net = box && use->net;
+    struct rc rc = open_pipes(pipes, net, err);
     struct keeper_start start = {
         .path = args[0],
         .args = args,
@@ -182,6 +200,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
         .out = pipes[OUT][1],
         .report = pipes[REPORT][1],
         .life = pipes[LIFE][0],
+        .net = net ? pipes[NET][1] : 0,
     };
     *child = (struct child){.keeper = -1};
     int failed = rc_ok(rc) ? keeper_spawn(&start, &child->keeper) : 0;
@@ -190,6 +209,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     close_descriptor(&pipes[OUT][1]);
     close_descriptor(&pipes[REPORT][1]);
     close_descriptor(&pipes[LIFE][0]);
+    close_descriptor(&pipes[NET][1]);
     child->out = pipes[OUT][0];
     child->report = pipes[REPORT][0];
     child->life = pipes[LIFE][1];
@@ -197,8 +217,12 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
         close_descriptor(&child->out);
         close_descriptor(&child->report);
         close_descriptor(&child->life);
+        close_descriptor(&pipes[NET][0]);
         return rc;
     }
+    if (net)
+        child->egress = egress_start(&(struct egress_options){
+            .channel = pipes[NET][0], .host = use->net(use), .own_port = use->own_port, .listeners = 1});
     (void)fcntl(child->out, F_SETFL, O_NONBLOCK);
     return RC_OK;
 }
@@ -258,6 +282,7 @@ void child_end(struct child *child, void (*take)(void *arg, struct str text), vo
     while (waitpid(child->keeper, NULL, 0) < 0 && errno == EINTR)
         ;
     drain(child, take, arg);
+    egress_end(child->egress);
     close_descriptor(&child->out);
     close_descriptor(&child->report);
     *child = (struct child){.keeper = -1, .out = -1, .report = -1, .life = -1,

@@ -25,6 +25,7 @@ struct child {
     int status;  /* of wait(2), when it has ended */
     int failed;  /* errno, when it could not be started */
     char step[BOX_STEP_BYTES]; /* of its box, at which that was */
+    struct egress *egress;     /* the way out of its box; NULL: there is none */
 };
 
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err);

@@ -164,14 +164,23 @@ void shells_end(struct shells *shells, struct str session)
     unlock(shells);
 }
 
-void shells_free(struct shells *shells)
+void shells_end_all(struct shells *shells)
 {
+    lock(shells);
     stop_where(shells, STR_NONE);
-    while (shells->first) {
-        struct shell *shell = shells->first;
-        shells->first = shell->next;
+    struct shell *first = shells->first;
+    shells->first = NULL;
+    unlock(shells); /* their threads take the lock once more */
+    while (first) {
+        struct shell *shell = first;
+        first = shell->next;
         shell_free(shell);
     }
+}
+
+void shells_free(struct shells *shells)
+{
+    shells_end_all(shells);
     CHECK(pthread_mutex_destroy(&shells->lock) == 0);
     free(shells);
 }
