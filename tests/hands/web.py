@@ -18,6 +18,8 @@ from world import Skip, eventually, must
 class Web:
     """Pages by path: (status, headers, body) or a function that gets the handler."""
 
+    address = "127.0.0.1"
+
     def __init__(self, **pages):
         self.pages = {"/" + name: page for name, page in pages.items()}
         self.asked = []
@@ -49,8 +51,8 @@ class Web:
             def handle_error(self, request, client_address):
                 pass  # a client that has heard enough leaves
 
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.host = f"127.0.0.1:{self.server.server_address[1]}"
+        self.server = Server((self.address, 0), Handler)
+        self.host = f"{self.address}:{self.server.server_address[1]}"
         self.url = f"http://{self.host}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
