@@ -104,7 +104,7 @@ struct net_look {
     const struct egress_target *target;
     struct arena arena;
     struct errand errand;
-    struct session_want want;
+    struct session_look session;
     struct ask ask;
     unsigned again;           /* questions before it were withdrawn */
     bool decided, withdrawn;
@@ -147,17 +147,18 @@ static void decide(struct net_look *look, bool allowed, struct str why)
         memcpy(look->verdict.why, why.p, why.n);
 }
 
-static void asked(struct ask *ask)
+static void asked(struct op *op)
 {
-    struct net_look *look = ask->arg;
-    if (ask->err.code == ERR_CALL_DIFFERS) { /* another command of the session asked first */
-        ask->err = (struct err){.code = ERR_OK};
-        ask->input = NULL;
-        gate_status(ask->gate, ask);
+    struct net_look *look = op->owner;
+    struct ask *ask = &look->ask;
+    if (op->err.code == ERR_CALL_DIFFERS) { /* another command of the session asked first */
+        look->ask = (struct ask){.op = gate_op(&look->arena, asked, look), .session = ask->session, .id = ask->id,
+                                 .wait_ms = NET_SLICE_MS};
+        gate_status(look->net->gate, &look->ask);
         return;
     }
-    if (ask->err.code != ERR_OK)
-        decide(look, false, arena_str(&look->arena, str_of(ask->err.text)));
+    if (op->err.code != ERR_OK)
+        decide(look, false, arena_str(&look->arena, str_of(op->err.text)));
     else if (call_allowed(&ask->call))
         decide(look, true, STR_NONE);
     else if (ask->call.decision == DECISION_TIMEOUT || ask->call.decision == DECISION_CANCELLED)
@@ -168,11 +169,12 @@ static void asked(struct ask *ask)
     errand_finish(&look->errand);
 }
 
-static void judged(struct session_want *want, const struct session *session, const struct err *err)
+static void judged(struct op *op)
 {
-    struct net_look *look = want->arg;
+    struct net_look *look = op->owner;
     const struct net_host *net = look->net;
-    if (err->code != ERR_OK || !session) {
+    const struct session *session = look->session.session;
+    if (op->err.code != ERR_OK || !session) {
         decide(look, false, STR("the session cannot be read"));
         errand_finish(&look->errand);
         return;
@@ -186,18 +188,19 @@ static void judged(struct session_want *want, const struct session *session, con
         errand_finish(&look->errand);
         return;
     }
-    look->ask = (struct ask){.arena = &look->arena, .session = str_of(net->session), .thread = str_of(net->thread),
-                             .id = id_of(&look->arena, look), .name = STR("Net"), .input = input,
-                             .actor = str_of(net->actor), .only_person = true, .wait_ms = NET_SLICE_MS,
-                             .done = asked, .arg = look};
+    look->ask = (struct ask){.op = gate_op(&look->arena, asked, look), .session = str_of(net->session),
+                             .thread = str_of(net->thread), .id = id_of(&look->arena, look), .name = STR("Net"),
+                             .input = input, .actor = str_of(net->actor), .only_person = true,
+                             .wait_ms = NET_SLICE_MS};
     gate_ask(net->gate, &look->ask);
 }
 
 static void start_look(struct errand *errand)
 {
     struct net_look *look = errand->arg;
-    look->want = (struct session_want){.id = str_of(look->net->session), .done = judged, .arg = look};
-    gate_session(look->net->gate, &look->want);
+    look->session = (struct session_look){.op = gate_op(&look->arena, judged, look),
+                                          .id = str_of(look->net->session)};
+    gate_session(look->net->gate, &look->session);
 }
 
 static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
