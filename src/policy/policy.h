@@ -10,7 +10,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "event/tool.h"
-
 #include <stdint.h>
 
 enum effect { EFFECT_ASK, EFFECT_ALLOW, EFFECT_DENY };
@@ -195,6 +194,7 @@ struct suggestion {
 size_t policy_suggest(struct arena *arena, const struct question *question,
                       struct suggestion *ret_suggestions);
 
+#include "policy/policy_box.h"
 #include "policy/policy_import.h"
 #include "policy/policy_lint.h"
 

@@ -27,6 +27,10 @@ enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
     X("LS", CONTENT_PATH, "path")                \
     X("WebFetch", CONTENT_URL, "url")            \
     X("Net", CONTENT_URL, "url")                 \
+    X("box.read", CONTENT_PATH, "path")          \
+    X("box.write", CONTENT_PATH, "path")         \
+    X("box.socket", CONTENT_PATH, "path")        \
+    X("box.port", CONTENT_FIELD, "port")         \
     X("WebSearch", CONTENT_FIELD, "query")       \
     X("Task", CONTENT_FIELD, "subagent_type")    \
     X("Agent", CONTENT_FIELD, "subagent_type")   \

@@ -1,0 +1,24 @@
+/* What rules open in the boxes of commands, and which commands may write a repository. Included by policy.h. */
+#ifndef POLICY_POLICY_BOX_H
+#define POLICY_POLICY_BOX_H
+
+#include "base/arena.h"
+
+struct question;
+
+enum { OPENINGS_MAX = 64 };
+
+/* One thing that a rule opens: box.read, box.write, box.socket (an absolute path) or box.port (a number). */
+struct opening {
+    struct str tool, what;
+    bool is_folder; /* the rule says so: `box.write(~/.cache/npm/)` */
+};
+
+/* What allow rules of the managed and the user's layer name, without a wildcard, and no deny or ask rule closes. Each
+ * must still be judged as a call of its own, because the place may be protected. */
+size_t policy_openings(struct arena *arena, const struct question *question, struct opening ret_openings[OPENINGS_MAX]);
+
+/* Whether a line consists of plain git commands, and of some that only print: it may write the repository. */
+bool policy_plain_git(struct arena *arena, struct str command);
+
+#endif
