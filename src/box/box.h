@@ -35,9 +35,11 @@ struct box {
     dev_t project_dev;               /* which folder that was when the call was approved; 0: any */
     ino_t project_ino;
     const char *home;                /* of the person: an empty folder in the box */
+    const char *home_from;           /* a folder of the host that is the home instead; NULL: an empty one */
     const char *locks;               /* a folder of Nod's, outside the box: who uses which project */
     bool git_open;                   /* .git may be written, but for hooks and configuration */
     bool no_user_namespace;          /* for root where user namespaces are switched off */
+    bool keeps_streams;              /* standard input, output and error are what the launcher has */
     bool proxy;                      /* it listens on BOX_PROXY_PORT, and hands the listener to whoever started it */
     uint16_t ports[BOX_PORTS_MAX];   /* the same, for ports of the host's loopback device; 0: no more */
     const char *hidden[BOX_PATHS_MAX + 1]; /* covered wherever they would show up: Nod's own folders */
@@ -52,11 +54,22 @@ enum box_order {
     BOX_NONE,            /* no boundary: calls that want one are asked about */
 };
 
+/* What rules open in the box of one command, beside what every box has. */
+struct box_opened {
+    dev_t project_dev;     /* the folder when it was judged; the box is made around no other */
+    ino_t project_ino;
+    bool git_open, git_by_rule;
+    const char *read[BOX_PATHS_MAX + 1];
+    const char *write[BOX_PATHS_MAX + 1];
+    uint16_t ports[BOX_PORTS_MAX];
+};
+
 /* How commands are run: what the server found out at its start, and which folders are Nod's. */
 struct box_setting {
     enum box_order order;
     const char *data; /* Nod's data folder: hidden in every box, and home of the locks */
     const char *home; /* of the person, by the system's word and not by a variable's */
+    const char *why;  /* there is none: the step that failed; else empty */
 };
 
 /* The words for a box; the last one is followed by NULL. They and their strings live in the arena. */

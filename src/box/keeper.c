@@ -166,7 +166,8 @@ static int prepare(const struct keeper_start *start, posix_spawn_file_actions_t 
     const int from[] = {start->out, start->report, start->life, start->net};
     int failed = 0;
     for (int fd = 0; fd < KEEPER_FD_OUT && !failed; fd++)
-        failed = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+        failed = start->keeps_streams ? posix_spawn_file_actions_adddup2(actions, start->streams[fd], fd)
+                                      : posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
     for (int i = 0; i < (start->net ? 4 : 3) && !failed; i++)
         failed = posix_spawn_file_actions_adddup2(actions, from[i], KEEPER_FD_OUT + i);
     return failed;

@@ -36,6 +36,8 @@ struct keeper_start {
     int report;                /* a pipe's end to write to */
     int life;                  /* a pipe's end that ends everything when its other end is closed */
     int net;                   /* a socket for KEEPER_FD_NET; 0: none */
+    bool keeps_streams;        /* the command has these three, and not `out`; for a box whose words say so */
+    int streams[3];
 };
 
 /* Starts one; an errno when it cannot be. The descriptors stay the caller's, and are at least KEEPER_DESCRIPTORS. */

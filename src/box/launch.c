@@ -57,12 +57,14 @@ static _Noreturn void fail(void)
 
 /* ---- the command ---- */
 
-static _Noreturn void become_command(char **argv)
+static _Noreturn void become_command(const struct box *box, char **argv)
 {
     extern char **environ;
     (void)setsid();
-    (void)dup2(KEEPER_FD_OUT, STDOUT_FILENO);
-    (void)dup2(KEEPER_FD_OUT, STDERR_FILENO);
+    if (!box->keeps_streams) {
+        (void)dup2(KEEPER_FD_OUT, STDOUT_FILENO);
+        (void)dup2(KEEPER_FD_OUT, STDERR_FILENO);
+    }
     /* The report pipe closes by itself at execve: until then a failure can be told. */
     (void)close(KEEPER_FD_OUT);
     (void)close(KEEPER_FD_LIFE);
@@ -120,7 +122,7 @@ static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gi
     if (command < 0)
         fail();
     if (command == 0)
-        become_command(argv);
+        become_command(box, argv);
     (void)close(KEEPER_FD_OUT);
     watch_command(command);
 }

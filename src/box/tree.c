@@ -208,6 +208,8 @@ static int open_sources(const struct box *box)
         if (add_tree(path, path, DEVICE, NULL) != 0)
             return -1;
     }
+    if (box->home_from && add_tree(box->home_from, box->home, READ_WRITE, NULL) != 0)
+        return -1;
     return add_tree(box->project, box->project, READ_WRITE, box);
 }
 

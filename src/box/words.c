@@ -29,6 +29,10 @@ char **box_words(struct arena *arena, const struct box *box)
     words[n++] = (char *)arena_printf(arena, "ino=%llu", (unsigned long long)box->project_ino).p;
     words[n++] = word(arena, "home", box->home);
     words[n++] = word(arena, "locks", box->locks);
+    if (box->home_from)
+        words[n++] = word(arena, "home-from", box->home_from);
+    if (box->keeps_streams)
+        words[n++] = "streams=keep";
     if (box->git_open)
         words[n++] = "git=open";
     if (box->no_user_namespace)
@@ -80,6 +84,10 @@ static bool take(struct box *box, const char *key, const char *value)
         box->project_ino = (ino_t)strtoull(value, NULL, 10);
     else if (strcmp(key, "home") == 0)
         box->home = value;
+    else if (strcmp(key, "home-from") == 0)
+        box->home_from = value;
+    else if (strcmp(key, "streams") == 0)
+        box->keeps_streams = strcmp(value, "keep") == 0;
     else if (strcmp(key, "locks") == 0)
         box->locks = value;
     else if (strcmp(key, "git") == 0)

@@ -52,6 +52,9 @@ struct egress_host {
     /* EGRESS_OPENED comes before the first connection is made; false: it could not be kept, so none is made. */
     bool (*keep)(struct egress_host *host, const struct egress_use *use);
     void (*release)(struct egress_host *host);
+    /* Serves a connection to one of the box's own ports, instead of passing it on to this machine's; false: it does
+     * not. NULL: none is served. */
+    bool (*serve)(struct egress_host *host, uint16_t port, int client, const atomic_bool *ended);
 };
 
 struct egress_options {

@@ -299,8 +299,11 @@ void line_serve(struct line *line)
 {
     enum egress_speech speech = SPEECH_HTTP;
     struct egress_verdict verdict = {0};
+    struct egress_host *host = line->egress->host;
     line->in = buf_init(2 * EGRESS_HEAD_BYTES_MAX + 4 * PIECE_BYTES);
-    if (read_target(line, &speech)) {
+    bool served = line->forward && host->serve &&
+                  host->serve(host, line->forward, line->client, &line->egress->ended);
+    if (!served && read_target(line, &speech)) {
         int status = decide(line, &verdict);
         status = status ? status : open_way(line, verdict.private_too, verdict.why);
         if (status)
