@@ -12,6 +12,7 @@
  */
 #include "gate/core/core.h"
 #include "gate/inner.h"
+#include "gate/boxes.h"
 #include "gate/nets.h"
 
 #include "event/shapes.h"
@@ -30,6 +31,8 @@ struct execution {
     struct arena arena;        /* the worker's while it works */
     const struct json *input;
     struct str root, mode;
+    const struct box_opened *opened; /* of a command: what rules open in its box */
+    bool unboxed;              /* a person let it run without one */
     bool same;
     struct tool_result result;
     struct session_look look;
@@ -197,7 +200,8 @@ static struct tool_use use_of(struct execution *x)
         .input = x->input,
         .root = x->root,
         .cancelled = x->execute->cancelled,
-        .box = x->gate->box,
+        .box = x->unboxed ? NULL : x->gate->box,
+        .opened = x->opened,
         .private_net = x->gate->web_private,
         .may_follow = hops_may_follow,
         .hides = hides,
@@ -316,6 +320,23 @@ static void compared(struct job *job)
     });
 }
 
+/* ---- the box ---- */
+
+static bool is_command(const struct execution *x)
+{
+    return x->gate->box && str_is(x->execute->state.name, "Bash");
+}
+
+/* Whether the box is the one that was asked about; what no person was asked about is boxed by the rules as they are. */
+static bool plan_box(struct execution *x, const struct session *session)
+{
+    const struct call *call = &x->execute->state;
+    bool outside = boxes_outside(x->input) || x->gate->box->order == BOX_NONE;
+    x->unboxed = outside && !call->by_policy;
+    x->opened = boxes_plan(x->gate, &x->arena, &(struct boxes_want){.session = session, .input = x->input});
+    return str_empty(call->files) || str_eq(boxes_digest(&x->arena, x->opened), call->files);
+}
+
 /* ---- the call ---- */
 
 static void with_session(struct op *op)
@@ -346,6 +367,9 @@ static void with_session(struct op *op)
             .is_error = true,
             .interrupted = true,
         });
+    } else if (is_command(x)) {
+        x->same = plan_box(x, session);
+        compared(&x->job);
     } else if (str_empty(execute->state.files)) {
         start(x);
     } else {
@@ -386,6 +410,7 @@ void gate_execute(struct gate *gate, struct execute *execute)
     struct read *read = read_new(READ_CALL);
     CHECK(execute->op.done && !execute->inner);
     x->gate = execute->op.gate = gate;
+    x->job.arg = x;
     x->execute = execute;
     execute->inner = x;
     read->session = arena_str(&read->arena, execute->session);

@@ -1,4 +1,5 @@
 /* The core cannot know by itself what rules, files and the clock say of an ask or a decision, nor make ids of rules. */
+#include "gate/boxes.h"
 #include "gate/inner.h"
 
 #include "event/shapes.h"
@@ -77,6 +78,12 @@ void judge_ask(struct op *op, struct arena *scratch)
     *verdict = gate_judge(gate, scratch, op->session, &facts, ask->cwd);
     if (verdict->effect == EFFECT_ALLOW && ask->only_person)
         *verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
+    /* A command that Nod runs itself: its box is part of what is asked. */
+    if (gate->box && str_empty(ask->by) && str_is(ask->name, "Bash")) {
+        struct boxes_want want = {.session = op->session, .input = ask->input};
+        boxes_ask(gate, scratch, ask->input, verdict);
+        ask->files = boxes_digest(op->arena, boxes_plan(gate, scratch, &want));
+    }
     ask->left_to_agent = leaves_to_agent(ask, &facts, verdict);
     ask->verdict = verdict;
     find_uses(gate, ask, scratch);

@@ -52,11 +52,6 @@ static bool names(struct arena *arena, const struct verdict *verdict, struct str
            str_has(verdict->rule, arena_printf(arena, "://%.*s/", STR_ARG(host)));
 }
 
-static bool opens_address(struct arena *arena, const struct verdict *verdict, struct str host)
-{
-    return verdict->effect == EFFECT_ALLOW && is_address(host) && names(arena, verdict, host);
-}
-
 struct verdict nets_judge(struct arena *arena, const struct question *question)
 {
     static const char *const tools[] = {"Net", "WebFetch"}, *const schemes[] = {"https", "http"};
@@ -76,6 +71,10 @@ struct verdict nets_judge(struct arena *arena, const struct question *question)
             asked = verdict;
         if (opens(&verdict, &facts) && (!is_address(host) || names(arena, &verdict, host)))
             allowed = verdict;
+    }
+    if (is_address(host) && str_is(asked.source, "protected")) {
+        asked.effect = EFFECT_DENY;
+        return asked;
     }
     if (is_address(host) && allowed.effect != EFFECT_ALLOW)
         return (struct verdict){
@@ -183,7 +182,7 @@ static void judged(struct op *op)
     struct tool_facts facts = tool_facts_from(&look->arena, STR_NONE, STR("Net"), input);
     struct verdict verdict = gate_judge(net->gate, &look->arena, session, &facts, STR_NONE);
     if (verdict.effect != EFFECT_ASK) {
-        look->verdict.private_too = opens_address(&look->arena, &verdict, str_of(look->target->host));
+        look->verdict.private_too = look->target->is_address; /* only a rule that names it lets one pass */
         decide(look, verdict.effect == EFFECT_ALLOW, verdict.why);
         errand_finish(&look->errand);
         return;

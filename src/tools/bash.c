@@ -150,7 +150,9 @@ const struct hands hands_bash = {
               "\"description\":{\"type\":\"string\",\"description\":\"What it is for, in a few words\"},"
               "\"timeout\":{\"type\":\"integer\",\"description\":\"Milliseconds; at most 600000\"},"
               "\"run_in_background\":{\"type\":\"boolean\",\"description\":\"Do not wait for it: read what it writes "
-              "with BashOutput, stop it with KillShell\"}},"
+              "with BashOutput, stop it with KillShell\"},"
+              "\"outside\":{\"type\":\"boolean\",\"description\":\"Run it outside the box, where commands run in one. "
+              "A person is asked each time: only for what cannot work inside\"}},"
               "\"required\":[\"command\"]}",
     .run = run,
 };

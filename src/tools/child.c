@@ -139,10 +139,12 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
         free((void *)real);
         return err_set(err, ERR_IO, "%s cannot be opened: %s", root, strerror(errno));
     }
+    const struct box_opened *opened = use->opened;
+    bool judged = opened && opened->project_ino;
     struct box box = {
         .project = arena_str(use->arena, str_of(real)).p,
-        .project_dev = seen.st_dev,
-        .project_ino = seen.st_ino,
+        .project_dev = judged ? opened->project_dev : seen.st_dev,
+        .project_ino = judged ? opened->project_ino : seen.st_ino,
         .home = use->box->home,
         .locks = arena_printf(use->arena, "%s/boxes", use->box->data).p,
         .no_user_namespace = use->box->order == BOX_ROOT_NAMESPACES,
@@ -150,6 +152,12 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
         .proxy = use->net != NULL,
     };
     free((void *)real);
+    if (opened) {
+        box.git_open = opened->git_open;
+        memcpy(box.read, opened->read, sizeof box.read);
+        memcpy(box.write, opened->write, sizeof box.write);
+        memcpy(box.ports, opened->ports, sizeof box.ports);
+    }
     *ret_words = box_words(use->arena, &box);
     return RC_OK;
 }
@@ -176,6 +184,14 @@ static struct rc open_pipes(int pipes[PIPES][2], bool net, struct err *err)
             return err_set(err, ERR_IO, "no pipe for its output: %s", strerror(errno));
     }
     return RC_OK;
+}
+
+static unsigned count_ports(const struct box_opened *opened)
+{
+    unsigned count = 0;
+    while (opened && count < BOX_PORTS_MAX && opened->ports[count])
+        count++;
+    return count;
 }
 
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err)
@@ -222,7 +238,8 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     }
     if (net)
         child->egress = egress_start(&(struct egress_options){
-            .channel = pipes[NET][0], .host = use->net(use), .own_port = use->own_port, .listeners = 1});
+            .channel = pipes[NET][0], .host = use->net(use), .own_port = use->own_port,
+            .listeners = 1 + count_ports(use->opened)});
     (void)fcntl(child->out, F_SETFL, O_NONBLOCK);
     return RC_OK;
 }

@@ -48,6 +48,7 @@ struct tool_use {
     struct shells *shells;    /* where those are; NULL: nothing runs in the background */
     const atomic_bool *cancelled; /* may be NULL */
     const struct box_setting *box; /* commands run in a box; NULL: as they are */
+    const struct box_opened *opened; /* what rules open in it; NULL: nothing */
     bool private_net;         /* pages of this machine and the networks around it may be fetched */
     /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);

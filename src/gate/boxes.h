@@ -1,0 +1,26 @@
+/* The box of one command: what the rules open in it, and the digest that binds an answer to that; gate/ only. */
+#ifndef GATE_BOXES_H
+#define GATE_BOXES_H
+
+#include "box/box.h"
+#include "policy/policy.h"
+
+struct gate;
+struct session;
+
+/* A call that Nod itself would run as a command. */
+struct boxes_want {
+    const struct session *session;
+    const struct json *input;
+};
+
+/* Whether it asks for no box at all. */
+bool boxes_outside(const struct json *input);
+/* What is opened in its box; lives in the arena. Looks at the folder and at what rules name. On the loop. */
+struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const struct boxes_want *want);
+/* Hex: the folder by its inode, and all that rules open. What the command itself opens follows from the command. */
+struct str boxes_digest(struct arena *arena, const struct box_opened *opened);
+/* Where commands are to run in a box, and this one cannot or is not to: a person must be asked. */
+void boxes_ask(const struct gate *gate, struct arena *arena, const struct json *input, struct verdict *verdict);
+
+#endif
