@@ -3,6 +3,7 @@
  * One function per line of the table; each looks at one thing, changes nothing and says one sentence. A new
  * check is one line and one function.
  */
+#include "cli/box_choice.h"
 #include "cli/hook_install.h"
 #include "cli/remote.h"
 #include "cli/text.h"
@@ -28,6 +29,7 @@
     X(hooks, "hooks")                             \
     X(tokens, "tokens")                           \
     X(rules, "rules")                             \
+    X(box, "box")                                 \
     X(clock, "clock")                             \
     X(descriptors, "descriptors")                 \
     X(locale, "locale")
@@ -319,6 +321,26 @@ static struct finding check_hooks(struct cli *cli)
     if (str_empty(installed))
         return FOUND(&cli->arena, LEVEL_OK, NULL, "none are installed");
     return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
+}
+
+static struct finding check_box(struct cli *cli)
+{
+    char why[BOX_STEP_BYTES * 2] = "";
+    enum box_choice choice = box_choice(cli);
+    struct box_setting *setting = box_setting_of(cli);
+    struct stat st;
+    if (stat(setting->data, &st) != 0)
+        return FOUND(&cli->arena, LEVEL_OK, "", "looked at when there is a data folder");
+    enum box_order order = box_probe(setting, why, sizeof why);
+    if (choice == BOX_OFF || choice == BOX_UNDECIDED_OLD)
+        return FOUND(&cli->arena, LEVEL_OK,
+                     order == BOX_NONE ? "" : "`sandbox = yes` in the configuration puts commands of runs in a box",
+                     "off; %s%s%s", box_order_text(order), why[0] ? ": " : "", why);
+    if (order == BOX_NONE)
+        return FOUND(&cli->arena, LEVEL_WARN, "allow user namespaces for nod (kernel.unprivileged_userns_clone, "
+                                              "AppArmor), or set `sandbox = no`",
+                     "no box can be made here, so a person is asked about every command of a run: %s", why);
+    return FOUND(&cli->arena, LEVEL_OK, "", "%s%s%s", box_order_text(order), why[0] ? "; " : "", why);
 }
 
 static struct finding check_clock(struct cli *cli)

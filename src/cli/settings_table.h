@@ -126,8 +126,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(signed_when, CHOICE, "signed", "NOD_SIGNED", IN_FLAGS | IN_FILE, SERVES, "risky",                    \
       "WHEN", "which allows need a signature, once somebody has a key (nod key, or the page)",            \
       .choices = "risky|all|off")                                                                          \
-    X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES, "no", NULL,                     \
-      "commands of runs in a box: no network, an allow-list of files, writes in the session's folder only") \
+    X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES | WRAPS, "no", NULL,             \
+      "commands of runs in a box (unset: yes for new installations); `nod claude`: all of it in one")      \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \
       "where rules allow WebSearch, the model may search by its provider's own tool")                      \
     X(web_private, FLAG, "web-private", "NOD_WEB_PRIVATE", IN_FLAGS | IN_FILE, SERVES, "no", NULL,         \

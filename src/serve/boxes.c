@@ -2,37 +2,39 @@
 #include "serve/boxes.h"
 
 #include "base/log.h"
-#include "box/box.h"
-#include "cli/cli.h"
+#include "cli/box_choice.h"
 
-#include <limits.h>
-#include <pwd.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-/* A home of "/" would make the whole machine the project's neighbour: an empty folder stands for it. */
-static const char *home_folder(struct arena *arena)
+/* An installation from before there were boxes stays as it was, and is told of them once. */
+static bool is_wanted(struct cli *cli)
 {
-    const struct passwd *user = getpwuid(geteuid());
-    char real[PATH_MAX];
-    if (!user || !user->pw_dir || !realpath(user->pw_dir, real) || !real[1])
-        return "/home/user";
-    return arena_c(arena, str_of(real));
+    struct err err;
+    enum box_choice choice = box_choice(cli);
+    if (choice == BOX_ON || choice == BOX_OFF)
+        return choice == BOX_ON;
+    bool on = choice == BOX_UNDECIDED_NEW;
+    if (rc_bad(box_choice_keep(cli, on, &err)))
+        log_line(LOG_WARN, "the choice of a box cannot be kept", LOG_C("why", err.text));
+    if (!on)
+        log_line(LOG_INFO, "commands of runs can run in a box now (docs/SECURITY.md): `sandbox = yes` in the "
+                           "configuration switches it on");
+    return on;
 }
 
 const struct box_setting *boxes_open(struct cli *cli)
 {
-    char why[256] = "", data[PATH_MAX];
-    if (!cli->settings.sandbox)
+    char why[256] = "";
+    if (!is_wanted(cli)) {
+        log_line(LOG_INFO, "commands of runs run without a box: sandbox is off");
         return NULL;
-    struct box_setting *setting = arena_new(&cli->arena, struct box_setting);
-    *setting = (struct box_setting){.home = home_folder(&cli->arena), .data = cli->settings.data};
-    if (realpath(cli->settings.data, data))
-        setting->data = arena_c(&cli->arena, str_of(data));
+    }
+    struct box_setting *setting = box_setting_of(cli);
     setting->order = box_probe(setting, why, sizeof why);
-    if (setting->order == BOX_NONE)
-        log_line(LOG_WARN, "no box can be made here: commands of runs will be refused", LOG_C("why", why));
-    else
-        log_line(LOG_INFO, box_order_text(setting->order));
+    if (setting->order == BOX_NONE) {
+        setting->why = arena_c(&cli->arena, str_of(why));
+        log_line(LOG_WARN, "no box can be made here: a person is asked about every command of a run",
+                 LOG_C("why", why));
+    } else {
+        log_line(LOG_INFO, box_order_text(setting->order), LOG_C("why", why));
+    }
     return setting;
 }

@@ -1,0 +1,49 @@
+#include "cli/box_choice.h"
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { MARK_BYTES_MAX = 64 };
+
+static const char *mark_path(struct cli *cli) { return arena_printf(&cli->arena, "%s/box", cli->settings.data).p; }
+
+enum box_choice box_choice(struct cli *cli)
+{
+    struct str text;
+    const char *token = arena_printf(&cli->arena, "%s/admin.token", cli->settings.data).p;
+    if (cli->settings.origins[SETTING_ID_sandbox].kind != ORIGIN_DEFAULT)
+        return cli->settings.sandbox ? BOX_ON : BOX_OFF;
+    if (rc_ok(file_read(&cli->arena, mark_path(cli), MARK_BYTES_MAX, &text, NULL)))
+        return str_starts(text, STR("on")) ? BOX_ON : BOX_OFF;
+    return access(token, F_OK) != 0 && errno == ENOENT ? BOX_UNDECIDED_NEW : BOX_UNDECIDED_OLD;
+}
+
+struct rc box_choice_keep(struct cli *cli, bool on, struct err *err)
+{
+    return file_write_private(mark_path(cli), on ? STR("on\n") : STR("off\n"), err);
+}
+
+/* A home of "/" would make the whole machine the project's neighbour: an empty folder stands for it. */
+static const char *home_folder(struct arena *arena)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    char real[PATH_MAX];
+    if (!user || !user->pw_dir || !realpath(user->pw_dir, real) || !real[1])
+        return "/home/user";
+    return arena_c(arena, str_of(real));
+}
+
+struct box_setting *box_setting_of(struct cli *cli)
+{
+    char data[PATH_MAX];
+    struct box_setting *setting = arena_new(&cli->arena, struct box_setting);
+    *setting = (struct box_setting){.home = home_folder(&cli->arena), .data = cli->settings.data, .why = ""};
+    if (realpath(cli->settings.data, data))
+        setting->data = arena_c(&cli->arena, str_of(data));
+    return setting;
+}

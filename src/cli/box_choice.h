@@ -1,0 +1,17 @@
+/* Whether commands of runs are to run in a box. Private to cli/ and serve/. */
+#ifndef CLI_BOX_CHOICE_H
+#define CLI_BOX_CHOICE_H
+
+#include "box/box.h"
+#include "cli/cli.h"
+
+/* Where no setting says it: on for an installation that began with boxes, off for an older one. A file in the data
+ * folder remembers which of the two it is; serve writes it at its first start. */
+enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
+enum box_choice box_choice(struct cli *cli);
+struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
+
+/* What a probe needs: the data folder and the home without links. Lives in the command's arena. */
+struct box_setting *box_setting_of(struct cli *cli);
+
+#endif
