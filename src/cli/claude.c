@@ -260,7 +260,7 @@ static void on_reply(struct wrapper *w, const struct claude_message *m)
     if (!str_is(m->request, "nod_hooks") || str_is(json_text(response, "subtype"), "success"))
         return;
     cli_note("nod: this Claude Code does not take hooks over its control channel, so it is not let run");
-    (void)kill(-w->child.pid, SIGTERM);
+    claude_child_kill(&w->asks, &w->child, SIGTERM);
 }
 
 static void on_denied(struct wrapper *w, const struct claude_message *m)
@@ -354,7 +354,7 @@ static bool on_output(struct wrapper *w)
         on_line(w, line);
     if (w->said.over) {
         cli_note("nod: Claude Code wrote a line of more than %d bytes; it is stopped", LINE_BYTES_MAX);
-        (void)kill(-w->child.pid, SIGTERM);
+        claude_child_kill(&w->asks, &w->child, SIGTERM);
     }
     return more;
 }
@@ -379,7 +379,7 @@ static void on_signals(struct wrapper *w)
         return;
     }
     close_input(w);
-    (void)kill(-w->child.pid, number == SIGINT ? SIGTERM : number);
+    claude_child_kill(&w->asks, &w->child, number == SIGINT ? SIGTERM : number);
 }
 
 static void run(struct wrapper *w)
@@ -512,10 +512,26 @@ static struct rc read_prompt(struct wrapper *w, struct str *ret_text, struct err
     return RC_OK;
 }
 
+/* The one word behind `claude` that is ours. */
+static void take_sandbox(struct cli *cli)
+{
+    int kept = 0;
+    for (int i = 0; i < cli->argc; i++) {
+        if (strcmp(cli->argv[i], "--sandbox") != 0) {
+            cli->argv[kept++] = cli->argv[i];
+            continue;
+        }
+        cli->settings.sandbox = true;
+        cli->settings.origins[SETTING_ID_sandbox].kind = ORIGIN_FLAG;
+    }
+    cli->argc = kept;
+}
+
 static struct rc read_arguments(struct wrapper *w, struct err *err)
 {
     struct cli *cli = w->cli;
     const char *cwd;
+    take_sandbox(cli);
     TRY(claude_args_read(&cli->arena, cli->argc, cli->argv, &w->args, err));
     const char *format = w->args.format ? w->args.format : "text";
     if (strcmp(format, "stream-json") == 0)
@@ -552,10 +568,10 @@ static struct rc begin(struct wrapper *w, struct err *err)
     const char *session = session_name(w, &is_new);
     TRY(find_session(w, session, err));
     TRY(catch_signals(err));
-    TRY(claude_child_start(cli, &w->args, is_new ? session : NULL, &w->child, err));
     w->asks.cli = cli;
     w->asks.pipe = &w->child.in;
     w->asks.record = &w->record;
+    TRY(claude_child_start(cli, &w->asks, &w->args, is_new ? session : NULL, &w->child, err));
     w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
     TRY(relay_record_start(&w->record, cli, err));
     TRY(claude_ear_start(&w->ear, cli, err));
@@ -577,7 +593,7 @@ static void end(struct wrapper *w)
 {
     claude_asks_end(&w->asks);
     relay_pipe_close(&w->child.in);
-    w->cli->status = relay_child_wait(&w->child);
+    w->cli->status = claude_child_wait(&w->asks, &w->child);
     note_status(w, w->cli->status == 0 ? "ended" : "died", NULL);
     relay_record_end(&w->record);
     for (int i = 0; i < END_LOOKS && claude_asks_open(&w->asks); i++)
@@ -603,6 +619,6 @@ struct rc claude_command(struct cli *cli, struct err *err)
         end(w);
     }
     if (w->child.pid)
-        (void)kill(-w->child.pid, SIGTERM);
+        claude_child_kill(&w->asks, &w->child, SIGTERM);
     return rc;
 }

@@ -26,6 +26,7 @@ struct claude_asks {
     struct cli *cli;
     struct relay_pipe *pipe;
     struct relay_record *record;
+    struct claude_box *box; /* in which Claude Code runs; NULL: in none */
     struct str session, thread, cwd;
     unsigned open;
 };
@@ -43,8 +44,13 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 void claude_thread_post(struct claude_asks *asks, const struct claude_message *task);
 
 /* ---- the process ---- */
-struct rc claude_child_start(struct cli *cli, const struct claude_args *args, const char *session,
-                             struct relay_child *ret_child, struct err *err);
+/* With --sandbox in a box, which `asks` then has. */
+struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const struct claude_args *args,
+                             const char *session, struct relay_child *ret_child, struct err *err);
+/* Ends it by a signal, or with its box. */
+void claude_child_kill(struct claude_asks *asks, struct relay_child *child, int number);
+/* Its exit status as a shell would say it; waits for the end. */
+int claude_child_wait(struct claude_asks *asks, struct relay_child *child);
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
 struct claude_ear {

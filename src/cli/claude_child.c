@@ -1,5 +1,8 @@
 /* Claude Code as a child: its command line. */
 #include "cli/claude.h"
+#include "cli/claude_box.h"
+
+#include <signal.h>
 
 enum { OUR_WORDS_MAX = 20 };
 
@@ -35,13 +38,28 @@ static char **compose(struct cli *cli, const struct claude_args *args, const cha
     return (char **)argv;
 }
 
-struct rc claude_child_start(struct cli *cli, const struct claude_args *args, const char *session,
-                             struct relay_child *ret_child, struct err *err)
+struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const struct claude_args *args,
+                             const char *session, struct relay_child *ret_child, struct err *err)
 {
     char **argv = compose(cli, args, session);
     struct err why = {.code = ERR_OK};
+    if (cli->settings.origins[SETTING_ID_sandbox].kind == ORIGIN_FLAG && cli->settings.sandbox)
+        return claude_box_start(cli, asks, argv, ret_child, err);
     struct rc rc = relay_child_start(argv, NULL, ret_child, &why);
     if (rc.code != ERR_NOT_FOUND)
         return rc_ok(rc) ? rc : err_set(err, rc.code, "%s", why.text);
     return err_set(err, ERR_NOT_FOUND, "%s: install Claude Code, or say where it is with NOD_CLAUDE", why.text);
+}
+
+void claude_child_kill(struct claude_asks *asks, struct relay_child *child, int number)
+{
+    if (asks->box)
+        claude_box_kill(asks->box);
+    else
+        (void)kill(-child->pid, number);
+}
+
+int claude_child_wait(struct claude_asks *asks, struct relay_child *child)
+{
+    return asks->box ? claude_box_wait(asks->box, child) : relay_child_wait(child);
 }

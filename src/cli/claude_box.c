@@ -1,0 +1,386 @@
+/* Claude Code in a box: its tree, its home, its way out.
+ *
+ *  - It is controlled by its standard input and output, so no socket of Nod is in the box.
+ *  - Its home is a folder per project that Nod keeps, so that conversations can be resumed; the person's is not there.
+ *  - The key of the model stays here (claude_door.c). Without a key its own credentials must be inside, where every
+ *    command it runs can read them: that is said at the start.
+ *  - What else it wants to reach is asked about as `Net host:port` in its session, by the same call as everything.
+ */
+#include "cli/claude_box.h"
+
+#include "agents/agents.h"
+#include "base/digest.h"
+#include "base/limits.h"
+#include "box/keeper.h"
+#include "cli/box_choice.h"
+#include "cli/remote.h"
+#include "egress/egress.h"
+#include "http/http.h"
+#include "io/clock.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DOOR_PORT = 3129, ENVIRONMENT_MAX = 64, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
+
+struct claude_box {
+    struct egress_host host;
+    struct egress *egress;
+    struct claude_asks *asks;
+    struct claude_door door;
+    struct http_client *client;
+    pthread_mutex_t lock; /* for the client */
+    int report, life;
+};
+
+/* ---- who may be reached ---- */
+
+static struct str net_id(struct arena *arena, const struct egress_target *target)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct str id = arena_printf(arena, "net.%s.%u", target->host, target->port);
+    if (id.n <= LIMIT_ID_BYTES)
+        return id;
+    struct digest digest = digest_of(id);
+    digest_hex(&digest, hex);
+    return arena_printf(arena, "net.%.32s", hex);
+}
+
+static struct str net_body(struct arena *arena, const struct claude_box *box, const struct egress_target *target)
+{
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "id", net_id(arena, target));
+    json_member(&out, "name", STR("Net"));
+    json_key(&out, "input");
+    json_open(&out, '{');
+    json_member(&out, "host", str_of(target->host));
+    json_member_u64(&out, "port", target->port);
+    json_member(&out, "for", STR("claude"));
+    json_close(&out, '}');
+    json_member(&out, "cwd", box->asks->cwd);
+    json_member(&out, "byDefault", STR("ask"));
+    json_close(&out, '}');
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* True when there is an answer. A server that is away is asked again until the time is over. */
+static bool ask_once(struct claude_box *box, const struct egress_target *target, struct egress_verdict *verdict)
+{
+    ARENA_SCOPE(arena);
+    struct http_response response = {0};
+    const struct json *json = NULL;
+    struct call call;
+    struct str path = arena_printf(&arena, "/api/threads/%.*s/tool-calls?wait=%d", STR_ARG(box->asks->thread),
+                                   NET_SLICE_S);
+    (void)pthread_mutex_lock(&box->lock);
+    struct rc rc = http_client_call(box->client, &arena, "POST", path, net_body(&arena, box, target),
+                                    (NET_SLICE_S + 10) * 1000, &response, NULL);
+    (void)pthread_mutex_unlock(&box->lock);
+    if (rc_bad(rc) || rc_bad(json_parse(&arena, response.body, &json, NULL)))
+        return false;
+    if (response.status != 200 || rc_bad(agent_call_read(&arena, json, &call, NULL))) {
+        (void)snprintf(verdict->why, sizeof verdict->why, "the server refuses the question (status %d)",
+                       response.status);
+        return response.status != 503 && response.status != 429;
+    }
+    if (call.status == CALL_AWAITING)
+        return false;
+    verdict->allowed = call_allowed(&call);
+    verdict->private_too = target->is_address; /* only a rule that names it lets one pass */
+    (void)snprintf(verdict->why, sizeof verdict->why, "%.100s:%u is denied: %.*s", target->host, target->port,
+                   (int)(call.why.n > 100 ? 100 : call.why.n), call.why.p ? call.why.p : "");
+    return true;
+}
+
+static void judge(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict)
+{
+    struct claude_box *box = (struct claude_box *)(void *)host;
+    int64_t until_us = clock_steady_us() + (int64_t)NET_WAIT_S * 1000000;
+    (void)snprintf(ret_verdict->why, sizeof ret_verdict->why,
+                   "nobody has answered yet whether %.100s:%u may be reached; try again later", want->target->host,
+                   want->target->port);
+    while (!ask_once(box, want->target, ret_verdict) && clock_steady_us() < until_us && !atomic_load(want->ended))
+        (void)usleep(NET_SLICE_S * 100000);
+}
+
+/* The call itself is the line in the log; what came of it is its result. */
+static bool keep(struct egress_host *host, const struct egress_use *use)
+{
+    struct claude_box *box = (struct claude_box *)(void *)host;
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, LIMIT_BODY_BYTES);
+    struct json_out out = json_out(&buf);
+    if (use->state != EGRESS_CLOSED)
+        return true;
+    struct str target = arena_printf(&arena, "/api/tool-calls/%s/result?session=%.*s",
+                                     remote_escape(&arena, net_id(&arena, &use->target)).p,
+                                     STR_ARG(box->asks->session));
+    json_open(&out, '{');
+    json_member(&out, "content", arena_printf(&arena, "%llu connections, %llu bytes up, %llu bytes down",
+                                              (unsigned long long)use->connections, (unsigned long long)use->up,
+                                              (unsigned long long)use->down));
+    json_member_bool(&out, "isError", false);
+    json_close(&out, '}');
+    relay_record_post(box->asks->record, target, buf_str(&buf));
+    return true;
+}
+
+static void release(struct egress_host *host) { (void)host; }
+
+static bool serve(struct egress_host *host, uint16_t port, int client, const atomic_bool *ended)
+{
+    struct claude_box *box = (struct claude_box *)(void *)host;
+    if (port != DOOR_PORT || !box->door.key_header)
+        return false;
+    claude_door_serve(&box->door, client, ended);
+    return true;
+}
+
+/* ---- the box ---- */
+
+/* Where the program is, following links, as execvp would find it; NULL: nowhere. */
+static const char *find_program(struct arena *arena, const char *name)
+{
+    char real[PATH_MAX];
+    if (strchr(name, '/'))
+        return realpath(name, real) ? arena_c(arena, str_of(real)) : NULL;
+    struct str rest = str_of(getenv("PATH"));
+    while (rest.n) {
+        struct str folder = str_cut(rest, ':', &rest);
+        const char *path = arena_printf(arena, "%.*s/%s", STR_ARG(folder), name).p;
+        if (access(path, X_OK) == 0 && realpath(path, real))
+            return arena_c(arena, str_of(real));
+    }
+    return NULL;
+}
+
+/* The folder that a program needs with it: its node_modules, or its own. */
+static const char *program_folder(struct arena *arena, const char *program)
+{
+    struct str path = str_of(program);
+    size_t end = path.n;
+    while (end > 0 && path.p[end - 1] != '/')
+        end--;
+    const char *modules = memmem(path.p, path.n, "/node_modules/", 14);
+    if (modules)
+        end = (size_t)(modules - path.p) + 14;
+    return arena_c(arena, str_sub(path, 0, end > 1 ? end - 1 : end));
+}
+
+static bool is_in_system(const char *path)
+{
+    static const char *const systems[] = {"/usr/", "/bin/", "/opt/", "/nix/store/"};
+    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
+        if (strncmp(path, systems[i], strlen(systems[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Kept from one start to the next, one for each project. */
+static struct rc keep_home(struct cli *cli, const char *project, const char **ret_home, struct err *err)
+{
+    char hex[DIGEST_HEX_BYTES];
+    struct digest digest = digest_of(str_of(project));
+    digest_hex(&digest, hex);
+    const char *homes = arena_printf(&cli->arena, "%s/homes", cli->settings.data).p;
+    TRY(file_own_folder(homes, err));
+    *ret_home = arena_printf(&cli->arena, "%s/%.32s", homes, hex).p;
+    return file_own_folder(*ret_home, err);
+}
+
+static size_t put_environment(struct cli *cli, const struct claude_box *box, const char *home,
+                              char *environment[ENVIRONMENT_MAX])
+{
+    static const char *const kept[] = {"PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM", "COLORTERM", "IS_SANDBOX"};
+    static char *const added[] = {"HTTP_PROXY=http://127.0.0.1:3128", "http_proxy=http://127.0.0.1:3128",
+                                  "HTTPS_PROXY=http://127.0.0.1:3128", "https_proxy=http://127.0.0.1:3128",
+                                  "ALL_PROXY=socks5h://127.0.0.1:3128", "NO_PROXY=localhost,127.0.0.1,::1",
+                                  "no_proxy=localhost,127.0.0.1,::1", "TMPDIR=/tmp", "NODE_USE_ENV_PROXY=1",
+                                  "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
+                                  "GIT_CONFIG_VALUE_0=/etc/nod-excludes", "SHELL=/bin/bash",
+                                  "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (getenv(kept[i]))
+            environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", kept[i], getenv(kept[i])).p;
+    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
+        environment[n++] = added[i];
+    environment[n++] = (char *)arena_printf(&cli->arena, "HOME=%s", home).p;
+    /* The agent may read what says which model it is; the key is a word that nobody takes. */
+    static const char *const models[] = {"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL",
+                                         "CLAUDE_CODE_MAX_OUTPUT_TOKENS"};
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (getenv(models[i]))
+            environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", models[i], getenv(models[i])).p;
+    if (box->door.key_header) {
+        environment[n++] = (char *)arena_printf(&cli->arena, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d", DOOR_PORT).p;
+        environment[n++] = "ANTHROPIC_API_KEY=kept-outside-the-box";
+    }
+    environment[n] = NULL;
+    CHECK(n < ENVIRONMENT_MAX);
+    return n;
+}
+
+static void open_door(struct cli *cli, struct claude_box *box)
+{
+    const char *key = getenv("ANTHROPIC_API_KEY"), *token = getenv("ANTHROPIC_AUTH_TOKEN");
+    const char *url = getenv("ANTHROPIC_BASE_URL");
+    box->door.url = url && url[0] ? arena_c(&cli->arena, str_of(url)) : "https://api.anthropic.com";
+    if (key && key[0])
+        box->door.key_header = arena_printf(&cli->arena, "x-api-key: %s", key).p;
+    else if (token && token[0])
+        box->door.key_header = arena_printf(&cli->arena, "authorization: Bearer %s", token).p;
+}
+
+/* Credentials of a subscription are a file: without a key it must be in the box. */
+static void put_credentials(struct cli *cli, const char *home, struct box *made)
+{
+    const char *path = arena_printf(&cli->arena, "%s/.claude/.credentials.json", home).p;
+    if (access(path, R_OK) != 0)
+        return;
+    for (size_t i = 0; i < BOX_PATHS_MAX; i++) {
+        if (!made->read[i]) {
+            made->read[i] = path;
+            break;
+        }
+    }
+    cli_note("nod: there is no ANTHROPIC_API_KEY, so your Claude login (%s) is in the box, and every command that the "
+             "agent runs can read it", path);
+}
+
+static struct rc describe(struct cli *cli, struct claude_box *box, const char *program, struct box *made,
+                          struct err *err)
+{
+    char real[PATH_MAX], why[BOX_STEP_BYTES * 2] = "";
+    struct stat seen;
+    const struct box_setting *setting = box_setting_of(cli);
+    if (!realpath(arena_c(&cli->arena, box->asks->cwd), real) || stat(real, &seen) != 0)
+        return err_set(err, ERR_IO, "the folder cannot be opened: %s", strerror(errno));
+    enum box_order order = box_probe(setting, why, sizeof why);
+    if (order == BOX_NONE)
+        return err_set(err, ERR_UNAVAILABLE, "no box can be made here: %s", why);
+    *made = (struct box){.project = arena_c(&cli->arena, str_of(real)), .project_dev = seen.st_dev,
+                         .project_ino = seen.st_ino, .home = setting->home,
+                         .locks = arena_printf(&cli->arena, "%s/boxes", setting->data).p, .hidden = {setting->data},
+                         .no_user_namespace = order == BOX_ROOT_NAMESPACES, .proxy = true, .keeps_streams = true};
+    TRY(keep_home(cli, made->project, &made->home_from, err));
+    if (!is_in_system(program))
+        made->read[0] = program_folder(&cli->arena, program);
+    open_door(cli, box);
+    if (box->door.key_header)
+        made->ports[0] = DOOR_PORT;
+    else
+        put_credentials(cli, setting->home, made);
+    return RC_OK;
+}
+
+/* ---- starting ---- */
+
+static bool above(int *fd)
+{
+    int raised = fcntl(*fd, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    (void)close(*fd);
+    *fd = raised;
+    return raised >= 0;
+}
+
+enum { IN, OUT, REPORT, LIFE, NET, PIPES };
+
+static struct rc open_pipes(int pipes[PIPES][2], struct err *err)
+{
+    for (int i = 0; i < PIPES; i++) {
+        int failed = i == NET ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pipes[i])
+                              : pipe2(pipes[i], O_CLOEXEC);
+        if (failed || !above(&pipes[i][0]) || !above(&pipes[i][1]))
+            return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+    }
+    return RC_OK;
+}
+
+static int own_port(const struct cli *cli)
+{
+    const char *colon = strrchr(cli->settings.listen, ':');
+    uint64_t port = 0;
+    return colon && str_to_u64(str_of(colon + 1), &port) && port < 65536 ? (int)port : 0;
+}
+
+struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **argv, struct relay_child *ret_child,
+                           struct err *err)
+{
+    int pipes[PIPES][2];
+    char *environment[ENVIRONMENT_MAX];
+    struct box made;
+    struct claude_box *box = arena_new(&cli->arena, struct claude_box);
+    box->host = (struct egress_host){.judge = judge, .keep = keep, .release = release, .serve = serve};
+    box->asks = asks;
+    (void)pthread_mutex_init(&box->lock, NULL);
+    const char *program = find_program(&cli->arena, argv[0]);
+    if (!program)
+        return err_set(err, ERR_NOT_FOUND, "cannot find Claude Code ('%s'): install it, or say where it is with "
+                                           "NOD_CLAUDE", argv[0]);
+    TRY(remote_client(cli, &box->client, err));
+    TRY(describe(cli, box, program, &made, err));
+    TRY(open_pipes(pipes, err));
+    (void)put_environment(cli, box, made.home, environment);
+    struct keeper_start start = {
+        .path = program, .args = argv, .environment = environment, .folder = made.project,
+        .box = box_words(&cli->arena, &made), .streams = {pipes[IN][0], pipes[OUT][1], STDERR_FILENO},
+        .keeps_streams = true, .out = pipes[OUT][1], .report = pipes[REPORT][1], .life = pipes[LIFE][0],
+        .net = pipes[NET][1]};
+    int failed = keeper_spawn(&start, &ret_child->pid);
+    (void)close(pipes[IN][0]);
+    (void)close(pipes[OUT][1]);
+    (void)close(pipes[REPORT][1]);
+    (void)close(pipes[LIFE][0]);
+    (void)close(pipes[NET][1]);
+    if (failed)
+        return err_set(err, ERR_IO, "no process: %s", strerror(failed));
+    ret_child->out = pipes[OUT][0];
+    relay_pipe_init(&ret_child->in, pipes[IN][1]);
+    box->report = pipes[REPORT][0];
+    box->life = pipes[LIFE][1];
+    box->egress = egress_start(&(struct egress_options){.channel = pipes[NET][0], .host = &box->host,
+                                                        .own_port = own_port(cli),
+                                                        .listeners = made.ports[0] ? 2 : 1});
+    asks->box = box;
+    return RC_OK;
+}
+
+void claude_box_kill(struct claude_box *box)
+{
+    if (box->life >= 0)
+        (void)close(box->life);
+    box->life = -1;
+}
+
+int claude_box_wait(struct claude_box *box, struct relay_child *child)
+{
+    struct keeper_report report = {0};
+    ssize_t got;
+    do
+        got = read(box->report, &report, sizeof report);
+    while (got < 0 && errno == EINTR);
+    claude_box_kill(box);
+    while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    egress_end(box->egress);
+    (void)close(box->report);
+    http_client_free(box->client);
+    if (got != sizeof report)
+        return 128 + 9;
+    if (report.word == KEEPER_FAILED) {
+        cli_note("nod: the box could not be made: %s: %s", report.step, strerror(report.value));
+        return 1;
+    }
+    return WIFEXITED(report.value) ? WEXITSTATUS(report.value) : 128 + WTERMSIG(report.value);
+}

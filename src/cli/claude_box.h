@@ -1,0 +1,24 @@
+/* `nod claude --sandbox`: the whole agent in a box. Private to cli/. */
+#ifndef CLI_CLAUDE_BOX_H
+#define CLI_CLAUDE_BOX_H
+
+#include "cli/claude.h"
+
+/* The way to the model: where it is, and the header with the key. */
+struct claude_door {
+    const char *url;
+    const char *key_header; /* "x-api-key: …"; NULL: there is no key, and no door */
+};
+
+/* Serves one connection of the box, in a thread of its own; closes nothing. */
+void claude_door_serve(const struct claude_door *door, int client, const atomic_bool *ended);
+
+/* Starts `argv` in a box around the session's folder; as claude_child_start. */
+struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **argv, struct relay_child *ret_child,
+                           struct err *err);
+/* Ends all that runs in it. */
+void claude_box_kill(struct claude_box *box);
+/* Its exit status as a shell would say it; waits for the end, and keeps what it did in the network. */
+int claude_box_wait(struct claude_box *box, struct relay_child *child);
+
+#endif
