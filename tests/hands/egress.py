@@ -2,7 +2,7 @@
 import ipaddress
 import socket
 
-from stage import results_in, use
+from stage import OVER, results_in, use
 from web import Web
 from world import Skip, eventually, must
 
@@ -32,6 +32,15 @@ def boxed(stage, command, *rules, mode=BYPASS, during=None, **more):
         during(run)
     must(run.over()["status"] == "completed", run.state())
     return results_in(model.requests[1])[0]["content"], run
+
+
+def allow_all(run):
+    """Answers whatever is asked, until it is over."""
+    def look():
+        for one in run.client.pending(f"/sessions/{run.session}"):
+            run.client.decided(run.session, one["toolCallId"], "allow_once", digest=one["digest"])
+        return run.state()["status"] in OVER
+    eventually(look, lambda: f"the end; it is {run.state()}")
 
 
 def lines(run):
