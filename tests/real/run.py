@@ -22,7 +22,7 @@ import desk  # noqa: E402,F401: finds the world
 import world  # noqa: E402
 
 
-SUITES = ("wrapper", "page", "hooks", "terminal", "mcp", "others", "sockets", "proxied", "acp_agents")
+SUITES = ("wrapper", "boxed", "page", "hooks", "terminal", "mcp", "others", "sockets", "proxied", "acp_agents")
 
 
 def tests():
