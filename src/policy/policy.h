@@ -197,5 +197,4 @@ size_t policy_suggest(struct arena *arena, const struct question *question,
 #include "policy/policy_box.h"
 #include "policy/policy_import.h"
 #include "policy/policy_lint.h"
-
 #endif
