@@ -102,7 +102,7 @@ static void run(struct job *job)
     struct poller *poller = job->arg;
     struct polling *polling = &poller->polling;
     polling->sending = (struct sending){.arena = &poller->arena, .channel = poller->channel, .retry_after_ms = -1,
-                                        .line = fetch_line_new(), .cancelled = &poller->notify->cancelled};
+                                        .line = fetch_line_new()};
     poller->err = (struct err){0};
     poller->ok = rc_ok(poller->channel->kind->poll(polling, &poller->err));
     fetch_line_free(polling->sending.line);

@@ -77,7 +77,6 @@ void notify_close(struct notify *n)
     struct str key;
     void *value;
     n->closing = true;
-    atomic_store(&n->cancelled, true);
     for (unsigned i = 0; i < n->config.channel_count; i++)
         if (n->config.channels[i].poll_timer)
             timer_free(n->config.channels[i].poll_timer);

@@ -74,7 +74,6 @@ struct notify {
     size_t late_count;
     struct timer *timer;
     struct work_pool *pool, *pollers;
-    atomic_bool cancelled;
     struct watcher watcher;
     bool started, following; /* the gate has recovered; somebody is to be told */
     bool closing;
