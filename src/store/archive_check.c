@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the store says of one archive. */
+/* The store's own record of one archive. */
 struct named {
     struct archive_check *check;
     struct digest digest;

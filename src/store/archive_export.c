@@ -36,7 +36,7 @@ struct rc archive_page(const struct archive_source *source, struct str session, 
 
 /* ---- finished or not ---- */
 
-/* What is still under way: calls that were started, by id; threads that run, by id. */
+/* Unfinished work: calls that were started, by id; threads that run, by id. */
 struct under_way {
     struct map calls, runs;
 };
@@ -119,7 +119,7 @@ static struct rc write_page(struct writing *writing, const struct read *page, st
     return RC_OK;
 }
 
-/* What could not be read as it ends has left for an archive of another node meanwhile, or it is corrupt. */
+/* A session that cannot be read to its end was archived by another node meanwhile, or is corrupt. */
 static struct rc has_left(const struct archive_source *source, const struct chain_end *chain, struct err *err)
 {
     struct read *read = read_new(READ_CHAINS);

@@ -56,7 +56,7 @@ struct backend {
     enum tidy_need (*tidy_due)(struct backend_handle *writer);
     struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
-    /* Nobody has asked this reader for a while: what it holds only to be quicker may go. */
+    /* Called when a reader has been idle for a while: it may free its caches. */
     void (*rest)(struct backend_handle *reader);
 
     /* For a store that other processes write, too; both or none (NULL). `wait` returns when somebody other

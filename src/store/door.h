@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* What a thread waits for. `asleep` counts who must be woken: a busy thread looks by itself. */
+/* A queue that threads wait at. `asleep` counts the threads to wake: a busy thread looks by itself. */
 struct door {
     pthread_mutex_t lock;
     pthread_cond_t knock;

@@ -6,7 +6,7 @@
 
 struct backend_handle;
 
-/* What a backend does for a group. */
+/* The operations of a backend for a group. */
 struct group_ways {
     /* Takes whatever keeps other writers out, unless it has it, and fills in what is not known yet. `all`: nothing may
      * be assumed; else a call whose TOOL_CALL the group brings may be said to be absent (`assumed`). */

@@ -216,7 +216,7 @@ static bool may_leave(struct facts *facts, const struct event *event, struct arc
            digest_eq(&ret_archived->hash, &head->hash);
 }
 
-/* What no caller should hand over. */
+/* Appends that no caller should hand over. */
 static struct rc check_events(struct facts *facts, const struct append *append, struct err *err)
 {
     for (unsigned i = 0; i < append->event_count; i++) {

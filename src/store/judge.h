@@ -1,4 +1,4 @@
-/* What a group of appends is about, and what becomes of each: pure, the same for every backend.
+/* The judge of a group of appends: which are kept and which are refused. Pure, the same for every backend.
  *
  *   facts_name    what must be known: heads of sessions, events of calls, last statuses of runs
  *   a backend (or memory.h) fills in what the store has

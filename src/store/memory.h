@@ -28,7 +28,7 @@ void memory_clear(struct memory *memory);
 
 /* Fills in what is remembered of the facts, and their last seq. False: nothing is known, not even that seq. */
 bool memory_recall(struct memory *memory, struct facts *facts);
-/* What a group has learnt and written, after its commit. */
+/* The facts that a group has read and written, remembered after its commit. */
 void memory_keep(struct memory *memory, const struct facts *facts);
 /* An event that somebody else kept, in the order of seq; those that are known already are passed over. */
 void memory_follow(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash);

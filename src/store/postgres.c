@@ -263,7 +263,7 @@ static void ignore_notice(void *arg, const PGresult *result)
 
 static struct rc connect_once(struct backend_handle *handle, struct err *err)
 {
-    /* What comes later counts: the url may say otherwise. */
+    /* Later settings win: the url may override these. */
     static const char *const names[] = {"fallback_application_name", "connect_timeout", "keepalives_idle",
                                         "keepalives_interval", "keepalives_count", "tcp_user_timeout",
                                         "target_session_attrs", "dbname", "client_encoding", NULL};

@@ -1,4 +1,4 @@
-/* What the PostgreSQL files share; nobody else includes this.
+/* Internals of the PostgreSQL backend; include it there only.
  *
  * Several processes keep their events in one database. A group is one transaction that begins by taking one
  * advisory lock, which it holds until it is committed: whoever has the lock sees all that was kept before,

@@ -19,8 +19,8 @@ enum {
 
 /* A node that was stopped, or cut off from the network, in the middle of sending a group holds the lock, and the server
  * waits for the rest of its words without end: idle_in_transaction_session_timeout does not count inside a pipeline.
- * Whoever has waited for the lock in vain ends such a connection, whose transaction is rolled back. One that works, and
- * one whose COMMIT waits for a standby, is left alone. */
+ * A node that has waited for the lock in vain ends such a connection, whose transaction is rolled back. One that works,
+ * and one whose COMMIT waits for a standby, is left alone. */
 static void throw_out(struct backend_handle *handle)
 {
     RESULT_SCOPE(gone);

@@ -1,4 +1,4 @@
-/* What the PostgreSQL files share about groups and about what is known. */
+/* Groups and remembered facts, shared by the PostgreSQL files. */
 #ifndef STORE_POSTGRES_GROUP_H
 #define STORE_POSTGRES_GROUP_H
 

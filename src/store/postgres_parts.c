@@ -66,7 +66,7 @@ struct part {
     int64_t events; /* that are left in it */
 };
 
-/* What is left goes into a new part of the same name and range. */
+/* The remaining rows go into a new partition of the same name and range. */
 static struct rc exchange(struct backend_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "ALTER TABLE %.*s RENAME TO part_left", STR_ARG(part->name)));
@@ -85,7 +85,7 @@ static struct rc drop(struct backend_handle *handle, const struct part *part, st
     return run(handle, err, "DELETE FROM parts WHERE name = '%.*s'", STR_ARG(part->name));
 }
 
-/* Nobody writes meanwhile, and whoever reads waits for the moment of the exchange. `events` is locked before its part,
+/* No node writes meanwhile, and readers wait for the moment of the exchange. `events` is locked before its part,
  * as readers do it; and not waited for as long as a backup may take, for all others wait behind. */
 static struct rc shed_part(struct backend_handle *handle, const struct part *part, struct err *err)
 {

@@ -147,7 +147,7 @@ static struct rc fill_sessions(struct read *read, const PGresult *rows, unsigned
     return fill_events(read, rows, end, err);
 }
 
-/* What is left of sessions that were archived came among the events. */
+/* Marks of archived sessions came among the events. */
 static void part_archived(struct read *read)
 {
     size_t kept = 0;
@@ -178,7 +178,7 @@ static struct rc fill_chains(struct read *read, const PGresult *rows, struct err
     return RC_OK;
 }
 
-/* What is left out of a page of all events: numbers that are in archives. They had left before the page was read, so
+/* Gaps in a page of all events: numbers that are in archives. They had left before the page was read, so
  * a later look finds them all. */
 static struct rc fill_gone(struct backend_handle *handle, struct read *read, struct err *err)
 {

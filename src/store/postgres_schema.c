@@ -5,7 +5,7 @@
  *
  * Of a session that was archived, `calls` keeps the TOOL_CALLs: their ids stay taken.
  *
- * What makes an event of a call unique stands in `calls`, not in an index of `events`: so events can be
+ * The uniqueness of a call's events is kept in `calls`, not in an index of `events`: so events can be
  * divided by seq, that is by time (postgres_parts.c), without a unique index over all parts.
  */
 #include "store/postgres.h"
@@ -56,7 +56,7 @@ static const char *const step_1[] = {
     /* Rows come and go: what is dead must not be waded through. */
     "ALTER TABLE open_approvals SET (autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0)",
 
-    /* Who wrote which group last: how a lost COMMIT is resolved. */
+    /* The last group of each node: resolves a COMMIT whose answer was lost. */
     "CREATE TABLE writers("
     "  id text COLLATE \"C\" PRIMARY KEY,"
     "  group_no bigint NOT NULL,"

@@ -1,4 +1,4 @@
-/* What is said to PostgreSQL, prepared once per connection. */
+/* SQL for PostgreSQL, prepared once per connection. */
 #ifndef STORE_POSTGRES_SQL_H
 #define STORE_POSTGRES_SQL_H
 

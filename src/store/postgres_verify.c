@@ -107,7 +107,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
-/* What left is what events say left. */
+/* Checks that exactly the sessions left that events say have left. */
 static struct rc check_counts(struct walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;

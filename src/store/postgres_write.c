@@ -50,10 +50,10 @@ static void send_names(struct backend_handle *handle, struct facts *facts, const
     postgres_send(handle, SQL_LEARN, &params);
 }
 
-/* What LEARN answers: which list, which of it (from 1), three numbers, a hash and a number. */
+/* The columns of LEARN's answer: which list, which of it (from 1), three numbers, a hash and a number. */
 enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_ANCHOR, LEARNT_COUNT };
 
-/* What it says of the store as a whole. */
+/* The rows about the store as a whole. */
 struct learnt {
     struct anchor last, anchor; /* seq 0: there is none */
     int64_t version;

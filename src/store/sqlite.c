@@ -36,7 +36,7 @@ enum {
 
 /* ---- errors ---- */
 
-/* What a person can do about it, by SQLite's primary result code. */
+/* Advice for a person, by SQLite's primary result code. */
 #define SQLITE_FAILURES(X)                                                                              \
     X(SQLITE_FULL, ERR_UNAVAILABLE, "the disk is full")                                                 \
     X(SQLITE_IOERR, ERR_UNAVAILABLE, "the disk does not work as it should")                             \
@@ -82,7 +82,7 @@ static const struct {
 #undef X
 };
 
-/* What a failed step has already said, sqlite3_reset says again. */
+/* sqlite3_reset returns the error of the failed step once more. */
 void sqlite_reset(struct backend_handle *handle, enum sql sql)
 {
     (void)sqlite3_reset(handle->statements[sql]);

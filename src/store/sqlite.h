@@ -1,4 +1,4 @@
-/* What the SQLite files share; nobody else includes this.
+/* Internals of the SQLite backend; include it there only.
  *
  * WAL, synchronous=FULL: a COMMIT that returned SQLITE_OK survives power loss. One connection writes, the
  * readers each have a snapshot, one more runs checkpoints. Every return code is looked at.

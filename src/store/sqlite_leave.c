@@ -1,7 +1,7 @@
 /* A session's events leave for their archive, in the transaction that keeps its SESSION_ARCHIVED.
  *
- * What stays: the numbers that left (`gone`, neighbours joined, so that a log whose old part was archived has one
- * range of them) and the ids of its calls. Nothing leaves that the event does not describe: how many events,
+ * Kept in the store: the numbers that left (`gone`, neighbours joined, so that a log whose old part was archived has
+ * one range of them) and the ids of its calls. Nothing leaves that the event does not describe: how many events,
  * how many calls, which hash the chain had.
  */
 #include "store/sqlite.h"

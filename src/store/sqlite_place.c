@@ -17,7 +17,7 @@
 
 enum { LOCK_TRIES = 100, LOCK_WAIT_US = 20000, LOCK_BYTES = 128 };
 
-/* What nod.lock says: the process that holds it, and the database it was opened for. */
+/* The contents of nod.lock: the process that holds it, and the database it was opened for. */
 struct lock_words {
     struct str pid;
     uint64_t device, inode; /* 0: it does not say */
@@ -36,7 +36,7 @@ static struct lock_words read_lock(struct arena *arena, const char *lock)
     return words;
 }
 
-/* Who was killed while it was starting a program leaves a child that holds the lock for a moment: worth waiting. */
+/* A server that was killed while starting a program leaves a child that holds the lock briefly: wait for it. */
 static bool lives(struct str pid)
 {
     uint64_t number;
@@ -100,7 +100,7 @@ void sqlite_note_place(struct backend_handle *handle)
     handle->inode = st.st_ino;
     if (handle->lock_fd < 0)
         return;
-    /* Who holds it is a kindness: a disk that is too full for it is no reason to stop here. Always as many
+    /* The name of the holder is only a help: a full disk is no reason to stop here. Always as many
      * bytes, because truncating can wait for the disk. */
     char text[LOCK_BYTES];
     int n = snprintf(text, sizeof text, "%-10d\n%-20llu %-20llu\n", (int)getpid(), (unsigned long long)st.st_dev,

@@ -75,7 +75,7 @@ static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (i
 
 static unsigned page_size(const struct read *read) { return read->limit ? read->limit : LIMIT_PAGE_EVENTS; }
 
-/* What a statement about events is asked, but for its block. */
+/* The parameters of a statement about events, except its block. */
 static void bind_page(struct answer *answer, enum sql sql)
 {
     const struct read *read = answer->read;
@@ -84,7 +84,7 @@ static void bind_page(struct answer *answer, enum sql sql)
     sqlite_bind_int(answer->handle, sql, 3, page_size(read) - (int64_t)read->event_count);
 }
 
-/* What is left out between the events of a page: numbers that are in archives. */
+/* Gaps between the events of a page: numbers that are in archives. */
 static struct rc add_gone(struct answer *answer, uint64_t after, uint64_t covered, struct err *err)
 {
     struct read *read = answer->read;

@@ -1,4 +1,4 @@
-/* What is said to SQLite, prepared once per handle. */
+/* SQL for SQLite, prepared once per handle. */
 #ifndef STORE_SQLITE_SQL_H
 #define STORE_SQLITE_SQL_H
 

@@ -293,7 +293,7 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
     return RC_OK;
 }
 
-/* Nobody is shown what the follower has not been told of: views would lag behind what was read. */
+/* Reads wait until the follower has been told as much: views would lag behind otherwise. */
 static struct rc catch_up(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
 {
     struct rc rc = RC_OK;
@@ -480,7 +480,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
         settle(store, false);
 }
 
-/* Nobody may come while the store is said not to keep anything: whether it does again is tried by the writer itself. */
+/* While the store cannot write, no appends may come; the writer itself tries whether it can again. */
 static bool try_again(struct store *store)
 {
     struct err err = {0};

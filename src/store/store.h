@@ -1,4 +1,4 @@
-/* What happened is kept, in order, before anyone is told.
+/* The store keeps events durably and in order before anyone is told of them.
  *
  * The store owns a writer thread and reader threads; its callers live on the event loop and never block.
  * They hand over values (an append, a read) and get them back, filled in, on the loop.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What the events of a session add up to. */
+/* The sum of a session's events. */
 struct link {
     uint64_t first_seq, last_seq, changed_seq, archived_seq;
     struct digest hash;

@@ -1,4 +1,4 @@
-/* What the backends' `verify` share: events recomputed one by one, and what must agree with them compared.
+/* Shared by the backends' `verify`: events recomputed one by one, and what must agree with them compared.
  *
  * The backend walks its tables in this order and hands over what it finds: the numbers that left for archives
  * (before the events they surround), events by seq, then the heads of the chains. The first thing that is
