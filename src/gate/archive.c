@@ -1,7 +1,7 @@
 /* Archiving beside a running server: the plan is made in a thread of its own, which blocks on disk; the moves are
  * appends like any other, a few at a time, so that calls do not wait long behind them.
  *
- * What the views hold of a session that left is dropped by following, as everything else.
+ * Views drop a session that has left when they follow its event, as with every other change.
  */
 #include "gate/inner.h"
 
@@ -60,7 +60,7 @@ static void *make_plan(void *arg)
     return NULL;
 }
 
-/* What cannot be given back now is given back after the next archive: no reason to fail. */
+/* Room that cannot be given back now is given back after the next archive: no reason to fail. */
 static void *shed(void *arg)
 {
     struct archivist *archivist = arg;

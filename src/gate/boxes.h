@@ -16,7 +16,7 @@ struct boxes_want {
 
 /* Whether it asks for no box at all. */
 bool boxes_outside(const struct json *input);
-/* What is opened in its box; lives in the arena. Looks at the folder and at what rules name. On the loop. */
+/* The openings of its box; lives in the arena. Looks at the folder and at the paths that rules name. On the loop. */
 struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const struct boxes_want *want);
 /* Hex: the folder by its inode, and all that rules open. What the command itself opens follows from the command. */
 struct str boxes_digest(struct arena *arena, const struct box_opened *opened);

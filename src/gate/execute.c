@@ -106,7 +106,7 @@ struct outcome {
     struct str superseded_by;
 };
 
-/* Who let it pass, when and why, stands with the result. */
+/* The result says who let the call pass, when and why. */
 static struct str result_data(struct arena *arena, const struct execution *x, const struct outcome *outcome)
 {
     const struct call *call = &x->execute->state;
@@ -158,7 +158,7 @@ static void start_say(struct errand *errand)
     errand_finish(errand);
 }
 
-/* What a command writes is told as it comes, and kept with the result. From the worker's thread. */
+/* A command's output is told as it comes, and kept with the result. Called on the worker's thread. */
 static void say(const struct tool_use *use, struct str text)
 {
     const struct execution *x = use->sayer;

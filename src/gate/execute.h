@@ -1,7 +1,7 @@
 /* Tools that Nod does itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
  * gate.h.
  *
- * What gate_look does may block: it is for worker threads. Everything else is for the loop, as in gate.h.
+ * gate_look may block: call it on worker threads. Everything else is for the loop, as in gate.h.
  */
 #ifndef GATE_EXECUTE_H
 #define GATE_EXECUTE_H
@@ -27,7 +27,7 @@ bool gate_tool_done_elsewhere(struct str name);
 /* [{"name","description","input_schema"}] of the tools that Nod can do itself, or have done by MCP servers. */
 void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *out);
 
-/* What MCP servers say of their tools and did not say before (definitions.c). May block; any thread. */
+/* Definitions of MCP servers' tools that are new or have changed (definitions.c). May block; any thread. */
 struct gate_news {
     struct append *pins; /* seen for the first time: to be kept as they are (gate_keep), then look again; NULL: none */
     struct ask *asks;    /* changed: to be asked about, like other calls */

@@ -1,4 +1,4 @@
-/* What becomes of a call that only a default or the mode would allow, no rule and no person; include gate.h. */
+/* How a call is treated that only a default or the mode would allow, no rule and no person; include gate.h. */
 #ifndef GATE_GATE_BY_DEFAULT_H
 #define GATE_GATE_BY_DEFAULT_H
 

@@ -23,9 +23,9 @@ const char *signed_when_name(enum signed_when when);
 bool signed_when_parse(struct str name, enum signed_when *ret_when);
 
 const struct key_ring *gate_keys(const struct gate *gate);
-/* What holds now: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */
+/* The setting in force: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */
 enum signed_when gate_signed(const struct gate *gate);
-/* What statements call this installation. */
+/* The name of this installation in statements. */
 struct str gate_server_id(const struct gate *gate, struct arena *arena);
 
 /* Fills in until when it may be used, and the nonce. */

@@ -39,7 +39,7 @@ struct explain {
 };
 /* The verdict on a call that nobody asked for, with the parts of a command and suggested rules. */
 void gate_explain(struct gate *gate, struct json_out *out, struct arena *arena, const struct explain *explain);
-/* What a rule would have done to the TOOL_CALL events of a read. */
+/* The effect that a rule would have had on the TOOL_CALL events of a read. */
 void gate_try(struct gate *gate, struct json_out *out, const struct rule_source *source, const struct read *read);
 
 #endif

@@ -13,7 +13,7 @@ const struct token *gate_token(const struct gate *gate, struct str secret);
 const struct token *gate_tokens(const struct gate *gate); /* all, newest first */
 /* The token of this id; NULL when there is none or it was revoked. */
 const struct token *gate_token_by_id(const struct gate *gate, struct str id);
-/* What an agent's token is proven by when it is not sent (http/proof.h): its secret is made from the server's key
+/* The secret of an agent's token, for proofs (http/proof.h): it is made from the server's key
  * and its id, so that neither has to be kept. False for tokens of people. */
 bool gate_token_secret(const struct gate *gate, const struct token *token, char secret[64]);
 const struct sign_key *gate_key(const struct gate *gate);

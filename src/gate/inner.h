@@ -1,4 +1,4 @@
-/* What the files of gate/ share; nobody else includes this. */
+/* Internals of gate/; include it there only. */
 #ifndef GATE_INNER_H
 #define GATE_INNER_H
 
@@ -100,7 +100,7 @@ bool sessions_lend(struct gate *gate, struct session_look *look);
 void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);
 
-/* What a list shows of a call that is too large for one, as JSON members (pending.c). */
+/* The part of a large call that a list shows, as JSON members (pending.c). */
 struct str pending_brief(struct arena *arena, const struct open_approval *open);
 
 /* Open approvals and their deadlines. */
@@ -111,7 +111,7 @@ void deadlines_init(struct gate *gate);
 void deadlines_arm(struct gate *gate);
 void deadlines_done(struct gate *gate);
 
-/* What waits is counted, and limited. Taken and given with the same values. */
+/* Counts and limits waiting calls. Taken and given with the same values. */
 void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
 void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
 /* Whether one more call of this size may be asked; counts as an ask when it may. */
@@ -147,7 +147,7 @@ struct rc signed_check(struct gate *gate, struct decide *d, const struct open *o
 /* The token of this id was revoked; is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);
-/* What was judged or authorized by tokens and rules as they are known here is kept only if they are still the same. */
+/* The need that tokens and rules have not changed since an append was authorized and judged by them. */
 struct need installation_unchanged(const struct gate *gate);
 void execute_done(struct gate *gate);
 void archive_stop(struct gate *gate);

@@ -1,4 +1,4 @@
-/* What was said in a conversation that Nod does not run itself: kept in its thread, as it came.
+/* Messages of a conversation that Nod does not run itself: kept in its thread, as they came.
  * None of these kinds decides anything: the gate goes by calls, sessions, tokens and rules alone. */
 #include "gate/inner.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-/* What the rules of this moment say: the parts of a command, each with its verdict, and rules that would let
+/* The verdict of the current rules: the parts of a command, each with its verdict, and rules that would let
  * the call pass. Remembered until a rule changes, because people look often. */
 static struct str judged(struct gate *gate, struct arena *arena, const struct open_approval *approval,
                          const struct tool_facts *facts, struct str cwd)
@@ -119,7 +119,7 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
     return true;
 }
 
-/* Nobody has answered for so long that it was told of once more. */
+/* The call has waited so long that people were told of it once more. */
 static void put_alerted(struct json_out *out, const struct open *open)
 {
     if (open && open->alerted)

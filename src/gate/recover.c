@@ -180,7 +180,7 @@ static bool too_old(struct recovery *recovery, struct read *read)
     return true;
 }
 
-/* Whoever waited has no connection to this process yet. Where others use the store, it may wait at one of them. */
+/* Clients that waited before have no connection to this process yet; with several nodes they may wait at another. */
 static void open_recovered(struct gate *gate, struct open *open)
 {
     open->recovered = true;

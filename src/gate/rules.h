@@ -64,7 +64,7 @@ struct rule_hits {
     int64_t last_ms;
 };
 
-/* What a session's calls are judged by, made anew when anything in it changed. */
+/* The rules for a session's calls, compiled again when one of them has changed. */
 struct session_rules {
     struct rule_set *set;
     struct policy_file project;

@@ -1,4 +1,4 @@
-/* What the rules say about a call: the question put together from session, rules and the file system, and the
+/* The verdict on a call: the question put together from session, rules and the file system, and the
  * answer in words. Paths are resolved here, because policy/ touches nothing. */
 #include "gate/inner.h"
 #include "gate/nets.h"

@@ -204,7 +204,7 @@ static void check_known(struct ask *ask, const struct read *read, const struct c
                       STR_ARG(ask->id));
 }
 
-/* Whoever will wait is told of the call when that is over; until then it costs no memory. */
+/* The caller gets the call when the wait is over; until then it costs no memory. */
 static void take_known(struct ask *ask, struct read *read)
 {
     struct call rung = ask->call, known;

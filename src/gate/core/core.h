@@ -23,7 +23,7 @@ struct now {
     int64_t wall_ms, steady_us;
 };
 
-/* What the operation needs before its next step, at most one of them. */
+/* The append or read that an operation needs before its next step, at most one of them. */
 struct out {
     struct append *append; /* to be kept; the driver's from then on. The answer is op->append */
     struct read *read;     /* to be read; the driver's from then on. The answer is op->read */
@@ -43,13 +43,13 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
 struct read *core_read_call(struct str session, struct str call);
 bool core_take_call(struct arena *arena, struct call *call, const struct read *read);
 
-/* Who let a call pass, for its result; `mode` is the session's, or the one that the decision chose. */
+/* The permission of a call, for its result; `mode` is the session's, or the one that the decision chose. */
 struct data_permissions core_permissions(const struct call *call, struct str mode);
 
 /* ---- open calls, and who waits for them (waits.c) ---- */
 struct open *core_open(const struct core *core, struct str session, struct str call);
 void waits_add(struct core *core, struct ask *ask, struct now now);
-/* Whoever waited waits no more. `hung_up`: because it has left, which the call says. */
+/* Ends a wait. `hung_up`: the client has left, which the call then shows. */
 void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now);
 /* A response is told: those who wait for it are rung. */
 void waits_follow(struct core *core, const struct event *event);

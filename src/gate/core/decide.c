@@ -55,7 +55,7 @@ static bool is_for_session(const struct decide *d)
            (d->decision == DECISION_ALLOW_ALWAYS && d->reach == DECIDE_SESSION && !str_empty(d->rules));
 }
 
-/* What the decision means for later calls of the session. */
+/* The change of the session's settings that follows from the decision. */
 static void add_settings(struct append *append, const struct decide *d, const struct open *open)
 {
     struct arena *arena = &append->arena;

@@ -1,4 +1,4 @@
-/* What is due when: a binary heap of times, the nearest first; and open calls by the time at which something happens to
+/* Deadlines: a binary heap of times, the nearest first; and open calls by the time at which something happens to
  * them. */
 #include "gate/core/core.h"
 

@@ -1,4 +1,4 @@
-/* What the gate knows of calls that wait: views of events, and whoever waits for them. For gate/ only. */
+/* Calls that wait, as the gate knows them: views of events, and their waiters. For gate/ only. */
 #ifndef GATE_CORE_VIEWS_H
 #define GATE_CORE_VIEWS_H
 

@@ -1,4 +1,4 @@
-/* Whoever waits for the answer to a call: a bell, nothing more.
+/* Waiters: clients that wait for the answer to a call. A waiter holds no state of its own.
  *
  * 1. A waiter is registered before its call is kept or read, so that no answer can slip between.
  * 2. It is rung when the answer is durable and was told, and stepped by the driver, never from inside the call that
