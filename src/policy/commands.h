@@ -1,4 +1,4 @@
-/* What one command of a line does, as acts: which of its words are read, written, run, or take orders from somewhere
+/* The acts of one command of a line: which of its words are read, written, run, or take orders from somewhere
  * else. A rule that names a command means its ordinary work; for each act beyond that something more must be named, or
  * covered by another rule. The knowledge is the table of programs (table.h); effects.h is how it is applied. */
 #ifndef POLICY_COMMANDS_H

@@ -198,7 +198,7 @@ bool sed_harmless(struct str text)
     }
 }
 
-/* What an option of sed is: f a flag, e a piece of the program, l a value, i in place, ? anything else. */
+/* The kind of an option of sed: f a flag, e a piece of the program, l a value, i in place, ? anything else. */
 static char sed_long(struct str name)
 {
     static const struct {

@@ -84,7 +84,7 @@ static void read_dd(struct studying *s)
             act->flags |= ACT_EDITS;
 }
 
-/* What tar is asked to do: the letters of its first word, or of its options. */
+/* The operation of tar: the letters of its first word, or of its options. */
 static bool tar_does(const struct studying *s, const char *letters, const char *name)
 {
     for (size_t i = 1; i < s->count; i++) {

@@ -390,7 +390,7 @@ static enum table_role role_at(const struct effects *e, size_t nth)
     return ROLE_COUNT;
 }
 
-/* What follows belongs to somebody else: a command, a script's arguments. */
+/* The rest belongs to another program: a command, a script's arguments. */
 static bool ends_options(enum table_role role)
 {
     return role == ROLE_RUN || role == ROLE_REMOTE || role == ROLE_SCRIPT || role == ROLE_ASSIGN;
@@ -507,7 +507,7 @@ static struct str last_part(struct str path)
     return str_sub(path, from, path.n);
 }
 
-/* What lands in the folder, or is the new name: both, since nobody knows whether it is a folder. */
+/* The target as a folder and as a new name: both, since it is not known whether it is a folder. */
 static void receive(struct effects *e, const struct word *into, size_t at, const size_t *sources, size_t count)
 {
     if (is_remote(e, into->text)) {

@@ -1,4 +1,4 @@
-/* What passes without a rule: commands that only read inside the session's folder, and constructs that change nothing
+/* The read-only default: commands that only read inside the session's folder, and constructs that change nothing
  * about the command they stand around. All of it is switched off in policy_covers, where rules are judged alone. */
 #include "policy/judge.h"
 
@@ -171,7 +171,7 @@ static bool line_sets(const struct node *node, struct str name)
     return false;
 }
 
-/* What the loops and assignments of the line give to variables stays inside, and is no secret. */
+/* Values that the line's own loops and assignments give to variables stay inside, and are no secrets. */
 static bool values_stay(struct judging *j, const struct node *node, const struct folder *folder)
 {
     bool loop = node->kind == NODE_BRANCH;
@@ -218,7 +218,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     const struct word *word = &act->path;
     if (word->flags & WORD_DOUBT)
         return false;
-    /* What xargs reads stands behind the words of its command. */
+    /* xargs appends the words that it reads to its command. */
     if (str_is(word->text, "\x01") && str_is(word->raw, "…"))
         return j->piped && lists_names(j->piped);
     /* <(command) is a pipe. */

@@ -179,7 +179,7 @@ static void walk(struct judging *j, struct node *node, struct folder *folder)
 
 /* ---- one part ---- */
 
-/* What is inside a substitution is not covered because of the substitution. */
+/* A command inside a substitution is not covered by the rule that covers the one around it. */
 static void note_uncovered(struct judging *j, struct str text, const char *why)
 {
     j->inner_bad = j->inner_bad || j->depth > 0;

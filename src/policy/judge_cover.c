@@ -152,7 +152,7 @@ static bool script_covered(struct covering *c, struct act *act)
     return act->covered == COVER_YES;
 }
 
-/* What the program's own name says: cp writes its target, rm removes. */
+/* The act that the program's own name says: cp writes its target, rm removes. */
 static bool act_natural(const struct act *act) { return act->path.text.p && (act->flags & ACT_NATURAL); }
 
 /* A rule on a program means the session's folder, unless a rule on paths says more. */

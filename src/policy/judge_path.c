@@ -295,7 +295,7 @@ static struct str rule_path(struct judging *j, const struct rule *rule)
 
 enum { TARGET_LOOKS_MAX = 100000 };
 
-/* What a pattern could find, and (tree) what lies below: every rule against paths is held against it. */
+/* Holds every rule against paths against the names that a pattern could match, and (tree) all below them. */
 void target_stops(struct judging *j, struct str target, struct touch touch)
 {
     j->hole_looks += j->set->stop_name_count;

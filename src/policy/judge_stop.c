@@ -1,4 +1,4 @@
-/* What speaks against a part: deny and ask rules, protected targets, doubts. Generous: it looks into
+/* Objections to a part: deny and ask rules, protected targets, doubts. Generous: it looks into
  * everything that could run, and takes every spelling it knows. */
 #include "policy/judge.h"
 
@@ -230,7 +230,7 @@ static bool names_stopped_path(struct judging *j, struct str text)
     return false;
 }
 
-/* What the word could become, pattern by pattern. */
+/* The words that this one could become, pattern by pattern. */
 static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
                                   struct touch touch)
 {
@@ -278,7 +278,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
             holes_stop(j, word);
             if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs: whatever comes by the pipe */
                 note_unknown(j, "its files come from another command, and there are rules against some files");
-            /* What another part makes may be what a rule speaks against, if the line names it. */
+            /* Another part may make the file that a rule speaks against, if the line names it. */
             if ((word->flags & (WORD_RUNS | WORD_CHOSEN)) && names_stopped_path(j, j->q->facts->command))
                 note_unknown(j, "one of its files is named elsewhere on the line");
             return;
@@ -440,7 +440,7 @@ static void row_stops(struct judging *j, const struct argv *argv, const struct s
 /* Its words, whatever they do. */
 static void command_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
-    /* Nobody answers for himself: our own command is as protected as our own data. */
+    /* An agent must not answer its own request: our own command is as protected as our own data. */
     if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
         note_protected(j, argv->words[0].text);
     if (argv->count && str_is(program_name(argv->words[0].text), "crontab") &&

@@ -33,7 +33,7 @@ void lint_malformed(struct linting *l, const char *words);
 bool lint_text(struct linting *l);
 /* Notes an allow of a program that runs whatever it is given. */
 void lint_wide(struct linting *l);
-/* What stands between the parentheses; empty when there are none. */
+/* The text between the parentheses; empty when there are none. */
 struct str lint_content(struct str text);
 
 #endif

@@ -18,7 +18,7 @@ static struct str replaced(struct arena *arena, struct str text, struct str from
                         STR_ARG(str_sub(text, at + from.n, text.n)));
 }
 
-/* What stands between the parentheses; empty when there are none. */
+/* The text between the parentheses; empty when there are none. */
 struct str lint_content(struct str text)
 {
     size_t open = str_find(text, '(');

@@ -46,7 +46,7 @@ bool path_normal(struct arena *arena, struct str cwd, struct str home, struct st
 struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path);
 /* Whether `path` is `folder` or lies below it; both normal. */
 bool path_within(struct str path, struct str folder);
-/* What `path` is called below `folder`; false when it is not below it. */
+/* The name of `path` relative to `folder`; false when it is not below it. */
 bool path_below(struct str path, struct str folder, struct str *ret_rest);
 
 /* Components against components: `**` any number of them, `*` and `?` inside one. */

@@ -1,4 +1,4 @@
-/* What rules can answer, no person is asked.
+/* The judge: rules answer calls, so that people need not be asked.
  *
  * Pure: no clock, no descriptors; what is made lives in the given arena, a rule set owns its own. The verdict
  * is the strictest that applies: deny before ask before allow, over all layers; then the permission mode;

@@ -1,4 +1,4 @@
-/* What rules open in the boxes of commands, and which commands may write a repository. Included by policy.h. */
+/* Openings that rules make in the boxes of commands, and which commands may write a repository; see policy.h. */
 #ifndef POLICY_POLICY_BOX_H
 #define POLICY_POLICY_BOX_H
 
@@ -14,7 +14,7 @@ struct opening {
     bool is_folder; /* the rule says so: `box.write(~/.cache/npm/)` */
 };
 
-/* What allow rules of the managed and the user's layer name, without a wildcard, and no deny or ask rule closes. Each
+/* Paths that allow rules of the managed and user layers name, without a wildcard, and no other rule closes. Each
  * must still be judged as a call of its own, because the place may be protected. */
 size_t policy_openings(struct arena *arena, const struct question *question, struct opening ret_openings[OPENINGS_MAX]);
 

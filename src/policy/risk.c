@@ -1,4 +1,4 @@
-/* What a part could cost, as a set of classes: from what it does, never from the letters of its text. */
+/* The harm that a part could do, as a set of classes: from what it does, never from the letters of its text. */
 #include "policy/judge.h"
 
 #include "base/err.h"

@@ -11,7 +11,7 @@
 
 enum { RULE_HOSTS_MAX = 32 };
 
-/* What stands in the parentheses of a tool. */
+/* The kind of text in the parentheses of a tool. */
 enum content { CONTENT_COMMAND, CONTENT_PATH, CONTENT_URL, CONTENT_FIELD };
 
 #define RULE_TOOLS(X)                            \
@@ -91,7 +91,7 @@ static bool good_pattern(struct str name)
     return name.n > 0 && name.n <= LIMIT_NAME_BYTES && !str_has(name, STR("__")) && name.p[0] != '_';
 }
 
-/* What stands before the first two underscores. */
+/* The text before the first two underscores. */
 static struct str first_name(struct str rest)
 {
     const char *bar = rest.n ? memmem(rest.p, rest.n, "__", 2) : NULL;
@@ -536,7 +536,7 @@ static struct rc take_hosts(struct making *m, struct str list)
     return RC_OK;
 }
 
-/* What follows the last ` & ` behind the parentheses; the rule itself stays in *text. */
+/* The text after the last ` & ` behind the parentheses; the rule itself stays in *text. */
 static struct str cut_condition(struct str *text)
 {
     static const struct str mark = {" & host:", 8};

@@ -329,7 +329,7 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
         take_in(set, i);
     }
     if (too_many) {
-        /* Nobody knows what the others would have forbidden. */
+        /* The others might have forbidden more: nothing is taken. */
         set->rules[taken] =
             (struct compiled){.source = {.text = STR("*"), .reason = STR("there are too many rules")},
                               .rule = {.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")}};

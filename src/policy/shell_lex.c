@@ -173,7 +173,7 @@ static bool read_arithmetic(struct shell_parser *p, struct reading *r, unsigned 
     return true;
 }
 
-/* What may stand behind an operator in `${NAME:-…}`: letters that are nothing but letters there. */
+/* Letters that may stand behind an operator in `${NAME:-…}`: letters that are nothing but letters there. */
 static bool plain_default_letter(char c)
 {
     return name_letter(c) || (c != '\0' && strchr("./,@%+=~^*?#: -", c)) || (unsigned char)c >= 0x80;

@@ -68,7 +68,7 @@ static bool at_op(const struct shell_parser *p, enum shell_op op)
 
 static bool at_reserved(const struct shell_parser *p, enum reserved word) { return reserved(p) == word; }
 
-/* What ends a list without being part of it. */
+/* Tokens that end a list without being part of it. */
 static bool at_closer(const struct shell_parser *p)
 {
     if (p->token.kind == TOKEN_END || at_op(p, OP_CLOSE) || at_op(p, OP_CASE_END) || at_op(p, OP_CASE_ON) ||

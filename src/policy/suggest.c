@@ -190,7 +190,7 @@ static struct str breadth_rule(struct suggesting *s, struct judging *j, struct n
     return str_empty(rule) ? words_rule(s, node, node->word_count, false) : rule;
 }
 
-/* What a rule of this breadth would let pass besides; empty when nothing needs to be said. */
+/* A warning about what else a rule of this breadth would allow; empty when there is none. */
 static struct str breadth_warning(struct suggesting *s, struct judging *j, struct node *node, enum breadth breadth)
 {
     struct str program = program_name(node->words[node->assign_count].text);

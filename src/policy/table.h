@@ -63,7 +63,7 @@
     X(NAMED, "named")     /* the same when its value is no plain name (jest --env) */                     \
     X(BELOW, "below")     /* orders from a path that are fine below the folder it runs in (pip -r) */
 
-/* What may stand behind the semicolon. */
+/* Keywords that may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
     X(READS, "reads")         /* does nothing but read what its words name: passes without a rule */      \
     X(CHANGES, "changes")     /* changes state that no path names: a repository, a service, a database */ \
