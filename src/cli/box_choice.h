@@ -11,7 +11,7 @@ enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
 enum box_choice box_choice(struct cli *cli);
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
 
-/* What a probe needs: the data folder and the home without links. Lives in the command's arena. */
+/* The facts for a probe: the data folder and the home without links. Lives in the command's arena. */
 struct box_setting *box_setting_of(struct cli *cli);
 
 #endif

@@ -155,7 +155,7 @@ static void end_when_idle(struct wrapper *w)
 
 /* ---- from Claude Code ---- */
 
-/* What a model says may hold anything: no control of the terminal passes. */
+/* A model's text may hold anything: no control sequence reaches the terminal. */
 static void show(struct wrapper *w, struct str text)
 {
     BUF_SCOPE(safe, TEXT_BYTES_MAX);

@@ -1,4 +1,4 @@
-/* What the files of `nod claude` share.
+/* Internals of `nod claude`.
  *
  * One thread reads what Claude Code says and what the person types. Each question has a thread of its own
  * that waits at the gate and writes the answer; one thread writes the conversation into the log; one follows

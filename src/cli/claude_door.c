@@ -82,7 +82,7 @@ static bool read_head(struct call_to_model *call)
     return true;
 }
 
-/* What is about this connection, or says who asks. */
+/* Headers about this connection, or about who asks. */
 static bool is_ours(struct str name)
 {
     static const char *const names[] = {"host", "connection", "content-length", "x-api-key", "authorization",

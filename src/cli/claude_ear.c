@@ -1,4 +1,4 @@
-/* What people say from elsewhere: another prompt, stop, another permission mode; on the page, with `nod session`, or
+/* Words of people from elsewhere: another prompt, stop, another permission mode; on the page, with `nod session`, or
  * together with a decision. It comes as events of the session, of which only those count that people made. */
 #include "cli/claude.h"
 

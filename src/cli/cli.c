@@ -297,7 +297,7 @@ static bool started_by_agent(const struct cli *cli)
     return agents && (!manages || command->id == COMMAND_mcp_proxy);
 }
 
-/* What the settings were taken from is not passed on: no program that we start sees a token or an address of ours. */
+/* Removes the variables of our settings: no program that we start sees a token or an address of ours. */
 static void clear_environment(struct cli *cli)
 {
     bool serves = cli->command && (cli->command->audience & (SERVES | KEEPS));

@@ -67,7 +67,7 @@ static unsigned near_enough(struct str word)
     return most / 2 + 1;
 }
 
-/* What `word` is compared with: the whole name, the name of its group, the second word alone. */
+/* The names that `word` is compared with: the whole name, the name of its group, the second word alone. */
 static struct str name_part(const struct command *command, int part)
 {
     struct str second;

@@ -162,7 +162,7 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
     return send(cli, &target, deciding, err);
 }
 
-/* What is risky, and what is cut and so was not shown, is not allowed together with others. */
+/* Risky calls, and calls that were cut and so not shown, are not allowed together with others. */
 static bool only_alone(const struct json *call)
 {
     return json_bool(call, "cut", false) || json_bool(call, "risky", true);

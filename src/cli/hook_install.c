@@ -28,7 +28,7 @@ enum {
     SPARE_S = 30,           /* what our own deadline leaves of it */
 };
 
-/* What is written for each agent: seconds are in its own unit. */
+/* The settings written for each agent: seconds are in its own unit. */
 static const struct {
     enum hook_agent agent;
     const char *event;
@@ -332,7 +332,7 @@ static void show_lines(struct buf *out, char mark, struct str text)
     }
 }
 
-/* What differs between the lines that both begin and end with. */
+/* The lines between the common beginning and the common end. */
 static void show_change(const char *path, struct str old, struct str new)
 {
     BUF_SCOPE(out, SETTINGS_BYTES_MAX * 4);

@@ -23,7 +23,7 @@ struct str hook_written(struct cli *cli, enum hook_agent agent);
 /* The identity of the hooks in the person's own settings of this agent, when it is there and works; else NULL. */
 const char *hook_identity(struct cli *cli, enum hook_agent agent);
 
-/* What is wrong with the hooks in the person's settings of this agent, in words; NULL: nothing, or there are none. */
+/* The fault of the hooks in the person's settings of this agent, in words; NULL: none, or no hooks. */
 const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed);
 
 /* The name under which the server knows the installed hooks of this agent; empty: they have none. */

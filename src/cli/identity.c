@@ -126,7 +126,7 @@ static char **copy_environment(struct arena *arena)
     return copy;
 }
 
-/* Whoever starts us may be told by a repository what to put into our environment. What we need of it is one id
+/* A repository may decide what an agent puts into our environment. We take only one id from it,
  * that only names the agent's conversation. */
 void identity_shut_out(struct cli *cli)
 {

@@ -1,4 +1,4 @@
-/* Who a program is that an agent starts, and to which server alone it speaks.
+/* The identity of a program that an agent starts, and the only server that it speaks to.
  *
  * A file, 0600, named by its absolute path in the hook's command or in the MCP client's settings:
  *   {"address":"unix:/…","serverUid":1000,"serverKey":"ed25519:…","token":"nod_…","tokenId":"tok_…","name":"…"}
@@ -17,7 +17,7 @@ struct identity {
     struct http_identity http;
 };
 
-/* What the commands that agents start must not listen to is left out of the settings; before they are loaded. */
+/* Leaves out the settings that commands started by agents must ignore; called before settings are loaded. */
 void identity_shut_out(struct cli *cli);
 /* Reads the file that --identity names and speaks with it from now on. */
 struct rc identity_load(struct cli *cli, struct err *err);

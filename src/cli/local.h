@@ -1,4 +1,4 @@
-/* What is on this side: folders, standard input. */
+/* The local side: folders, standard input. */
 #ifndef CLI_LOCAL_H
 #define CLI_LOCAL_H
 

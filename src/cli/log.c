@@ -12,7 +12,7 @@ enum { FOLLOW_LAST = 20, SESSION_COLUMNS = 8, TYPE_COLUMNS = 22, WORDS_COLUMNS_M
 
 /* ---- one event ---- */
 
-/* What to show of an event's data: members, or members of members. */
+/* The parts of an event's data to show: members, or members of members. */
 static const struct {
     enum event_kind kind;
     const char *keys[KEYS_MAX];
@@ -37,7 +37,7 @@ static const struct {
     {EVENT_SESSION_ARCHIVED, {"archive"}},
 };
 
-/* What is said in a list of parts, as messages and results have it; their other parts are events of their own. */
+/* The text in a list of parts, as messages and results have it; other parts are events of their own. */
 static void put_parts(struct buf *buf, struct arena *arena, const struct json *parts)
 {
     CHECK(parts->type == JSON_ARRAY);

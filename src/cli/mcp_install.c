@@ -134,7 +134,7 @@ static struct str wrapped(struct work *work, const struct json *entry, struct st
     return buf.over || list.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
-/* What rules can name: letters, digits, - and ., and single _ inside. */
+/* The names that rules can hold: letters, digits, - and ., and single _ inside. */
 static struct str rule_name(struct arena *arena, struct str name)
 {
     char *out = arena_bytes(arena, name.n + 1);

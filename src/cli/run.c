@@ -56,7 +56,7 @@ static void put_brought(struct running *running, enum tint tint, struct str line
     put_line(running, tint, buf_str(&buf));
 }
 
-/* What a command writes, while it runs; its result then says only how it ended. */
+/* Output of a command while it runs; its result then says only how it ended. */
 static void on_output(struct running *running, const struct json *live)
 {
     struct str left = json_text(live, "text"), call = json_text(live, "toolCallId");
@@ -351,7 +351,7 @@ static struct rc resume(struct running *running, const char *id, struct err *err
     return RC_OK;
 }
 
-/* What is answered already is history; what waits is asked. */
+/* Answered calls are shown as history; waiting calls are asked about. */
 static struct rc ask_waiting(struct running *running, struct err *err)
 {
     ARENA_SCOPE(arena);

@@ -1,4 +1,4 @@
-/* What the two files of `nod run` share. */
+/* Internals of `nod run`. */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 

@@ -144,7 +144,7 @@ struct rc session_set_command(struct cli *cli, struct err *err)
     return session_print(cli, &reply);
 }
 
-/* Whoever runs the agent takes it from the session's events. */
+/* The wrapper that runs the agent takes it from the session's events. */
 static struct rc tell_agent(struct cli *cli, const char *what, struct str body, struct err *err)
 {
     struct reply reply;

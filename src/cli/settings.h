@@ -36,7 +36,7 @@ enum setting_kind {
     SETTING_LIST,     /* words, with commas or blanks between them */
 };
 
-/* What a value of each kind is in C. */
+/* The C type of a value of each kind. */
 #define SETTING_TYPE_PATH const char *
 #define SETTING_TYPE_TEXT const char *
 #define SETTING_TYPE_SECRET const char *

@@ -21,7 +21,7 @@ struct canceller {
     int status;
 };
 
-/* Whoever has it speaks to the server, or ends the process: OpenSSL does not outlive exit(). */
+/* Its holder speaks to the server or ends the process: OpenSSL must not be used after exit(). */
 static pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
 
 static sigset_t ending_signals(void)

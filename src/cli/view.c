@@ -73,7 +73,7 @@ static bool has_fragments(const struct json *preview)
     return json_bool(preview, "fragment", false) || json_bool(files ? files->first : NULL, "fragment", false);
 }
 
-/* What view_placed has made says so. */
+/* A preview made by view_placed says so. */
 #define PLACED "placed"
 
 bool view_partly(const struct json *call)
@@ -349,7 +349,7 @@ static bool hidden(struct str key)
     return false;
 }
 
-/* What the preview says beyond the input. */
+/* The part of the preview that the input does not show. */
 static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview,
                       const struct json *input)
 {

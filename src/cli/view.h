@@ -28,7 +28,7 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* The summary, with the warnings of the call before it. */
 struct str view_warned(struct arena *arena, const struct json *call);
-/* What it would do, in one line; with its tool. */
+/* The call in one line, with its tool. */
 struct str view_summary(struct arena *arena, const struct json *call);
 struct str view_line(struct arena *arena, const struct json *call);
 /* A waiting call in full. `title` of its session may be empty. */

@@ -1,4 +1,4 @@
-/* What the files of `nod acp` share.
+/* Internals of `nod acp`.
  *
  * One thread reads the editor, one the agent; each message that waits at the gate has a thread of its own, and only
  * these and the editor's thread write to the agent. One lock is for all that they share.

@@ -32,7 +32,7 @@ static struct rc request(struct acp *acp, const struct buf *line, const char *id
     return RC_OK;
 }
 
-/* What a model says may hold anything: no control of the terminal passes. */
+/* A model's text may hold anything: no control sequence reaches the terminal. */
 void acp_show(struct acp *acp, const struct json *update)
 {
     BUF_SCOPE(safe, TEXT_BYTES_MAX);

@@ -1,4 +1,4 @@
-/* What a relay remembers of an agent's conversations. */
+/* The state of an agent's conversations in a relay. */
 #include "cli/relay/acp.h"
 
 #include "base/limits.h"

@@ -415,7 +415,7 @@ void proxy_from_client(struct proxy *proxy, struct str line)
 
 /* ---- from the server ---- */
 
-/* What came of a call that we passed on. */
+/* The result of a call that we passed on. */
 static void take_result(struct proxy *proxy, struct str id, const struct json *json)
 {
     ARENA_SCOPE(arena);
@@ -479,7 +479,7 @@ void proxy_from_server(struct proxy *proxy, struct str line)
         (void)relay_pipe_put(&proxy->client, line);
 }
 
-/* Whoever asked gets an answer. Does not return. */
+/* Answers the client. Does not return. */
 void proxy_server_gone(struct proxy *proxy)
 {
     lock(proxy);

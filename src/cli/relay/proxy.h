@@ -1,4 +1,4 @@
-/* What the files of `nod mcp proxy` share.
+/* Internals of `nod mcp proxy`.
  *
  * One thread reads the client, one the server (of a web server: one for each answer). Each held call has a thread that
  * waits at the gate. They share the two ways out, the list of held calls and the list of tools, behind one lock.
@@ -27,7 +27,7 @@ struct proxy_tool {
     bool agreed;                 /* the definition is the one that holds */
 };
 
-/* What the server offers, as it told us when we asked: what it tells the client may be old by the time of a call. */
+/* The server's tools, as it listed them to us: the client's list may be old by the time of a call. */
 struct proxy_list {
     struct arena arena;
     struct proxy_tool *tools;
@@ -66,7 +66,7 @@ void proxy_web_version(struct proxy *proxy, struct str version);
 void proxy_from_client(struct proxy *proxy, struct str message);
 void proxy_from_server(struct proxy *proxy, struct str message);
 void proxy_server_gone(struct proxy *proxy);
-/* Nobody wants to know any more what waits. */
+/* Withdraws the calls that wait: the client is gone. */
 void proxy_take_back(struct proxy *proxy);
 
 /* proxy_tools.c */

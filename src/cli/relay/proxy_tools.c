@@ -1,4 +1,4 @@
-/* What the server behind a proxy offers.
+/* The tools of the server behind a proxy.
  *
  * The proxy asks for itself, with ids of its own, and swallows the answers: a client may keep its list, and a server
  * may tell two askers two things. It asks when the client has begun, when the server says that something has changed,

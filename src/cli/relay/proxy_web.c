@@ -43,7 +43,7 @@ static bool take_event(void *arg, struct str type, struct str data)
     return true;
 }
 
-/* Whoever waits for the answer gets one. */
+/* Answers the client that waits. */
 static void fail(struct sending *sending, int code, struct str words)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);

@@ -1,5 +1,5 @@
 /* The conversation on its way into the log: a queue, and a thread that empties it in order.
- * What the server refuses is passed over (the result of a denied call, say); while it is away, the queue
+ * Refused records are passed over (the result of a denied call, say); while it is away, the queue
  * waits, up to a ceiling. */
 #include "cli/relay/relay.h"
 

@@ -1,4 +1,4 @@
-/* What the commands share that stand between an agent and somebody else: `nod claude`, `nod mcp proxy`, `nod acp`.
+/* Shared by the commands that stand between an agent and somebody else: `nod claude`, `nod mcp proxy`, `nod acp`.
  *
  * A relay has a program of somebody else's as its child, speaks lines with it, and writes what was said into a
  * session's log. Threads share a pipe (one line at a time) and the queue of the log, each behind its lock.

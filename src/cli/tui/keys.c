@@ -1,4 +1,4 @@
-/* What keys do. */
+/* The actions of keys. */
 #include "cli/tui/tui.h"
 
 #include "base/err.h"

@@ -189,7 +189,7 @@ static struct str bar(struct page *page, const struct tui *tui)
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
 }
 
-/* What the words at the foot are for; empty: none are asked for. */
+/* The purpose of the words at the foot; empty: none are asked for. */
 static struct str prompt_of(struct page *page, const struct tui *tui)
 {
     ARENA_SCOPE(scratch);

@@ -47,7 +47,7 @@ enum tui_act {
 
 enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_HELP };
 
-/* What is asked decides what can be answered: a yes, words, or the mode in which a plan is carried out. */
+/* The kind of request decides what can be answered: a yes, words, or the mode in which a plan is carried out. */
 enum tui_kind { TUI_USE, TUI_QUESTIONS, TUI_PLAN };
 
 /* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
