@@ -35,7 +35,7 @@ struct acp_message {
 };
 struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err);
 
-/* What is known of an agent's tool call, from all that was said about it. Each is JSON, or empty. */
+/* An agent's tool call, put together from all messages about it. Each member is JSON, or empty. */
 struct acp_tool {
     struct str title, kind, input, content, locations, meta;
 };

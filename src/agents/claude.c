@@ -242,7 +242,7 @@ static void put_rules(struct json_out *out, const struct claude_message *ask)
         put_own_rule(out, ask);
 }
 
-/* What changes with the allow: the mode that a person chose, rules that are to be remembered. */
+/* Changes that come with the allow: the mode that a person chose, rules to be remembered. */
 static void put_permissions(struct json_out *out, const struct claude_message *ask, const struct call *call,
                             bool remember)
 {

@@ -156,7 +156,7 @@ void hook_refuse(struct buf *out, const struct hook *hook, struct str words)
         say_before(out, "deny", words, STR_NONE);
 }
 
-/* What a person made of the call, where the hook cannot carry it: the agent may ask again with that. */
+/* The input as a person has changed it, where the hook cannot carry it: the agent may ask again with that. */
 static void refuse_edited(struct buf *out, const struct hook *hook, struct str edited)
 {
     ARENA_SCOPE(scratch);

@@ -6,7 +6,7 @@ enum { PIECE_BYTES = 64 << 10 };
 
 void lines_done(struct lines *lines) { buf_done(&lines->buf); }
 
-/* What was a long line does not stay in memory. */
+/* A long line's buffer does not stay in memory. */
 static void shrink(struct lines *lines)
 {
     if (lines->buf.n || lines->buf.cap <= LINE_KEPT_BYTES)

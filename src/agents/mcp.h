@@ -23,7 +23,7 @@ struct mcp_message {
     bool modern;         /* of the revision of 2026 or later, which has no handshake */
 };
 
-/* What the gate is to be asked. */
+/* The question for the gate. */
 struct mcp_ask {
     struct str id;       /* the agent's; empty: it has none */
     struct str name;
@@ -38,7 +38,7 @@ bool mcp_needs_gate(const struct mcp_message *message);
 void mcp_answer(struct buf *out, const struct mcp_message *message);
 struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, struct mcp_ask *ret_ask,
                        struct err *err);
-/* What became of it, in the form of the tool that was called. */
+/* The outcome, in the form of the tool that was called. */
 void mcp_answer_call(struct buf *out, const struct mcp_message *message, const struct call *call);
 void mcp_answer_text(struct buf *out, const struct mcp_message *message, struct str text);
 void mcp_refuse(struct buf *out, const struct mcp_message *message, struct str words);

@@ -113,7 +113,7 @@ static const struct json *chosen(const struct question *q, struct str answer)
     return found;
 }
 
-/* What was typed, with numbers of options turned into their words. */
+/* The typed answer, with numbers of options turned into their words. */
 static struct rc put_choice(struct buf *buf, const struct question *q, struct str answer, struct err *err)
 {
     const struct json *whole = chosen(q, answer);

@@ -1,4 +1,4 @@
-/* What a program or a person may see and say.
+/* The HTTP and WebSocket interface.
  *
  * Every request is authenticated and matched against one table (routes.c), which says who may use a route
  * and which function answers it. To add a route: one file (or function) and one line in that table; role

@@ -1,4 +1,4 @@
-/* What waits for an answer, and the answer. */
+/* Calls that wait for an answer, and the answer. */
 #include "api/exchange.h"
 
 #include "io/clock.h"
@@ -6,7 +6,7 @@
 
 /* ---- pending ---- */
 
-/* What the rules say about a call is part of the list, and takes its session: those that the gate does not know
+/* The list shows verdicts, which need the calls' sessions: those that the gate does not know
  * at the moment are read first. */
 struct listing {
     struct pending_list list;

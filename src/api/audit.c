@@ -59,7 +59,7 @@ static struct str key_of(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
-/* What the call is about: the telling part of its input. */
+/* The subject of the call: the telling part of its input. */
 static struct str about(struct arena *arena, struct str input)
 {
     static const char *const fields[] = {"command", "file_path", "notebook_path", "path", "url", "pattern",
@@ -355,7 +355,7 @@ static void take_event(struct audit *audit, const struct event *event)
     if (!call_wanted(audit, event))
         return;
     struct record *record = make_record(audit, event, answer);
-    /* What may still turn out to be answered is looked at again when that is known. */
+    /* Calls that may still turn out to be answered are looked at again when that is known. */
     if ((audit->before && !record->by) || record_wanted(audit, record))
         add_record(audit, record);
 }

@@ -1,4 +1,4 @@
-/* Who is it, and may it: tokens, Host and Origin.
+/* Identification and authorization: tokens, Host and Origin.
  *
  * Everything is authenticated, on loopback too. A web page of another origin gets nowhere: its requests
  * carry a foreign Origin or Host, cannot carry our token, and cannot send JSON without asking first.

@@ -138,7 +138,7 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_stream_send(follower->stream, form_sse(happening));
 }
 
-/* Whoever reads slowly reads on in pages; only the first half of its queue is for what happens now. */
+/* A slow reader goes on in pages; only the first half of its queue is for live events. */
 static bool lags(const struct watcher *watcher)
 {
     const struct follower *follower = watcher->arg;
@@ -247,7 +247,7 @@ static void stream(struct exchange *x, const struct event_scope *scope)
 
 /* ---- the route ---- */
 
-/* Whoever has seen more than there is would pass over what is written next. */
+/* A reader whose position is behind the end would skip the next events. */
 struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err)
 {
     uint64_t last_seq = gate_figures(gate).last_seq;

@@ -107,7 +107,7 @@ struct exchange {
     void *state;                  /* the handler's */
 };
 
-/* Who is it, may it speak to us at all. The token goes into x. */
+/* Identifies the sender and checks that it may speak to us at all. The token goes into x. */
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err);
 struct rc auth_identify(struct exchange *x, struct err *err);
 /* Whether the body is the one that whoever proved a token claimed to send. */
@@ -118,10 +118,10 @@ struct rc login_identify(struct exchange *x, struct err *err);
  * kept; false: it cannot be so. */
 bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x));
 bool newcomer_may_send(const struct exchange *x);
-/* What stands behind `prefix` in one of the subprotocols that a WebSocket's client offers; empty: none does. A browser
+/* The text behind `prefix` in one of the subprotocols that a WebSocket's client offers; empty: none does. A browser
  * can set no header of a WebSocket, but it can name these. */
 struct str auth_offered(const struct http_request *http, const char *prefix);
-/* Whoever waited was revoked meanwhile: true, and it is told only that. */
+/* Whether the token of a request that waited was revoked meanwhile; then the answer says only that. */
 bool auth_revoked(struct exchange *x);
 /* Whether this token may see this session. */
 bool auth_may_see(const struct token *token, const struct session *session);

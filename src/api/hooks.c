@@ -125,7 +125,7 @@ static void withdrawn(struct op *op)
     give(h, &buf);
 }
 
-/* Nobody waits for the answer any more: it disappears from every screen. Unless somebody else asks about it, too. */
+/* Withdraws a call that nobody waits for any more, unless somebody else asks about it, too. */
 static void withdraw(struct hooking *h)
 {
     struct exchange *x = h->x;

@@ -130,7 +130,7 @@ static const char *operation_id(const struct route *route)
     return "";
 }
 
-/* What a WebSocket takes, which OpenAPI has no words for. */
+/* The messages of a WebSocket, which OpenAPI cannot describe. */
 static void put_messages(struct json_out *out, const struct message *(*next)(size_t at))
 {
     json_key(out, "x-messages");

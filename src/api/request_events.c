@@ -148,7 +148,7 @@ static bool begins_with_heard(const struct listener *listener, struct str text)
     return !listener->heard.over && str_starts(text, buf_str(&listener->heard));
 }
 
-/* What the pieces have told of a text is not told again. */
+/* The part of a text that was streamed already is not told again. */
 static void send_text(struct listener *listener, uint64_t seq, unsigned part, struct str json)
 {
     ARENA_SCOPE(scratch);

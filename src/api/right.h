@@ -1,4 +1,4 @@
-/* What a route or a message needs of a token; a part of exchange.h. */
+/* The right that a route or a message needs; a part of exchange.h. */
 #ifndef API_RIGHT_H
 #define API_RIGHT_H
 
@@ -11,7 +11,7 @@ enum bound {
     BOUND_NEVER, /* it reaches beyond any one session */
 };
 
-/* What a route or a socket message needs. SCOPE_NONE: anyone, without a token. */
+/* The scope that a route or a socket message needs. SCOPE_NONE: anyone, without a token. */
 struct right {
     enum scope scope;
     enum bound bound;

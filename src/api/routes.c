@@ -392,7 +392,7 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
         exchange_fail(x, &err);
 }
 
-/* What is not known yet, or nobody's, is for api_dispatch to answer. */
+/* Requests of unknown senders or to unknown paths are answered by api_dispatch. */
 struct rc api_admit(void *arg, struct http_request *http, struct err *err)
 {
     struct api *api = arg;

@@ -1,4 +1,4 @@
-/* What the files of /api/terminal/ws/agent share; nobody else includes this.
+/* Internals of /api/terminal/ws/agent; include it there only.
  *
  *   terminal.c        the socket: commands are read, checked and handed on
  *   terminal_run.c    "run": a new session or another prompt in one, under the mode that the prompt chose

@@ -100,7 +100,7 @@ static void json_line(struct buf *line, int64_t now_ms, enum log_level level, co
     json_close(&out, '}');
 }
 
-/* What waits to be written, and whether lines wait at all. */
+/* Lines that wait to be written, and whether lines are queued at all. */
 static struct {
     pthread_mutex_t lock;
     struct buf lines;

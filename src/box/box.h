@@ -54,7 +54,7 @@ enum box_order {
     BOX_NONE,            /* no boundary: calls that want one are asked about */
 };
 
-/* What rules open in the box of one command, beside what every box has. */
+/* Openings in the box of one command, beside those that every box has. */
 struct box_opened {
     dev_t project_dev;     /* the folder when it was judged; the box is made around no other */
     ino_t project_ino;

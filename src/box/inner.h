@@ -1,4 +1,4 @@
-/* What the files of the launcher share; private to box/. All of it runs in the process that was started as BOX_NAME:
+/* Internals of the launcher; private to box/. All of it runs in the process that was started as BOX_NAME:
  * one thread, no heap, no arena. A failure is reported with the step that failed, and the process ends. */
 #ifndef BOX_INNER_H
 #define BOX_INNER_H

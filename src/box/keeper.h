@@ -15,7 +15,7 @@ enum {
     KEEPER_DESCRIPTORS, /* the numbers below are taken */
 };
 
-/* What it says on its report pipe, once. */
+/* The message on its report pipe, written once. */
 enum keeper_word {
     KEEPER_FAILED, /* the command could not be started: errno */
     KEEPER_ENDED,  /* it has ended, and all it had started: a status of wait(2) */

@@ -38,7 +38,7 @@ struct egress_verdict {
 
 enum egress_state { EGRESS_OPENED, EGRESS_REFUSED, EGRESS_CLOSED };
 
-/* What one box did with one host and port. */
+/* The use that one box made of one host and port. */
 struct egress_use {
     struct egress_target target;
     enum egress_state state;

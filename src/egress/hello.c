@@ -11,7 +11,7 @@ enum {
     NAME_HOST = 0,
 };
 
-/* What is left of a message; `bad` when something was longer than that. */
+/* The rest of a message; `bad` when a field was longer than that. */
 struct reading {
     const unsigned char *p;
     size_t n;

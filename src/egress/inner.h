@@ -1,4 +1,4 @@
-/* What the files of the proxy share; private to egress/. */
+/* Internals of the proxy; private to egress/. */
 #ifndef EGRESS_INNER_H
 #define EGRESS_INNER_H
 

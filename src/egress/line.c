@@ -223,7 +223,7 @@ struct flow {
     uint64_t bytes;
 };
 
-/* What is there now; false: the connection is over. */
+/* Reads the bytes that are there now; false: the connection is over. */
 static bool pass(struct line *line, struct flow *flow, bool up)
 {
     char piece[PIECE_BYTES];

@@ -1,4 +1,4 @@
-/* What a client of the proxy asks for, read from its first bytes. Pure: no descriptor, no clock. */
+/* The target that a client of the proxy asks for, read from its first bytes. Pure: no descriptor, no clock. */
 #ifndef EGRESS_TARGET_H
 #define EGRESS_TARGET_H
 

@@ -9,7 +9,7 @@
 
 struct read;
 
-/* What must hold for an append to be kept. */
+/* A condition that must hold for an append to be kept. */
 enum need_kind {
     NEED_NONE,
     NEED_ABSENT,     /* the session has no event of `kind` for `call` */

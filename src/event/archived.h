@@ -1,4 +1,4 @@
-/* What a SESSION_ARCHIVED event says: the session's events left the store, and where they are.
+/* The data of a SESSION_ARCHIVED event: the session's events left the store, and where they are.
  *
  * It is the last event of its session. Its own link in the chain follows `hash`, so the chain goes on from the
  * archive into the store, and either end shows that the other was not changed.
@@ -19,7 +19,7 @@ struct archived {
     struct digest hash;        /* the link of the last of them */
 };
 
-/* What archiving has come to. */
+/* The result of archiving. */
 struct archive_result {
     uint64_t sessions, events; /* that were moved */
     uint64_t stayed;           /* sessions in which something happened meanwhile */

@@ -1,4 +1,4 @@
-/* What a tool call is: the sum of its events, whose data is described in shapes_call.h; life.h says how its status
+/* A tool call: the sum of its events, whose data is described in shapes_call.h; life.h says how its status
  * moves. */
 #ifndef EVENT_CALL_H
 #define EVENT_CALL_H
@@ -88,7 +88,7 @@ static inline bool call_allowed(const struct call *call)
     return call->decision == DECISION_ALLOW_ONCE || call->decision == DECISION_ALLOW_SESSION ||
            call->decision == DECISION_ALLOW_ALWAYS;
 }
-/* What is to run: the edited input where it was edited. */
+/* The input that is to run: the edited one where it was edited. */
 struct str call_effective_input(const struct call *call);
 /* The members of the gate's answer, without the braces. */
 void call_write_members(struct json_out *out, const struct call *call);

@@ -5,7 +5,7 @@
 #include "event/call.h"
 #include "event/run.h"
 
-/* What an event says, beside its kind. */
+/* The condition that an event carries beside its kind. */
 enum life_condition {
     LIFE_ANY,
     LIFE_ASK,   /* the verdict of rules */
@@ -55,7 +55,7 @@ bool call_move(enum call_status from, enum event_kind kind, enum life_condition 
 /* Whether the table has the move. */
 bool run_move(enum run_status from, enum run_status to);
 
-/* What a decision is to a call's life. */
+/* The condition that a decision is for a call's life. */
 enum life_condition decision_condition(enum decision decision);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a session is: the sum of its SESSION_CHANGED events, whose data is described in shapes_session.h: tool policies
+/* A session: the sum of its SESSION_CHANGED events, whose data is described in shapes_session.h: tool policies
  * are merged, null takes one away. A thread's id begins with its session's id and a dot, so that a thread alone names
  * its session. */
 #ifndef EVENT_SESSION_H

@@ -69,7 +69,7 @@ struct shape {
     const char *words;
 };
 
-/* What a member is in C. */
+/* The C type of a member. */
 #define SHAPE_C_text struct str
 #define SHAPE_C_raw struct str
 #define SHAPE_C_flag bool

@@ -1,5 +1,5 @@
 /* Data of the events of conversations and runs. Included by shapes.h; shape.h says what the columns mean.
- * Whoever runs a conversation elsewhere writes messages and statuses as they like: then runId is absent. */
+ * Programs that run a conversation elsewhere write messages and statuses as they like: then runId is absent. */
 #ifndef EVENT_SHAPES_RUN_H
 #define EVENT_SHAPES_RUN_H
 

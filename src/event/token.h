@@ -1,4 +1,4 @@
-/* Who may do what: tokens, the sum of the TOKEN_CHANGED events of the installation (shapes_session.h). The secret
+/* Tokens and their rights: the sum of the TOKEN_CHANGED events of the installation (shapes_session.h). The secret
  * itself is shown once and kept nowhere. Events from before there were scopes have none: their tokens keep what their
  * role could do then. */
 #ifndef EVENT_TOKEN_H
@@ -65,7 +65,7 @@ size_t scopes_list(unsigned scopes, struct str names[SCOPES_MAX]);
 /* A JSON array of their names. */
 void scopes_write(struct json_out *out, unsigned scopes);
 unsigned scopes_of_role(enum role role);
-/* What a person may add to a role; the others would make it another one. */
+/* Scopes that a person may add to a role; any other would make it another role. */
 unsigned scopes_for_role(enum role role);
 
 const char *role_name(enum role role);

@@ -1,4 +1,4 @@
-/* What kind of act a tool call is, and the parts of its input that rules and people look at.
+/* The class of a tool call, and the parts of its input that rules and people look at.
  * tools/catalog.c fills the facts in; policy/ judges by them. */
 #ifndef EVENT_TOOL_H
 #define EVENT_TOOL_H

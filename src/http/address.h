@@ -7,7 +7,7 @@
 
 #include <sys/socket.h>
 
-/* What kind of address it is, in words; NULL: one of the open network. An IPv4 address inside an IPv6 one (mapped,
+/* The kind of an address, in words; NULL: one of the open network. An IPv4 address inside an IPv6 one (mapped,
  * NAT64, 6to4) is judged as what it is. */
 const char *address_kind(const struct sockaddr *address);
 /* The same of a host that is written as an address in any form that resolvers take (127.1, 0x7f000001, [::1]), or

@@ -218,7 +218,7 @@ static void put_claim(struct buf *out, struct http_client *client, const char *m
                mac);
 }
 
-/* What comes from outside must be escaped by now; a blank or line break would change the request. */
+/* Text from outside must be escaped by now; a blank or line break would change the request. */
 static struct rc check_target(struct str target, struct err *err)
 {
     for (size_t i = 0; i < target.n; i++)

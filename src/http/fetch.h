@@ -54,7 +54,7 @@ void fetch_line_free(struct fetch_line *line);
  * went away in the middle or said nothing for too long; also when it was cancelled. ERR_FORBIDDEN: its address is
  * none of the open network. */
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
-/* What a host that is written as an address is, in words; NULL: one of the open network, or a name. */
+/* The kind of a host that is written as an address, in words; NULL: one of the open network, or a name. */
 const char *fetch_host_kind(struct str host);
 /* The same of an address that is about to be connected to. */
 struct sockaddr;

@@ -9,7 +9,7 @@
  *   4. the body's length is said once at most: by one Content-Length of digits alone, or by one
  *      Transfer-Encoding that is "chunked" (HTTP/1.1 only); never by both;
  *   5. a chunk is hexadecimal digits, CRLF, its bytes, CRLF; no extensions, no trailers.
- * What is refused is refused at the same byte, however the bytes are cut into pieces.
+ * A bad header is refused at the same byte, however the bytes are cut into pieces.
  */
 #ifndef HTTP_HEADER_CHECK_H
 #define HTTP_HEADER_CHECK_H

@@ -104,7 +104,7 @@ void http_answer_lasting(struct http_request *request, int status, struct str co
                          struct str body);
 /* {"error":{"code","message"}} with the status of the code. */
 void http_answer_error(struct http_request *request, const struct err *err);
-/* Whoever sent it was identified: the connection is no stranger's any more. */
+/* Marks the sender as identified: the connection is no stranger's any more. */
 void http_known(struct http_request *request);
 /* Lets go of the body and of what lies in `spare`: a request that waits costs next to nothing, whatever it brought. */
 void http_shed(struct http_request *request);
@@ -128,7 +128,7 @@ struct http_stream *http_stream_start(struct http_request *request,
  * waits is at most LIMIT_STREAM_QUEUE_BYTES and one event. */
 bool http_stream_send(struct http_stream *stream, struct shared *bytes);
 size_t http_stream_queued(const struct http_stream *stream);
-/* What is queued still leaves; `gone` follows from the loop. */
+/* Queued bytes are still sent; `gone` follows from the loop. */
 void http_stream_end(struct http_stream *stream);
 
 /* ---- WebSocket (framing by wslay) ---- */

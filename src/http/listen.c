@@ -195,7 +195,7 @@ struct rc http_listen_unix(struct http_server *server, const char *path, struct 
     TRY(remove_stale(path, err));
     struct listener *listener = listener_new(server, true);
     int failed = uv_pipe_bind(&listener->uv.pipe, path);
-    /* Nobody can connect before we listen, so that the mode is right before it matters. */
+    /* Clients cannot connect before listen(), so the mode is set in time. */
     if (!failed && chmod(path, 0600) != 0)
         failed = uv_translate_sys_error(errno);
     if (failed) {

@@ -1,4 +1,4 @@
-/* What leaves a connection: straight into the kernel, and only the remainder is queued.
+/* Output of a connection: written to the kernel at once, and only the remainder is queued.
  *
  * The usual answer or event costs one system call and no allocation. When the kernel takes less, the rest
  * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it.

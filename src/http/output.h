@@ -1,4 +1,4 @@
-/* What leaves a connection. Private to http/. */
+/* Output of a connection. Private to http/. */
 #ifndef HTTP_OUTPUT_H
 #define HTTP_OUTPUT_H
 

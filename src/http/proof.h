@@ -14,7 +14,7 @@
 
 struct http_request;
 
-/* Who a program is, and to which server alone it speaks. */
+/* The identity of a program, and the only server that it speaks to. */
 struct http_identity {
     struct str token_id;
     struct digest verifier;
@@ -23,7 +23,7 @@ struct http_identity {
     uint32_t uid;
 };
 
-/* What proves a token, where the token itself must not be sent. */
+/* The verifier of a token, for where the token itself must not be sent. */
 struct digest proof_verifier(struct str token);
 
 /* ---- the server's side ---- */

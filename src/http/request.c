@@ -1,4 +1,4 @@
-/* What a handler asks of its request. */
+/* Accessors of a request, for handlers. */
 #include "http/reader.h"
 
 /* The byte behind a '%' at s[at]; -1 when it is no escape or one that is refused. */

@@ -9,7 +9,7 @@
 
 enum { LINKS_MAX = 40 };
 
-/* What is still to be walked stands before what was there, parted by a slash. */
+/* Puts the target of the link before the rest of the path, with a slash between them. */
 static struct str put_before(struct arena *arena, struct str first, struct str rest)
 {
     return arena_printf(arena, "%.*s/%.*s", STR_ARG(first), STR_ARG(rest));

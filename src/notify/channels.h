@@ -1,4 +1,4 @@
-/* What a channel is, and one attempt to send; the part of inner.h that channels are about. */
+/* The interface of channels: one attempt to send a message. A part of inner.h. */
 #ifndef NOTIFY_CHANNELS_H
 #define NOTIFY_CHANNELS_H
 

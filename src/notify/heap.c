@@ -1,4 +1,4 @@
-/* What is due, the soonest first. */
+/* Due deliveries, the soonest first. */
 #include "notify/outbox.h"
 
 #include "io/clock.h"

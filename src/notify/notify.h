@@ -79,7 +79,7 @@ struct notify_answer {
     bool allow;
     bool answered;           /* somebody was faster, or this is a repeat */
 };
-/* What an answer token stands for. ERR_FORBIDDEN when it is forged, ERR_GONE when it is too old or its call was
+/* The answer that a token stands for. ERR_FORBIDDEN when it is forged, ERR_GONE when it is too old or its call was
  * answered long ago. */
 struct rc notify_read_token(struct notify *notify, struct str token, struct notify_answer *ret_answer, struct err *err);
 

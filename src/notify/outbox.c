@@ -129,7 +129,7 @@ static void follow_request(struct notify *n, const struct event *event)
         add_delivery(n, asked, &plans[i]);
 }
 
-/* What nobody has claimed is over. What was claimed waits for its end, at most until its lease is over. */
+/* Unclaimed messages end here. A claimed one waits for its end, at most until its lease is over. */
 static void end_due(struct notify *n, struct delivery *delivery)
 {
     int64_t now_ms = clock_wall_ms();

@@ -114,7 +114,7 @@ static void forget_revoked(struct notify *n)
             (void)devices_remove(&n->devices, n->devices.items[i].endpoint, STR_NONE);
 }
 
-/* What the receiver calls the messages that are taken back. */
+/* The receiver's own ids of the messages that are withdrawn. */
 static void list_externals(struct send_job *s, const struct delivery *withdraw)
 {
     s->sending.externals = arena_array(&s->arena, struct str, PLANS_MAX);

@@ -30,7 +30,7 @@ void answer_say(struct answer *answer, struct block *block, struct str text)
         answer->say(answer->say_arg, text);
 }
 
-/* What of it is kept as an event: all of it counts, whatever the provider called it. */
+/* The usage that is kept as an event: all tokens count, whatever the provider calls them. */
 static bool too_large(const struct answer *answer)
 {
     size_t bytes = answer->model.n + answer->stop_reason.n;

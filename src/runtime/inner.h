@@ -1,4 +1,4 @@
-/* What the files of runtime/ share; nobody else includes this. */
+/* Internals of runtime/; include it there only. */
 #ifndef RUNTIME_INNER_H
 #define RUNTIME_INNER_H
 
@@ -111,7 +111,7 @@ struct rc task_check(const struct worker *w, int64_t waiting, struct err *why);
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err);
 /* Whether a sub-agent of an open call has come to its end. */
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err);
-/* What those have to say that came to their end is kept as the results of their calls. */
+/* The last words of sub-agents that have ended are kept as the results of their calls. */
 struct rc task_collect(struct worker *w, struct err *err);
 /* Whether this is the run of a sub-agent for which nobody waits any more. */
 struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err);

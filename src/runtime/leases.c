@@ -1,4 +1,4 @@
-/* Who is alive: runs of a process that is heard of no more are taken over by another one on the same store.
+/* Leases of runs: another process on the same store takes over the runs of one that is silent.
  *
  *  1. A process that works on runs says so with RUN_LEASE, three times within a lease; a claim says so, too.
  *  2. Whoever has not been heard of for a lease is taken for dead. The time is measured here, from when the event came:

@@ -196,7 +196,7 @@ static void withdrawn(struct op *op)
     free(withdrawal);
 }
 
-/* What nobody needs an answer to any more is not asked any more. */
+/* Calls to which nobody needs an answer any more are withdrawn. */
 static void open_read(struct read *read)
 {
     struct runtime *runtime = read->arg;

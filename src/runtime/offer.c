@@ -1,4 +1,4 @@
-/* What the model is offered: our own tools, and those of MCP servers whose definitions hold.
+/* The tools for the model: our own, and those of MCP servers whose definitions hold.
  *
  * Before each question to the model the servers are looked at. What they offer for the first time is kept as an
  * event; what they changed is asked about, and the run goes on without that tool until a person has agreed. */

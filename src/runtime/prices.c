@@ -1,4 +1,4 @@
-/* What answers cost: prices of models per million tokens, in US dollars.
+/* The cost of answers: prices of models per million tokens, in US dollars.
  *
  * A model whose price is not known costs an unknown sum, which is never guessed: tokens are counted, money is not. So
  * a name must fit exactly, but for the date that providers put behind it, and beyond the size for which a price is
@@ -143,7 +143,7 @@ static const struct price *find(const struct price *prices, size_t count, struct
     return NULL;
 }
 
-/* What a provider says of itself is not believed when it cannot be. */
+/* A provider's own figures are ignored when they are impossible. */
 static void settle_tokens(struct run_usage *usage)
 {
     int64_t *tokens[] = {&usage->input, &usage->output, &usage->cache_read, &usage->cache_write};

@@ -5,7 +5,7 @@
 #include "event/shapes.h"
 #include "runtime/runtime.h"
 
-/* What these tokens of one answer cost at today's prices. */
+/* The cost of one answer's tokens at today's prices. */
 void price_usage(const struct runtime_options *options, struct str model, struct run_usage *usage);
 /* As events hold it; the cost, when it is known, is exact to a billionth of a dollar. */
 struct data_usage usage_data(struct arena *arena, const struct run_usage *usage);

@@ -71,7 +71,7 @@ static void worked(struct job *job)
     } else if (run->end != RUN_WAITS) {
         run_drop(run);
     }
-    /* What jobs needed goes back when there is a rest: what waits is to cost as good as nothing. */
+    /* Memory that jobs needed is given back when there is a pause, so that waiting runs cost next to nothing. */
     if (work_open(runtime->pool) == 0 && !runtime->stopping)
         timer_start(runtime->rest, REST_MS);
 }

@@ -8,7 +8,7 @@ enum {
     REPEAT_BYTES_MIN = 256, /* a result shorter than this is told again */
 };
 
-/* What a use saw that only looked, and in which turn that was told in full. */
+/* The result of a use that only looked, and the turn in which the model was given it in full. */
 struct look {
     const struct turn *turn;
     struct str result;
@@ -179,7 +179,7 @@ const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk
     return basis;
 }
 
-/* What came before is replaced by its summary. */
+/* The conversation so far is replaced by its summary. */
 static void take_compaction(struct talk *talk, const struct event *event, struct str data)
 {
     struct data_compaction compaction;

@@ -43,7 +43,7 @@ struct talk {
 void talk_init(struct talk *talk);
 void talk_done(struct talk *talk);
 void talk_apply(struct talk *talk, const struct event *event);
-/* What of all that came before must be known to read on from here, for a COMPACTION. */
+/* The state that a reader needs to begin at this point, for a COMPACTION. */
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk);
 
 /* As events hold it; NULL: it is nobody's. */
@@ -57,7 +57,7 @@ const struct call *talk_call(const struct talk *talk, struct str id);
 struct str talk_call_id(const struct talk *talk, struct str id);
 /* Whether it has an outcome that the model can be told. */
 bool talk_settled(const struct call *call);
-/* What the model is told of it. When it only looked, and saw what the same use had seen in an earlier turn that the
+/* The result for the model. When the use only looked, and saw what the same use had seen in an earlier turn that the
  * model still has before it, it is told just that. */
 struct str talk_outcome(struct arena *arena, const struct talk *talk, const struct call *call, bool *ret_is_error);
 

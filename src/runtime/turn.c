@@ -107,7 +107,7 @@ static struct str whole_prompt(struct worker *w)
     return w->talk.system.n ? arena_printf(&w->arena, "%.*s\n\n%.*s", STR_ARG(own), STR_ARG(w->talk.system)) : own;
 }
 
-/* What the model is told of itself is in the log before its first answer, and again whenever it is another text. */
+/* The system prompt is logged before the first answer, and again whenever it changes. */
 static struct rc keep_prompt(struct worker *w, struct err *err)
 {
     struct str prompt = system_prompt(w);
@@ -239,7 +239,7 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
     return desk_append(w, append, err);
 }
 
-/* What was not asked yet is asked, all at once. */
+/* Calls that were not asked about yet are asked about, all at once. */
 static struct rc ask_all(struct worker *w, struct err *err)
 {
     ARENA_SCOPE(arena);

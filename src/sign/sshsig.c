@@ -72,7 +72,7 @@ static struct rc refuse(struct err *err, const char *why)
     return err_set(err, ERR_FORBIDDEN, "the SSH signature does not hold: %s", why);
 }
 
-/* What the device has signed: SHA-256(application), its flags and counter, SHA-256 of the message. */
+/* The bytes that the device signs: SHA-256(application), its flags and counter, SHA-256 of the message. */
 static struct str device_message(struct arena *arena, struct str application, struct str flags_and_counter,
                                  struct str message)
 {
@@ -84,7 +84,7 @@ static struct str device_message(struct arena *arena, struct str application, st
     return arena_str(arena, buf_str(&buf));
 }
 
-/* What ssh-keygen hands to the device. */
+/* The bytes that ssh-keygen hands to the device. */
 static struct str ssh_message(struct arena *arena, struct str text)
 {
     struct digest digest = digest_of(text);

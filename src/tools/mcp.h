@@ -1,4 +1,4 @@
-/* What the files about MCP servers share: messages, transports, a server. Private to tools/. */
+/* Internals of MCP servers: messages, transports, a server. Private to tools/. */
 #ifndef TOOLS_MCP_H
 #define TOOLS_MCP_H
 

@@ -50,7 +50,7 @@ static void put_sorted(struct buf *buf, struct arena *arena, const struct json *
     buf_putc(buf, object ? '}' : ']');
 }
 
-/* What our own agent does not use, and the clients of a proxy do. */
+/* Fields that our own agent does not use, and the clients of a proxy do. */
 static void put_others(struct buf *buf, struct arena *arena, const struct json *definition)
 {
     static const char *const members[] = {"title", "annotations", "outputSchema", "_meta"};

@@ -244,7 +244,7 @@ static struct rc fill(int fd, struct str text, struct err *err)
     return RC_OK;
 }
 
-/* What is in the folder under that name now must be what the plan was made from. */
+/* The file must still be the one that the plan was made from. */
 static struct rc check_old(const struct tool_use *use, const struct plan *plan, int folder, const char *name,
                            mode_t *ret_mode, struct err *err)
 {

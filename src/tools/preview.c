@@ -1,4 +1,4 @@
-/* What a call of any agent would do, as people see it, made from its input alone.
+/* Previews of any agent's calls, made from the input alone.
  *
  * The same for every entry: HTTP, sockets, hooks, MCP. No file is read here: the agent may work on another machine, and
  * what it names may not be for its eyes. So a difference shows the call's own texts ("fragment": true: the numbers of

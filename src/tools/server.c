@@ -216,7 +216,7 @@ static void close_link(struct server *server)
     server->link = NULL;
 }
 
-/* Nobody else touches the link: the state is SERVER_STARTING. A program that is of no use does not stay. */
+/* The link is ours alone in SERVER_STARTING. A program whose handshake fails is ended. */
 static struct rc start(struct server *server, const atomic_bool *cancelled, struct err *err)
 {
     close_link(server);

@@ -105,7 +105,7 @@ static bool refresh(struct server *server, const atomic_bool *cancelled)
     return fine;
 }
 
-/* What is new in one set is added behind `last`; returns the new last. */
+/* Adds the new definitions of one set behind `last`; returns the new last. */
 static struct server_news **add_news(struct servers *servers, struct server_set *set, struct arena *arena,
                                      const atomic_bool *cancelled, struct server_news **last)
 {

@@ -193,7 +193,7 @@ static struct rc no_such(struct str name, struct err *err)
                                        "was restarted, which ended it", STR_ARG(name));
 }
 
-/* What it has written since it was last asked. */
+/* Output since the last call. */
 static struct rc read_shell(const struct tool_use *use, struct shell *shell, struct str *ret_text, struct err *err)
 {
     struct str output = output_text(&shell->output, use->arena);

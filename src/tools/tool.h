@@ -1,4 +1,4 @@
-/* What the files of tools/ share; nobody else includes this.
+/* Internals of tools/; include it there only.
  *
  * To give a tool hands: one file with a `const struct hands`, its name in HANDS below. `run` does it; `plan` (only
  * for tools that change one file) says what the file would become, and both the preview and the change are
@@ -32,7 +32,7 @@ struct hands {
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
     bool looks;           /* changes nothing */
     bool elsewhere;       /* whoever asks does it itself, once it is allowed */
-    /* What the schema cannot say; may be NULL. */
+    /* Checks that the schema cannot express; may be NULL. */
     struct rc (*check)(const struct tool_use *use, struct err *err);
     /* Further members of a preview that is neither a diff nor a command; may be NULL. */
     void (*show)(struct json_out *out, const struct tool_use *use);
@@ -85,7 +85,7 @@ bool pattern_matches(struct str pattern, struct str path);
 
 /* ---- environment.c ---- */
 enum { ENVIRONMENT_KEPT_MAX = 12 };
-/* What a program that we start gets of our own environment: what it needs to run, no keys, no tokens. How many. */
+/* The variables that a program we start gets: those it needs to run, no keys, no tokens. Returns their number. */
 size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
 
 /* ---- schema.c ---- */

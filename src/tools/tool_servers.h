@@ -41,7 +41,7 @@ struct server_news {
     struct str preview;    /* JSON: the difference; empty: there was no definition before */
     struct server_news *next;
 };
-/* What somebody else's server says of a tool (nod mcp proxy); *ret_news is NULL when that is what holds. The root is
+/* Another program's MCP server describes a tool (nod mcp proxy); *ret_news is NULL when that is what holds. The root is
  * none of a repository: it begins with SERVERS_TOLD. */
 #define SERVERS_TOLD "proxy:"
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,

@@ -1,4 +1,4 @@
-/* What can be asked for, and what it would change.
+/* Tools: which there are, and what a use of one would change.
  *
  * The catalog knows the tools of the agents people use by name: what kind of act each one is and which
  * fields of its input matter. A tool it does not know is TOOL_OTHER, which rules and people see as it is.
@@ -31,7 +31,7 @@ struct str tool_net_url(struct arena *arena, const struct json *input, const cha
 /* ERR_INVALID when a path or the name of a machine is longer than any can be: nobody judges those. */
 struct rc tool_facts_check(const struct tool_facts *facts, struct err *err);
 
-/* What a person is shown, as JSON, made from the input alone: see preview.c. */
+/* The preview for people, as JSON, made from the input alone: see preview.c. */
 void tool_preview(struct json_out *out, const struct tool_facts *facts, struct str cwd);
 /* One line that names the act: "Run `make test`", "Write notes.md". For lists and notifications. */
 void tool_summary(struct buf *buf, const struct tool_facts *facts);
@@ -55,10 +55,10 @@ struct tool_use {
     /* Whether searches leave the file or folder out: it is protected; NULL: none is. `path` is absolute. */
     bool (*hides)(const struct tool_use *use, struct str path);
     void *asker;              /* theirs */
-    /* What a command writes, as it comes; may be NULL. */
+    /* Gets a command's output as it comes; may be NULL. */
     void (*say)(const struct tool_use *use, struct str text);
     void *sayer;              /* say's */
-    /* Who judges the connections of the command's box; NULL: it has no way out. */
+    /* The judge of connections out of the command's box; NULL: it has no way out. */
     struct egress_host *(*net)(const struct tool_use *use);
     int own_port;             /* where Nod listens */
     struct servers *servers;  /* whose tools may be used, too; NULL: none */
@@ -72,7 +72,7 @@ void shells_end_all(struct shells *shells);
 /* Ends those of a session, without waiting for it. */
 void shells_end(struct shells *shells, struct str session);
 
-/* What a use would change, from the real input and the real files. */
+/* The change that a use would make, from the real input and the real files. */
 struct tool_look {
     struct str preview; /* JSON object */
     struct str files;   /* hex digest of the contents of the files it shows; empty: it shows none */

@@ -1,4 +1,4 @@
-/* What WebFetch is made of: addresses of pages, and their text. Private to tools/. */
+/* The parts of WebFetch: addresses of pages, and their text. Private to tools/. */
 #ifndef TOOLS_WEB_H
 #define TOOLS_WEB_H
 
@@ -35,8 +35,8 @@ struct rc charset_to_utf8(struct arena *arena, struct str bytes, struct str cont
 
 /* ---- html.c ---- */
 
-/* What a reader would see, and where links lead: headings as #, lists as -, links as [text](address). No scripts,
- * no styles, no comments, no letters that hide. Any bytes are taken; valid UTF-8 comes out if it went in. */
+/* The text that a reader would see, and where links lead: headings as #, lists as -, links as [text](address). No
+ * scripts, no styles, no comments, no letters that hide. Any bytes are taken; valid UTF-8 comes out if it went in. */
 void html_text(struct buf *out, struct str html, const struct web_url *base);
 
 #endif

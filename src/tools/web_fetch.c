@@ -31,7 +31,7 @@ struct visit {
 
 static void line_done(struct fetch_line **line) { fetch_line_free(*line); }
 
-/* What is sure to be refused is not asked about. A name is looked at when it is connected to. */
+/* Refuses an address early, before anyone is asked. A name is checked when it is connected to. */
 static struct rc check(const struct tool_use *use, struct err *err)
 {
     struct web_url url;
