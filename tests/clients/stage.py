@@ -15,7 +15,7 @@ from world import ROOT, Failure, Skip, eventually, must  # noqa: E402
 CLIENTS = os.path.join(ROOT, "clients")
 PYTHON = os.path.join(CLIENTS, "python", "src")
 CACHE = os.path.join(ROOT, "build", "clients")   # what the registries gave; whoever deletes it gets it again
-PATIENCE = float(os.environ.get("NOD_PATIENCE", "60"))
+PATIENCE = float(os.environ.get("NOD_PATIENCE", "180"))
 sys.path.insert(0, PYTHON)
 
 

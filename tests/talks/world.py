@@ -22,7 +22,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
-PATIENCE = float(os.environ.get("NOD_PATIENCE", "60"))  # seconds until something that must come is missing
+PATIENCE = float(os.environ.get("NOD_PATIENCE", "180"))  # seconds until something that must come is missing
 LATE = float(os.environ.get("NOD_LATE", "8"))  # how many times later than promised a busy machine may be
 
 
