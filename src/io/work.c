@@ -28,7 +28,7 @@ struct work_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job came, or the pool ends */
     pthread_cond_t finished; /* a thread has ended */
-    struct bell *bell;
+    struct bell *bell;       /* NULL: the loop has left */
     struct job_list waiting, over;
     struct errand *errands, *last_errand;
     struct hand *ended;
@@ -39,6 +39,13 @@ struct work_pool {
 
 static void lock(struct work_pool *pool) { CHECK(pthread_mutex_lock(&pool->lock) == 0); }
 static void unlock(struct work_pool *pool) { CHECK(pthread_mutex_unlock(&pool->lock) == 0); }
+
+/* The lock is held. */
+static void ring(struct work_pool *pool)
+{
+    if (pool->bell)
+        bell_ring(pool->bell);
+}
 
 static void list_add(struct job_list *list, struct job *job)
 {
@@ -93,13 +100,13 @@ static void *work(void *arg)
         job->run(job);
         lock(pool);
         list_add(&pool->over, job);
-        bell_ring(pool->bell);
+        ring(pool);
     }
     pool->threads--;
     hand->next = pool->ended;
     pool->ended = hand;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
-    bell_ring(pool->bell); /* its stack is there until it is joined */
+    ring(pool); /* its stack is there until it is joined */
     unlock(pool);
     return NULL;
 }
@@ -219,6 +226,17 @@ void work_pool_free(struct work_pool *pool)
     free(pool);
 }
 
+void work_pool_leave(struct work_pool *pool)
+{
+    lock(pool);
+    struct bell *bell = pool->bell;
+    pool->bell = NULL;
+    pool->ending = true;
+    CHECK(pthread_cond_broadcast(&pool->work) == 0);
+    unlock(pool);
+    bell_free(bell);
+}
+
 void work_errand(struct work_pool *pool, struct errand *errand)
 {
     CHECK(errand->start);
@@ -232,7 +250,7 @@ void work_errand(struct work_pool *pool, struct errand *errand)
     else
         pool->errands = errand;
     pool->last_errand = errand;
-    bell_ring(pool->bell);
+    ring(pool);
     while (!errand->finished)
         CHECK(pthread_cond_wait(&errand->over, &pool->lock) == 0);
     unlock(pool);

@@ -38,6 +38,9 @@ void work_submit(struct work_pool *pool, struct job *job);
 unsigned work_open(const struct work_pool *pool);
 /* All jobs must be over: work_open is 0. */
 void work_pool_free(struct work_pool *pool);
+/* Instead of it, when the process ends and jobs are not over: the loop may be freed, `done` is called for none of them,
+ * and the pool stays for their threads. On the loop. */
+void work_pool_leave(struct work_pool *pool);
 
 /* From a job: returns when the errand is finished. */
 void work_errand(struct work_pool *pool, struct errand *errand);

@@ -81,8 +81,11 @@ void notify_close(struct notify *n)
         if (n->config.channels[i].poll_timer)
             timer_free(n->config.channels[i].poll_timer);
     /* Threads still use it; the process ends anyway, and what they send is told of again. */
-    if (n->busy || work_open(n->pollers))
+    if (n->busy || work_open(n->pollers)) {
+        work_pool_leave(n->pool);
+        work_pool_leave(n->pollers);
         return;
+    }
     if (n->following)
         gate_unwatch(&n->watcher);
     seal_key_free(n->devices.key);
