@@ -213,7 +213,9 @@ void judge_decide(struct op *op, struct arena *scratch)
     struct decide *d = (struct decide *)op;
     const struct json *list = NULL;
     bool always = d->decision == DECISION_ALLOW_ALWAYS, for_session = d->decision == DECISION_ALLOW_SESSION;
-    if (is_revoked(op, d->by) || (!d->updated_input && !always && !for_session))
+    const struct open *open = open_find(op->gate, d->session, d->call_id);
+    if (is_revoked(op, d->by) || (open && rc_bad(signed_check(op->gate, d, open, &op->err))) ||
+        (!d->updated_input && !always && !for_session))
         return;
     if (!op->session) {
         (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such session");

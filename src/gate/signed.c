@@ -7,6 +7,8 @@
 #include "base/sign.h"
 #include "io/clock.h"
 
+#define KEY_UNKNOWN "the key that signed is not known here, or was revoked"
+
 static const char *const when_names[] = {
 #define X(name, wire) [SIGNED_##name] = (wire),
     SIGNED_WHEN(X)
@@ -83,7 +85,7 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
 {
     struct person_key *key = key_ring_find(&gate->keys, claim->key);
     if (!key)
-        return err_set(err, ERR_SIGNATURE_REQUIRED, "the key that signed is not known here, or was revoked");
+        return err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     TRY(gate_check_issued(gate, &statement, claim, err));
     struct str text = statement_text(arena, &statement);
     if (rc_bad(check_with(key, text, claim, err)))
@@ -94,27 +96,25 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
 
 /* ---- decisions ---- */
 
-/* Looser than the one call it answers: it makes rules, or changes the mode. */
-static bool loosens(const struct decide *d)
+/* The mode holds for the calls that follow, whether this one is allowed or denied. */
+static bool loosens_mode(const struct decide *d)
 {
-    bool stricter = str_is(d->mode, "default") || str_is(d->mode, "plan");
-    return d->decision != DECISION_ALLOW_ONCE || (!str_empty(d->mode) && !stricter);
+    return !str_empty(d->mode) && !str_is(d->mode, "default") && !str_is(d->mode, "plan");
 }
 
 static bool wanted(const struct gate *gate, const struct decide *d, const struct open *open)
 {
-    if (d->decision != DECISION_ALLOW_ONCE && d->decision != DECISION_ALLOW_SESSION &&
-        d->decision != DECISION_ALLOW_ALWAYS)
-        return false;
+    bool once = d->decision == DECISION_ALLOW_ONCE;
+    bool makes_rules = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;
     switch (gate_signed(gate)) {
     case SIGNED_OFF:
         return false;
     case SIGNED_ALL:
-        return true;
+        return once || makes_rules || loosens_mode(d);
     case SIGNED_RISKY:
         break;
     }
-    return !open->routine || d->updated_input || loosens(d);
+    return makes_rules || loosens_mode(d) || (once && (!open->routine || d->updated_input));
 }
 
 static struct statement decision_statement(const struct gate *gate, struct arena *arena, const struct decide *d,
@@ -129,6 +129,8 @@ static struct statement decision_statement(const struct gate *gate, struct arena
 
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err)
 {
+    if (!str_empty(d->signature)) /* checked before, and keys have changed since */
+        return key_ring_find(&gate->keys, d->claim->key) ? RC_OK : err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     if (d->claim)
         return gate_check_signature(gate, d->op.arena, decision_statement(gate, d->op.arena, d, open), d->claim,
                                     &d->signature, err);
