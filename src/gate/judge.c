@@ -84,6 +84,7 @@ void judge_ask(struct op *op, struct arena *scratch)
         boxes_ask(gate, scratch, ask->input, verdict);
         ask->files = boxes_digest(op->arena, boxes_plan(gate, scratch, &want));
     }
+    verdict->risky = verdict->risky || ask->only_person;
     ask->left_to_agent = leaves_to_agent(ask, &facts, verdict);
     ask->verdict = verdict;
     find_uses(gate, ask, scratch);
