@@ -204,6 +204,7 @@ struct asking {
     struct session_change change;
     struct str cwd, mode, session, thread;
     const struct json *policies;
+    bool loosens;
 };
 
 static void started(struct run_start *start)
@@ -279,18 +280,20 @@ static void make_session(struct exchange *x, struct asking *asking)
     gate_change_session(x->gate, &asking->change);
 }
 
-static struct rc check_policies(const struct json *policies, struct err *err)
+static struct rc check_policies(const struct json *policies, bool *ret_loosens, struct err *err)
 {
     enum effect effect;
-    for (const struct json *p = policies ? policies->first : NULL; p; p = p->next)
+    for (const struct json *p = policies ? policies->first : NULL; p; p = p->next) {
         if (p->type != JSON_STRING || !effect_parse(p->text, &effect) || p->key.n > LIMIT_NAME_BYTES)
             return err_set(err, ERR_INVALID, "\"toolPolicies\": each must be \"allow\", \"deny\" or \"ask\"");
+        *ret_loosens = *ret_loosens || effect == EFFECT_ALLOW;
+    }
     return RC_OK;
 }
 
 static struct rc read_asking(struct exchange *x, struct asking *asking, struct err *err)
 {
-    enum permission_mode mode;
+    enum permission_mode mode = MODE_DEFAULT;
     struct run_start *start = &asking->start;
     TRY(json_want_str(x->body, "prompt", PROMPT_BYTES_MAX, &start->prompt, err));
     TRY(json_want_str(x->body, "model", LIMIT_NAME_BYTES, &start->model, err));
@@ -301,7 +304,7 @@ static struct rc read_asking(struct exchange *x, struct asking *asking, struct e
     TRY(json_want_str(x->body, "threadId", LIMIT_ID_BYTES, &asking->thread, err));
     TRY(json_want_str(x->body, "permissionMode", LIMIT_NAME_BYTES, &asking->mode, err));
     TRY(json_want_object(x->body, "toolPolicies", &asking->policies, err));
-    TRY(check_policies(asking->policies, err));
+    TRY(check_policies(asking->policies, &asking->loosens, err));
     if (str_empty(str_trim(start->prompt)))
         return err_set(err, ERR_INVALID, "\"prompt\" is missing");
     if (str_empty(asking->session) && asking->thread.n)
@@ -312,15 +315,18 @@ static struct rc read_asking(struct exchange *x, struct asking *asking, struct e
         return err_set(err, ERR_INVALID, "\"permissionMode\" is no permission mode");
     if (asking->mode.n)
         asking->mode = str_of(mode_name(mode));
+    asking->loosens = asking->loosens || mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;
     return RC_OK;
 }
 
 void requests_create(struct exchange *x)
 {
     struct asking *asking = arena_new(x->arena, struct asking);
+    struct str signature = STR_NONE;
     struct err err;
     x->http->arg = asking;
-    if (rc_bad(read_asking(x, asking, &err)))
+    if (rc_bad(read_asking(x, asking, &err)) ||
+        rc_bad(exchange_check_signed(x, asking->loosens, &signature, &err)))
         exchange_fail(x, &err);
     else if (str_empty(asking->session))
         make_session(x, asking);

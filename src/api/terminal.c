@@ -85,8 +85,7 @@ void terminal_error(struct terminal *terminal, struct str id, struct str words)
     terminal_send(terminal, &buf);
 }
 
-/* A refusal says also by which code. */
-static void refuse(struct terminal *terminal, struct str id, const struct err *err)
+void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -247,7 +246,7 @@ static void attach_found(struct op *op)
     if (err->code != ERR_OK)
         terminal_error(terminal, act->id, str_of(err->text));
     else if (!session || !auth_may_see(terminal->token, session))
-        refuse(terminal, act->id, &(struct err){ERR_NOT_FOUND, "there is no such session"});
+        terminal_refuse(terminal, act->id, &(struct err){ERR_NOT_FOUND, "there is no such session"});
     else if (terminal->socket && terminal_view_find(terminal, session->id))
         terminal_error(terminal, act->id, STR("the session is on this socket already"));
     else if (terminal->socket && !(view = terminal_view_new(terminal, session->id, session->main_thread)))
@@ -319,7 +318,7 @@ static void on_message(struct http_socket *socket, void *arg, struct str text)
         if (!str_is(json_text(message, "command"), commands[i].is.name))
             continue;
         if (rc_bad(auth_allow(terminal->token, commands[i].is.right, &err)))
-            refuse(terminal, terminal_id(message), &err);
+            terminal_refuse(terminal, terminal_id(message), &err);
         else
             commands[i].take(terminal, message);
         return;

@@ -81,6 +81,8 @@ void terminal_act_free(struct act *act);
 void terminal_send(struct terminal *terminal, const struct buf *buf);
 /* {"type":"error","subtype":"error","content":{"message"}}, with the id of the command where it had one. */
 void terminal_error(struct terminal *terminal, struct str id, struct str words);
+/* The same, with the code of the refusal. */
+void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err);
 /* {"type":"ack","id","command","session_id","thread_id"} */
 void terminal_ack(const struct act *act, const char *command, const struct view *view);
 /* The raw id of a command; empty when it has none. */

@@ -23,12 +23,27 @@ struct order {
     int64_t timeout_seconds;     /* 0: it does not say */
     struct str settings;         /* of a session that there is: what changes, JSON; empty: nothing does */
     bool looser;                 /* … and it lets more pass than before */
+    bool signs;                  /* … and only a person's signature changes that, where people have keys */
 };
 
 static void fail(struct act *act, struct str words)
 {
     terminal_error(act->terminal, act->id, words);
     terminal_act_free(act);
+}
+
+/* A run carries no signature: what needs one is changed elsewhere. */
+static bool refused(struct act *act)
+{
+    struct terminal *terminal = act->terminal;
+    struct err err;
+    if (!act->order->signs || gate_signed(terminal->api->gate) == SIGNED_OFF)
+        return false;
+    (void)err_set(&err, ERR_SIGNATURE_REQUIRED, "this loosens what the agent may do, and needs a signature: change the "
+                                                "session's settings on the page");
+    terminal_refuse(terminal, act->id, &err);
+    terminal_act_free(act);
+    return true;
 }
 
 /* ---- reading ---- */
@@ -194,7 +209,7 @@ static void write_safe(struct json_out *out, struct order *order, const struct s
             json_member(out, safe_tools[i], STR("ask"));
         if (order->safe == SAID_YES && asks) {
             json_member_null(out, safe_tools[i]);
-            order->looser = true;
+            order->looser = order->signs = true;
         }
     }
 }
@@ -208,7 +223,8 @@ static void read_settings(struct act *act, const struct session *session)
     struct json_out out = json_out(&buf);
     if (!str_eq(mode, session->mode)) {
         settings.mode = mode;
-        order->looser = !is_strict(mode) || str_is(session->mode, "plan");
+        order->signs = !is_strict(mode);
+        order->looser = order->signs || str_is(session->mode, "plan");
     }
     if (order->safe != UNSAID) {
         json_open(&out, '{');
@@ -238,6 +254,9 @@ static void session_found(struct op *op)
         fail(act, STR("a session keeps its folder; begin a new one for another \"cwd\""));
         return;
     }
+    read_settings(act, session);
+    if (refused(act))
+        return;
     struct view *view = terminal_view_find(terminal, session->id);
     if (!view && !(view = terminal_view_new(terminal, session->id, session->main_thread))) {
         fail(act, STR("too many sessions run on this socket; open another"));
@@ -246,7 +265,6 @@ static void session_found(struct op *op)
     terminal_view_to_front(view);
     act->start.session = arena_str(&act->arena, session->id);
     act->start.thread = arena_str(&act->arena, session->main_thread);
-    read_settings(act, session);
     if (act->order->settings.n && !act->order->looser)
         change_settings(act, tightened);
     else
@@ -295,7 +313,7 @@ static struct str safe_policies(struct act *act)
 
 static void begin(struct act *act)
 {
-    const struct order *order = act->order;
+    struct order *order = act->order;
     const struct terminal *terminal = act->terminal;
     int64_t seconds = terminal->api->timeout_seconds ? terminal->api->timeout_seconds : TIMEOUT_SECONDS;
     struct data_session_created created = {
@@ -306,6 +324,9 @@ static void begin(struct act *act)
         .timeout_seconds = order->timeout_seconds ? order->timeout_seconds : seconds,
         .owner = terminal->token->id,
     };
+    order->signs = !str_empty(created.mode);
+    if (refused(act))
+        return;
     act->change = (struct session_change){.op = gate_op(&act->arena, session_made, act), .created = &created,
                                           .actor = act->start.actor};
     gate_change_session(terminal->api->gate, &act->change);
