@@ -130,15 +130,29 @@ static void answer_gone(struct exchange *x, const struct err *err)
 static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
 static void session_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
 
+/* Without a rule that denies or asks more passes than before. */
+static bool may_go(struct exchange *x, struct str effect)
+{
+    struct str signature = STR_NONE;
+    struct err err;
+    if (rc_ok(exchange_check_signed(x, !str_is(effect, effect_name(EFFECT_ALLOW)), &signature, &err)))
+        return true;
+    exchange_fail(x, &err);
+    return false;
+}
+
 static void remove_from_session(struct exchange *x, const struct session *session)
 {
     const struct session_rule *rule = session->rules;
+    const struct json *json = NULL;
     while (rule && !str_eq(rule->id, x->params[0]))
         rule = rule->next;
-    if (!rule) {
+    if (!rule || rc_bad(json_parse(x->arena, rule->json, &json, NULL))) {
         exchange_error(x, ERR_NOT_FOUND, "the session has no such rule");
         return;
     }
+    if (!may_go(x, json_text(json, "effect")))
+        return;
     struct session_change *change = arena_new(x->arena, struct session_change);
     *change = (struct session_change){.op = gate_op(x->arena, session_rule_gone, x),
                                       .id = arena_str(x->arena, session->id), .actor = x->actor};
@@ -162,6 +176,8 @@ void policy_remove(struct exchange *x)
         exchange_fail(x, &err);
         return;
     }
+    if (!may_go(x, gate_user_rule_effect(x->gate, x->params[0])))
+        return;
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     *change = (struct rule_change){.op = gate_op(NULL, user_rule_gone, x), .change = STR("removed"),
                                    .id = x->params[0], .actor = x->actor};

@@ -13,6 +13,7 @@ struct settings {
     const struct json *policies;
     int64_t timeout_seconds; /* -1: not said */
     bool loosens;
+    bool lifts;    /* of a session that there is: it takes a tool's policy away, or opens another folder */
     bool proposed; /* an agent names a folder that it was not given */
 };
 
@@ -53,6 +54,9 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
     s.loosens = mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;
     if (s.policies)
         TRY(check_policies(s.policies, &s.loosens, err));
+    for (const struct json *p = s.policies ? s.policies->first : NULL; p; p = p->next)
+        s.lifts = s.lifts || p->type == JSON_NULL;
+    s.lifts = s.lifts || !str_empty(s.cwd);
     *ret_settings = s;
     return RC_OK;
 }
@@ -154,7 +158,7 @@ static void change_found(struct exchange *x, const struct session *session)
     struct str signature = STR_NONE;
     struct err err;
     if (rc_bad(read_settings(x->body, &settings, &err)) ||
-        rc_bad(exchange_check_signed(x, settings.loosens, &signature, &err))) {
+        rc_bad(exchange_check_signed(x, settings.loosens || settings.lifts, &signature, &err))) {
         exchange_fail(x, &err);
         return;
     }

@@ -219,7 +219,8 @@ struct rc policy_remove_command(struct cli *cli, struct err *err)
     query.target = arena_printf(arena, "/api/policy/rules/%s%s%s", remote_escape(arena, str_of(cli->argv[0])).p,
                                 session ? "?session=" : "",
                                 session ? remote_escape(arena, str_of(session)).p : "");
-    TRY(remote_ask(cli, arena, &query, &reply, err));
+    query.body = STR("{}");
+    TRY(signing_ask(cli, &query, &reply, err));
     if (cli->json)
         remote_print(&reply);
     else

@@ -134,12 +134,13 @@ struct rc signing_ask(struct cli *cli, const struct query *query, struct reply *
     struct private_key *key = NULL;
     struct str signature = STR_NONE;
     struct query again = *query;
+    struct str parameters, path = str_cut(query->target, '?', &parameters);
     struct rc rc = remote_ask(cli, &cli->arena, query, ret_reply, err);
     if (rc.code != ERR_SIGNATURE_REQUIRED)
         return rc;
     cli_note("this loosens what agents may do, and needs your signature");
     TRY(signing_open(cli, &key, err));
-    rc = signing_request(cli, key, query->method, query->target, query->body, &signature, err);
+    rc = signing_request(cli, key, query->method, path, query->body, &signature, err);
     private_key_free(key);
     TRY(rc);
     bool empty = str_is(query->body, "{}");

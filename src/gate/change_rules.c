@@ -98,6 +98,14 @@ const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *aren
     return ids;
 }
 
+struct str gate_user_rule_effect(const struct gate *gate, struct str id)
+{
+    for (const struct rule_record *r = gate->rules.user; r; r = r->next)
+        if (str_eq(r->source.id, id))
+            return str_of(effect_name(r->source.effect));
+    return str_of(effect_name(EFFECT_ALLOW));
+}
+
 bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,
                        struct str *ret_hash)
 {

@@ -179,7 +179,7 @@ export function Rules() {
     effect: wanted.effect, rule: wanted.rule, layer, ...(project ? { project } : {}), ...(wanted.reason ? { reason: wanted.reason } : {}),
     ...(wanted.expiresAt ? { expiresAt: wanted.expiresAt } : {}), ...(layer === "session" ? { sessionId: session } : {}) });
   const remove = (rule: Rule) =>
-    call("DELETE", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}${rule.layer === "session" ? `?session=${encodeURIComponent(session)}` : ""}`);
+    changeSigned("DELETE", `/api/policy/rules/${encodeURIComponent(rule.id ?? "")}${rule.layer === "session" ? `?session=${encodeURIComponent(session)}` : ""}`, {});
   const acts: Acts = {
     // The new rule first: in between, the stricter of the two holds.
     change: (rule, wanted) => tell("Rule changed", add(wanted, rule.layer, rule.project?.path).then(() => remove(rule))),

@@ -73,7 +73,7 @@ export async function changeSigned(method: string, path: string, body: object): 
   } catch (error) {
     if (!(error instanceof Refused) || error.code !== "signature_required") throw error;
   }
-  const signature = await signRequest(method, path, JSON.stringify(body), await ownKey());
+  const signature = await signRequest(method, path.replace(/\?.*/, ""), JSON.stringify(body), await ownKey());
   return call(method, path, { ...body, signature });
 }
 
