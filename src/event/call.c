@@ -146,6 +146,13 @@ void call_apply(struct arena *arena, struct call *call, const struct event *even
         take_result(arena, call, event);
 }
 
+void call_digest(const struct call *call, char hex[DIGEST_HEX_BYTES])
+{
+    const struct str pieces[] = {call->session, call->id, call->name, call->input, call->cwd, call->files};
+    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
+    digest_hex(&digest, hex);
+}
+
 struct str call_effective_input(const struct call *call)
 {
     return str_empty(call->updated_input) ? call->input : call->updated_input;

@@ -4,6 +4,7 @@
 #define EVENT_CALL_H
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "event/event.h"
 
 /*    decision, wire, what it is to the call's life (life.h), whether a person may give it */
@@ -88,6 +89,9 @@ static inline bool call_allowed(const struct call *call)
     return call->decision == DECISION_ALLOW_ONCE || call->decision == DECISION_ALLOW_SESSION ||
            call->decision == DECISION_ALLOW_ALWAYS;
 }
+/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the contents of the
+ * files that were shown. */
+void call_digest(const struct call *call, char hex[DIGEST_HEX_BYTES]);
 /* The input that is to run: the edited one where it was edited. */
 struct str call_effective_input(const struct call *call);
 /* The members of the gate's answer, without the braces. */

@@ -22,6 +22,8 @@ enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
 struct proving {
     struct arena arena;
     struct key_ring ring;
+    struct arena call_arena;
+    struct call call;     /* the last one; its request comes in the same append */
     struct map requests;  /* "session\ncall" → digest of what was asked, on the heap */
     struct map trusted;   /* ids of keys */
     bool all_trusted;     /* no file was given */
@@ -56,13 +58,25 @@ static struct str call_name(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
+static void take_call(struct proving *proving, const struct event *event)
+{
+    arena_done(&proving->call_arena);
+    proving->call_arena = (struct arena){0};
+    proving->call = (struct call){0};
+    call_apply(&proving->call_arena, &proving->call, event);
+}
+
+/* The digest is made anew, from the call as it is kept: what the request says of it proves nothing of the call. */
 static void take_request(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    struct data_tool_approval_request data;
-    if (!READ_DATA(&scratch, tool_approval_request, event->data, &data))
-        return;
-    char *digest = strndup(data.digest.p ? data.digest.p : "", data.digest.n);
+    struct call *call = &proving->call;
+    char hex[DIGEST_HEX_BYTES] = "";
+    if (str_eq(call->session, event->session) && str_eq(call->id, event->call)) {
+        call_apply(&proving->call_arena, call, event);
+        call_digest(call, hex);
+    }
+    char *digest = strdup(hex);
     CHECK(digest);
     free(map_put(&proving->requests, call_name(&scratch, event), digest));
 }
@@ -161,6 +175,8 @@ static struct rc take_event(void *arg, const struct event *event, struct err *er
     (void)err;
     if (event->kind == EVENT_TOKEN_CHANGED)
         key_ring_follow(&proving->ring, event);
+    else if (event->kind == EVENT_TOOL_CALL)
+        take_call(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         take_request(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
@@ -174,6 +190,7 @@ static void proving_done(struct proving *proving)
     map_free_values(&proving->requests);
     map_done(&proving->requests);
     map_done(&proving->trusted);
+    arena_done(&proving->call_arena);
     arena_done(&proving->arena);
 }
 
@@ -184,7 +201,8 @@ struct rc verify_signed(struct cli *cli, const char *trust, struct json_out *out
     *ret_proofs = (struct proofs){0};
     TRY(read_trust(&proving, trust, err));
     return store_each_event(cli->settings.store,
-                            (uint64_t)1 << EVENT_TOKEN_CHANGED | (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
+                            (uint64_t)1 << EVENT_TOKEN_CHANGED | (uint64_t)1 << EVENT_TOOL_CALL |
+                                (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
                             take_event, &proving, err);
 }

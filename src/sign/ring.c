@@ -69,9 +69,13 @@ static void take_added(struct key_ring *ring, const struct event *event)
     ARENA_SCOPE(scratch);
     struct data_key_added data;
     unsigned char spki[PUBLIC_KEY_BYTES_MAX];
+    char id[KEY_ID_BYTES];
     size_t n = 0;
     if (!READ_DATA(&scratch, key_added, event->data, &data) || key_ring_find(ring, data.id) ||
         !base64_decode(data.spki, spki, sizeof spki, &n))
+        return;
+    key_id_of((struct str){(const char *)spki, n}, id);
+    if (!str_is(data.id, id)) /* whoever trusts an id trusts this one key */
         return;
     struct person_key *key = arena_new(&ring->arena, struct person_key);
     *key = (struct person_key){

@@ -415,3 +415,45 @@ def test_the_store_proves_who_allowed_what(world):
         store.execute("UPDATE events SET data = ? WHERE seq = ?", (data, seq))
         store.commit()
         store.close()
+
+
+def test_whoever_writes_to_the_store_proves_nothing(world):
+    """A file of keys to trust is kept elsewhere: neither another key under a trusted id nor another call under a signed
+    digest passes for what was signed."""
+    if POSTGRES:
+        raise Skip("changes a file of SQLite")
+    server = world.server()
+    admin = server.admin()
+    key, thief = FileKey(), FileKey()
+    add(admin, key)
+    session = ask(admin, "c1")
+    decide(admin, session, "c1", decision="allow_once", signature=key.sign(issue(admin, key, session, "c1", decision="allow_once")))
+    server.stop()
+    trust = os.path.join(world.folder, "trust")
+    with open(trust, "w", encoding="utf-8") as file:
+        file.write(f"{key.id}\n")
+    store = sqlite3.connect(os.path.join(world.data, "nod.db"))
+    rows = store.execute("SELECT seq, data FROM events").fetchall()
+
+    def verified(change):
+        for seq, data in rows:
+            store.execute("UPDATE events SET data = ? WHERE seq = ?", (change(data), seq))
+        store.commit()
+        return world.nod("verify", "--trust", trust, exits=None).stdout
+
+    def forged(data):
+        """The thief's key under the trusted id, and the thief's signature."""
+        if "key_added" in data:
+            return data.replace(b64(key.spki), b64(thief.spki))
+        event = json.loads(data)
+        if "signature" in event:
+            event["signature"]["sig"] = b64(thief.private.sign(event["signature"]["statement"].encode()))
+            return json.dumps(event, separators=(",", ":"))
+        return data
+
+    must(": proven" in verified(lambda data: data), "nothing was changed")
+    said = verified(forged)
+    must(": proven" not in said and "bad" in said, f"another key: {said}")
+    said = verified(lambda data: data.replace("rm -rf /srv/data", "ls") if '"verdict"' in data else data)
+    must(": proven" not in said and "bad" in said, f"another call: {said}")
+    store.close()

@@ -10,7 +10,6 @@
  */
 #include "gate/core/core.h"
 
-#include "base/digest.h"
 #include "event/append.h"
 #include "event/read.h"
 #include "event/shapes.h"
@@ -35,11 +34,10 @@ static struct str call_data(struct arena *arena, const struct ask *ask, const st
 static struct str request_data(struct arena *arena, const struct ask *ask, int64_t deadline_ms)
 {
     const struct verdict *verdict = ask->verdict;
-    const struct str pieces[] = {ask->session, ask->id, ask->name, ask->input->raw, ask->cwd, ask->files};
-    struct digest digest = digest_of_pieces(pieces, sizeof pieces / sizeof *pieces);
     struct data_reason reason = {.source = verdict->source, .rule = verdict->rule, .why = verdict->why};
     char hex[DIGEST_HEX_BYTES];
-    digest_hex(&digest, hex);
+    call_digest(&(struct call){.session = ask->session, .id = ask->id, .name = ask->name, .input = ask->input->raw,
+                               .cwd = ask->cwd, .files = ask->files}, hex);
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
                 .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .deadline = deadline_ms,
                 .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
