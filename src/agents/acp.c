@@ -80,6 +80,7 @@ static struct rc read_command(struct reading *r, struct err *err)
     if (!command)
         command = json_get(r->input, "cmd");
     r->ask->command = text_of(command);
+    r->ask->cwd = json_text(r->input, "cwd");
     json_open(&out, '{');
     if (command) {
         r->ask->name = STR("shell");
@@ -150,6 +151,7 @@ static struct rc read_edit(struct reading *r, const struct json *diff, struct er
         return read_patch(r, diff, err);
     r->ask->path = json_text(diff, "path");
     r->ask->text = new->text;
+    r->ask->old = text_of(old);
     r->ask->name = says_something(old) ? STR("Edit") : STR("Write");
     json_open(&out, '{');
     json_member(&out, "file_path", r->ask->path);

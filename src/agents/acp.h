@@ -46,7 +46,9 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
 struct acp_ask {
     struct str name, input, dialect;
     struct str path, text;  /* of a single file that would be written, and all of it; empty: neither */
+    struct str old;         /* what the file holds before; empty: it is new, or nobody says */
     struct str command;     /* that would be run; empty: none */
+    struct str cwd;         /* where; empty: in the session's folder */
 };
 struct rc acp_ask_read(struct arena *arena, const struct acp_agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err);

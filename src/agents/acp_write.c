@@ -53,8 +53,10 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
     BUF_SCOPE(buf, ACT_BYTES_MAX);
     struct json_out out = json_out(&buf);
     const struct json *params = message->params, *content = json_get(params, "content");
-    struct str path = json_text(params, "path"), mode = acp_mode_wanted(message);
+    struct str path = json_text(params, "path"), mode = acp_mode_wanted(message), cwd = json_text(params, "cwd");
     *ret_ask = (struct acp_ask){0};
+    if (!str_empty(cwd) && cwd.p[0] != '/')
+        return err_set(err, ERR_INVALID, "the folder must be an absolute path");
     json_open(&out, '{');
     if (str_is(message->method, "fs/write_text_file") && !str_empty(path) && content && content->type == JSON_STRING) {
         ret_ask->name = STR("Write");
@@ -68,6 +70,7 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
     } else if (str_is(message->method, "terminal/create") && !str_empty(json_text(params, "command"))) {
         ret_ask->name = STR("Bash");
         ret_ask->command = line_of(arena, params);
+        ret_ask->cwd = cwd;
         json_member(&out, "command", ret_ask->command);
     } else if (!str_empty(mode)) {
         ret_ask->name = STR("SwitchMode");

@@ -110,6 +110,8 @@ def test_an_edit_shows_its_difference_and_covers_the_writing(world):
     admin = world.server().admin()
     r = Relayed(world)
     path = os.path.join(r.project, "a.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("one\n")
     diff = {"type": "diff", "path": path, "oldText": "one\n", "newText": "two\n"}
     write = {"method": "fs/write_text_file", "params": {"path": path, "content": "two\n"}}
     r.prompt({"update": {"sessionUpdate": "tool_call", "toolCallId": "t1", "title": "edit", "kind": "edit", "content": [diff]}},
@@ -233,3 +235,34 @@ def test_without_an_editor(world):
 def test_an_agent_that_cannot_be_started(world):
     world.server()
     must("cannot start" in world.nod("acp", "--", "/nonexistent/agent", exits=4).stderr, "no words")
+
+
+def test_a_terminal_elsewhere_is_another_act(world):
+    """The folder is part of what is asked, and an allow for one folder covers no other."""
+    admin = world.server().admin()
+    r = Relayed(world)
+    there = {"method": "terminal/create", "params": {"command": "make clean", "cwd": "/srv/elsewhere"}}
+    r.prompt(ask(kind="execute", rawInput={"command": "make clean"}), there)
+    decide(admin, waiting(admin, "make clean"))
+    must(r.answered()[0]["result"]["outcome"]["optionId"] == "once", f"{r.answered()}")
+    call = waiting(admin, "make clean")
+    shown = admin.ok("GET", f"/api/tool-calls/{call['toolCallId']}?session={call['sessionId']}")["toolCall"]
+    must(shown["cwd"] == "/srv/elsewhere" and "/srv/elsewhere" in json.dumps(call), f"{call}")
+    decide(admin, call, "deny")
+    must(r.answered(2)[1]["error"] and not [m for m in r.lines if m.get("method") == "terminal/create"], f"{r.lines}")
+    r.close()
+
+
+def test_an_edit_of_a_part_does_not_cover_the_whole_file(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    path = os.path.join(r.project, "long.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("one\ntwo\nthree\n")
+    r.prompt(ask(kind="edit", content=[{"type": "diff", "path": path, "oldText": "two", "newText": "2"}]),
+             {"method": "fs/write_text_file", "params": {"path": path, "content": "2"}})
+    decide(admin, waiting(admin, "two"))
+    call = eventually(lambda: [p for p in admin.pending() if p["toolCall"]["name"] == "Write"], lambda: f"the rest is asked about: {r.lines}")[0]
+    decide(admin, call, "deny")
+    must(r.answered(2)[1]["error"], f"{r.answered(2)}")
+    r.close()

@@ -11,6 +11,7 @@
 #include "agents/agents.h"
 #include "base/id.h"
 #include "base/limits.h"
+#include "io/file.h"
 
 #include <stdlib.h>
 
@@ -44,6 +45,11 @@ static bool claim(struct acp_held *held)
     return mine;
 }
 
+static struct str folder_of(const struct acp_held *held, const struct acp_ask *ask)
+{
+    return str_empty(ask->cwd) ? held->session->gate.cwd : ask->cwd;
+}
+
 /* ---- the gate ---- */
 
 static struct rc judge(struct acp_held *held, struct call *ret_call, struct err *err)
@@ -65,7 +71,7 @@ static struct rc judge(struct acp_held *held, struct call *ret_call, struct err 
     json_member(&out, "name", held->ask.name);
     json_member_raw(&out, "input", held->ask.input);
     json_member(&out, "dialect", held->ask.dialect);
-    json_member(&out, "cwd", session->gate.cwd);
+    json_member(&out, "cwd", held->permission ? session->gate.cwd : folder_of(held, &held->ask));
     json_member_bool(&out, "onlyRules", held->only_rules);
     json_close(&out, '}');
     if (body.over)
@@ -96,16 +102,33 @@ static void tell_denial(struct acp_held *held, struct str words)
         (void)relay_pipe_send(&acp->editor, &line);
 }
 
+/* A terminal in another folder is another act. */
+static struct str terminal_in(struct acp_held *held, const struct acp_ask *ask)
+{
+    return arena_printf(&held->arena, "terminal %.*s", STR_ARG(folder_of(held, ask)));
+}
+
+/* Whether the change that was shown is one of the whole file: writing its new text does nothing else then. */
+static bool shows_whole(struct acp_held *held)
+{
+    struct str there = STR_NONE, path = held->ask.path;
+    if (str_empty(path) || str_empty(held->ask.old))
+        return !str_empty(path);
+    const char *name = arena_printf(&held->arena, "%.*s", STR_ARG(path)).p;
+    return rc_ok(file_read(&held->arena, name, ACP_LINE_BYTES, &there, NULL)) && str_eq(there, held->ask.old);
+}
+
 static void remember_allow(struct acp_held *held)
 {
     struct acp_session *session = held->session;
+    bool whole = held->permission && shows_whole(held);
     lock(held->acp);
     if (!str_empty(held->tool_id))
         acp_known(session, held->tool_id)->call = arena_str(&session->arena, held->call);
-    if (held->permission && !str_empty(held->ask.path))
+    if (whole)
         acp_cover(session, held->ask.path, held->ask.text);
     if (held->permission && !str_empty(held->ask.command))
-        acp_cover(session, STR("terminal"), held->ask.command);
+        acp_cover(session, terminal_in(held, &held->ask), held->ask.command);
     unlock(held->acp);
 }
 
@@ -202,7 +225,7 @@ static bool covered(struct acp_held *held)
         return false;
     if (str_is(ask.name, "Write"))
         return acp_covered(held->session, ask.path, ask.text);
-    return str_is(ask.name, "Bash") && acp_covered(held->session, STR("terminal"), ask.command);
+    return str_is(ask.name, "Bash") && acp_covered(held->session, terminal_in(held, &ask), ask.command);
 }
 
 static const char *trouble_of(struct acp *acp, const struct acp_held *held)
