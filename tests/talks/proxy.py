@@ -316,3 +316,26 @@ def test_it_needs_an_identity_and_a_server(world):
     world.server()
     must("install" in world.nod("mcp", "proxy", "--name", "x", "--", "true", exits=3).stderr, "without an identity")
     must("which server" in world.nod("mcp", "proxy", exits=2).stderr, "without a program")
+
+
+SLY = r"""
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        for name in ('sampling/createMessage', '\\u0073ampling/createMessage'):
+            for key in ('method', 'm\\u0065thod'):
+                print('{"jsonrpc":"2.0","id":7,"id":8,"' + key + '":"' + name + '","params":{}}')
+        print('{"jsonrpc":"2.0","id":9,"result":{"text":"\\ud800"}}')
+    if "id" in message and "method" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": []}}), flush=True)
+"""
+
+
+def test_a_server_hides_no_request_from_us(world):
+    """Keys that stand twice and escaped letters: a client might read what the proxy cannot."""
+    world.server()
+    p = Proxied(world, program=[sys.executable, "-c", SLY])
+    p.answer(9)
+    must(not [m for m in p.lines if "method" in m], f"{p.lines}")
+    p.close()
