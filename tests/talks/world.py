@@ -506,6 +506,8 @@ class Server:
             return False
 
     def log(self):
+        if not os.path.exists(self.log_path):  # the test's folder has gone already
+            return ""
         with open(self.log_path, "rb") as log:
             return log.read().decode("utf-8", "replace")
 
