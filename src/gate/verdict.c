@@ -108,11 +108,45 @@ static bool not_opened(const struct session *session, const struct tool_facts *f
            !str_is(verdict->source, "session") && !str_is(session->mode, "bypassPermissions");
 }
 
+enum { SWEEP_LEVELS = 3, SWEEP_ENTRIES = 4096 };
+
+static bool is_secret(struct str path) { return policy_hides(path, STR_NONE); }
+
+static bool is_shown_secret(struct str path)
+{
+    size_t at = path.n;
+    while (at > 0 && path.p[at - 1] != '/')
+        at--;
+    return at < path.n && path.p[at] != '.' && is_secret(path);
+}
+
+/* A command that reads all files below a folder passes without a rule only where none of them is a secret. Looks at the
+ * session's folder, up to SWEEP_LEVELS deep; blocks for the time of that. */
+static void check_sweep(struct arena *arena, const struct session *session, struct verdict *verdict)
+{
+    size_t entries = SWEEP_ENTRIES;
+    if (verdict->sweep == SWEEP_NONE || verdict->effect != EFFECT_ALLOW || str_empty(session->cwd))
+        return;
+    struct str found = links_find(arena, session->cwd, SWEEP_LEVELS, &entries,
+                                  verdict->sweep == SWEEP_ALL ? is_secret : is_shown_secret);
+    if (str_empty(found))
+        return;
+    verdict->effect = EFFECT_ASK;
+    verdict->source = STR("default");
+    verdict->why = str_eq(found, session->cwd)
+                       ? STR("it reads every file below a folder, too many to look whether one of them holds keys")
+                       : arena_printf(arena, "it reads every file below a folder, and %.*s may hold keys",
+                                      STR_ARG(found));
+    verdict->rule = STR_NONE;
+    verdict->rule_count = 0;
+}
+
 struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct session *session,
                           const struct tool_facts *facts, struct str cwd)
 {
     struct question question = gate_question(gate, arena, session, facts, cwd);
     struct verdict verdict = str_is(facts->name, "Net") ? nets_judge(arena, &question) : policy_judge(arena, &question);
+    check_sweep(arena, session, &verdict);
     if (not_opened(session, facts, cwd, &verdict)) {
         verdict.effect = EFFECT_ASK;
         verdict.source = STR("folder");

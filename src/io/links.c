@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,4 +67,39 @@ bool links_shared(struct arena *arena, struct str path)
     struct stat st;
     return str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0 && S_ISREG(st.st_mode) &&
            st.st_nlink > 1;
+}
+
+/* Folders of tools, which hold thousands of files and are no place for secrets of one's own. */
+static bool passed_over(const char *name)
+{
+    static const char *const names[] = {".", "..", ".git", "node_modules", "target", "build", "dist", ".venv", "venv",
+                                        "__pycache__", "vendor"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
+                      bool (*wanted)(struct str path))
+{
+    struct str found = STR_NONE;
+    DIR *dir = str_find(folder, '\0') == folder.n ? opendir(arena_c(arena, folder)) : NULL;
+    if (!dir)
+        return STR_NONE;
+    for (struct dirent *entry; str_empty(found) && (entry = readdir(dir));) {
+        if (passed_over(entry->d_name))
+            continue;
+        struct str path = arena_printf(arena, "%.*s/%s", STR_ARG(folder), entry->d_name);
+        if ((*entries)-- == 0) {
+            *entries = 0;
+            found = folder;
+        } else if (wanted(path)) {
+            found = path;
+        } else if (levels > 1 && entry->d_type == DT_DIR) {
+            found = links_find(arena, path, levels - 1, entries, wanted);
+        }
+    }
+    (void)closedir(dir);
+    return found;
 }

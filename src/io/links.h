@@ -13,4 +13,9 @@ bool links_reach(struct arena *arena, struct str path);
 /* Whether it leads to a file that has a second name (a hard link). */
 bool links_shared(struct arena *arena, struct str path);
 
+/* A file below the folder, at most `levels` deep, that is `wanted` by its path: its path, or empty. Looks at no more
+ * than `entries` names; when there are more, the folder itself is returned. */
+struct str links_find(struct arena *arena, struct str folder, unsigned levels, size_t *entries,
+                      bool (*wanted)(struct str path));
+
 #endif

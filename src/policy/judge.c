@@ -624,6 +624,7 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.part_count = j.parts_count;
     verdict.risk = j.risk | tool_risk(&j);
     verdict.risky = risk_holds_back(verdict.risk);
+    verdict.sweep = verdict.effect == EFFECT_ALLOW ? j.sweep : SWEEP_NONE;
     return verdict;
 }
 

@@ -42,6 +42,7 @@ struct judging {
     size_t wrote_count;
     unsigned remote;            /* inside a command for another machine: no part passes without a rule */
     bool builtin;               /* some part passed without a rule */
+    enum sweep sweep;           /* the widest of those parts */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
     bool inner_bad;             /* something inside a substitution does not pass */
     bool outside;               /* it reads beyond the session's folder */

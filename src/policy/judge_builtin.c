@@ -327,6 +327,76 @@ static bool act_harmless(struct judging *j, const struct folder *folder, const s
     return false;
 }
 
+/* ---- files that no word names ---- */
+
+/* An option that lets a search look at hidden and ignored files: --hidden, -., -u, also among other letters. */
+static bool looks_at_hidden(const struct argv *argv)
+{
+    for (size_t i = 1; i < argv->count; i++) {
+        struct str text = argv->words[i].text;
+        bool letters = text.n > 1 && text.p[0] == '-' && text.p[1] != '-';
+        if (!word_literal(&argv->words[i]) || str_is(text, "--hidden") || str_starts(text, STR("--unrestricted")) ||
+            str_starts(text, STR("--no-ignore")) || str_is(text, "--all-types") || str_is(text, "--search-binary") ||
+            (letters && (str_find(text, 'u') < text.n || str_find(text, '.') < text.n)))
+            return true;
+    }
+    return false;
+}
+
+/* --include='*.py' and the like: no secret ends so. */
+static bool only_of_a_kind(struct arena *arena, const struct argv *argv)
+{
+    bool found = false;
+    for (size_t i = 1; i < argv->count; i++) {
+        struct str text = argv->words[i].text, mark = STR("--include=*.");
+        if (!str_starts(text, STR("--include")))
+            continue;
+        if (!str_starts(text, mark) || text.n == mark.n)
+            return false;
+        struct str kind = str_sub(text, mark.n, text.n);
+        if (str_find(kind, '*') < kind.n ||
+            target_secret(arena_printf(arena, "/x.%.*s", STR_ARG(kind)), false))
+            return false;
+        found = true;
+    }
+    return found;
+}
+
+/* Names that another program tells: rg and git leave out hidden files, or those that are not kept in the repository. */
+static enum sweep sweep_of_names(const struct node *node)
+{
+    const struct node *at = node;
+    while (at && at->kind != NODE_SIMPLE)
+        at = at->first && !at->first->next ? at->first : NULL;
+    bool plain = at && at->word_count && (word_is(&at->words[0], "rg") || word_is(&at->words[0], "git"));
+    for (size_t i = 1; plain && i < at->word_count; i++)
+        plain = !str_starts(at->words[i].text, STR("-u")) && !str_starts(at->words[i].text, STR("--hidden")) &&
+                !str_starts(at->words[i].text, STR("-o")) && !str_starts(at->words[i].text, STR("--others"));
+    return plain ? SWEEP_SHOWN : SWEEP_ALL;
+}
+
+static enum sweep sweep_of(const struct judging *j, const struct argv *argv, const struct study *study,
+                           const struct node *node)
+{
+    static const char *const names_only[] = {"find", "gfind", "fd", "du", "tree", "ls", "dir", "vdir", "stat"};
+    static const char *const searches[] = {"rg", "ag", "ack"};
+    struct str name = table_str(study->table->name);
+    bool below = false, runs = false;
+    for (const struct act *act = study->acts; act; act = act->next) {
+        if (act->kind == ACT_READS && str_is(act->path.raw, "…"))
+            return sweep_of_names(j->piped);
+        if (act->kind == ACT_READS && (act->path.flags & WORD_RUNS) && node && node->inside)
+            return sweep_of_names(node->inside);
+        below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));
+        runs = runs || act->kind == ACT_RUNS;
+    }
+    if (NAME_IN(name, names_only))
+        return runs ? SWEEP_ALL : SWEEP_NONE;
+    if (NAME_IN(name, searches))
+        return looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
+    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : SWEEP_NONE;
+}
+
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg)
@@ -367,5 +437,9 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
             break;
         }
     }
-    return wraps && !ran && argv->count > 1 && !str_is(table_str(study->table->name), "command") ? why : NULL;
+    if (wraps && !ran && argv->count > 1 && !str_is(table_str(study->table->name), "command"))
+        return why;
+    enum sweep sweep = sweep_of(j, argv, study, node);
+    j->sweep = sweep > j->sweep ? sweep : j->sweep;
+    return NULL;
 }

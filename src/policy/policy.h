@@ -155,6 +155,8 @@ struct verdict_part {
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
+/* Files that no word of a command names, below a folder: none, those that are not hidden, all. The gate looks there. */
+enum sweep { SWEEP_NONE, SWEEP_SHOWN, SWEEP_ALL };
 struct verdict {
     enum effect effect;
     struct str rule;   /* the rule that decided, canonical; empty: no rule did */
@@ -164,6 +166,7 @@ struct verdict {
     size_t rule_count;
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
     bool risky;        /* answered alone */
+    enum sweep sweep;  /* of an allow in which some part passed without a rule */
     const struct verdict_part *parts; /* of a command, in order */
     size_t part_count;
 };
@@ -175,12 +178,10 @@ const char *risk_name(unsigned number), *risk_words(unsigned number);
 bool policy_covers(struct arena *arena, const struct question *question);
 /* The same, and parts of a command that need no rule need none here either. */
 bool policy_lets_pass(struct arena *arena, const struct question *question);
-
 /* Whether a search leaves the file or folder out: protected, or a secret by its name. `own` is Nod's data. */
 bool policy_hides(struct str path, struct str own);
 
 /* ---- suggestions ---- */
-
 enum { SUGGESTIONS_MAX = 5, SUGGESTION_RULES_MAX = 8 };
 
 struct suggestion {
@@ -191,8 +192,7 @@ struct suggestion {
 };
 
 /* From narrow to broad, at most SUGGESTIONS_MAX; none when no rule could let the call pass. */
-size_t policy_suggest(struct arena *arena, const struct question *question,
-                      struct suggestion *ret_suggestions);
+size_t policy_suggest(struct arena *arena, const struct question *question, struct suggestion *ret_suggestions);
 
 #include "policy/policy_box.h"
 #include "policy/policy_import.h"

@@ -71,3 +71,36 @@ def test_recursion_from_above_asks_under_a_rule_for_everywhere(world):
     for tool, given in (("Grep", {"pattern": "nod_", "path": os.path.dirname(server.data)}), ("Grep", {"pattern": "nod_", "path": "/"})):
         status = admin.call(made["threadId"], tool, given)["status"]
         must(status == "awaiting", f"{tool} {given} above {project}: {status}")
+
+
+# Reads every file below a folder, and none of them by name.
+SWEEPS = ("grep -r KEY .", "grep -rn KEY", "grep -rl KEY . | xargs cat", "grep -R KEY sub", "rg --hidden KEY", "rg -uu KEY", "rg -nu KEY", "find . -exec cat {} +",
+          "find . -type f | xargs cat", "ls -A | xargs cat", "cat $(find . -type f)", "diff -r . sub")
+# Leaves hidden files out, names a kind of file, or tells names only.
+PLAIN = ("grep -rn KEY --include='*.py' .", "rg KEY", "rg -l KEY | xargs wc -l", "find . -name '*.py'", "find . -type f | wc -l", "ls -R", "git ls-files | xargs wc -l",
+         "cat plain.txt", "grep KEY plain.txt")
+
+
+def test_a_search_of_everything_is_asked_about_where_secrets_are(world):
+    server = world.server("--read-only-commands", "allow")
+    admin = server.admin()
+    project = os.path.join(world.environment["HOME"], "work")
+    os.makedirs(os.path.join(project, "sub"))
+    for name in ("plain.txt", "sub/code.py"):
+        with open(os.path.join(project, name), "w", encoding="utf-8") as file:
+            file.write("KEY=1\n")
+    made = admin.session(cwd=project)
+    judged = lambda line: admin.call(made["threadId"], "Bash", {"command": line})["status"]
+    asked = [line for line in SWEEPS if judged(line) == "awaiting"]
+    must(len(asked) <= 2, f"there is nothing secret yet, and yet: {asked}")
+    for secret in (".env", "sub/.env.local", "sub/deploy.pem"):
+        path = os.path.join(project, secret)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("KEY=TOPSECRET\n")
+        for line in SWEEPS:
+            must(judged(line) == "awaiting", f"{line} with {secret}")
+        for line in PLAIN:
+            hidden = os.path.basename(secret).startswith(".")
+            shown = not hidden and line.startswith(("rg", "git"))
+            must(judged(line) == ("awaiting" if shown else "allowed"), f"{line} with {secret}")
+        os.remove(path)
