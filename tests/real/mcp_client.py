@@ -4,6 +4,8 @@ import json
 import os
 import sys
 
+sys.path.remove(os.path.dirname(os.path.abspath(__file__)))  # there is a mcp.py of our own beside this file
+
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
