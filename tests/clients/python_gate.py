@@ -206,7 +206,7 @@ def test_a_timeout_takes_the_call_back(world):
 def test_a_rule_allows_and_denies_without_a_person(world):
     stage = Stage(world)
     stage.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Deploy"})
-    stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Remove", "reason": "never here"})
+    stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Remove", "reason": "never here", "force": True})
     gate = gate_of(stage)
     must(gate.ask("Deploy", {}).actor == "policy", "by the rule")
     must("never here" in str(Aside(gate.ask, "Remove", {}).raised(nod_gate.Denied)), "the rule's words")

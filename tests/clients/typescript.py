@@ -45,7 +45,7 @@ def build():
 
 def test_the_suite_of_the_package(world):
     stage, folder = Stage(world, tcp=True), built()
-    stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Forbidden", "reason": "never here"})
+    stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Forbidden", "reason": "never here", "force": True})
     run = subprocess.run(["node", "--test", "test/"], cwd=folder, env=stage.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          text=True, timeout=120, check=False)
     must(run.returncode == 0 and "# pass 8" in run.stdout, run.stdout[-4000:])

@@ -8,7 +8,7 @@ export default {
     const sub = await server.api("POST", `/api/sessions/${one.id}/threads`, { title: "reviewer", parentId: one.threadId });
     await server.bash(one, "make a", "c1");
     await server.bash(two, "rm -rf b", "c2");
-    await server.call(one, "Write", { file_path: "/tmp/x", content: "needle" }, "c3", { thread: sub.id });
+    await server.call(one, "Write", { file_path: "/home/alice/greeter/x", content: "needle" }, "c3", { thread: sub.id });
     await server.call(two, "mcp__x__y", { a: 1 }, "c4");
     const page = await person(server);
     await count(page, 4);

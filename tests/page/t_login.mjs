@@ -29,7 +29,7 @@ export default {
     // Another person's device; revoked while it looks.
     const bob = await person(server, "bob", DESKTOP, "viewer");
     await bob.locator(".quiet-inbox").waitFor();
-    await page.goto(server.url + "/#/settings");
+    await page.evaluate(() => { location.hash = "#/settings"; });
     await page.locator("tr", { hasText: "bob" }).waitFor();
     page.on("dialog", (dialog) => dialog.accept());
     await page.locator("tr", { hasText: "bob" }).locator("button", { hasText: "Revoke" }).click();

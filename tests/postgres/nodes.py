@@ -109,7 +109,7 @@ def test_a_revocation_holds_though_notifications_are_lost(pg, world):
             lose()
             must(admin.request("DELETE", f"/api/tokens/{token.id}").status in (200, 204), "revoked")
             eventually(lambda t=token: not knows(b, t), f"it is revoked at B, notifications {name}", within(5))
-            rule = admin.request("POST", "/api/policy/rules", {"rule": f"Bash({name}:*)", "effect": "deny"})
+            rule = admin.request("POST", "/api/policy/rules", {"rule": f"Bash({name}:*)", "effect": "deny", "force": True})
             must(rule.status == 201, f"a rule: {rule}")
             eventually(lambda n=name: at(b, admin).ok("POST", "/api/policy/explain", {"name": "Bash", "sessionId": session["id"],
                        "input": {"command": f"{n} x"}})["effect"] == "deny", f"the rule holds at B, notifications {name}", within(5))
