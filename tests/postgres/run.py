@@ -94,7 +94,8 @@ def run_program(name, command, environment, pattern=r"^(\d+) passed, (\d+) faile
     counts["skipped"] += int(skipped[-1]) if skipped else 0
     print(f"{'FAILED' if bad else 'ok':8}{name}: {good} passed, {bad} failed  ({time.monotonic() - started:.1f} s)", flush=True)
     if bad:
-        print("        " + run.stdout[-6000:].replace("\n", "\n        "), flush=True)
+        told = [line for line in run.stdout.splitlines() if not line.startswith(("ok ", "skipped"))]
+        print("        " + "\n".join(told)[-6000:].replace("\n", "\n        "), flush=True)
 
 
 def run_talks(pg, _options):
