@@ -184,11 +184,10 @@ def after_the_end(stage, who):
 
 def two_boxes(stage, who):
     """Row 58: the box that made the protected names ends first; the other one still cannot write them."""
-    first = Box(stage, "echo in; read -r x < go; echo out")
-    os.mkfifo(f"{stage.project}/go")
-    first.process.poll()
-    second = Box(stage, "echo in; read -r x < go2; echo x > .claude/settings.json; echo wrote $?; touch .mcp.json; echo made $?")
+    os.mkfifo(f"{stage.project}/go")  # before the boxes, which read from them
     os.mkfifo(f"{stage.project}/go2")
+    first = Box(stage, "echo in; read -r x < go; echo out")
+    second = Box(stage, "echo in; read -r x < go2; echo x > .claude/settings.json; echo wrote $?; touch .mcp.json; echo made $?")
     judge(f"{who}: 58 both run", os.read(first.out, 3) == b"in\n" and os.read(second.out, 3) == b"in\n")
     with open(f"{stage.project}/go", "w", encoding="ascii") as go:
         go.write("\n")
