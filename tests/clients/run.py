@@ -7,7 +7,6 @@ Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds). A tes
 skipped, and says so; with CI set that is a failure.
 """
 import argparse
-import concurrent.futures
 import importlib
 import os
 import sys
@@ -18,7 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import stage  # noqa: E402,F401: finds the world
-import world  # noqa: E402
+import report  # noqa: E402
+import world   # noqa: E402
 
 SUITES = ("python_gate", "frameworks", "typescript", "golang", "generators")
 
@@ -53,16 +53,7 @@ def main():
     options.add_argument("words", nargs="*")
     given = options.parse_args()
     chosen = [(n, t) for n, t in tests() if not given.words or any(w in n for w in given.words)]
-    count = {"ok": 0, "skipped": 0, "FAILED": 0}
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run, n, t) for n, t in chosen]):
-            name, result, words, seconds = done.result()
-            count[result] += 1
-            print(f"{result:8}{name} ({seconds:.1f} s){': ' + words if words else ''}", flush=True)
-    if count["skipped"]:
-        print(f"{count['skipped']} skipped")
-    print(f"{count['ok']} passed, {count['FAILED']} failed")
-    return 1 if count["FAILED"] else 0
+    return report.run_all(chosen, run, given.jobs)
 
 
 if __name__ == "__main__":

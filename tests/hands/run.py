@@ -6,7 +6,6 @@
 Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds), NOD_KEEP=1 keeps the folders.
 """
 import argparse
-import concurrent.futures
 import glob
 import importlib
 import os
@@ -18,7 +17,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 for folder in (HERE, os.path.join(HERE, "..", "talks"), os.path.join(HERE, "..", "model")):
     sys.path.insert(0, os.path.abspath(folder))
 
-import world  # noqa: E402
+import report  # noqa: E402
+import world   # noqa: E402
 
 
 def tests():
@@ -68,16 +68,7 @@ def main():
         return 0
     if not os.access(world.NOD, os.X_OK):
         sys.exit(f"there is no program at {world.NOD}; build it or set NOD")
-    counts = {"ok": 0, "skipped": 0, "FAILED": 0}
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for future in concurrent.futures.as_completed([pool.submit(run, *test) for test in chosen]):
-            name, result, words, took = future.result()
-            counts[result] += 1
-            print(f"{result:8}{name}  ({took:.1f} s)", flush=True)
-            if words:
-                print("        " + words.replace("\n", "\n        "), flush=True)
-    print(f"{counts['ok']} passed, {counts['FAILED']} failed")
-    return 1 if counts["FAILED"] else 0
+    return report.run_all(chosen, run, options.jobs)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ for (const [name, test] of Object.entries(tests)) {
     console.log(`ok   ${name}${skipped ? ` (${skipped})` : ""}  ${Date.now() - from} ms`);
   } catch (error) {
     failed++;
-    console.log(`FAIL ${name}\n     ${String(error.message).split("\n").slice(0, 6).join("\n     ")}`);
+    console.log(`FAILED  ${name}\n     ${String(error.message).split("\n").slice(0, 6).join("\n     ")}`);
     if (process.env.SHOT) for (const [i, context] of (await openBrowser()).contexts().entries())
       for (const page of context.pages()) await page.screenshot({ path: `${process.env.SHOT}-${i}.png` }).catch(() => {});
   }

@@ -142,7 +142,7 @@ for (const [name, test] of Object.entries(tests)) {
     console.log(`ok   ${name}`);
   } catch (error) {
     failed++;
-    console.log(`FAIL ${name}\n     ${String(error.message).split("\n").slice(0, 30).join("\n     ")}`);
+    console.log(`FAILED  ${name}\n     ${String(error.message).split("\n").slice(0, 30).join("\n     ")}`);
   }
   close();
   await server.stop();

@@ -215,7 +215,8 @@ def main():
                 era.way.close()
             shutil.rmtree(folder, ignore_errors=True)
     except SystemExit as failure:
-        print(f"{failure}\n{done} passed, 1 failed (seed {seed})")
+        words = str(failure).replace("\n", "\n        ")
+        print(f"FAILED  round {done + 1} of seed {seed}\n        {words}\n{done} passed, 1 failed")
         return 1
     finally:
         pg.remove()

@@ -26,6 +26,7 @@ import nodes   # noqa: E402
 import outage  # noqa: E402
 import parts   # noqa: E402
 import pooler  # noqa: E402
+import report  # noqa: E402
 import runs    # noqa: E402
 import server  # noqa: E402
 import standby  # noqa: E402
@@ -34,14 +35,11 @@ import world   # noqa: E402
 
 MODULES = (dumps, nodes, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
 
-counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+told = report.Report()
 
 
 def say(result, name, words="", took=0.0):
-    counts[result] += 1
-    print(f"{result:8}{name}  ({took:.1f} s)", flush=True)
-    if words:
-        print("        " + words.replace("\n", "\n        "), flush=True)
+    told.add(name, result, words, took)
 
 
 def run_contract(pg, _options):
@@ -88,14 +86,13 @@ def run_program(name, command, environment, pattern=r"^(\d+) passed, (\d+) faile
     found = re.findall(pattern, run.stdout, re.M)
     good, bad = map(int, found[-1]) if found else (0, 1)
     bad = bad or int(run.returncode != 0)
-    counts["ok"] += good
-    counts["FAILED"] += bad
     skipped = re.findall(r"^(\d+) skipped", run.stdout, re.M)
-    counts["skipped"] += int(skipped[-1]) if skipped else 0
-    print(f"{'FAILED' if bad else 'ok':8}{name}: {good} passed, {bad} failed  ({time.monotonic() - started:.1f} s)", flush=True)
+    for result, many in (("ok", good), ("FAILED", bad), ("skipped", int(skipped[-1]) if skipped else 0)):
+        told.counts[result] += many
+    print(f"{'' if bad else 'ok':8}{name}: {good} passed, {bad} failed  ({time.monotonic() - started:.1f} s)", flush=True)
     if bad:
-        told = [line for line in run.stdout.splitlines() if not line.startswith(("ok ", "skipped"))]
-        print("        " + "\n".join(told)[-6000:].replace("\n", "\n        "), flush=True)
+        for test, words in report.failures(run.stdout) or [("the end of its output", run.stdout[-2000:])]:
+            told.tell(f"{name}: {test}", "FAILED", words)
 
 
 def run_talks(pg, _options):
@@ -128,10 +125,7 @@ def main():
             PARTS[part](pg, options)
     finally:
         pg.remove()
-    if counts["skipped"]:
-        print(f"{counts['skipped']} skipped")
-    print(f"{counts['ok']} passed, {counts['FAILED']} failed")
-    return 1 if counts["FAILED"] else 0
+    return told.close()
 
 
 if __name__ == "__main__":

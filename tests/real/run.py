@@ -6,7 +6,6 @@
 Environment: NOD (the program, default build/nod), NOD_PATIENCE (seconds), NOD_REAL_MUST=1: a skip is a failure.
 """
 import argparse
-import concurrent.futures
 import glob
 import importlib
 import os
@@ -19,7 +18,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 
 import desk  # noqa: E402,F401: finds the world
-import world  # noqa: E402
+import report  # noqa: E402
+import world   # noqa: E402
 
 
 SUITES = ("wrapper", "boxed", "page", "hooks", "terminal", "mcp", "others", "sockets", "proxied", "acp_agents")
@@ -45,7 +45,7 @@ def run(name, test):
         return name, "ok", "", time.monotonic() - started
     except world.Skip as skip:
         place.close(quietly=True)
-        return name, "skipped", str(skip), time.monotonic() - started
+        return name, "FAILED" if os.environ.get("NOD_REAL_MUST") else "skipped", str(skip), time.monotonic() - started
     except Exception as error:  # noqa: BLE001: whatever a test raises is its failure
         logs = "".join(f"\n--- log of a server ---\n{s.log()[-1500:]}" for s in place.servers if s.log_path)
         place.close(quietly=True)
@@ -74,18 +74,7 @@ def main():
     options.add_argument("words", nargs="*")
     given = options.parse_args()
     chosen = [(n, t) for n, t in tests() if not given.words or any(w in n for w in given.words)]
-    count = {"ok": 0, "skipped": 0, "FAILED": 0}
-    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        for done in concurrent.futures.as_completed([pool.submit(run, n, t) for n, t in chosen]):
-            name, result, words, seconds = done.result()
-            if result == "skipped" and os.environ.get("NOD_REAL_MUST"):
-                result = "FAILED"
-            count[result] += 1
-            print(f"{result:8}{name} ({seconds:.1f} s){': ' + words if words else ''}", flush=True)
-    if count["skipped"]:
-        print(f"{count['skipped']} skipped")
-    print(f"{count['ok']} passed, {count['FAILED']} failed")
-    return 1 if count["FAILED"] else 0
+    return report.run_all(chosen, run, given.jobs)
 
 
 if __name__ == "__main__":
