@@ -234,9 +234,10 @@ def printed_table(rows):
 
 
 def test_the_manual_says_what_an_agent_and_a_bound_approver_may_do(world):
-    """The rows themselves are tried above; here their sum is compared with the document."""
+    """The rows themselves are tried above; here their sum is compared with the document. NOD_PRINT_TABLE=1 prints it."""
     table = printed_table(read_table())
-    print(table)
+    if os.environ.get("NOD_PRINT_TABLE"):
+        print(table)
     with open(DOCUMENT, encoding="utf-8") as file:
         must(table in file.read(), f"docs/SECURITY.md has not this table:\n{table}")
 
