@@ -47,7 +47,7 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
 
 struct reading {
     struct arena *arena;
-    const struct acp_agent *agent;
+    const struct agent *agent;
     const struct json *title, *kind, *input, *content, *locations, *meta;
     struct acp_ask *ask;
 };
@@ -202,7 +202,7 @@ static struct str own_name(const struct reading *r)
     return r->input && r->input->type == JSON_OBJECT && name.n <= LIMIT_NAME_BYTES / 2 ? name : STR_NONE;
 }
 
-struct rc acp_ask_read(struct arena *arena, const struct acp_agent *agent, const struct acp_tool *tool,
+struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err)
 {
     struct reading r = {.arena = arena, .agent = agent, .ask = ret_ask, .title = parsed(arena, tool->title),

@@ -7,25 +7,12 @@
 #ifndef AGENTS_ACP_H
 #define AGENTS_ACP_H
 
-#include "base/json.h"
-#include "event/call.h"
+#include "agents/agent.h"
 
-/* How an agent is made to ask about everything, and what it may be switched to. */
-struct acp_agent {
-    const char *name;
-    const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
-    const char *const *more_args;   /* "{file}" stands for the file below */
-    const char *variable, *value;   /* "{file}": the same */
-    const char *file;               /* what is written there; NULL: none is needed */
-    const char *session_meta;       /* "_meta" of session/new; NULL: none */
-    const char *const *safe_modes;
-    const char *not_asked;          /* what it still does without asking */
-};
 /* The one that this command line starts; for a stranger, a row without switches. */
-const struct acp_agent *acp_agent_find(const char *const *argv);
-const struct acp_agent *acp_agent_named(struct str name);
+const struct agent *acp_agent_find(const char *const *argv);
 /* Whether the agent asks as before in this mode; ids that are addresses are compared behind '#'. */
-bool acp_mode_is_safe(const struct acp_agent *agent, struct str mode);
+bool acp_mode_is_safe(const struct agent *agent, struct str mode);
 
 struct acp_message {
     const struct json *json, *params;
@@ -50,7 +37,7 @@ struct acp_ask {
     struct str command;     /* that would be run; empty: none */
     struct str cwd;         /* where; empty: in the session's folder */
 };
-struct rc acp_ask_read(struct arena *arena, const struct acp_agent *agent, const struct acp_tool *tool,
+struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err);
 /* The same for requests that are acts themselves: fs/write_text_file, fs/read_text_file, terminal/create, and switches
  * of the mode. */
@@ -62,7 +49,7 @@ struct str acp_mode_wanted(const struct acp_message *message);
 /* ---- answers, each a line ---- */
 /* An option is chosen by its kind: allow_once, and nothing that the agent would remember. False: nothing that was
  * offered allows it, and the answer refuses. */
-bool acp_answer(struct buf *out, const struct acp_agent *agent, const struct acp_message *ask, bool allowed);
+bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed);
 void acp_answer_cancelled(struct buf *out, struct str id);
 void acp_answer_error(struct buf *out, struct str id, int code, struct str words);
 /* For the editor: the tool call failed, and why. */

@@ -113,7 +113,7 @@ static void put_outcome(struct buf *buf, struct str id, struct str option)
 
 /* The first option of a kind. A switch of the mode may only be one that goes on asking; of two that refuse, it is the
  * one that lets the turn go on. */
-static struct str option_of(const struct acp_agent *agent, const struct json *params, const char *kind)
+static struct str option_of(const struct agent *agent, const struct json *params, const char *kind)
 {
     const struct json *options = json_get(params, "options");
     bool switches = str_is(json_text(json_get(params, "toolCall"), "kind"), "switch_mode");
@@ -131,7 +131,7 @@ static struct str option_of(const struct acp_agent *agent, const struct json *pa
     return ends;
 }
 
-bool acp_answer(struct buf *out, const struct acp_agent *agent, const struct acp_message *ask, bool allowed)
+bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed)
 {
     struct str option = allowed ? option_of(agent, ask->params, "allow_once") : STR_NONE;
     bool found = !str_empty(option);

@@ -15,19 +15,7 @@
 
 /* ---- hooks: Claude Code's PreToolUse and PermissionRequest, and what others made of them ---- */
 
-#define HOOK_AGENTS(X)    \
-    X(CLAUDE, "claude")   \
-    X(CODEX, "codex")     \
-    X(GEMINI, "gemini")   \
-    X(QWEN, "qwen")       \
-    X(COPILOT, "copilot")
-
-enum hook_agent {
-#define X(name, wire) HOOK_##name,
-    HOOK_AGENTS(X)
-#undef X
-    HOOK_AGENT_COUNT
-};
+struct agent; /* agents/agent.h */
 
 enum hook_kind {
     HOOK_OTHER,      /* nothing that we decide: no opinion */
@@ -38,7 +26,7 @@ enum hook_kind {
 };
 
 struct hook {
-    enum hook_agent agent;
+    const struct agent *agent;
     enum hook_kind kind;
     struct str event;   /* its name on the wire */
     struct str session; /* the agent's own id of it */
@@ -54,14 +42,14 @@ static inline bool hook_asks(const struct hook *hook)
 {
     return hook->kind == HOOK_BEFORE || hook->kind == HOOK_PERMISSION;
 }
-bool hook_agent_parse(struct str name, enum hook_agent *ret_agent);
-const char *hook_agent_name(enum hook_agent agent);
 /* Even when it fails, agent, kind and event are as far as they could be read: enough for a refusal. */
-struct rc hook_read(enum hook_agent agent, const struct json *message, struct hook *ret_hook,
+struct rc hook_read(const struct agent *agent, const struct json *message, struct hook *ret_hook,
                     struct err *err);
 /* The answer in the agent's dialect, to a hook that asks. A call that is not allowed is refused, with words. */
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call);
 void hook_refuse(struct buf *out, const struct hook *hook, struct str words);
+/* The message that the agent would send about this call, for a test. */
+void hook_put(struct buf *out, const struct hook *hook);
 
 /* Whether Claude Code, in this mode, asks a person what its rules do not answer. */
 bool agent_mode_asks(struct str mode);

@@ -1,65 +1,51 @@
-/* Hooks of Claude Code, Codex, Gemini, Qwen Code and Copilot CLI: one shape, five dialects.
+/* Hooks: a message of an agent becomes a struct, an answer of the gate becomes the agent's words.
  *
- *   claude  PreToolUse: allow, deny or ask; PermissionRequest: allow or deny, the input may be edited
- *   codex   the same names, but PreToolUse knows only deny, or allow together with another input, and any
- *           member it does not expect voids the answer; PermissionRequest takes no edited input
- *   gemini  BeforeTool: decision allow or deny; its tools have names of their own
- *   qwen    as claude, but an edited input is ignored and the original runs: an edit is a denial with words
- *   copilot as claude, without an id of the call
- *
- * All but Claude Code go on when a hook has no opinion, so theirs waits for a person. Claude Code asks by
- * itself what its own rules do not allow: its PreToolUse is answered by rules alone, at once, and the
- * person's answer goes to PermissionRequest, beside the dialog in its terminal. In modes that never ask, PreToolUse
- * waits too. A yes in the dialog leaves the hook waiting: only that the call is over (PostToolUse), or the turn
- * (Stop), tells that nobody has to be asked any more.
+ * Most agents have taken over Claude Code's shape, which is here; agents/known/ says where one differs. All but Claude
+ * Code go on when a hook has no opinion, so theirs waits for a person. Claude Code asks by itself what its own rules do
+ * not allow: its PreToolUse is answered by rules alone, at once, and the person's answer goes to PermissionRequest,
+ * beside the dialog in its terminal. In modes that never ask, PreToolUse waits too. A yes in the dialog leaves the hook
+ * waiting: only that the call is over (PostToolUse), or the turn (Stop), tells that nobody has to be asked any more.
  */
-#include "agents/agents.h"
+#include "agents/agent.h"
 
 #include "base/limits.h"
 
-static const struct {
-    const char *name;
-    enum hook_kind kind;
-} events[] = {
-    {"PreToolUse", HOOK_BEFORE},
-    {"BeforeTool", HOOK_BEFORE},
-    {"PermissionRequest", HOOK_PERMISSION},
-    {"PostToolUse", HOOK_AFTER},
-    {"PostToolUseFailure", HOOK_AFTER},
-    {"Stop", HOOK_IDLE},
-};
-
-static const char *const agent_names[] = {
-#define X(name, wire) wire,
-    HOOK_AGENTS(X)
+static const struct agent *const agents[] = {
+#define X(name) &agent_##name,
+    AGENTS(X)
 #undef X
 };
 
-bool hook_agent_parse(struct str name, enum hook_agent *ret_agent)
+const struct agent *agent_at(size_t number)
 {
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
-        if (str_is(name, agent_names[i])) {
-            *ret_agent = (enum hook_agent)i;
-            return true;
-        }
-    }
-    return false;
+    CHECK(number < AGENT_COUNT);
+    return agents[number];
 }
 
-const char *hook_agent_name(enum hook_agent agent)
+const struct agent *agent_named(struct str name)
 {
-    CHECK(agent < HOOK_AGENT_COUNT);
-    return agent_names[agent];
+    for (size_t i = 0; i < AGENT_COUNT; i++)
+        if (str_is(name, agents[i]->name))
+            return agents[i];
+    return NULL;
 }
 
-bool agent_mode_asks(struct str mode)
+const struct agent *agent_with_hooks(struct str name)
 {
-    static const char *const asking[] = {"default", "manual", "acceptEdits", "plan"};
-    for (size_t i = 0; i < sizeof asking / sizeof *asking; i++)
-        if (str_is(mode, asking[i]))
-            return true;
-    return false;
+    const struct agent *agent = agent_named(name);
+    return agent && agent->hooks.events ? agent : NULL;
 }
+
+size_t agent_number(const struct agent *agent)
+{
+    size_t number = 0;
+    while (number < AGENT_COUNT && agents[number] != agent)
+        number++;
+    CHECK(number < AGENT_COUNT);
+    return number;
+}
+
+/* ---- reading ---- */
 
 /* Of Stop: agents in the background go on, and may have dialogs open. */
 static bool has_tasks(const struct json *message)
@@ -68,15 +54,15 @@ static bool has_tasks(const struct json *message)
     return tasks && tasks->count > 0;
 }
 
-struct rc hook_read(enum hook_agent agent, const struct json *message, struct hook *ret_hook,
-                    struct err *err)
+struct rc hook_read_plain(const struct agent *agent, const struct json *message, struct hook *ret_hook,
+                          struct err *err)
 {
     struct hook *hook = ret_hook;
     *hook = (struct hook){.agent = agent};
     TRY(json_want_str(message, "hook_event_name", LIMIT_NAME_BYTES, &hook->event, err));
-    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
-        if (str_is(hook->event, events[i].name))
-            hook->kind = events[i].kind;
+    for (const struct agent_event *event = agent->hooks.events; event->name; event++)
+        if (str_is(hook->event, event->name))
+            hook->kind = event->kind;
     if (str_empty(hook->event))
         return err_set(err, ERR_INVALID, "this is no hook's message: it has no \"hook_event_name\"");
     if (has_tasks(message))
@@ -92,9 +78,30 @@ struct rc hook_read(enum hook_agent agent, const struct json *message, struct ho
     TRY(json_want_object(message, "tool_input", &hook->input, err));
     if (str_empty(hook->tool) || !hook->input || str_empty(hook->session))
         return err_set(err, ERR_INVALID, "the hook's message lacks session_id, tool_name or tool_input");
-    hook->asks_later = agent == HOOK_CLAUDE && hook->kind == HOOK_BEFORE &&
-                       agent_mode_asks(json_text(message, "permission_mode"));
     return RC_OK;
+}
+
+struct rc hook_read(const struct agent *agent, const struct json *message, struct hook *ret_hook, struct err *err)
+{
+    return (agent->hooks.read ? agent->hooks.read : hook_read_plain)(agent, message, ret_hook, err);
+}
+
+void hook_put(struct buf *buf, const struct hook *hook)
+{
+    if (hook->agent->hooks.put) {
+        hook->agent->hooks.put(buf, hook);
+        return;
+    }
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "session_id", hook->session);
+    json_member(&out, "hook_event_name", hook->event);
+    json_member(&out, "permission_mode", STR("bypassPermissions")); /* in which the agent asks nobody itself */
+    json_member(&out, "cwd", hook->cwd);
+    json_member(&out, "tool_name", hook->tool);
+    json_member(&out, "tool_use_id", hook->call);
+    json_member_raw(&out, "tool_input", hook->input->raw);
+    json_close(&out, '}');
 }
 
 /* ---- answers ---- */
@@ -113,7 +120,7 @@ static void close_specific(struct json_out *out)
     json_close(out, '}');
 }
 
-static void say_before(struct buf *buf, const char *decision, struct str words, struct str input)
+void hook_say_before(struct buf *buf, const char *decision, struct str words, struct str input)
 {
     struct json_out out = json_out(buf);
     open_specific(&out, "PreToolUse");
@@ -123,7 +130,7 @@ static void say_before(struct buf *buf, const char *decision, struct str words, 
     close_specific(&out);
 }
 
-static void say_permission(struct buf *buf, const char *behavior, struct str words, struct str input)
+void hook_say_permission(struct buf *buf, const char *behavior, struct str words, struct str input)
 {
     struct json_out out = json_out(buf);
     open_specific(&out, "PermissionRequest");
@@ -136,24 +143,23 @@ static void say_permission(struct buf *buf, const char *behavior, struct str wor
     close_specific(&out);
 }
 
-static void say_gemini(struct buf *buf, const char *decision, struct str words)
+void hook_allow_plain(struct buf *out, const struct hook *hook, struct str edited, struct str words)
 {
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "decision", str_of(decision));
-    json_member(&out, "reason", words);
-    json_close(&out, '}');
+    if (hook->kind == HOOK_PERMISSION)
+        hook_say_permission(out, "allow", STR_NONE, edited);
+    else
+        hook_say_before(out, "allow", words, edited);
 }
 
 void hook_refuse(struct buf *out, const struct hook *hook, struct str words)
 {
     CHECK(!str_empty(words));
-    if (hook->agent == HOOK_GEMINI)
-        say_gemini(out, "deny", words);
+    if (hook->agent->hooks.deny)
+        hook->agent->hooks.deny(out, hook, words);
     else if (hook->kind == HOOK_PERMISSION)
-        say_permission(out, "deny", words, STR_NONE);
+        hook_say_permission(out, "deny", words, STR_NONE);
     else
-        say_before(out, "deny", words, STR_NONE);
+        hook_say_before(out, "deny", words, STR_NONE);
 }
 
 /* The input as a person has changed it, where the hook cannot carry it: the agent may ask again with that. */
@@ -164,54 +170,54 @@ static void refuse_edited(struct buf *out, const struct hook *hook, struct str e
                                         STR_ARG(edited)));
 }
 
-/* Codex takes an empty answer as an allow: it goes on, or asks at its own prompt. */
-static void allow_codex(struct buf *out, const struct hook *hook, struct str edited)
-{
-    if (hook->kind == HOOK_PERMISSION)
-        say_permission(out, "allow", STR_NONE, STR_NONE);
-    else if (!str_empty(edited))
-        say_before(out, "allow", STR_NONE, edited);
-}
-
-static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
-{
-    bool takes_edited = hook->agent == HOOK_CLAUDE || hook->agent == HOOK_COPILOT ||
-                        (hook->agent == HOOK_CODEX && hook->kind == HOOK_BEFORE);
-    if (!str_empty(edited) && !takes_edited) {
-        refuse_edited(out, hook, edited);
-        return;
-    }
-    switch (hook->agent) {
-    case HOOK_CLAUDE:
-        if (hook->kind == HOOK_PERMISSION)
-            say_permission(out, "allow", STR_NONE, edited);
-        else
-            say_before(out, "allow", words, edited);
-        break;
-    case HOOK_QWEN:
-    case HOOK_COPILOT: say_before(out, "allow", words, edited); break;
-    case HOOK_CODEX: allow_codex(out, hook, edited); break;
-    case HOOK_GEMINI: say_gemini(out, "allow", STR_NONE); break;
-    case HOOK_AGENT_COUNT: break;
-    }
-}
-
-/* The agent goes on as it would without a hook. */
-static void say_nothing(struct buf *out, const struct hook *hook)
-{
-    if (hook->agent != HOOK_CODEX)
-        buf_puts(out, "{}");
-}
-
 void hook_answer(struct buf *out, const struct hook *hook, const struct call *call)
 {
     ARENA_SCOPE(scratch);
+    const struct agent_hooks *hooks = &hook->agent->hooks;
     CHECK(hook_asks(hook));
-    struct str words = agent_words(&scratch, call);
-    if (call->status == CALL_ALLOWED && call_allowed(call))
-        allow(out, hook, call->updated_input, words);
-    else if (call->status == CALL_UNKNOWN && (hook->asks_later || call->no_opinion))
-        say_nothing(out, hook);
-    else
+    struct str words = agent_words(&scratch, call), edited = call->updated_input;
+    if (call->status == CALL_ALLOWED && call_allowed(call)) {
+        if (!str_empty(edited) && !(hooks->edits & HOOK_BIT(hook->kind)))
+            refuse_edited(out, hook, edited);
+        else
+            (hooks->allow ? hooks->allow : hook_allow_plain)(out, hook, edited, words);
+    } else if (call->status == CALL_UNKNOWN && (hook->asks_later || call->no_opinion)) {
+        buf_puts(out, hooks->nothing);
+    } else {
         hook_refuse(out, hook, words);
+    }
+}
+
+/* ---- settings ---- */
+
+static void put_address(struct json_out *out, struct str url)
+{
+    json_member(out, "type", STR("http"));
+    json_member(out, "url", url);
+    json_key(out, "headers");
+    json_open(out, '{');
+    json_member(out, "Authorization", STR("Bearer $NOD_TOKEN"));
+    json_close(out, '}');
+    json_key(out, "allowedEnvVars");
+    json_put_raw(out, STR("[\"NOD_TOKEN\"]"));
+}
+
+void agent_put_group(struct json_out *out, const struct agent_entry *entry, const char *more)
+{
+    json_open(out, '{');
+    json_member(out, "matcher", STR("*"));
+    json_key(out, "hooks");
+    json_open(out, '[');
+    json_open(out, '{');
+    if (!str_empty(entry->url)) {
+        put_address(out, entry->url);
+    } else {
+        json_member(out, "type", STR("command"));
+        json_member(out, "command", entry->command);
+    }
+    json_member_i64(out, "timeout", entry->timeout);
+    buf_puts(out->buf, more);
+    json_close(out, '}');
+    json_close(out, ']');
+    json_close(out, '}');
 }

@@ -1,13 +1,13 @@
 /* Hooks over HTTP: an agent's own message comes in, the answer in its own words goes out.
  *
- *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: claude, codex, gemini, qwen, copilot
+ *   POST /api/hooks/:agent?wait=SECONDS&call=ID&strict=1      agent: AGENTS of agents/agent.h
  *
  * The agent's session becomes one of ours, of the same id for as long as the same token speaks: the id is
  * made from both, so that a restart changes nothing. Once it is known who speaks, every answer is 200 and
  * every failure is a refusal in it, since these agents go on when a hook answers with an error. Whoever hangs up
  * and stays away takes the question back. So does an answer in the agent's own terminal, once a hook tells of it.
  */
-#include "agents/agents.h"
+#include "agents/agent.h"
 #include "api/exchange.h"
 
 #include "event/shapes.h"
@@ -319,7 +319,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
     ask->id = arena_str(x->arena, ask->id);
     ask->name = arena_str(x->arena, h->hook.tool);
-    ask->dialect = str_of(hook_agent_name(h->hook.agent));
+    ask->dialect = str_of(h->hook.agent->name);
     ask->input = h->hook.input;
     ask->cwd = arena_str(x->arena, h->hook.cwd);
     ask->brief = true;
@@ -342,8 +342,9 @@ void hooks_ask(struct exchange *x)
     h->ask->op = gate_op(x->arena, asked, h);
     h->ask->actor = x->actor;
     h->ask->by = x->token_id;
-    if (!hook_agent_parse(x->params[0], &h->hook.agent)) {
-        exchange_error(x, ERR_NOT_FOUND, "hooks are of claude, codex, gemini, qwen or copilot");
+    h->hook.agent = agent_with_hooks(x->params[0]);
+    if (!h->hook.agent) {
+        exchange_error(x, ERR_NOT_FOUND, "hooks are of" AGENT_WORDS);
         return;
     }
     bool unread = rc_bad(prepare(h, &err)), tells = h->hook.kind == HOOK_AFTER || h->hook.kind == HOOK_IDLE;
@@ -359,7 +360,7 @@ void hooks_ask(struct exchange *x)
         x->http->arg = h;
         x->http->gone = client_gone;
     }
-    struct agent_session agent = {.name = str_of(hook_agent_name(h->hook.agent)), .id = h->hook.session,
+    struct agent_session agent = {.name = str_of(h->hook.agent->name), .id = h->hook.session,
                                   .cwd = h->hook.cwd, .must_exist = tells};
     exchange_with_agent(x, &agent, session_found, h);
 }

@@ -42,7 +42,7 @@ static const struct route routes[] = {
     {"POST", "/api/tool-calls/:call/cancel", HERE(ASK), BODY_OPTIONAL, calls_cancel,
      "Give up a call", "session", NULL, 200, "ToolCallAnswer"},
     {"POST", "/api/hooks/:agent", HERE(ASK), BODY_OBJECT, hooks_ask,
-     "An agent's hook, answered in its own words (claude, codex, gemini, qwen, copilot)", "wait call strict",
+     "An agent's hook, answered in its own words", "wait call strict",
      "HookMessage", 200, "HookAnswer"},
     {"POST", "/api/mcp", HERE(ASK), BODY_OBJECT, mcp_message,
      "MCP over HTTP: the tools approve, ask_human and pending_calls", "", "McpMessage", 200, "McpMessage"},

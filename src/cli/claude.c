@@ -427,7 +427,7 @@ static struct rc become_agent(struct wrapper *w, struct str named, struct str ro
     struct cli *cli = w->cli;
     struct identity_want want = {.kind = STR("claude"), .about = w->asks.cwd, .session = named,
                                  .folder = w->asks.cwd};
-    const char *path = str_empty(named) ? hook_identity(cli, HOOK_CLAUDE) : NULL;
+    const char *path = str_empty(named) ? hook_identity(cli, &agent_claude) : NULL;
     want.name = arena_printf(&cli->arena, "claude in %.*s", STR_ARG(local_title(w->asks.cwd)));
     if (str_is(role, "agent"))
         return RC_OK;

@@ -1,4 +1,5 @@
 /* The table of commands as an array, and finding one in it by what was typed. */
+#include "agents/agent.h"
 #include "cli/words.h"
 
 #define OPTION(letter, name, value, words) {letter, name, value, words},

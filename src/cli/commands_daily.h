@@ -112,11 +112,11 @@
       "rule or a person allows it. The agent is started so that it asks about everything it can be made to ask " \
       "about. With -p there is no editor: one prompt, then the end.",                                        \
       OPTION('p', "prompt", "WORDS", "be the client for one prompt")                                         \
-      OPTION(0, "agent", "NAME", "gemini, qwen, opencode, claude, codex or copilot; else by the program's name") \
+      OPTION(0, "agent", "NAME", "one of" AGENT_WORDS "; else by the program's name") \
       OPTION(0, "auth", "METHOD", "with -p: how the agent is to log in")                                     \
       OPTION(0, "identity", "FILE", "who this program is; else one is made for this folder"))                \
     X(hook, "hook", TALKS, "[install|remove] [AGENT]", "answer an agent's hook, or install it",       \
-      "AGENT is claude, codex, gemini, qwen or copilot; else claude. Without install and remove its message comes " \
+      "AGENT is one of" AGENT_WORDS "; else claude. Without install and remove its message comes " \
       "from standard input and its answer goes to standard output; whatever goes wrong is a refusal. "     \
       "install and remove show the change and write it when you agree.",                                   \
       OPTION(0, "wait", "TIME", "how long a person may take (590s)")                                       \

@@ -286,7 +286,7 @@ static struct finding check_rules(struct cli *cli)
 /* ---- the machine ---- */
 
 /* When the last call of this hook was kept, as words. */
-static struct str last_call(struct cli *cli, enum hook_agent agent)
+static struct str last_call(struct cli *cli, const struct agent *agent)
 {
     struct arena *arena = &cli->arena;
     struct str name = hook_name(cli, agent);
@@ -306,15 +306,15 @@ static struct str last_call(struct cli *cli, enum hook_agent agent)
 static struct finding check_hooks(struct cli *cli)
 {
     struct str troubles = STR(""), installed = STR("");
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
+    for (size_t i = 0; i < AGENT_COUNT; i++) {
         bool there;
-        const char *trouble = hook_trouble(cli, (enum hook_agent)i, &there);
+        const char *trouble = hook_trouble(cli, agent_at(i), &there);
         if (trouble)
             troubles = arena_printf(&cli->arena, "%.*s%s%s", STR_ARG(troubles), troubles.n ? "; " : "", trouble);
         if (there)
             installed = arena_printf(&cli->arena, "%.*s%s%s (%.*s)", STR_ARG(installed), installed.n ? ", " : "",
-                                     hook_agent_name((enum hook_agent)i),
-                                     STR_ARG(last_call(cli, (enum hook_agent)i)));
+                                     agent_at(i)->name,
+                                     STR_ARG(last_call(cli, agent_at(i))));
     }
     if (!str_empty(troubles))
         return FOUND(&cli->arena, LEVEL_BAD, "install them again, or start the server", "%.*s", STR_ARG(troubles));

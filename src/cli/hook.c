@@ -6,7 +6,7 @@
  * When the agent ends this process or does not read its answer any more, the question is taken back; when it is killed,
  * the server sees the connection end.
  */
-#include "agents/agents.h"
+#include "agents/agent.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "cli/hook_install.h"
@@ -30,7 +30,7 @@ enum {
 
 struct hooked {
     struct cli *cli;
-    enum hook_agent agent;
+    const struct agent *agent;
     struct str message;
     struct str call;  /* goes with every attempt: asking again is asking about the same call */
     int64_t until_us;
@@ -59,7 +59,7 @@ static struct rc read_message(struct arena *arena, struct str *ret_text, struct 
 static struct str target(struct hooked *hooked, int64_t seconds)
 {
     return arena_printf(&hooked->cli->arena, "/api/hooks/%s?wait=%lld&call=%.*s%s",
-                        hook_agent_name(hooked->agent), (long long)seconds, STR_ARG(hooked->call),
+                        hooked->agent->name, (long long)seconds, STR_ARG(hooked->call),
                         option_flag(hooked->cli, "strict") ? "&strict=1" : "");
 }
 
@@ -179,7 +179,7 @@ static struct rc answer(struct hooked *hooked, struct err *err)
     return rc;
 }
 
-static struct rc run_hook(struct cli *cli, enum hook_agent agent, struct err *err)
+static struct rc run_hook(struct cli *cli, const struct agent *agent, struct err *err)
 {
     struct hooked hooked = {.cli = cli, .agent = agent};
     struct err why = {.code = ERR_OK};
@@ -197,9 +197,9 @@ struct rc hook_command(struct cli *cli, struct err *err)
     const char *act = cli->argc > 0 ? cli->argv[0] : "";
     bool installs = strcmp(act, "install") == 0, removes = strcmp(act, "remove") == 0;
     const char *name = cli->argv[installs || removes ? 1 : 0];
-    enum hook_agent agent = HOOK_CLAUDE;
-    if (name && !hook_agent_parse(str_of(name), &agent))
-        return err_set(err, ERR_INVALID, "hooks are of claude, codex, gemini, qwen or copilot, not '%s'", name);
+    const struct agent *agent = name ? agent_with_hooks(str_of(name)) : &agent_claude;
+    if (!agent)
+        return err_set(err, ERR_INVALID, "hooks are of" AGENT_WORDS ", not '%s'", name);
     struct hook_choice how = {.remove = removes, .strict = option_flag(cli, "strict"), .http = option_flag(cli, "http"),
                               .start = option_flag(cli, "start"), .yes = option_flag(cli, "yes"),
                               .settings = option_text(cli, "settings"), .identity = option_text(cli, "identity")};

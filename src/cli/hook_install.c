@@ -7,7 +7,6 @@
 #include "cli/hook_install.h"
 
 #include "base/limits.h"
-#include "cli/codex_trust.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/loose_json.h"
@@ -28,49 +27,9 @@ enum {
     SPARE_S = 30,           /* what our own deadline leaves of it */
 };
 
-/* The settings written for each agent: seconds are in its own unit. */
-static const struct {
-    enum hook_agent agent;
-    const char *event;
-    int64_t seconds;
-    int64_t unit;
-} hooks[] = {
-    {HOOK_CLAUDE, "PreToolUse", PERSON_S, 1},
-    {HOOK_CLAUDE, "PermissionRequest", PERSON_S, 1},
-    {HOOK_CLAUDE, "PostToolUse", TOLD_S, 1},
-    {HOOK_CLAUDE, "Stop", TOLD_S, 1},
-    {HOOK_CODEX, "PreToolUse", PERSON_S, 1},
-    {HOOK_GEMINI, "BeforeTool", PERSON_S, 1000},
-    {HOOK_QWEN, "PreToolUse", PERSON_S, 1000},
-    {HOOK_COPILOT, "PreToolUse", PERSON_S, 1},
-};
-enum { HOOK_ROWS = sizeof hooks / sizeof *hooks };
-
-static const struct {
-    const char *variable, *folder, *file; /* the variable's folder, else the one in the home folder */
-    const char *words;                    /* what the person should know */
-} places[HOOK_AGENT_COUNT] = {
-    [HOOK_CLAUDE] = {"CLAUDE_CONFIG_DIR", ".claude", "settings.json",
-                     "Claude Code 2.1.197 and older do not know onFailure: there, a hook that cannot be "
-                     "started or is cut off by its time limit leaves the call to Claude Code's own rules, "
-                     "which may let it run. Newer ones block it. In `claude -p`, older versions skip the prompt "
-                     "hook and deny the call: install with --strict to be asked instead."},
-    [HOOK_CODEX] = {"CODEX_HOME", ".codex", "hooks.json",
-                    "Codex skips hooks that it was not told to trust, silently: this one is written down as trusted "
-                    "in config.toml (/hooks in Codex shows it). A hook that cannot be started lets the call run."},
-    [HOOK_GEMINI] = {NULL, ".gemini", "settings.json",
-                     "Gemini goes on when a hook is killed or cut off by its time limit, and runs none in --acp "
-                     "mode. With -p its own rules deny first: use --approval-mode yolo."},
-    [HOOK_QWEN] = {NULL, ".qwen", "settings.json",
-                   "Qwen Code runs the call when this hook cannot be started, fails or is cut off by its time limit; "
-                   "Nod answers before that. With -p its own rules deny first: use --approval-mode yolo."},
-    [HOOK_COPILOT] = {"COPILOT_HOME", ".copilot", "hooks/nod.json",
-                      "Copilot runs the call when this hook is cut off by its time limit; Nod answers before that."},
-};
-
 struct edit {
     struct cli *cli;
-    enum hook_agent agent;
+    const struct agent *agent;
     struct hook_choice how;
     const char *command; /* without its time limit */
     const char *url;     /* NULL: the hook is a command */
@@ -139,30 +98,15 @@ static struct str quoted(struct arena *arena, const char *word)
 
 static bool ours(const struct edit *edit, const struct json *entry)
 {
-    const char *name = hook_agent_name(edit->agent);
+    const char *name = edit->agent->name;
     struct str mark = arena_printf(&edit->cli->arena, " hook %s --wait", name);
     struct str address = arena_printf(&edit->cli->arena, "/api/hooks/%s", name);
-    const struct json *inner = json_get(entry, "hooks");
-    if (str_has(json_text(entry, "bash"), mark)) /* Copilot's have no group around them */
-        return true;
-    for (const struct json *hook = inner ? inner->first : NULL; hook; hook = hook->next)
-        if (str_has(json_text(hook, "command"), mark) || str_has(json_text(hook, "url"), address))
+    const struct json *inner = json_get(entry, "hooks"); /* some have a group around them, others do not */
+    for (const struct json *hook = inner ? inner->first : entry; hook; hook = inner ? hook->next : NULL)
+        if (str_has(json_text(hook, "command"), mark) || str_has(json_text(hook, "bash"), mark) ||
+            str_has(json_text(hook, "url"), address))
             return true;
     return false;
-}
-
-static void put_address(struct json_out *out, const struct edit *edit, int64_t wait_s)
-{
-    struct str url = arena_printf(&edit->cli->arena, "%s?wait=%lld%s", edit->url, (long long)wait_s,
-                                  edit->how.strict ? "&strict=1" : "");
-    json_member(out, "type", STR("http"));
-    json_member(out, "url", url);
-    json_key(out, "headers");
-    json_open(out, '{');
-    json_member(out, "Authorization", STR("Bearer $NOD_TOKEN"));
-    json_close(out, '}');
-    json_key(out, "allowedEnvVars");
-    json_put_raw(out, STR("[\"NOD_TOKEN\"]"));
 }
 
 static struct str our_words(const struct edit *edit, int64_t wait_s)
@@ -172,54 +116,29 @@ static struct str our_words(const struct edit *edit, int64_t wait_s)
                         edit->how.strict ? " --strict" : "", quoted(arena, edit->identity).p);
 }
 
-static void put_copilot(struct buf *buf, const struct edit *edit, size_t row, unsigned depth)
-{
-    BUF_SCOPE(text, SETTINGS_BYTES_MAX);
-    struct json_out out = json_out(&text);
-    const struct json *entry;
-    json_open(&out, '{');
-    json_member(&out, "type", STR("command"));
-    json_member(&out, "bash", our_words(edit, hooks[row].seconds - SPARE_S));
-    json_member_i64(&out, "timeoutSec", hooks[row].seconds);
-    json_close(&out, '}');
-    struct arena *arena = &edit->cli->arena;
-    CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&text)), &entry, NULL)));
-    put_pretty(buf, entry, depth);
-}
-
-static void put_ours(struct buf *buf, const struct edit *edit, size_t row, unsigned depth)
+static void put_ours(struct buf *buf, const struct edit *edit, const struct agent_event *event, unsigned depth)
 {
     BUF_SCOPE(text, SETTINGS_BYTES_MAX);
     struct arena *arena = &edit->cli->arena;
     struct json_out out = json_out(&text);
-    const struct json *entry;
-    int64_t wait_s = hooks[row].seconds - SPARE_S;
-    json_open(&out, '{');
-    json_member(&out, "matcher", STR("*"));
-    json_key(&out, "hooks");
-    json_open(&out, '[');
-    json_open(&out, '{');
-    if (edit->url) {
-        put_address(&out, edit, wait_s);
-    } else {
-        json_member(&out, "type", STR("command"));
-        json_member(&out, "command", our_words(edit, wait_s));
-    }
-    json_member_i64(&out, "timeout", hooks[row].seconds * hooks[row].unit);
-    if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S) /* what only tells us must hold nothing up */
-        json_member(&out, "onFailure", STR("block"));
-    if (edit->agent == HOOK_CLAUDE && hooks[row].seconds == PERSON_S)
-        json_member(&out, "statusMessage", STR("Nod asks a person: nod watch, nod approve, or the page (nod login)"));
-    json_close(&out, '}');
-    json_close(&out, ']');
-    json_close(&out, '}');
-    struct rc rc = json_parse(arena, arena_str(arena, buf_str(&text)), &entry, NULL);
-    CHECK(rc_ok(rc));
-    put_pretty(buf, entry, depth);
+    const struct json *json;
+    bool waits = event->kind == HOOK_BEFORE || event->kind == HOOK_PERMISSION;
+    int64_t seconds = waits ? PERSON_S : TOLD_S, wait_s = seconds - SPARE_S;
+    struct agent_entry entry = {.command = our_words(edit, wait_s), .timeout = seconds * event->unit, .waits = waits};
+    if (edit->url)
+        entry.url = arena_printf(arena, "%s?wait=%lld%s", edit->url, (long long)wait_s,
+                                 edit->how.strict ? "&strict=1" : "");
+    if (edit->agent->place.entry)
+        edit->agent->place.entry(&out, &entry);
+    else
+        agent_put_group(&out, &entry, "");
+    CHECK(rc_ok(json_parse(arena, arena_str(arena, buf_str(&text)), &json, NULL)));
+    put_pretty(buf, json, depth);
 }
 
 /* The list of one event: what is there without ours, then ours. False when nothing is left. */
-static bool put_event(struct buf *buf, const struct edit *edit, const struct json *list, size_t row)
+static bool put_event(struct buf *buf, const struct edit *edit, const struct json *list,
+                      const struct agent_event *event)
 {
     bool first = true;
     size_t start = buf->n;
@@ -230,9 +149,9 @@ static bool put_event(struct buf *buf, const struct edit *edit, const struct jso
         put_key(buf, STR_NONE, &first, 3);
         put_pretty(buf, entry, 3);
     }
-    if (!edit->how.remove && row < HOOK_ROWS) {
+    if (!edit->how.remove && event) {
         put_key(buf, STR_NONE, &first, 3);
-        (edit->agent == HOOK_COPILOT ? put_copilot : put_ours)(buf, edit, row, 3);
+        put_ours(buf, edit, event, 3);
     }
     new_line(buf, 2);
     buf_putc(buf, ']');
@@ -241,13 +160,13 @@ static bool put_event(struct buf *buf, const struct edit *edit, const struct jso
     return !first;
 }
 
-/* The row of this event, HOOK_ROWS when it is none of ours. */
-static size_t row_of(const struct edit *edit, struct str event)
+/* NULL: it is none that we install. */
+static const struct agent_event *event_of(const struct edit *edit, struct str name)
 {
-    size_t row = 0;
-    while (row < HOOK_ROWS && !(hooks[row].agent == edit->agent && str_is(event, hooks[row].event)))
-        row++;
-    return row;
+    for (const struct agent_event *event = edit->agent->hooks.events; event->name; event++)
+        if (event->unit && str_is(name, event->name))
+            return event;
+    return NULL;
 }
 
 static void put_event_member(struct buf *buf, const struct edit *edit, struct str event,
@@ -256,7 +175,7 @@ static void put_event_member(struct buf *buf, const struct edit *edit, struct st
     size_t start = buf->n;
     bool was_first = *first;
     put_key(buf, event, first, 2);
-    if (put_event(buf, edit, list, row_of(edit, event)))
+    if (put_event(buf, edit, list, event_of(edit, event)))
         return;
     buf->n = start;
     *first = was_first;
@@ -268,9 +187,9 @@ static bool put_hooks(struct buf *buf, const struct edit *edit, const struct jso
     buf_putc(buf, '{');
     for (const struct json *event = there ? there->first : NULL; event; event = event->next)
         put_event_member(buf, edit, event->key, event, &first);
-    for (size_t row = 0; row < HOOK_ROWS; row++)
-        if (hooks[row].agent == edit->agent && !json_get(there, hooks[row].event))
-            put_event_member(buf, edit, str_of(hooks[row].event), NULL, &first);
+    for (const struct agent_event *event = edit->agent->hooks.events; event->name; event++)
+        if (event->unit && !json_get(there, event->name))
+            put_event_member(buf, edit, str_of(event->name), NULL, &first);
     new_line(buf, 1);
     buf_putc(buf, '}');
     return !first;
@@ -377,9 +296,11 @@ static struct rc settings_path(struct edit *edit, const char **ret_path, struct 
 {
     struct arena *arena = &edit->cli->arena;
     const char *named = edit->how.settings;
-    const char *variable = places[edit->agent].variable;
+    const char *variable = edit->agent->place.variable;
     const char *folder = variable ? getenv(variable) : NULL;
     const char *home = getenv("HOME");
+    if (!edit->agent->place.file)
+        return err_set(err, ERR_INVALID, "%s has no hooks", edit->agent->title);
     if (named) {
         *ret_path = named;
         return RC_OK;
@@ -387,8 +308,8 @@ static struct rc settings_path(struct edit *edit, const char **ret_path, struct 
     if (!(folder && folder[0]) && !(home && home[0]))
         return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
     if (!(folder && folder[0]))
-        folder = arena_printf(arena, "%s/%s", home, places[edit->agent].folder).p;
-    *ret_path = arena_printf(arena, "%s/%s", folder, places[edit->agent].file).p;
+        folder = arena_printf(arena, "%s/%s", home, edit->agent->place.folder).p;
+    *ret_path = arena_printf(arena, "%s/%s", folder, edit->agent->place.file).p;
     return RC_OK;
 }
 
@@ -397,7 +318,7 @@ static struct str token_name(struct edit *edit, const char *path)
 {
     struct utsname system;
     struct arena *arena = &edit->cli->arena;
-    const char *name = hook_agent_name(edit->agent);
+    const char *name = edit->agent->name;
     if (!edit->how.settings)
         return arena_printf(arena, "%s@%s", name, uname(&system) == 0 ? system.nodename : "here");
     struct str folder = str_of(path);
@@ -428,7 +349,7 @@ static struct identity_want want_of(struct edit *edit, const char *path)
     const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
     struct str folder = name == path ? STR(".") : str_sub(str_of(path), 0, (size_t)(name - path));
     char *real = realpath(arena_c(arena, folder), NULL);
-    struct identity_want want = {.kind = arena_printf(arena, "%s-hook", hook_agent_name(edit->agent)),
+    struct identity_want want = {.kind = arena_printf(arena, "%s-hook", edit->agent->name),
                                  .about = arena_printf(arena, "%s/%s", real ? real : "", name),
                                  .path = edit->how.remove ? NULL : edit->identity};
     want.folder = given_folder(arena, str_of(real));
@@ -442,13 +363,13 @@ static struct rc compose(struct edit *edit, const char *path, struct err *err)
     struct cli *cli = edit->cli;
     struct arena *arena = &cli->arena;
     const struct settings *settings = &cli->settings;
-    const char *name = hook_agent_name(edit->agent), *self;
+    const char *name = edit->agent->name, *self;
     TRY(local_self(cli, &self, err));
     edit->want = want_of(edit, path);
     edit->identity = identity_path(cli, &edit->want);
     edit->command = arena_printf(arena, "%s hook %s", quoted(arena, self).p, name).p;
-    if (edit->how.http && edit->agent != HOOK_CLAUDE)
-        return err_set(err, ERR_INVALID, "only Claude Code has hooks over HTTP");
+    if (edit->how.http && !edit->agent->place.by_http)
+        return err_set(err, ERR_INVALID, "%s has no hooks over HTTP", edit->agent->title);
     if (edit->how.http)
         edit->url = str_starts(str_of(settings->url), STR("http://"))
                         ? arena_printf(arena, "%s/api/hooks/%s", settings->url, name).p
@@ -457,9 +378,11 @@ static struct rc compose(struct edit *edit, const char *path, struct err *err)
 }
 
 /* The text as it is, the same without comments, and what that says. */
-static struct rc read_settings(struct cli *cli, const char *path, struct str *ret_text, struct str *ret_plain,
+static struct rc read_settings(const struct edit *edit, const char *path, struct str *ret_text, struct str *ret_plain,
                                const struct json **ret_settings, struct err *err)
 {
+    struct cli *cli = edit->cli;
+    const char *blank = edit->agent->place.blank;
     struct err why = {0};
     struct rc rc = file_read(&cli->arena, path, SETTINGS_BYTES_MAX, ret_text, &why);
     if (rc.code == ERR_NOT_FOUND)
@@ -467,7 +390,7 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
     else if (rc_bad(rc))
         return err_set(err, rc.code, "%s", why.text);
     if (str_empty(str_trim(*ret_text)))
-        *ret_text = strstr(path, "/hooks/nod.json") ? STR("{\n  \"version\": 1\n}\n") : STR("{}\n");
+        *ret_text = str_of(blank ? blank : "{}\n");
     *ret_plain = json_without_comments(&cli->arena, *ret_text);
     rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
@@ -479,7 +402,7 @@ static struct rc read_settings(struct cli *cli, const char *path, struct str *re
     return RC_OK;
 }
 
-const char *hook_identity(struct cli *cli, enum hook_agent agent)
+const char *hook_identity(struct cli *cli, const struct agent *agent)
 {
     struct edit edit = {.cli = cli, .agent = agent};
     const char *path;
@@ -509,13 +432,36 @@ static struct rc have_server(struct edit *edit, struct err *err)
     return local_start_server(cli, NULL, err);
 }
 
-static struct rc trust(struct edit *edit, const char *path, struct str text, struct err *err)
+/* What the agent's own file of trust would be with our hooks in it. NULL: nothing is to be written. */
+static const char *trust_wanted(const struct edit *edit, const char *path, const struct json *settings, struct buf *out)
 {
+    struct arena *arena = &edit->cli->arena;
+    const struct agent_place *place = &edit->agent->place;
+    struct str old = STR("");
+    if (!place->trust)
+        return NULL;
+    const char *file = hook_trust_file(edit->cli, edit->agent, path);
+    char *real = realpath(path, NULL);
+    (void)!file_read(arena, file, SETTINGS_BYTES_MAX, &old, NULL).code;
+    bool differs = place->trust(arena, out, old, real ? real : path, settings);
+    free(real);
+    return differs ? file : NULL;
+}
+
+static struct rc trust(const struct edit *edit, const char *path, struct str text, struct err *err)
+{
+    BUF_SCOPE(out, SETTINGS_BYTES_MAX * 2);
     const struct json *settings;
-    if (edit->agent != HOOK_CODEX)
+    struct arena *arena = &edit->cli->arena;
+    TRY(json_parse(arena, json_without_comments(arena, text), &settings, err));
+    const char *file = trust_wanted(edit, path, settings, &out);
+    if (!file)
         return RC_OK;
-    TRY(json_parse(&edit->cli->arena, json_without_comments(&edit->cli->arena, text), &settings, err));
-    return codex_trust(edit->cli, path, settings, err);
+    if (out.over)
+        return err_set(err, ERR_TOO_LARGE, "%s is too large", file);
+    TRY(file_write_private(file, buf_str(&out), err));
+    cli_note("written: %s (%s trusts this hook)", file, edit->agent->title);
+    return RC_OK;
 }
 
 /* Asks the person, shows what is new, and writes it. */
@@ -526,7 +472,7 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     if (!edit->how.quiet)
         show_change(path, old, new);
     if (!edit->how.remove && !edit->how.quiet)
-        cli_note("%s", places[edit->agent].words);
+        cli_note("%s", edit->agent->place.words);
     if (asks && !isatty(STDIN_FILENO))
         return err_set(err, ERR_INVALID, "nothing was written: add --yes when this is what you want");
     if (asks && !person_agrees(arena_printf(&cli->arena, "Write this to %s?", path).p)) {
@@ -559,7 +505,7 @@ static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
     return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
 }
 
-struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook_choice *how, struct err *err)
+struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err)
 {
     struct edit edit = {.cli = cli, .agent = agent, .how = *how, .identity = how->identity};
     BUF_SCOPE(new, SETTINGS_BYTES_MAX * 2);
@@ -569,7 +515,7 @@ struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook
     TRY(settings_path(&edit, &path, err));
     TRY(have_folder(cli, path, err));
     TRY(compose(&edit, path, err));
-    TRY(read_settings(cli, path, &old, &plain, &settings, err));
+    TRY(read_settings(&edit, path, &old, &plain, &settings, err));
     if (!how->remove && !edit.url)
         TRY(have_server(&edit, err));
     TRY(put_settings(&new, &edit, old, plain, settings, err));
@@ -587,7 +533,16 @@ struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook
 
 /* ---- looking ---- */
 
-const char *hook_settings(struct cli *cli, enum hook_agent agent)
+const char *hook_trust_file(struct cli *cli, const struct agent *agent, const char *settings)
+{
+    const char *slash = strrchr(settings, '/');
+    if (!agent->place.trust_file)
+        return NULL;
+    return arena_printf(&cli->arena, "%.*s%s", slash ? (int)(slash - settings + 1) : 0, settings,
+                        agent->place.trust_file).p;
+}
+
+const char *hook_settings(struct cli *cli, const struct agent *agent)
 {
     struct edit edit = {.cli = cli, .agent = agent};
     const char *path;
@@ -606,13 +561,13 @@ static struct str our_command(const struct edit *edit, const struct json *settin
     return STR_NONE;
 }
 
-struct str hook_written(struct cli *cli, enum hook_agent agent)
+struct str hook_written(struct cli *cli, const struct agent *agent)
 {
     struct edit edit = {.cli = cli, .agent = agent};
     const struct json *settings;
     const char *path;
     struct str text, plain;
-    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(cli, path, &text, &plain, &settings, NULL)))
+    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(&edit, path, &text, &plain, &settings, NULL)))
         return STR_NONE;
     return our_command(&edit, settings);
 }
@@ -629,22 +584,22 @@ static const char *identity_of(struct arena *arena, struct str command)
                                                      : str_cut(file, ' ', &rest));
 }
 
-struct str hook_name(struct cli *cli, enum hook_agent agent)
+struct str hook_name(struct cli *cli, const struct agent *agent)
 {
     struct identity *identity;
     const char *file = identity_of(&cli->arena, hook_written(cli, agent));
     return file && rc_ok(identity_read(cli, file, &identity, NULL)) ? identity->name : STR_NONE;
 }
 
-const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed)
+const char *hook_trouble(struct cli *cli, const struct agent *agent, bool *ret_installed)
 {
     struct edit edit = {.cli = cli, .agent = agent};
     struct arena *arena = &cli->arena;
-    const char *name = hook_agent_name(agent), *path;
+    const char *name = agent->name, *path;
     const struct json *settings;
     struct str text, plain;
     *ret_installed = false;
-    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(cli, path, &text, &plain, &settings, NULL)))
+    if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(&edit, path, &text, &plain, &settings, NULL)))
         return NULL;
     struct str command = our_command(&edit, settings);
     *ret_installed = !str_empty(command);
@@ -657,8 +612,9 @@ const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_insta
     if (!identity_works(cli, file))
         return arena_printf(arena, "the hooks of %s in %s deny everything, since no running server takes %s: "
                                    "nod serve, or nod hook install %s", name, path, file, name).p;
-    if (agent == HOOK_CODEX && !codex_trusts(cli, path, settings))
-        return arena_printf(arena, "Codex does not trust the hooks in %s and skips them: nod hook install codex",
-                            path).p;
+    BUF_SCOPE(unused, SETTINGS_BYTES_MAX * 2);
+    if (trust_wanted(&edit, path, settings, &unused))
+        return arena_printf(arena, "%s does not trust the hooks in %s and skips them: nod hook install %s",
+                            agent->title, path, name).p;
     return NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef CLI_HOOK_INSTALL_H
 #define CLI_HOOK_INSTALL_H
 
-#include "agents/agents.h"
+#include "agents/agent.h"
 #include "cli/cli.h"
 
 struct hook_choice {
@@ -13,20 +13,22 @@ struct hook_choice {
     const char *settings;  /* NULL: the person's own */
     const char *identity;  /* NULL: in the data folder */
 };
-struct rc hook_install(struct cli *cli, enum hook_agent agent, const struct hook_choice *how, struct err *err);
+struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err);
 
 /* The person's own settings file of this agent, whether it is there or not; NULL: nobody knows where. */
-const char *hook_settings(struct cli *cli, enum hook_agent agent);
+const char *hook_settings(struct cli *cli, const struct agent *agent);
+/* The file beside it in which the agent keeps which hooks it trusts; NULL: it has none. */
+const char *hook_trust_file(struct cli *cli, const struct agent *agent, const char *settings);
 /* The command of our hook in it; empty when there is none. */
-struct str hook_written(struct cli *cli, enum hook_agent agent);
+struct str hook_written(struct cli *cli, const struct agent *agent);
 
 /* The identity of the hooks in the person's own settings of this agent, when it is there and works; else NULL. */
-const char *hook_identity(struct cli *cli, enum hook_agent agent);
+const char *hook_identity(struct cli *cli, const struct agent *agent);
 
 /* The fault of the hooks in the person's settings of this agent, in words; NULL: none, or no hooks. */
-const char *hook_trouble(struct cli *cli, enum hook_agent agent, bool *ret_installed);
+const char *hook_trouble(struct cli *cli, const struct agent *agent, bool *ret_installed);
 
 /* The name under which the server knows the installed hooks of this agent; empty: they have none. */
-struct str hook_name(struct cli *cli, enum hook_agent agent);
+struct str hook_name(struct cli *cli, const struct agent *agent);
 
 #endif

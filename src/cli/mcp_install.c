@@ -5,6 +5,7 @@
  */
 #include "cli/mcp_install.h"
 
+#include "agents/agent.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "cli/identity.h"
@@ -18,19 +19,17 @@
 
 enum { SETTINGS_BYTES_MAX = 4 << 20, ENTRIES_MAX = 64 };
 
-/* Files are below the home folder, or, with a dot and a slash before them, in this folder. */
+/* Clients that are no agents of agents/agent.h. Files are below the home folder, or, with ./ before them, in this
+ * one. */
 static const struct client {
-    const char *name, *file, *member;
+    const char *name;
+    struct agent_mcp mcp;
 } clients[] = {
-    {"claude-desktop", ".config/Claude/claude_desktop_config.json", "mcpServers"},
-    {"claude", ".claude.json", "mcpServers"},
-    {"claude-project", "./.mcp.json", "mcpServers"},
-    {"cursor", ".cursor/mcp.json", "mcpServers"},
-    {"vscode", "./.vscode/mcp.json", "servers"},
-    {"copilot", ".copilot/mcp-config.json", "mcpServers"},
-    {"gemini", ".gemini/settings.json", "mcpServers"},
-    {"qwen", ".qwen/settings.json", "mcpServers"},
-    {"zed", ".config/zed/settings.json", "context_servers"},
+    {"claude-desktop", {".config/Claude/claude_desktop_config.json", "mcpServers"}},
+    {"claude-project", {"./.mcp.json", "mcpServers"}},
+    {"cursor", {".cursor/mcp.json", "mcpServers"}},
+    {"vscode", {"./.vscode/mcp.json", "servers"}},
+    {"zed", {".config/zed/settings.json", "context_servers"}},
 };
 enum { CLIENT_COUNT = sizeof clients / sizeof *clients };
 
@@ -41,7 +40,8 @@ struct change {
 
 struct work {
     struct cli *cli;
-    const struct client *client;
+    const char *client; /* its name */
+    struct agent_mcp mcp;
     const char *path, *memory; /* the settings, and where the old bytes are kept */
     const char *self, *identity;
     struct str text, plain;    /* plain: without comments, byte for byte in the same place */
@@ -50,24 +50,36 @@ struct work {
     size_t count;
 };
 
+/* The client of a number, agents first; false behind the last. */
+static bool client_at(size_t number, struct client *ret_client)
+{
+    if (number >= AGENT_COUNT + CLIENT_COUNT)
+        return false;
+    *ret_client = number < AGENT_COUNT ? (struct client){agent_at(number)->name, agent_at(number)->mcp}
+                                       : clients[number - AGENT_COUNT];
+    return true;
+}
+
 static struct rc find_client(struct work *work, const char *name, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
     const char *home = getenv("HOME"), *named = option_text(work->cli, "settings");
     BUF_SCOPE(known, 1024);
-    for (size_t i = 0; i < CLIENT_COUNT; i++) {
-        buf_printf(&known, "%s%s", i ? ", " : "", clients[i].name);
-        if (strcmp(name, clients[i].name) == 0)
-            work->client = &clients[i];
+    struct client client;
+    for (size_t i = 0; client_at(i, &client); i++) {
+        if (!client.mcp.file)
+            continue;
+        buf_printf(&known, "%s%s", known.n ? ", " : "", client.name);
+        if (strcmp(name, client.name) == 0)
+            work->client = client.name, work->mcp = client.mcp;
     }
     if (!work->client)
         return err_set(err, ERR_INVALID, "MCP clients are %s; not '%s'", buf_c(&known), name);
-    bool here = work->client->file[0] == '.' && work->client->file[1] == '/';
+    const char *file = work->mcp.file;
+    bool here = file[0] == '.' && file[1] == '/';
     if (!named && !here && !(home && home[0]))
         return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
-    work->path = named  ? named
-                 : here ? work->client->file + 2
-                        : arena_printf(arena, "%s/%s", home, work->client->file).p;
+    work->path = named ? named : here ? file + 2 : arena_printf(arena, "%s/%s", home, file).p;
     return RC_OK;
 }
 
@@ -82,14 +94,14 @@ static struct rc read_settings(struct work *work, struct err *err)
     free(real);
     struct digest digest = digest_of(str_of(work->path));
     digest_hex(&digest, hex);
-    work->memory = arena_printf(arena, "%s/identities/mcp-%s-%.8s.old", work->cli->settings.data, work->client->name,
+    work->memory = arena_printf(arena, "%s/identities/mcp-%s-%.8s.old", work->cli->settings.data, work->client,
                                 hex).p;
     TRY(file_read(arena, work->path, SETTINGS_BYTES_MAX, &work->text, err));
     work->plain = json_without_comments(arena, work->text);
     TRY(json_parse(arena, work->plain, &work->settings, err));
-    const struct json *servers = json_get(work->settings, work->client->member);
+    const struct json *servers = json_get(work->settings, work->mcp.member);
     if (!servers || servers->type != JSON_OBJECT)
-        return err_set(err, ERR_NOT_FOUND, "%s names no servers (\"%s\")", work->path, work->client->member);
+        return err_set(err, ERR_NOT_FOUND, "%s names no servers (\"%s\")", work->path, work->mcp.member);
     return RC_OK;
 }
 
@@ -157,7 +169,7 @@ static bool is_ours(const struct work *work, const struct json *entry)
 
 static struct rc wrap_all(struct work *work, struct err *err)
 {
-    const struct json *servers = json_get(work->settings, work->client->member);
+    const struct json *servers = json_get(work->settings, work->mcp.member);
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
         if (is_ours(work, entry))
             continue;
@@ -182,7 +194,7 @@ static struct rc wrap_all(struct work *work, struct err *err)
 static struct rc read_memory(struct work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
-    const struct json *kept, *servers = json_get(work->settings, work->client->member);
+    const struct json *kept, *servers = json_get(work->settings, work->mcp.member);
     struct str text;
     TRY(file_read(arena, work->memory, SETTINGS_BYTES_MAX, &text, err));
     TRY(json_parse(arena, text, &kept, err));
@@ -236,7 +248,7 @@ static struct rc write_changes(struct work *work, struct err *err)
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 2);
     struct stat st;
     size_t at = 0;
-    const struct json *servers = json_get(work->settings, work->client->member);
+    const struct json *servers = json_get(work->settings, work->mcp.member);
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
         size_t base = (size_t)(entry->raw.p - work->plain.p);
         for (size_t i = 0; i < work->count; i++) {

@@ -3,7 +3,6 @@
 #include "cli/setup.h"
 
 #include "base/limits.h"
-#include "cli/codex_trust.h"
 #include "cli/identity.h"
 #include "cli/remote.h"
 #include "cli/text.h"
@@ -12,14 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char *const titles[HOOK_AGENT_COUNT] = {
-    [HOOK_CLAUDE] = "Claude Code",
-    [HOOK_CODEX] = "Codex",
-    [HOOK_GEMINI] = "Gemini",
-    [HOOK_QWEN] = "Qwen Code",
-    [HOOK_COPILOT] = "Copilot CLI",
-};
 
 struct found {
     bool here;            /* the agent is on this machine */
@@ -32,7 +23,7 @@ struct setup {
     struct cli *cli;
     struct setup_record record;
     enum setup_service service;
-    struct found agents[HOOK_AGENT_COUNT];
+    struct found agents[AGENT_COUNT];
     bool any_agent;
     bool rules;           /* starter rules are wanted */
     size_t rules_added;
@@ -66,11 +57,11 @@ static void look(struct setup *setup)
     struct cli *cli = setup->cli;
     setup->rules = !option_flag(cli, "no-rules");
     setup->service = setup_service_find(cli, option_flag(cli, "background"));
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
+    for (size_t i = 0; i < AGENT_COUNT; i++) {
         struct found *found = &setup->agents[i];
-        enum hook_agent agent = (enum hook_agent)i;
+        const struct agent *agent = agent_at(i);
         found->settings = hook_settings(cli, agent);
-        found->here = found->settings && (has_folder(cli, found->settings) || on_path(cli, hook_agent_name(agent)));
+        found->here = found->settings && (has_folder(cli, found->settings) || on_path(cli, agent->name));
         found->was_gated = found->here && !str_empty(hook_written(cli, agent));
         setup->any_agent = setup->any_agent || found->here;
     }
@@ -94,15 +85,14 @@ static void say_service(struct buf *out, struct setup *setup)
 
 static void say_agents(struct buf *out, struct setup *setup)
 {
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
+    for (size_t i = 0; i < AGENT_COUNT; i++) {
         const struct found *found = &setup->agents[i];
         if (found->here)
-            buf_printf(out, "  %-11s  %s in %s, then send a test call through it\n", titles[i],
+            buf_printf(out, "  %-11s  %s in %s, then send a test call through it\n", agent_at(i)->title,
                        found->was_gated ? "keep the hook" : "install the hook", found->settings);
     }
     if (!setup->any_agent)
-        buf_puts(out, "  agents       none found (claude, codex, gemini, qwen, copilot): install one, then run "
-                      "nod setup again\n");
+        buf_puts(out, "  agents       none found (of" AGENT_WORDS "): install one, then run nod setup again\n");
 }
 
 static void say_rules(struct buf *out, struct setup *setup)
@@ -156,19 +146,22 @@ static struct rc agreed(struct cli *cli, bool *ret_agreed, struct err *err)
 
 /* ---- doing ---- */
 
-static struct rc install(struct setup *setup, enum hook_agent agent, struct err *err)
+static struct rc install(struct setup *setup, const struct agent *agent, struct err *err)
 {
     struct cli *cli = setup->cli;
     struct setup_record *record = &setup->record;
-    struct found *found = &setup->agents[agent];
+    size_t number = agent_number(agent);
+    struct found *found = &setup->agents[number];
     struct hook_choice how = {.yes = true, .quiet = true};
-    struct setup_look settings, config;
-    const char *config_path = codex_config(&cli->arena, found->settings);
+    struct setup_look settings, trust;
+    const char *trust_file = hook_trust_file(cli, agent, found->settings);
     TRY(setup_file_look(cli, found->settings, &settings, err));
-    TRY(setup_file_look(cli, config_path, &config, err));
+    if (trust_file)
+        TRY(setup_file_look(cli, trust_file, &trust, err));
     struct rc rc = hook_install(cli, agent, &how, err);
-    record->agents[agent] = record->agents[agent] || !found->was_gated;
-    TRY(setup_file_changed(cli, record, &config, err));
+    record->agents[number] = record->agents[number] || !found->was_gated;
+    if (trust_file)
+        TRY(setup_file_changed(cli, record, &trust, err));
     TRY(setup_file_changed(cli, record, &settings, err)); /* the last to go, and with it the folder */
     TRY(setup_record_save(cli, record, err));
     TRY(rc);
@@ -176,7 +169,7 @@ static struct rc install(struct setup *setup, enum hook_agent agent, struct err 
     found->arrived = true;
     if (!cli->json)
         cli_out(arena_printf(&cli->arena, "  %-11s  %s: a test call arrived at the server, and its denial came back\n",
-                             titles[agent], found->settings));
+                             agent->title, found->settings));
     return RC_OK;
 }
 
@@ -200,11 +193,11 @@ static void print_json(struct setup *setup)
         json_member_i64(&out, "pid", setup->record.pid);
     json_key(&out, "agents");
     json_open(&out, '[');
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++) {
+    for (size_t i = 0; i < AGENT_COUNT; i++) {
         if (!setup->agents[i].here)
             continue;
         json_open(&out, '{');
-        json_member(&out, "agent", str_of(hook_agent_name((enum hook_agent)i)));
+        json_member(&out, "agent", str_of(agent_at(i)->name));
         json_member(&out, "settings", str_of(setup->agents[i].settings));
         json_member_bool(&out, "wasInstalled", setup->agents[i].was_gated);
         json_member_bool(&out, "testArrived", setup->agents[i].arrived);
@@ -239,9 +232,9 @@ static struct rc do_all(struct setup *setup, struct err *err)
         cli_out(arena_printf(&cli->arena, "\nDone so far:\n  server       ready at %s\n", remote_where(cli)));
     if (setup->rules)
         TRY(setup_rules_add(cli, &setup->record, &setup->rules_added, err));
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++)
+    for (size_t i = 0; i < AGENT_COUNT; i++)
         if (setup->agents[i].here)
-            TRY(install(setup, (enum hook_agent)i, err));
+            TRY(install(setup, agent_at(i), err));
     return make_link(setup, err);
 }
 
@@ -298,9 +291,9 @@ static struct rc undo(struct setup *setup, struct err *err)
 {
     struct cli *cli = setup->cli;
     struct hook_choice how = {.remove = true, .yes = true, .quiet = true};
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++)
-        if (setup->record.agents[i] && !str_empty(hook_written(cli, (enum hook_agent)i)))
-            TRY(hook_install(cli, (enum hook_agent)i, &how, err));
+    for (size_t i = 0; i < AGENT_COUNT; i++)
+        if (setup->record.agents[i] && !str_empty(hook_written(cli, agent_at(i))))
+            TRY(hook_install(cli, agent_at(i), &how, err));
     TRY(setup_files_restore(cli, &setup->record, err));
     setup_rules_revoke(cli, &setup->record);
     TRY(setup_service_stop(cli, &setup->record, err));

@@ -32,7 +32,7 @@ struct setup_record {
     size_t file_count;
     struct str rules[SETUP_RULES_MAX]; /* ids */
     size_t rule_count;
-    bool agents[HOOK_AGENT_COUNT];     /* whose hooks we installed */
+    bool agents[AGENT_COUNT];     /* whose hooks we installed */
 };
 
 /* An empty one when there is none. */
@@ -85,6 +85,6 @@ void setup_rules_revoke(struct cli *cli, const struct setup_record *record);
 
 /* Sends a call through the hook as it stands in the agent's settings, sees it arrive at the server, denies it and
  * sees the hook pass that on. */
-struct rc setup_probe(struct cli *cli, enum hook_agent agent, struct err *err);
+struct rc setup_probe(struct cli *cli, const struct agent *agent, struct err *err);
 
 #endif

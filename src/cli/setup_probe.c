@@ -15,31 +15,25 @@ enum { LOOKS = 150, LOOK_US = 100000, ANSWER_BYTES_MAX = 64 << 10 };
 
 struct probe {
     struct cli *cli;
-    enum hook_agent agent;
+    const struct agent *agent;
     struct str call; /* its id */
     pid_t pid;       /* the shell's */
     int out;         /* what the hook says */
 };
 
-/* In a mode in which the agent asks nobody itself, so that the hook waits for a person. */
 static void put_message(struct buf *buf, const struct probe *probe)
 {
     char cwd[LIMIT_PATH_BYTES];
-    bool gemini = probe->agent == HOOK_GEMINI;
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "session_id", STR("nod-setup"));
-    json_member(&out, "hook_event_name", gemini ? STR("BeforeTool") : STR("PreToolUse"));
-    json_member(&out, "permission_mode", STR("bypassPermissions"));
-    json_member(&out, "cwd", getcwd(cwd, sizeof cwd) ? str_of(cwd) : STR("/"));
-    json_member(&out, "tool_name", gemini ? STR("run_shell_command") : STR("Bash"));
-    json_member(&out, "tool_use_id", probe->call);
-    json_key(&out, "tool_input");
-    json_open(&out, '{');
-    json_member(&out, "command", STR("nod-setup-test"));
-    json_member(&out, "description", STR(PROBE_WORDS));
-    json_close(&out, '}');
-    json_close(&out, '}');
+    const struct json *input;
+    const struct agent_event *event = probe->agent->hooks.events;
+    while (event->kind != HOOK_BEFORE)
+        event++;
+    struct str text = STR("{\"command\":\"nod-setup-test\",\"description\":\"" PROBE_WORDS "\"}");
+    CHECK(rc_ok(json_parse(&probe->cli->arena, text, &input, NULL)));
+    struct hook hook = {.agent = probe->agent, .kind = event->kind, .event = str_of(event->name),
+                        .session = STR("nod-setup"), .tool = str_of(probe->agent->hooks.shell), .call = probe->call,
+                        .cwd = getcwd(cwd, sizeof cwd) ? str_of(cwd) : STR("/"), .input = input};
+    hook_put(buf, &hook);
 }
 
 static struct rc start(struct probe *probe, struct str command, struct err *err)
@@ -132,7 +126,7 @@ static struct rc follow(struct probe *probe, struct err *err)
     return passes_on(probe, err);
 }
 
-struct rc setup_probe(struct cli *cli, enum hook_agent agent, struct err *err)
+struct rc setup_probe(struct cli *cli, const struct agent *agent, struct err *err)
 {
     struct probe probe = {.cli = cli, .agent = agent, .out = -1};
     struct str command = hook_written(cli, agent);

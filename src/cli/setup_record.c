@@ -56,10 +56,10 @@ static bool read_record(const struct json *json, struct setup_record *record)
         record->rules[record->rule_count++] = one->text;
     }
     for (const struct json *one = agents ? agents->first : NULL; one; one = one->next) {
-        enum hook_agent agent;
-        if (!hook_agent_parse(one->text, &agent))
+        const struct agent *agent = agent_with_hooks(one->text);
+        if (!agent)
             return false;
-        record->agents[agent] = true;
+        record->agents[agent_number(agent)] = true;
     }
     return true;
 }
@@ -107,9 +107,9 @@ struct rc setup_record_save(struct cli *cli, const struct setup_record *record, 
     json_member_i64(&out, "pid", record->pid);
     json_key(&out, "agents");
     json_open(&out, '[');
-    for (int i = 0; i < HOOK_AGENT_COUNT; i++)
+    for (size_t i = 0; i < AGENT_COUNT; i++)
         if (record->agents[i])
-            json_put_str(&out, str_of(hook_agent_name((enum hook_agent)i)));
+            json_put_str(&out, str_of(agent_at(i)->name));
     json_close(&out, ']');
     json_key(&out, "files");
     json_open(&out, '[');

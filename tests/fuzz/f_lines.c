@@ -1,6 +1,6 @@
 /* The line reader, in pieces of every size, and what is made of each line. The pieces must not matter; nor must the
  * ceiling, for lines that are below it: the real one of 64 MiB, and a low one that inputs can reach. */
-#include "agents/agents.h"
+#include "agents/agent.h"
 #include "agents/claude.h"
 #include "agents/lines.h"
 #include "agents/mcp.h"
@@ -46,7 +46,7 @@ static void read_line(struct str line)
     if (rc_ok(mcp_read(&arena, line, &mcp, NULL)) && !mcp_needs_gate(&mcp))
         mcp_answer(&out, &mcp);
     if (rc_ok(json_parse(&arena, line, &json, NULL)))
-        (void)!hook_read(HOOK_GEMINI, json, &hook, NULL).code;
+        (void)!hook_read(&agent_gemini, json, &hook, NULL).code;
 }
 
 static unsigned read_all(const uint8_t *data, size_t size, size_t piece, size_t ceiling)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "agents/agents.h"
+#include "agents/agent.h"
 #include "io/file.h"
 
 static const char before[] =
@@ -17,7 +17,7 @@ static const char permission[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_ev
 static const char gemini[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_event_name\":\"BeforeTool\","
                              "\"tool_name\":\"run_shell_command\",\"tool_input\":{\"command\":\"ls\"}}";
 
-static struct hook hook_of(struct arena *arena, enum hook_agent agent, const char *text)
+static struct hook hook_of(struct arena *arena, const struct agent *agent, const char *text)
 {
     const struct json *json;
     struct hook hook;
@@ -45,18 +45,18 @@ static void what_is_said(void **state)
 {
     (void)state;
     static const struct {
-        enum hook_agent agent;
+        const struct agent *agent;
         const char *message;
         const char *says[GIVEN_COUNT]; /* a part of it; "" is an empty answer */
     } rows[] = {
-        {HOOK_CLAUDE, before, {"\"permissionDecision\":\"allow\"", "\"updatedInput\":{\"command\":\"pwd\"}",
+        {&agent_claude, before, {"\"permissionDecision\":\"allow\"", "\"updatedInput\":{\"command\":\"pwd\"}",
                                "\"permissionDecision\":\"deny\",\"permissionDecisionReason\":\"no\"", "{}"}},
-        {HOOK_CLAUDE, permission, {"{\"behavior\":\"allow\"}", "\"updatedInput\":{\"command\":\"pwd\"}",
+        {&agent_claude, permission, {"{\"behavior\":\"allow\"}", "\"updatedInput\":{\"command\":\"pwd\"}",
                                    "{\"behavior\":\"deny\",\"message\":\"no\"}", "\"behavior\":\"deny\""}},
-        {HOOK_CODEX, before, {"", "\"permissionDecision\":\"allow\",\"updatedInput\"", "\"deny\"", "\"deny\""}},
-        {HOOK_CODEX, permission, {"{\"behavior\":\"allow\"}", "\"behavior\":\"deny\"", "\"behavior\":\"deny\"",
+        {&agent_codex, before, {"", "\"permissionDecision\":\"allow\",\"updatedInput\"", "\"deny\"", "\"deny\""}},
+        {&agent_codex, permission, {"{\"behavior\":\"allow\"}", "\"behavior\":\"deny\"", "\"behavior\":\"deny\"",
                                   "\"behavior\":\"deny\""}},
-        {HOOK_GEMINI, gemini, {"{\"decision\":\"allow\"}", "\"decision\":\"deny\"", "\"reason\":\"no\"",
+        {&agent_gemini, gemini, {"{\"decision\":\"allow\"}", "\"decision\":\"deny\"", "\"reason\":\"no\"",
                                "\"decision\":\"deny\""}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -78,9 +78,10 @@ static void every_status(void **state)
 {
     (void)state;
     static const struct {
-        enum hook_agent agent;
+        const struct agent *agent;
         const char *message;
-    } hooks[] = {{HOOK_CLAUDE, before}, {HOOK_CLAUDE, permission}, {HOOK_CODEX, permission}, {HOOK_GEMINI, gemini}};
+    } hooks[] = {{&agent_claude, before}, {&agent_claude, permission}, {&agent_codex, permission},
+                 {&agent_gemini, gemini}};
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         for (int status = 0; status < CALL_STATUS_COUNT; status++) {
             for (int decision = 0; decision < DECISION_COUNT; decision++) {
@@ -100,23 +101,23 @@ static void what_is_read(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    struct hook hook = hook_of(&arena, HOOK_GEMINI, gemini);
+    struct hook hook = hook_of(&arena, &agent_gemini, gemini);
     assert_true(str_is(hook.tool, "run_shell_command"));
-    assert_true(hook_of(&arena, HOOK_CLAUDE, before).asks_later);
-    assert_false(hook_of(&arena, HOOK_CODEX, before).asks_later);
+    assert_true(hook_of(&arena, &agent_claude, before).asks_later);
+    assert_false(hook_of(&arena, &agent_codex, before).asks_later);
     static const char bypass[] = "{\"session_id\":\"s\",\"permission_mode\":\"bypassPermissions\",\"hook_event_name\":"
                                  "\"PreToolUse\",\"tool_name\":\"Bash\",\"tool_input\":{}}";
-    assert_false(hook_of(&arena, HOOK_CLAUDE, bypass).asks_later);
+    assert_false(hook_of(&arena, &agent_claude, bypass).asks_later);
     static const char other[] = "{\"hook_event_name\":\"Notification\"}";
-    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, other).kind, HOOK_OTHER);
+    assert_int_equal(hook_of(&arena, &agent_claude, other).kind, HOOK_OTHER);
     static const char stop[] = "{\"hook_event_name\":\"Stop\",\"session_id\":\"s\",\"background_tasks\":[]}";
     static const char busy[] = "{\"hook_event_name\":\"Stop\",\"session_id\":\"s\",\"background_tasks\":[{}]}";
-    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, stop).kind, HOOK_IDLE);
-    assert_int_equal(hook_of(&arena, HOOK_CLAUDE, busy).kind, HOOK_OTHER);
+    assert_int_equal(hook_of(&arena, &agent_claude, stop).kind, HOOK_IDLE);
+    assert_int_equal(hook_of(&arena, &agent_claude, busy).kind, HOOK_OTHER);
     const struct json *json;
     static const char lacks[] = "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"}";
     assert_true(rc_ok(json_parse(&arena, str_of(lacks), &json, NULL)));
-    assert_true(rc_bad(hook_read(HOOK_CLAUDE, json, &hook, NULL)));
+    assert_true(rc_bad(hook_read(&agent_claude, json, &hook, NULL)));
     assert_int_equal(hook.kind, HOOK_BEFORE);
 }
 
@@ -126,15 +127,15 @@ static void every_message(void **state)
     (void)state;
     ARENA_SCOPE(arena);
     struct str text;
-    unsigned count[HOOK_AGENT_COUNT] = {0};
+    unsigned count[AGENT_COUNT] = {0};
     assert_true(rc_ok(file_read(&arena, TESTS_DIR "/cases/claude/hooks.txt", 1 << 20, &text, NULL)));
     while (!str_empty(text)) {
         struct str message, line = str_cut(text, '\n', &text);
-        enum hook_agent agent;
-        assert_true(hook_agent_parse(str_cut(line, ' ', &message), &agent));
+        const struct agent *agent = agent_with_hooks(str_cut(line, ' ', &message));
+        assert_non_null(agent);
         struct hook hook = hook_of(&arena, agent, arena_printf(&arena, "%.*s", STR_ARG(message)).p);
         assert_true(hook.kind != HOOK_OTHER && hook.input && !str_empty(hook.tool) && !str_empty(hook.cwd));
-        count[agent]++;
+        count[agent_number(agent)]++;
         for (int given = 0; given < GIVEN_COUNT; given++) {
             BUF_SCOPE(out, 1 << 16);
             const struct json *json = NULL;
@@ -144,7 +145,7 @@ static void every_message(void **state)
             assert_true(given == ALLOWED || given == EDITED || !str_has(buf_str(&out), STR("\"allow\"")));
         }
     }
-    assert_true(count[HOOK_CLAUDE] >= 20 && count[HOOK_CODEX] >= 9 && count[HOOK_GEMINI] >= 1);
+    assert_true(count[AGENT_NUMBER_claude] >= 20 && count[AGENT_NUMBER_codex] >= 9 && count[AGENT_NUMBER_gemini] >= 1);
 }
 
 static void an_answer_that_does_not_hold_together(void **state)

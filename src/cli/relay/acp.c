@@ -122,8 +122,8 @@ static void pass_session(struct acp *acp, const struct acp_message *m)
             session->replays = true;
         unlock(acp);
     }
-    if (acp->agent->session_meta)
-        acp_put_meta(&line, m, str_of(acp->agent->session_meta));
+    if (acp->agent->acp.session_meta)
+        acp_put_meta(&line, m, str_of(acp->agent->acp.session_meta));
     if (line.n && !line.over)
         (void)relay_pipe_send(&acp->child.in, &line);
     else

@@ -60,7 +60,7 @@ struct acp_open {
 
 struct acp {
     struct cli *cli;
-    const struct acp_agent *agent;
+    const struct agent *agent;
     struct str name, cwd;    /* name: "acp:gemini" */
     struct relay_child child;
     struct relay_record record;

@@ -21,13 +21,13 @@ static struct rc write_switch(struct acp *acp, const char **ret_path, struct err
 {
     struct cli *cli = acp->cli;
     *ret_path = "";
-    if (!acp->agent->file)
+    if (!acp->agent->acp.file)
         return RC_OK;
     const char *folder = arena_printf(&cli->arena, "%s/acp", cli->settings.data).p;
     TRY(file_own_folder(cli->settings.data, err));
     TRY(file_own_folder(folder, err));
     *ret_path = arena_printf(&cli->arena, "%s/%s", folder, acp->agent->name).p;
-    return file_write_private(*ret_path, str_of(acp->agent->file), err);
+    return file_write_private(*ret_path, str_of(acp->agent->acp.file), err);
 }
 
 static const char *fill_in(const char *word, const char *path) { return strcmp(word, "{file}") == 0 ? path : word; }
@@ -35,16 +35,16 @@ static const char *fill_in(const char *word, const char *path) { return strcmp(w
 static struct rc start_agent(struct acp *acp, struct err *err)
 {
     struct cli *cli = acp->cli;
-    const struct acp_agent *agent = acp->agent;
+    const struct agent *agent = acp->agent;
     const char *path;
     char **argv = arena_array(&cli->arena, char *, (size_t)cli->argc + OUR_WORDS_MAX);
     int n = 0;
     TRY(write_switch(acp, &path, err));
     for (; n < cli->argc; n++)
         argv[n] = cli->argv[n];
-    for (size_t i = 0; agent->more_args && agent->more_args[i]; i++)
-        argv[n++] = (char *)fill_in(agent->more_args[i], path);
-    if (agent->variable && setenv(agent->variable, fill_in(agent->value, path), 1) != 0)
+    for (size_t i = 0; agent->acp.more_args && agent->acp.more_args[i]; i++)
+        argv[n++] = (char *)fill_in(agent->acp.more_args[i], path);
+    if (agent->acp.variable && setenv(agent->acp.variable, fill_in(agent->acp.value, path), 1) != 0)
         return err_set(err, ERR_INTERNAL, "no room for a variable");
     return relay_child_start(argv, NULL, &acp->child, err);
 }
@@ -72,12 +72,11 @@ static struct rc describe(struct acp *acp, struct err *err)
     const char *named = option_text(cli, "agent"), *cwd;
     TRY(local_folder(cli, ".", &cwd, err));
     acp->cwd = str_of(cwd);
-    acp->agent = named ? acp_agent_named(str_of(named)) : acp_agent_find((const char *const *)cli->argv);
-    if (!acp->agent)
-        return err_set(err, ERR_INVALID, "--agent is gemini, qwen, opencode, claude, codex or copilot, not '%s'",
-                       named);
+    acp->agent = named ? agent_named(str_of(named)) : acp_agent_find((const char *const *)cli->argv);
+    if (!acp->agent || !acp->agent->acp.safe_modes)
+        return err_set(err, ERR_INVALID, "--agent is one of" AGENT_WORDS ", not '%s'", named);
     acp->name = arena_printf(&cli->arena, "acp:%s", acp->agent->name);
-    cli_note("nod acp: %s; not asked about: %s", acp->agent->name, acp->agent->not_asked);
+    cli_note("nod acp: %s; not asked about: %s", acp->agent->name, acp->agent->acp.not_asked);
     return RC_OK;
 }
 

@@ -1,0 +1,118 @@
+/* An agent is one file in agents/known/, its line in AGENTS below, and its rows in event/tool_names.c.
+ *
+ * `nod hook`, `nod setup`, `nod doctor`, `nod acp`, `nod mcp install`, /api/hooks/:agent and completion read nothing
+ * else about it. The files are pure: they translate, and say what is written where; cli/ does the writing.
+ */
+#ifndef AGENTS_AGENT_H
+#define AGENTS_AGENT_H
+
+#include "agents/agents.h"
+
+#define AGENTS(X) \
+    X(claude)     \
+    X(codex)      \
+    X(gemini)     \
+    X(qwen)       \
+    X(copilot)    \
+    X(opencode)
+
+/* " claude codex …", for texts that are constants. */
+#define AGENT_WORD(name) " " #name
+#define AGENT_WORDS AGENTS(AGENT_WORD)
+
+enum {
+#define X(name) AGENT_NUMBER_##name,
+    AGENTS(X)
+#undef X
+    AGENT_COUNT
+};
+
+/* One of the agent's events. */
+struct agent_event {
+    const char *name;
+    enum hook_kind kind;
+    int64_t unit; /* of its time limit: 1 for seconds, 1000 for milliseconds; 0: understood, but not installed */
+};
+
+/* Our hook, as it is written into the agent's settings. */
+struct agent_entry {
+    struct str command;       /* a line of the shell */
+    struct str url;           /* empty: the hook is the command */
+    int64_t timeout;          /* in the event's unit */
+    bool waits;               /* a person may have to answer */
+};
+
+struct agent_hooks {
+    const struct agent_event *events; /* behind the last: no name. NULL: the agent has no hooks */
+    const char *shell;                /* its tool that runs commands: for the test call of nod setup */
+    unsigned edits;                   /* HOOK_BIT of each kind whose answer may carry another input */
+    const char *nothing;              /* said to go on as without a hook */
+    /* NULL: as Claude Code does it. */
+    struct rc (*read)(const struct agent *agent, const struct json *message, struct hook *ret_hook, struct err *err);
+    void (*put)(struct buf *out, const struct hook *hook); /* a message as the agent would send it */
+    void (*allow)(struct buf *out, const struct hook *hook, struct str edited, struct str words);
+    void (*deny)(struct buf *out, const struct hook *hook, struct str words);
+};
+#define HOOK_BIT(kind) (1u << (kind))
+
+/* Where hooks are set up. */
+struct agent_place {
+    const char *variable, *folder, *file; /* the folder that the variable names, else the one in the home folder */
+    const char *blank;                    /* a new file; NULL: "{}" */
+    const char *text;                     /* the whole file: {command} and {json} stand for the command. NULL: JSON */
+    bool runs;                            /* the file is a program */
+    bool by_http;                         /* the agent has hooks that are addresses */
+    void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: as Claude Code's */
+    /* A file beside it in which the agent keeps what it was told to trust; NULL: it trusts its settings. `path` has no
+     * links in it. Writes the file's text with our hooks trusted; false: it is so already. */
+    const char *trust_file;
+    bool (*trust)(struct arena *arena, struct buf *out, struct str old, const char *path, const struct json *settings);
+    const char *words;                    /* that the person should know */
+};
+
+/* How it is made to ask about everything over ACP, and what it may be switched to. */
+struct agent_acp {
+    const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
+    const char *const *more_args;   /* "{file}" stands for the file below */
+    const char *variable, *value;   /* "{file}": the same */
+    const char *file;               /* what is written there; NULL: none is needed */
+    const char *session_meta;       /* "_meta" of session/new; NULL: none */
+    const char *const *safe_modes;
+    const char *not_asked;          /* what it still does without asking */
+};
+
+/* Where it names its MCP servers. */
+struct agent_mcp {
+    const char *file;   /* below the home folder; NULL: not known */
+    const char *member; /* of JSON; of TOML: [member.NAME] */
+};
+
+struct agent {
+    const char *name, *title;
+    struct agent_hooks hooks;
+    struct agent_place place;
+    struct agent_acp acp;   /* programs NULL: none that is known */
+    struct agent_mcp mcp;
+};
+#define X(name) extern const struct agent agent_##name;
+AGENTS(X)
+#undef X
+
+const struct agent *agent_at(size_t number);
+/* NULL: no agent of this name, or none with hooks. */
+const struct agent *agent_named(struct str name);
+const struct agent *agent_with_hooks(struct str name);
+size_t agent_number(const struct agent *agent);
+
+/* ---- for the files in known/: Claude Code's way, which most have taken over ---- */
+struct rc hook_read_plain(const struct agent *agent, const struct json *message, struct hook *ret_hook,
+                          struct err *err);
+void hook_allow_plain(struct buf *out, const struct hook *hook, struct str edited, struct str words);
+void hook_say_before(struct buf *out, const char *decision, struct str words, struct str input);
+void hook_say_permission(struct buf *out, const char *behavior, struct str words, struct str input);
+/* {"matcher":"*","hooks":[{…}]}, with more members, as JSON with a comma before it, in the inner object. */
+void agent_put_group(struct json_out *out, const struct agent_entry *entry, const char *more);
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+#endif

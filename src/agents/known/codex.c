@@ -1,0 +1,108 @@
+/* Codex. Claude Code's names, but PreToolUse knows only deny, or allow together with another input, and any member that
+ * it does not expect voids the answer; an empty one is an allow: it goes on, or asks at its own prompt.
+ *
+ * It runs only hooks that it was told to trust, and skips others silently. What a person does with /hooks in its
+ * terminal is a line in config.toml: a digest of the hook, under a key of file, event and position. The digest is
+ * SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the hook is not
+ * trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
+ */
+#include "agents/agent.h"
+
+#include "base/digest.h"
+
+enum { HOOK_BYTES_MAX = 64 << 10 };
+
+static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
+{
+    (void)words;
+    if (hook->kind == HOOK_PERMISSION)
+        hook_say_permission(out, "allow", STR_NONE, STR_NONE);
+    else if (!str_empty(edited))
+        hook_say_before(out, "allow", STR_NONE, edited);
+}
+
+static struct str hash_of(struct arena *arena, const struct json *group, const struct json *hook)
+{
+    BUF_SCOPE(buf, HOOK_BYTES_MAX);
+    struct json_out out = json_out(&buf);
+    char hex[DIGEST_HEX_BYTES];
+    const struct json *matcher = json_get(group, "matcher"), *timeout = json_get(hook, "timeout");
+    json_open(&out, '{');
+    json_member(&out, "event_name", STR("pre_tool_use"));
+    json_key(&out, "hooks");
+    json_open(&out, '[');
+    json_open(&out, '{');
+    json_member_bool(&out, "async", false);
+    json_member(&out, "command", json_text(hook, "command"));
+    json_member_raw(&out, "timeout", timeout ? timeout->raw : STR("600"));
+    json_member(&out, "type", STR("command"));
+    json_close(&out, '}');
+    json_close(&out, ']');
+    if (matcher)
+        json_member_raw(&out, "matcher", matcher->raw);
+    json_close(&out, '}');
+    struct digest digest = digest_of(buf_str(&buf));
+    digest_hex(&digest, hex);
+    return buf.over ? STR_NONE : arena_printf(arena, "sha256:%s", hex);
+}
+
+/* The section that trusts our hook in the file; empty when the hook is not there. */
+static struct str section_of(struct arena *arena, const char *path, const struct json *settings)
+{
+    const struct json *groups = json_get(json_get(settings, "hooks"), "PreToolUse");
+    unsigned at = 0;
+    for (const struct json *group = groups ? groups->first : NULL; group; group = group->next, at++) {
+        const struct json *hooks = json_get(group, "hooks");
+        const struct json *hook = hooks && hooks->count == 1 ? hooks->first : NULL;
+        if (!hook || !str_has(json_text(hook, "command"), STR(" hook codex --wait")))
+            continue;
+        BUF_SCOPE(buf, HOOK_BYTES_MAX);
+        struct json_out out = json_out(&buf);
+        buf_puts(&buf, "[hooks.state.");
+        json_put_str(&out, arena_printf(arena, "%s:pre_tool_use:%u:0", path, at)); /* as a TOML string, too */
+        buf_printf(&buf, "]\ntrusted_hash = \"%.*s\"\n", STR_ARG(hash_of(arena, group, hook)));
+        return arena_str(arena, buf_str(&buf));
+    }
+    return STR_NONE;
+}
+
+/* Everything but sections about hooks of ours in this file. */
+static void put_others(struct buf *buf, struct str text, struct str mark)
+{
+    bool skips = false;
+    while (!str_empty(text)) {
+        struct str line = str_cut(text, '\n', &text), plain = str_trim(line);
+        if (str_starts(plain, STR("[")))
+            skips = str_starts(plain, STR("[hooks.state.")) && str_has(plain, mark);
+        if (skips)
+            continue;
+        buf_put(buf, line);
+        buf_putc(buf, '\n');
+    }
+}
+
+static bool trust(struct arena *arena, struct buf *out, struct str old, const char *path, const struct json *settings)
+{
+    struct str section = section_of(arena, path, settings);
+    if (!str_empty(section) && str_has(old, section))
+        return false;
+    put_others(out, old, arena_printf(arena, "%s:pre_tool_use:", path));
+    buf_put(out, section);
+    return !str_eq(old, buf_str(out));
+}
+
+static const struct agent_event events[] = {
+    {"PreToolUse", HOOK_BEFORE, 1}, {"PermissionRequest", HOOK_PERMISSION, 0}, {NULL, HOOK_OTHER, 0}};
+
+const struct agent agent_codex = {
+    .name = "codex",
+    .title = "Codex",
+    .hooks = {.events = events, .shell = "Bash", .edits = HOOK_BIT(HOOK_BEFORE), .nothing = "", .allow = allow},
+    .place = {.variable = "CODEX_HOME", .folder = ".codex", .file = "hooks.json", .trust_file = "config.toml",
+              .trust = trust,
+              .words = "Codex skips hooks that it was not told to trust, silently: this one is written down as trusted "
+                       "in config.toml (/hooks in Codex shows it). A hook that cannot be started lets the call run."},
+    .acp = {.programs = WORDS("codex-acp"), .variable = "INITIAL_AGENT_MODE", .value = "read-only",
+            .safe_modes = WORDS("read-only"),
+            .not_asked = "commands that read: install its hook, too (nod hook install codex)"},
+};

@@ -1,0 +1,18 @@
+/* Qwen Code. As Claude Code, but an edited input is ignored and the original runs: an edit is a denial with words. */
+#include "agents/agent.h"
+
+static const struct agent_event events[] = {{"PreToolUse", HOOK_BEFORE, 1000}, {NULL, HOOK_OTHER, 0}};
+
+const struct agent agent_qwen = {
+    .name = "qwen",
+    .title = "Qwen Code",
+    .hooks = {.events = events, .shell = "run_shell_command", .nothing = "{}"},
+    .place = {.folder = ".qwen", .file = "settings.json",
+              .words = "Qwen Code runs the call when this hook cannot be started, fails or is cut off by its time "
+                       "limit; Nod answers before that. With -p its own rules deny first: use --approval-mode yolo."},
+    .acp = {.programs = WORDS("qwen"), .variable = "QWEN_CODE_SYSTEM_SETTINGS_PATH", .value = "{file}",
+            .file = "{\"permissions\":{\"ask\":"
+                    "[\"Bash\",\"Read\",\"Glob\",\"Grep\",\"Edit\",\"Write\",\"WebFetch\"]}}\n",
+            .safe_modes = WORDS("default", "plan"), .not_asked = "its own memory and lists"},
+    .mcp = {".qwen/settings.json", "mcpServers"},
+};
