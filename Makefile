@@ -3,7 +3,8 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy install clean
+.PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy
+.PHONY: install dist clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -86,6 +87,10 @@ tidy:                ## who may include whom, sizes, banned words
 
 install: build       ## into DESTDIR/PREFIX (/usr/local)
 	@DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(or $(PREFIX),/usr/local)
+
+dist:                ## a source tarball with the page built in, into build-dist
+	@dev/setup build
+	@dev/dist $(COMMIT)
 
 clean:               ## remove what was built
 	@rm -rf build build-*
