@@ -34,6 +34,7 @@ test-long: build     ## what takes an hour: every option of 190 programs as the 
 	@$(MAKE) --no-print-directory crash
 	@$(MAKE) --no-print-directory crash STORE=postgres
 	@$(MAKE) --no-print-directory mutants
+	@python3 tests/release/run.py
 
 bench: build         ## the figures of docs/PERFORMANCE.md, as ratios measured in one run
 	@dev/setup bench

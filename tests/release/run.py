@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""The source tarball: two runs give the same bytes; it builds without npm and without network, twice to the same bytes.
+
+    run.py [WORDS...]      only the tests whose name holds one of the words
+
+Compiles Nod twice: a part of `make test-long`, not of `make test`.
+"""
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# A second build must compile, not copy what the first one compiled.
+ENVIRONMENT = {**os.environ, "CCACHE_DISABLE": "1", "LC_ALL": "C"}
+
+
+def run(*command, cwd=ROOT, **more):
+    done = subprocess.run(command, cwd=cwd, env={**ENVIRONMENT, **more}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise AssertionError(f"{' '.join(command)}: {done.returncode}\n{done.stdout[-3000:]}")
+    return done.stdout
+
+
+def make_tarball():
+    run("dev/dist")
+    folder = os.path.join(ROOT, "build-dist")
+    return next(os.path.join(folder, name) for name in sorted(os.listdir(folder)) if name.endswith(".tar.gz"))
+
+
+def path_without(*programs):
+    """A PATH made of links to everything in this one's folders but the programs named."""
+    place = tempfile.mkdtemp()
+    for folder in reversed(os.environ["PATH"].split(":")):
+        for name in os.listdir(folder) if os.path.isdir(folder) else []:
+            link = os.path.join(place, name)
+            if os.path.lexists(link):
+                os.unlink(link)
+            if name not in programs:
+                os.symlink(os.path.join(folder, name), link)
+    return place
+
+
+def build(tarball, place):
+    """Unpacks and builds in a network namespace with nothing in it, without npm; returns the program."""
+    run("tar", "-x", "-C", place, "-f", tarball)
+    source = os.path.join(place, os.listdir(place)[0])
+    path = path_without("npm", "node", "npx")
+    try:
+        run("unshare", "--net", "--map-root-user", "make", "build", cwd=source, PATH=path)
+    finally:
+        shutil.rmtree(path)
+    return os.path.join(source, "build", "nod")
+
+
+def test_two_tarballs_of_one_commit_are_equal():
+    first = make_tarball()
+    with tempfile.TemporaryDirectory() as place:
+        kept = shutil.copy(first, place)
+        assert filecmp.cmp(kept, make_tarball(), shallow=False), "the second tarball differs"
+
+
+def test_two_builds_of_the_tarball_are_equal_and_name_no_folder():
+    tarball = make_tarball()
+    with tempfile.TemporaryDirectory(prefix="one-") as one, tempfile.TemporaryDirectory(prefix="another-") as two:
+        programs = [build(tarball, one), build(tarball, two)]
+        assert filecmp.cmp(*programs, shallow=False), "the second program differs"
+        for folder, program in zip((one, two), programs):
+            assert folder.encode() not in open(program, "rb").read(), f"{folder} is in the program"
+        commit = run("git", "rev-parse", "--short=12", "HEAD").strip()
+        assert commit in run(programs[0], "version"), run(programs[0], "version")
+
+
+def main():
+    good = bad = 0
+    for name, test in list(globals().items()):
+        words = name[5:].replace("_", " ")
+        if not name.startswith("test_") or (sys.argv[1:] and not any(word in words for word in sys.argv[1:])):
+            continue
+        try:
+            test()
+            good += 1
+            print(f"ok      release: {words}", flush=True)
+        except Exception:  # noqa: BLE001: whatever a test raises is its failure
+            bad += 1
+            print(f"FAILED  release: {words}\n{traceback.format_exc()}", flush=True)
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
