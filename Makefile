@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 
 .PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy
-.PHONY: install dist clean
+.PHONY: install dist deb clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -92,6 +92,10 @@ install: build       ## into DESTDIR/PREFIX (/usr/local)
 dist:                ## a source tarball with the page built in, into build-dist
 	@dev/setup build
 	@dev/dist $(COMMIT)
+
+deb:                 ## a Debian package of HEAD for this release of Debian, into build-dist
+	@dev/setup package
+	@dev/deb $(COMMIT)
 
 clean:               ## remove what was built
 	@rm -rf build build-*
