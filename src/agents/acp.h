@@ -51,7 +51,6 @@ struct str acp_mode_wanted(const struct acp_message *message);
  * offered allows it, and the answer refuses. */
 bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed);
 void acp_answer_cancelled(struct buf *out, struct str id);
-void acp_answer_error(struct buf *out, struct str id, int code, struct str words);
 /* For the editor: the tool call failed, and why. */
 void acp_tool_failed(struct buf *out, struct str session, struct str tool, struct str words);
 void acp_cancel_turn(struct buf *out, struct str session);

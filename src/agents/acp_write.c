@@ -1,23 +1,12 @@
 /* Requests of ACP that are acts themselves, and the messages that a relay makes. */
 #include "agents/acp.h"
 
+#include "agents/rpc.h"
 #include "base/limits.h"
 
 enum { ACT_BYTES_MAX = 16 << 20 };
 
 /* ---- acts ---- */
-
-static void put_word(struct buf *buf, struct str word)
-{
-    buf_putc(buf, '\'');
-    for (size_t i = 0; i < word.n; i++) {
-        if (word.p[i] == '\'')
-            buf_puts(buf, "'\\''");
-        else
-            buf_putc(buf, word.p[i]);
-    }
-    buf_putc(buf, '\'');
-}
 
 /* The program and its arguments as a shell would be told; a command alone is a line of the shell. */
 static struct str line_of(struct arena *arena, const struct json *params)
@@ -27,13 +16,13 @@ static struct str line_of(struct arena *arena, const struct json *params)
     for (const struct json *one = env ? env->first : NULL; one; one = one->next) {
         buf_put(&buf, json_text(one, "name"));
         buf_putc(&buf, '=');
-        put_word(&buf, json_text(one, "value"));
+        buf_put_quoted(&buf, json_text(one, "value"));
         buf_putc(&buf, ' ');
     }
     buf_put(&buf, json_text(params, "command"));
     for (const struct json *arg = args ? args->first : NULL; arg; arg = arg->next) {
         buf_putc(&buf, ' ');
-        put_word(&buf, arg->text);
+        buf_put_quoted(&buf, arg->text);
     }
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
@@ -87,28 +76,15 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
 
 /* ---- answers ---- */
 
-static struct json_out open_answer(struct buf *buf, struct str id)
-{
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "jsonrpc", STR("2.0"));
-    json_member_raw(&out, "id", str_empty(id) ? STR("null") : id);
-    return out;
-}
-
 static void put_outcome(struct buf *buf, struct str id, struct str option)
 {
-    struct json_out out = open_answer(buf, id);
-    json_key(&out, "result");
-    json_open(&out, '{');
+    struct json_out out = rpc_open_result(buf, id);
     json_key(&out, "outcome");
     json_open(&out, '{');
     json_member(&out, "outcome", str_empty(option) ? STR("cancelled") : STR("selected"));
     json_member(&out, "optionId", option);
     json_close(&out, '}');
-    json_close(&out, '}');
-    json_close(&out, '}');
-    json_end_line(&out);
+    rpc_close(&out);
 }
 
 /* The first option of a kind. A switch of the mode may only be one that goes on asking; of two that refuse, it is the
@@ -145,51 +121,11 @@ bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_mes
 
 void acp_answer_cancelled(struct buf *out, struct str id) { put_outcome(out, id, STR_NONE); }
 
-void acp_answer_error(struct buf *buf, struct str id, int code, struct str words)
-{
-    struct json_out out = open_answer(buf, id);
-    json_key(&out, "error");
-    json_open(&out, '{');
-    json_member_i64(&out, "code", code);
-    json_member(&out, "message", words);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    json_end_line(&out);
-}
-
 /* ---- messages of our own ---- */
-
-static struct json_out open_message(struct buf *buf, const char *id, const char *method)
-{
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "jsonrpc", STR("2.0"));
-    json_member(&out, "id", str_of(id));
-    json_member(&out, "method", str_of(method));
-    json_key(&out, "params");
-    json_open(&out, '{');
-    return out;
-}
-
-static void close_message(struct json_out *out)
-{
-    json_close(out, '}');
-    json_close(out, '}');
-    json_end_line(out);
-}
-
-static void put_text_block(struct json_out *out, struct str text)
-{
-    json_open(out, '{');
-    json_member(out, "type", STR("text"));
-    json_key(out, "text");
-    json_put_str(out, text);
-    json_close(out, '}');
-}
 
 void acp_tool_failed(struct buf *buf, struct str session, struct str tool, struct str words)
 {
-    struct json_out out = open_message(buf, NULL, "session/update");
+    struct json_out out = rpc_open_message(buf, NULL, "session/update");
     json_member(&out, "sessionId", session);
     json_key(&out, "update");
     json_open(&out, '{');
@@ -201,18 +137,18 @@ void acp_tool_failed(struct buf *buf, struct str session, struct str tool, struc
     json_open(&out, '{');
     json_member(&out, "type", STR("content"));
     json_key(&out, "content");
-    put_text_block(&out, words);
+    rpc_put_text(&out, words);
     json_close(&out, '}');
     json_close(&out, ']');
     json_close(&out, '}');
-    close_message(&out);
+    rpc_close(&out);
 }
 
 void acp_cancel_turn(struct buf *buf, struct str session)
 {
-    struct json_out out = open_message(buf, NULL, "session/cancel");
+    struct json_out out = rpc_open_message(buf, NULL, "session/cancel");
     json_member(&out, "sessionId", session);
-    close_message(&out);
+    rpc_close(&out);
 }
 
 /* The members of a request with one of its params written by us. */
@@ -246,7 +182,7 @@ void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct st
     struct json_out list = json_out(&blocks);
     const struct json *given = json_get(prompt->params, "prompt");
     json_open(&list, '[');
-    put_text_block(&list, words);
+    rpc_put_text(&list, words);
     for (const struct json *block = given ? given->first : NULL; block; block = block->next)
         json_put_raw(&list, block->raw);
     json_close(&list, ']');
@@ -263,38 +199,38 @@ void acp_put_meta(struct buf *out, const struct acp_message *request, struct str
 
 void acp_initialize(struct buf *buf)
 {
-    struct json_out out = open_message(buf, "nod:init", "initialize");
+    struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
     json_key(&out, "protocolVersion");
     json_put_u64(&out, 1);
     /* Neither files nor terminals are served: what the agent does itself it asks about. */
     json_member_raw(&out, "clientCapabilities",
                     STR("{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false}"));
     json_member_raw(&out, "clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}"));
-    close_message(&out);
+    rpc_close(&out);
 }
 
 void acp_new_session(struct buf *buf, struct str cwd)
 {
-    struct json_out out = open_message(buf, "nod:new", "session/new");
+    struct json_out out = rpc_open_message(buf, "nod:new", "session/new");
     json_member(&out, "cwd", cwd);
     json_member_raw(&out, "mcpServers", STR("[]"));
-    close_message(&out);
+    rpc_close(&out);
 }
 
 void acp_prompt(struct buf *buf, struct str session, struct str text)
 {
-    struct json_out out = open_message(buf, "nod:prompt", "session/prompt");
+    struct json_out out = rpc_open_message(buf, "nod:prompt", "session/prompt");
     json_member(&out, "sessionId", session);
     json_key(&out, "prompt");
     json_open(&out, '[');
-    put_text_block(&out, text);
+    rpc_put_text(&out, text);
     json_close(&out, ']');
-    close_message(&out);
+    rpc_close(&out);
 }
 
 void acp_authenticate(struct buf *buf, struct str method)
 {
-    struct json_out out = open_message(buf, "nod:auth", "authenticate");
+    struct json_out out = rpc_open_message(buf, "nod:auth", "authenticate");
     json_member(&out, "methodId", method);
-    close_message(&out);
+    rpc_close(&out);
 }

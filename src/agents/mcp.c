@@ -1,6 +1,7 @@
 #include "agents/mcp.h"
 
 #include "agents/agents.h"
+#include "agents/rpc.h"
 #include "base/limits.h"
 
 enum { RPC_NO_METHOD = -32601, RPC_BAD_PARAMS = -32602, PROGRESS_MAX = 999999 };
@@ -109,59 +110,17 @@ struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, s
 
 /* ---- answers ---- */
 
-static struct json_out open_message(struct buf *buf)
-{
-    struct json_out out = json_out(buf);
-    json_open(&out, '{');
-    json_member(&out, "jsonrpc", STR("2.0"));
-    return out;
-}
-
-static struct json_out open_result(struct buf *buf, const struct mcp_message *message)
-{
-    struct json_out out = open_message(buf);
-    CHECK(!str_empty(message->id));
-    json_member_raw(&out, "id", message->id);
-    json_key(&out, "result");
-    json_open(&out, '{');
-    return out;
-}
-
-static void close_result(struct json_out *out)
-{
-    json_close(out, '}');
-    json_close(out, '}');
-    json_end_line(out);
-}
-
-void mcp_answer_error(struct buf *buf, struct str id, int code, struct str words)
-{
-    struct json_out out = open_message(buf);
-    json_member_raw(&out, "id", str_empty(id) ? STR("null") : id);
-    json_key(&out, "error");
-    json_open(&out, '{');
-    json_member_i64(&out, "code", code);
-    json_member(&out, "message", words);
-    json_close(&out, '}');
-    json_close(&out, '}');
-    json_end_line(&out);
-}
-
 static void put_text(struct buf *buf, const struct mcp_message *message, struct str text, bool is_error)
 {
-    struct json_out out = open_result(buf, message);
+    struct json_out out = rpc_open_result(buf, message->id);
     json_key(&out, "content");
     json_open(&out, '[');
-    json_open(&out, '{');
-    json_member(&out, "type", STR("text"));
-    json_key(&out, "text");
-    json_put_str(&out, text);
-    json_close(&out, '}');
+    rpc_put_text(&out, text);
     json_close(&out, ']');
     json_member_bool(&out, "isError", is_error);
     if (message->modern)
         json_member(&out, "resultType", STR("complete"));
-    close_result(&out);
+    rpc_close(&out);
 }
 
 void mcp_answer_text(struct buf *buf, const struct mcp_message *message, struct str text)
@@ -231,25 +190,20 @@ void mcp_answer_call(struct buf *buf, const struct mcp_message *message, const s
 
 void mcp_progress(struct buf *buf, const struct mcp_message *message, unsigned times)
 {
-    struct json_out out = open_message(buf);
-    json_member(&out, "method", STR("notifications/progress"));
-    json_key(&out, "params");
-    json_open(&out, '{');
+    struct json_out out = rpc_open_message(buf, NULL, "notifications/progress");
     json_member_raw(&out, "progressToken", message->progress);
     json_key(&out, "progress");
     buf_printf(buf, "0.%06u", times < PROGRESS_MAX ? times : PROGRESS_MAX);
     out.comma = true;
     json_member(&out, "message", STR("waiting for a person"));
-    json_close(&out, '}');
-    json_close(&out, '}');
-    json_end_line(&out);
+    rpc_close(&out);
 }
 
 /* ---- what needs nobody ---- */
 
 static void put_initialize(struct buf *buf, const struct mcp_message *message)
 {
-    struct json_out out = open_result(buf, message);
+    struct json_out out = rpc_open_result(buf, message->id);
     struct str wanted = json_text(message->params, "protocolVersion");
     const char *version = versions[0];
     for (size_t i = 0; i < sizeof versions / sizeof *versions; i++)
@@ -263,12 +217,12 @@ static void put_initialize(struct buf *buf, const struct mcp_message *message)
     json_member(&out, "name", STR("nod"));
     json_member(&out, "version", STR(NOD_VERSION));
     json_close(&out, '}');
-    close_result(&out);
+    rpc_close(&out);
 }
 
 static void put_tools(struct buf *buf, const struct mcp_message *message)
 {
-    struct json_out out = open_result(buf, message);
+    struct json_out out = rpc_open_result(buf, message->id);
     json_key(&out, "tools");
     json_open(&out, '[');
     for (size_t i = 0; i < TOOL_COUNT; i++) {
@@ -279,7 +233,7 @@ static void put_tools(struct buf *buf, const struct mcp_message *message)
         json_close(&out, '}');
     }
     json_close(&out, ']');
-    close_result(&out);
+    rpc_close(&out);
 }
 
 void mcp_answer(struct buf *buf, const struct mcp_message *message)
@@ -292,11 +246,11 @@ void mcp_answer(struct buf *buf, const struct mcp_message *message)
     } else if (str_is(message->method, "tools/list")) {
         put_tools(buf, message);
     } else if (str_is(message->method, "ping")) {
-        struct json_out out = open_result(buf, message);
-        close_result(&out);
+        struct json_out out = rpc_open_result(buf, message->id);
+        rpc_close(&out);
     } else if (str_is(message->method, "tools/call")) {
-        mcp_answer_error(buf, message->id, RPC_BAD_PARAMS, STR("there is no such tool"));
+        rpc_error(buf, message->id, RPC_BAD_PARAMS, STR("there is no such tool"));
     } else {
-        mcp_answer_error(buf, message->id, RPC_NO_METHOD, STR("Nod does not know this method"));
+        rpc_error(buf, message->id, RPC_NO_METHOD, STR("Nod does not know this method"));
     }
 }

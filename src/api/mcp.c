@@ -5,6 +5,7 @@
  * a stream gets a denial when its time is over.
  */
 #include "agents/mcp.h"
+#include "agents/rpc.h"
 #include "api/exchange.h"
 
 #include <stdlib.h>
@@ -274,7 +275,7 @@ void mcp_message(struct exchange *x)
     BUF_SCOPE(line, LIMIT_ANSWER_BYTES);
     struct err err = {.code = ERR_OK};
     if (rc_bad(mcp_read(&x->http->spare, x->http->body, message, &err))) {
-        mcp_answer_error(&line, STR_NONE, -32700, str_of(err.text));
+        rpc_error(&line, STR_NONE, -32700, str_of(err.text));
         exchange_answer(x, 400, &line);
         return;
     }

@@ -50,6 +50,18 @@ void buf_putc(struct buf *buf, char c)
     }
 }
 
+void buf_put_quoted(struct buf *buf, struct str word)
+{
+    buf_putc(buf, '\'');
+    for (size_t i = 0; i < word.n; i++) {
+        if (word.p[i] == '\'')
+            buf_puts(buf, "'\\''");
+        else
+            buf_putc(buf, word.p[i]);
+    }
+    buf_putc(buf, '\'');
+}
+
 void buf_printf(struct buf *buf, const char *format, ...)
 {
     va_list args, again;

@@ -26,6 +26,8 @@ void buf_done(struct buf *buf);
 void buf_put(struct buf *buf, struct str s);
 void buf_puts(struct buf *buf, const char *c);
 void buf_putc(struct buf *buf, char c);
+/* As one word of a POSIX shell, in single quotes. */
+void buf_put_quoted(struct buf *buf, struct str word);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_u64(struct buf *buf, uint64_t value);
 void buf_i64(struct buf *buf, int64_t value);

@@ -83,14 +83,7 @@ static struct str quoted(struct arena *arena, const char *word)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:,@";
     if (word[0] && word[strspn(word, plain)] == '\0')
         return arena_str(arena, str_of(word));
-    buf_putc(&buf, '\'');
-    for (const char *c = word; *c; c++) {
-        if (*c == '\'')
-            buf_puts(&buf, "'\\''");
-        else
-            buf_putc(&buf, *c);
-    }
-    buf_putc(&buf, '\'');
+    buf_put_quoted(&buf, str_of(word));
     return arena_str(arena, buf_str(&buf));
 }
 

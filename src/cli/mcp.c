@@ -9,6 +9,7 @@
 #include "agents/agents.h"
 #include "agents/lines.h"
 #include "agents/mcp.h"
+#include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "cli/identity.h"
@@ -293,7 +294,7 @@ static void take_line(struct mcp *mcp, struct str text)
     if (str_empty(str_trim(text)))
         return;
     if (rc_bad(mcp_read(&arena, text, &message, &err)))
-        mcp_answer_error(&line, STR_NONE, -32700, str_of(err.text));
+        rpc_error(&line, STR_NONE, -32700, str_of(err.text));
     else if (message.tool == MCP_PENDING_CALLS && mcp_needs_gate(&message))
         show_pending(mcp, &message);
     else if (mcp_needs_gate(&message))

@@ -254,14 +254,8 @@ struct str text_operand(struct arena *arena, struct str id)
     if (!quote)
         return arena_printf(arena, "%s%.*s", before, STR_ARG(id));
     BUF_SCOPE(word, TEXT_BYTES_MAX);
-    buf_printf(&word, "%s'", before);
-    for (size_t i = 0; i < id.n; i++) {
-        if (id.p[i] == '\'')
-            buf_puts(&word, "'\\''");
-        else
-            buf_putc(&word, id.p[i]);
-    }
-    buf_putc(&word, '\'');
+    buf_puts(&word, before);
+    buf_put_quoted(&word, id);
     return arena_str(arena, buf_str(&word));
 }
 

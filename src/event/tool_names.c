@@ -187,18 +187,6 @@ struct str tool_foreign_name(size_t number) { return number < ROW_COUNT ? str_of
 
 /* ---- values ---- */
 
-static void put_quoted(struct buf *buf, struct str word)
-{
-    buf_putc(buf, '\'');
-    for (size_t i = 0; i < word.n; i++) {
-        if (word.p[i] == '\'')
-            buf_puts(buf, "'\\''");
-        else
-            buf_putc(buf, word.p[i]);
-    }
-    buf_putc(buf, '\'');
-}
-
 static bool is_shell(struct str program)
 {
     static const char *const shells[] = {"bash", "sh", "/bin/bash", "/bin/sh", "/usr/bin/bash", "/usr/bin/sh"};
@@ -225,7 +213,7 @@ static struct str command_of(struct naming *n, const struct json *words)
     for (const struct json *word = first; word; word = word->next) {
         if (word != first)
             buf_putc(&buf, ' ');
-        put_quoted(&buf, word->text);
+        buf_put_quoted(&buf, word->text);
     }
     if (buf.over)
         doubt(n, "its command is too long to be read");

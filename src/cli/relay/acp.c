@@ -7,6 +7,7 @@
  */
 #include "cli/relay/acp.h"
 
+#include "agents/rpc.h"
 #include "base/limits.h"
 
 #include <signal.h>
@@ -28,6 +29,19 @@ static void drop(struct acp *acp, const char *who, const char *why)
     (void)relay_pipe_close(&acp->child.in);
     (void)relay_child_end(&acp->child);
     _exit(1);
+}
+
+/* False: there is nothing in the line that could be passed on. */
+static bool read_message(struct acp *acp, struct arena *arena, struct str line, const char *who,
+                         struct acp_message *ret_message)
+{
+    struct err err = {.code = ERR_OK};
+    if (str_empty(str_trim(line)))
+        return false;
+    if (rc_ok(acp_read(arena, line, ret_message, &err)))
+        return true;
+    drop(acp, who, err.text);
+    return false;
 }
 
 /* ---- requests of the editor whose answers matter ---- */
@@ -147,17 +161,13 @@ static void hold(struct acp *acp, const struct acp_message *m, bool of_editor)
         drop(acp, of_editor ? "the editor" : "the agent", "a request without an id, or of too many sessions");
 }
 
-void acp_from_editor(struct acp *acp, struct str line)
+void acp_from_editor(void *arg, struct str line)
 {
+    struct acp *acp = arg;
     ARENA_SCOPE(arena);
     struct acp_message m;
-    struct err err = {.code = ERR_OK};
-    if (str_empty(str_trim(line)))
+    if (!read_message(acp, &arena, line, "the editor", &m))
         return;
-    if (rc_bad(acp_read(&arena, line, &m, &err))) {
-        drop(acp, "the editor", err.text);
-        return;
-    }
     struct str mode = acp_mode_wanted(&m);
     if (!str_empty(mode) && !acp_mode_is_safe(acp->agent, mode)) {
         hold(acp, &m, true);
@@ -258,21 +268,17 @@ static bool take_reply(struct acp *acp, const struct acp_message *m)
 static void refuse_unknown(struct acp *acp, const struct acp_message *m)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
-    acp_answer_error(&line, m->id, RPC_NO_METHOD, STR("nobody is here to answer this"));
+    rpc_error(&line, m->id, RPC_NO_METHOD, STR("nobody is here to answer this"));
     (void)relay_pipe_send(&acp->child.in, &line);
 }
 
-void acp_from_agent(struct acp *acp, struct str line)
+void acp_from_agent(void *arg, struct str line)
 {
+    struct acp *acp = arg;
     ARENA_SCOPE(arena);
     struct acp_message m;
-    struct err err = {.code = ERR_OK};
-    if (str_empty(str_trim(line)))
+    if (!read_message(acp, &arena, line, "the agent", &m))
         return;
-    if (rc_bad(acp_read(&arena, line, &m, &err))) {
-        drop(acp, "the agent", err.text);
-        return;
-    }
     if (str_is(m.method, "session/request_permission") || str_is(m.method, "fs/write_text_file") ||
         str_is(m.method, "fs/read_text_file") || str_is(m.method, "terminal/create")) {
         hold(acp, &m, false);

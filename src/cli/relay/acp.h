@@ -80,8 +80,8 @@ struct acp {
 };
 
 /* acp.c: every message comes through one of these. */
-void acp_from_editor(struct acp *acp, struct str line);
-void acp_from_agent(struct acp *acp, struct str line);
+void acp_from_editor(void *acp, struct str line);
+void acp_from_agent(void *acp, struct str line);
 
 /* acp_sessions.c; with the lock held. The session is made when it is not there; NULL: there are too many. */
 struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd);

@@ -1,14 +1,12 @@
 /* nod acp, the command: who it is, which agent it starts and how that is made to ask, and its end. */
 #include "cli/relay/acp.h"
 
-#include "agents/lines.h"
 #include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
 #include "io/file.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -80,29 +78,7 @@ static struct rc describe(struct acp *acp, struct err *err)
     return RC_OK;
 }
 
-/* ---- reading ---- */
-
-static bool read_lines(struct acp *acp, int fd, void (*take)(struct acp *acp, struct str line))
-{
-    struct lines lines = lines_init(ACP_LINE_BYTES);
-    for (bool more = true; more;) {
-        size_t room;
-        struct str line;
-        char *to = lines_room(&lines, &room);
-        ssize_t n = to ? read(fd, to, room) : -1;
-        if (to && n < 0 && errno == EINTR)
-            continue;
-        more = n > 0;
-        if (to)
-            lines_add(&lines, more ? (size_t)n : 0);
-        while (lines_next(&lines, &line))
-            take(acp, line);
-        more = more && !lines.over;
-    }
-    bool over = lines.over;
-    lines_done(&lines);
-    return !over;
-}
+/* ---- the end ---- */
 
 /* Does not return. */
 static void end(struct acp *acp, bool agent_ended)
@@ -124,7 +100,7 @@ static void end(struct acp *acp, bool agent_ended)
 static void *read_agent(void *arg)
 {
     struct acp *acp = arg;
-    if (!read_lines(acp, acp->child.out, acp_from_agent))
+    if (!relay_read_lines(acp->child.out, ACP_LINE_BYTES, acp_from_agent, acp))
         cli_note("nod acp: the agent wrote a line of more than %d bytes; it is ended", ACP_LINE_BYTES);
     end(acp, true);
     return NULL;
@@ -149,7 +125,7 @@ struct rc acp_command(struct cli *cli, struct err *err)
     struct rc rc = RC_OK;
     if (prompt)
         rc = acp_run_prompt(&acp, str_of(prompt), option_text(cli, "auth"), err);
-    else if (!read_lines(&acp, STDIN_FILENO, acp_from_editor))
+    else if (!relay_read_lines(STDIN_FILENO, ACP_LINE_BYTES, acp_from_editor, &acp))
         cli_note("nod acp: the editor wrote a line of more than %d bytes; this is the end", ACP_LINE_BYTES);
     if (rc_bad(rc)) {
         cli_note("nod: %s", err->text);

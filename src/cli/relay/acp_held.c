@@ -9,6 +9,7 @@
 #include "cli/relay/acp.h"
 
 #include "agents/agents.h"
+#include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "io/file.h"
@@ -165,7 +166,7 @@ static void answer_act(struct acp_held *held, bool allowed, struct str words)
     }
     if (allowed && relay_pipe_put(to, held->line))
         return;
-    acp_answer_error(&line, held->message.id, held->of_editor ? RPC_BAD_PARAMS : RPC_DENIED, words);
+    rpc_error(&line, held->message.id, held->of_editor ? RPC_BAD_PARAMS : RPC_DENIED, words);
     (void)relay_pipe_send(back, &line);
 }
 
@@ -311,7 +312,7 @@ void acp_take_back(struct acp *acp, struct str session, struct str id)
         if (taken[i].permission && str_empty(id))
             acp_answer_cancelled(&line, taken[i].id);
         else
-            acp_answer_error(&line, taken[i].id, RPC_CANCELLED, STR("taken back"));
+            rpc_error(&line, taken[i].id, RPC_CANCELLED, STR("taken back"));
         (void)relay_pipe_send(&acp->child.in, &line);
         if (!str_empty(taken[i].gate->session))
             relay_ask_cancel(taken[i].gate, taken[i].call);

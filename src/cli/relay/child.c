@@ -1,6 +1,8 @@
 /* A program as a child: its pipes and its end. */
 #include "cli/relay/relay.h"
 
+#include "agents/lines.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -55,6 +57,28 @@ void relay_pipe_close(struct relay_pipe *pipe)
         (void)close(pipe->fd);
     pipe->fd = -1;
     (void)pthread_mutex_unlock(&pipe->lock);
+}
+
+bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct str line), void *arg)
+{
+    struct lines lines = lines_init(bytes_max);
+    for (bool more = true; more;) {
+        size_t room;
+        struct str line;
+        char *to = lines_room(&lines, &room);
+        ssize_t n = to ? read(fd, to, room) : -1;
+        if (to && n < 0 && errno == EINTR)
+            continue;
+        more = n > 0;
+        if (to)
+            lines_add(&lines, more ? (size_t)n : 0);
+        while (lines_next(&lines, &line))
+            take(arg, line);
+        more = more && !lines.over;
+    }
+    bool over = lines.over;
+    lines_done(&lines);
+    return !over;
 }
 
 /* ---- the process ---- */

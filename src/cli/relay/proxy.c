@@ -11,6 +11,7 @@
 #include "cli/relay/proxy.h"
 
 #include "agents/agents.h"
+#include "agents/rpc.h"
 #include "base/id.h"
 #include "base/limits.h"
 
@@ -112,7 +113,7 @@ static void refuse(struct proxy_held *held, struct str words)
 {
     BUF_SCOPE(line, PROXY_LINE_BYTES);
     if (held->samples)
-        mcp_answer_error(&line, held->message.id, RPC_SAMPLING_REFUSED, words);
+        rpc_error(&line, held->message.id, RPC_SAMPLING_REFUSED, words);
     else
         mcp_refuse(&line, &held->message, words);
     answer(held, &line);
@@ -121,7 +122,7 @@ static void refuse(struct proxy_held *held, struct str words)
 static void refuse_message(struct proxy *proxy, struct str id, int code, const char *words)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
-    mcp_answer_error(&line, id, code, str_of(words));
+    rpc_error(&line, id, code, str_of(words));
     (void)relay_pipe_send(&proxy->client, &line);
 }
 
@@ -324,7 +325,7 @@ static void hold(struct proxy *proxy, struct str line, bool samples)
         return;
     }
     BUF_SCOPE(answer_line, LIMIT_BODY_BYTES);
-    mcp_answer_error(&answer_line, held->message.id, RPC_BAD_REQUEST, str_of(trouble ? trouble : "no thread is left"));
+    rpc_error(&answer_line, held->message.id, RPC_BAD_REQUEST, str_of(trouble ? trouble : "no thread is left"));
     answer(held, &answer_line);
     lock(proxy);
     unlist(held);
@@ -385,8 +386,9 @@ static void split(struct proxy *proxy, const struct json *batch)
             refuse_message(proxy, STR_NONE, RPC_BAD_REQUEST, "this is no message");
 }
 
-void proxy_from_client(struct proxy *proxy, struct str line)
+void proxy_from_client(void *arg, struct str line)
 {
+    struct proxy *proxy = arg;
     ARENA_SCOPE(arena);
     struct mcp_message message;
     const struct json *json;
@@ -464,8 +466,9 @@ static bool may_be_request(struct str line)
     return line.p[0] != '{' || str_has(line, STR("\"method\""));
 }
 
-void proxy_from_server(struct proxy *proxy, struct str line)
+void proxy_from_server(void *arg, struct str line)
 {
+    struct proxy *proxy = arg;
     ARENA_SCOPE(arena);
     const struct json *json;
     struct err err = {.code = ERR_OK};

@@ -63,8 +63,8 @@ struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
 void proxy_web_version(struct proxy *proxy, struct str version);
 
 /* proxy.c: every message comes through one of these. */
-void proxy_from_client(struct proxy *proxy, struct str message);
-void proxy_from_server(struct proxy *proxy, struct str message);
+void proxy_from_client(void *proxy, struct str message);
+void proxy_from_server(void *proxy, struct str message);
 void proxy_server_gone(struct proxy *proxy);
 /* Withdraws the calls that wait: the client is gone. */
 void proxy_take_back(struct proxy *proxy);

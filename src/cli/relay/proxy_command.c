@@ -1,13 +1,11 @@
 /* nod mcp proxy, the command: who it is, what it stands in front of, and its end. */
 #include "cli/relay/proxy.h"
 
-#include "agents/lines.h"
 #include "base/digest.h"
 #include "base/limits.h"
 #include "cli/identity.h"
 #include "cli/local.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -68,28 +66,6 @@ static struct rc describe(struct proxy *proxy, const char *url, struct err *err)
     return RC_OK;
 }
 
-static void read_client(struct proxy *proxy)
-{
-    struct lines lines = lines_init(PROXY_LINE_BYTES);
-    for (bool more = true; more;) {
-        size_t room;
-        struct str line;
-        char *to = lines_room(&lines, &room);
-        ssize_t n = to ? read(STDIN_FILENO, to, room) : -1;
-        if (to && n < 0 && errno == EINTR)
-            continue;
-        more = n > 0;
-        if (to)
-            lines_add(&lines, more ? (size_t)n : 0);
-        while (lines_next(&lines, &line))
-            proxy_from_client(proxy, line);
-        more = more && !lines.over;
-    }
-    if (lines.over)
-        cli_note("nod mcp proxy: the client wrote a line of more than %d bytes; this is the end", PROXY_LINE_BYTES);
-    lines_done(&lines);
-}
-
 struct rc mcp_proxy_command(struct cli *cli, struct err *err)
 {
     static struct proxy proxy = {.lock = PTHREAD_MUTEX_INITIALIZER, .listed = PTHREAD_COND_INITIALIZER};
@@ -105,7 +81,8 @@ struct rc mcp_proxy_command(struct cli *cli, struct err *err)
     TRY(relay_record_start(&proxy.record, cli, err));
     TRY(url ? proxy_web_start(&proxy, url, err) : proxy_stdio_start(&proxy, cli->argv, err));
     TRY(proxy_list_start(&proxy, err));
-    read_client(&proxy);
+    if (!relay_read_lines(STDIN_FILENO, PROXY_LINE_BYTES, proxy_from_client, &proxy))
+        cli_note("nod mcp proxy: the client wrote a line of more than %d bytes; this is the end", PROXY_LINE_BYTES);
     (void)pthread_mutex_lock(&proxy.lock);
     bool first = !proxy.ending;
     proxy.ending = true;

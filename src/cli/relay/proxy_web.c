@@ -5,6 +5,7 @@
  */
 #include "cli/relay/proxy.h"
 
+#include "agents/rpc.h"
 #include "base/limits.h"
 #include "http/http.h"
 
@@ -49,7 +50,7 @@ static void fail(struct sending *sending, int code, struct str words)
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     if (str_empty(sending->id))
         return;
-    mcp_answer_error(&line, sending->id, code, words);
+    rpc_error(&line, sending->id, code, words);
     proxy_from_server(sending->proxy, str_sub(buf_str(&line), 0, line.n - 1));
 }
 

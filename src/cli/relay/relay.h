@@ -27,6 +27,8 @@ bool relay_pipe_send(struct relay_pipe *pipe, const struct buf *line);
 /* The same for a line without its end. */
 bool relay_pipe_put(struct relay_pipe *pipe, struct str line);
 void relay_pipe_close(struct relay_pipe *pipe);
+/* Hands over line by line until the end; false: one was longer than `bytes_max`. */
+bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct str line), void *arg);
 
 /* ---- the program ---- */
 struct relay_child {

@@ -1,0 +1,17 @@
+/* Messages of JSON-RPC 2.0, each a line, as MCP, ACP and Codex's app-server take them. */
+#ifndef AGENTS_RPC_H
+#define AGENTS_RPC_H
+
+#include "base/json.h"
+
+/* A request or, without an id, a notification: open in its params. `id`: a string of ours; NULL: none. */
+struct json_out rpc_open_message(struct buf *buf, const char *id, const char *method);
+/* An answer: open in its result. `id`: JSON as it came. */
+struct json_out rpc_open_result(struct buf *buf, struct str id);
+/* Ends either. */
+void rpc_close(struct json_out *out);
+void rpc_error(struct buf *buf, struct str id, int code, struct str words);
+/* {"type":"text","text":…}; an empty text is kept. */
+void rpc_put_text(struct json_out *out, struct str text);
+
+#endif
