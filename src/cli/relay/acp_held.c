@@ -145,9 +145,9 @@ static void answer_permission(struct acp_held *held, bool allowed, struct str wo
         allowed = false;
         words = STR("The agent offers no way to allow it once.");
     }
-    (void)relay_pipe_send(&held->acp->child.in, &line);
     if (!allowed)
-        tell_denial(held, words);
+        tell_denial(held, words); /* first: the answer may end the turn, and the words belong to the prompt after it */
+    (void)relay_pipe_send(&held->acp->child.in, &line);
 }
 
 /* Passed on to whom it was for, or answered to whom it came from. */
