@@ -9,7 +9,7 @@ ASK = [{"tools": [use(1, "Bash", command="touch made")]}, {"text": "Done."}]
 
 
 def test_an_alert_is_in_every_list(stage):
-    server = stage.serve(stage.model(ASK), "--alert-after", "1s")
+    server = stage.serve(stage.model(ASK), "--alert-after", "6s")
     run = stage.begin(server.admin())
     must("alerted" not in run.pending()[0], run.pending())
     eventually(lambda: run.pending()[0].get("alerted") is True, "the list says that nobody has answered")

@@ -73,7 +73,7 @@ def test_request_ids_and_statuses(stage):
     server = stage.serve(stage.model(script))
     admin = server.admin()
     terminal = Terminal(stage, server)
-    terminal.say(command="run", prompt="p", permission_mode="sdk", approval_timeout=6)
+    terminal.say(command="run", prompt="p", permission_mode="sdk", approval_timeout=12)
     seen = set()
     for number, (decision, status) in enumerate((("allow_once", "APPROVED"), ("deny", "REJECTED"), (None, "TIMEOUT"), ("own", None))):
         request = terminal.until("tool_approval_request")

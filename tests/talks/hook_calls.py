@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 
-from world import POSTGRES, Skip, eventually, must
+from world import PATIENCE, POSTGRES, Skip, eventually, must
 
 
 def message(event="PreToolUse", **more):
@@ -20,7 +20,7 @@ class Asking(threading.Thread):
         self.start()
 
     def run(self):
-        self.answer = self.client.post(self.path, self.body, timeout=60)
+        self.answer = self.client.post(self.path, self.body, timeout=PATIENCE)
 
 
 def test_a_wait_that_ends_is_a_refusal_and_the_question_goes(world):
@@ -28,7 +28,7 @@ def test_a_wait_that_ends_is_a_refusal_and_the_question_goes(world):
     agent = server.admin().token_for("agent", "claude")
     asking = [Asking(agent, "/api/hooks/claude?wait=1&strict=1", message(tool_use_id=f"t{number}")) for number in range(40)]
     for one in asking:
-        one.join(60)
+        one.join(PATIENCE)
         must(one.answer and one.answer.status == 200, f"{one.answer}")
         said = one.answer.json["hookSpecificOutput"]
         must(said["permissionDecision"] == "deny" and "in time" in said["permissionDecisionReason"], f"{said}")
@@ -51,7 +51,7 @@ def test_before_permission_and_wrapper_ask_about_one_call(world):
     must([p["toolCallId"] for p in admin.pending()] == ["toolu_1"], f"{admin.pending()}")
     admin.decided(session["id"], "toolu_1", "allow_once")
     for one in (hook, wrapper):
-        one.join(20)
+        one.join(PATIENCE)
     must(hook.answer.json["hookSpecificOutput"]["decision"]["behavior"] == "allow", f"{hook.answer}")
     must(wrapper.answer.json["status"] == "allowed", f"{wrapper.answer}")
     agent.ok("POST", "/api/hooks/claude", message("PostToolUse", tool_use_id="toolu_1"))
@@ -67,13 +67,13 @@ def test_answered_in_the_terminal_the_question_goes(world):
     hook = Asking(agent, "/api/hooks/claude?wait=50", message("PermissionRequest"))
     eventually(lambda: admin.pending(), "the hook asks")
     agent.ok("POST", "/api/hooks/claude", message("PostToolUse", tool_use_id="toolu_1"))
-    hook.join(20)
+    hook.join(PATIENCE)
     must(not admin.pending(), f"{admin.pending()}")
     agent.ok("POST", "/api/hooks/claude?wait=20", message(tool_use_id="toolu_2"))
     hook = Asking(agent, "/api/hooks/claude?wait=50", message("PermissionRequest"))
     eventually(lambda: admin.pending(), "the hook asks again")
     agent.ok("POST", "/api/hooks/claude", {**message("Stop"), "tool_name": None})
-    hook.join(20)
+    hook.join(PATIENCE)
     must(not admin.pending(), f"{admin.pending()}")
 
 
@@ -141,7 +141,7 @@ def test_whoever_said_that_it_waits_and_stays_away_withdraws(world):
 
 
 def test_whoever_comes_back_in_time_is_answered(world):
-    server = world.server("--withdraw-after", "4s")
+    server = world.server("--withdraw-after", "10s")
     admin = server.admin()
     session = admin.session(cwd="/p")
     asks = f"/api/threads/{session['threadId']}/tool-calls?wait=50&withdraw=1"
@@ -160,7 +160,7 @@ def test_whoever_comes_back_in_time_is_answered(world):
     hang_up(other)
     eventually(lambda: marked(admin) == {"c": False}, lambda: f"{marked(admin)}")
     admin.decided(session["id"], "c", "allow_once")
-    again.join(20)
+    again.join(PATIENCE)
     must(again.answer.json["status"] == "allowed", f"{again.answer}")
 
 
