@@ -137,7 +137,7 @@ def test_telegram_waits_as_long_as_it_is_told(world):
     service = Telegram([(429, {"ok": False, "error_code": 429, "parameters": {"retry_after": 6}})])
     admin = telegram(world, service)
     ask(admin, "c1")
-    eventually(lambda: len(service.of("/sendMessage")) == 2, "the second attempt", patience=60)
+    eventually(lambda: len(service.of("/sendMessage")) == 2, "the second attempt")
     eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "sent", "it is sent")
 
 
@@ -149,7 +149,7 @@ def test_telegram_with_a_wrong_token_is_named_without_the_token(world):
     must("wrong" not in last_error(admin), "the token is in the error")
     service.server.shutdown()
     service.server.server_close()
-    eventually(lambda: "bot's token" not in last_error(admin), "another error", patience=60)
+    eventually(lambda: "bot's token" not in last_error(admin), "another error")
     must("123" not in last_error(admin), last_error(admin))
 
 
@@ -160,7 +160,7 @@ def test_slack_asks_and_withdraws(world):
     service = Service(lambda path, _body: answers.pop(0) if answers else (200, {"ok": True, "ts": "17.1"}))
     admin = serve(world, {"type": "slack", "url": service.url + "/api", "chat": "D1"}, "xoxb-1", protected=True)
     session = ask(admin, "c1")
-    eventually(lambda: len(service.of("/chat.postMessage")) == 2, "the second attempt", patience=60)
+    eventually(lambda: len(service.of("/chat.postMessage")) == 2, "the second attempt")
     _, _, headers, said = service.of("/chat.postMessage")[1]
     must(headers["Authorization"] == "Bearer xoxb-1" and said["channel"] == "D1" and "https://nod.example/a#" in said["text"], said)
     admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
@@ -184,7 +184,7 @@ def test_discord_asks_and_withdraws(world):
     service = Service(lambda path, _body: answers.pop(0) if answers else (200, {"id": "99"}))
     admin = serve(world, {"type": "discord"}, service.url + "/api/webhooks/1/abc", key="secret", protected=True)
     session = ask(admin, "c1")
-    eventually(lambda: len(service.calls) == 2, "the second attempt", patience=60)
+    eventually(lambda: len(service.calls) == 2, "the second attempt")
     method, path, _, said = service.calls[1]
     must(method == "POST" and path.endswith("?wait=true") and said["allowed_mentions"] == {"parse": []}, service.calls)
     must("<https://nod.example/a#" in said["content"] and len(said["content"]) <= 2000, said)
@@ -255,7 +255,7 @@ def test_mail_has_a_link_and_is_tried_again(world):
     box = Mailbox(b"421 later")
     admin = mail(world, box)
     ask(admin, "c1")
-    eventually(lambda: box.mails, "the mail", patience=60)
+    eventually(lambda: box.mails, "the mail")
     envelope, message = box.mails[0]
     must(b"boss@example.com" in envelope["to"] and "boss@example.com" in message["To"], message)
     must("needs an answer" in message["Subject"] and message["Auto-Submitted"] == "auto-generated", message)
