@@ -19,7 +19,7 @@ def test_once_for_each_call_over_restarts(stage):
     event = run.events("TOOL_APPROVAL_ALERT")[0]
     must(event["data"]["tool"] == "Bash" and event["actor"] == "nod" and event["threadId"] == run.thread, event)
     must(event["data"]["requestedAt"] == run.pending()[0]["requestedAt"] < event["at"], event)
-    must('level=warn msg="approval unanswered"' in server.log() and "call=toolu_1" in server.log(), server.log())
+    eventually(lambda: 'level=warn msg="approval unanswered"' in server.log() and "call=toolu_1" in server.log(), server.log)
     server.kill()
     server.start()
     run.with_client(server.admin())

@@ -9,10 +9,9 @@ import socket
 import ssl
 import subprocess
 import threading
-import time
 
 from stage import results_in, use
-from world import Skip, eventually, must
+from world import PATIENCE, Skip, eventually, must
 
 
 class Web:
@@ -253,11 +252,10 @@ def test_a_slow_page_is_given_up_when_the_run_is(stage):
         handler.wfile.write(b"slow")
         handler.wfile.flush()
         begun.set()
-        handler.connection.settimeout(30)
         try:
             while handler.connection.recv(1):
                 pass
-        except (socket.timeout, OSError):
+        except OSError:
             pass
         left.set()
 
@@ -266,14 +264,12 @@ def test_a_slow_page_is_given_up_when_the_run_is(stage):
     client = stage.serve(model, "--web-private").admin()
     run = stage.begin(client)
     run.answer()
-    must(begun.wait(20), "it was not fetched")
+    must(begun.wait(PATIENCE), "it was not fetched")
     client.ok("POST", f"/api/agent-requests/{run.id}/cancel", {}, status=(200, 202))
-    started = time.monotonic()
-    must(left.wait(15), "the connection is still open")
+    must(left.wait(PATIENCE), "the connection is still open")
     must(run.over()["status"] == "cancelled", run.state())
     result = eventually(run.results, "a result")[0]
     must(result["isError"] and "Cancelled" in json.dumps(result["content"]), result)
-    must(time.monotonic() - started < 15, "it took as long as the page")
     web.close()
 
 

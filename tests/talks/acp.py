@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 
-from world import NOD, eventually, must
+from world import NOD, PATIENCE, eventually, must
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model"))
 
@@ -63,8 +63,8 @@ class Relayed:
 
     def close(self):
         self.process.stdin.close()
-        status = self.process.wait(30)
-        self.reader.join(30)
+        status = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         self.process.stdout.close()
         self.errors.close()
         with open(os.path.join(self.folder, "errors"), encoding="utf-8", errors="replace") as file:
@@ -168,7 +168,7 @@ def test_a_mode_that_asks_less_is_asked_about(world):
     r.prompt(ask(kind="switch_mode", title="leave plan mode"), {"update": {"sessionUpdate": "current_mode_update", "currentModeId": "yolo"}})
     decide(admin, waiting(admin, "leave plan mode"))
     must(r.answered()[0]["result"]["outcome"]["optionId"] == "no", "an option that is no safe mode was chosen")
-    must(r.process.wait(30) != 0, "an agent that switched by itself goes on")
+    must(r.process.wait(PATIENCE) != 0, "an agent that switched by itself goes on")
     r.close()
 
 
@@ -180,7 +180,7 @@ def test_cancel_takes_the_questions_back(world):
     r.put({"method": "session/cancel", "params": {"sessionId": "s1"}})
     must(r.answered()[0]["result"] == {"outcome": {"outcome": "cancelled"}}, f"{r.answered()}")
     eventually(lambda: not admin.pending(), "the question disappears")
-    must([m for m in heard(r.folder) if m.get("method") == "session/cancel"], "the agent does not hear of it")
+    eventually(lambda: [m for m in heard(r.folder) if m.get("method") == "session/cancel"], "the agent hears of it")
     r.prompt(ask("t2", kind="execute", rawInput={"command": "make two"}))
     decide(admin, waiting(admin, "make two"), "abort")
     must(r.answered(2)[1]["result"]["outcome"]["optionId"] == "no", f"{r.answered(2)}")
@@ -226,7 +226,7 @@ def test_without_an_editor(world):
     r = Relayed(world, "-p", json.dumps([ask(kind="execute", rawInput={"command": "make"}), {"method": "elicitation/create", "params": {}}]), begin=False)
     decide(admin, waiting(admin, "make"), "deny", feedback="use ninja")
     must(r.answered(2)[1]["error"]["code"] == -32601, f"{r.answered(2)}")
-    must(r.process.wait(30) == 0, "it does not end")
+    must(r.process.wait(PATIENCE) == 0, "it does not end")
     prompts = [m["prompt"] for m in heard(r.folder) if "prompt" in m]
     must(len(prompts) == 2 and "use ninja" in prompts[1][0], f"the words do not arrive: {prompts}")
     r.process.stdin.close()

@@ -11,12 +11,16 @@ def start(world):
     return server, server.admin()
 
 
+def explained(server):
+    return re.findall(r"^\s*nod (approve|deny) (\S+)(?: -m '([^']*)')?", server.log(), re.M)
+
+
 def test_two_wait_at_once_and_it_goes_on_when_they_are_answered(world):
     server, admin = start(world)
     waiting = eventually(lambda: (p := admin.pending()) and len(p) >= 2 and p, "two calls wait at once")
     must(len({p["toolCall"]["name"] for p in waiting}) >= 2, "of different kinds")
-    commands = re.findall(r"^\s*nod (approve|deny) (\S+)(?: -m '([^']*)')?", server.log(), re.M)
-    must({c[0] for c in commands} == {"approve", "deny"}, f"both are explained: {commands}")
+    eventually(lambda: {c[0] for c in explained(server)} == {"approve", "deny"}, lambda: f"both are explained: {explained(server)}")
+    commands = explained(server)
     for verb, call, words in commands:
         world.nod(verb, call, *(["-m", words] if words else []))
     for _ in range(20):
@@ -27,9 +31,9 @@ def test_two_wait_at_once_and_it_goes_on_when_they_are_answered(world):
             world.nod("approve", one["toolCallId"])
         if more is True:
             break
-    kinds = [e["type"] for e in admin.events()]
-    must(kinds.count("TOOL_RESULT") >= 2, f"what was allowed was done and reported: {kinds}")
-    must(kinds.count("TOOL_APPROVAL_RESPONSE") >= 2, "answers were kept")
+    kinds = lambda: [e["type"] for e in admin.events()]  # noqa: E731
+    eventually(lambda: kinds().count("TOOL_RESULT") >= 2, lambda: f"what was allowed was done and reported: {kinds()}")
+    must(kinds().count("TOOL_APPROVAL_RESPONSE") >= 2, "answers were kept")
 
 
 def waiting_more(admin):

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from world import NOD, eventually, must
+from world import NOD, PATIENCE, eventually, must
 
 
 def test_copilot_is_asked_by_the_hook_that_was_installed(world):
@@ -26,7 +26,7 @@ def test_copilot_is_asked_by_the_hook_that_was_installed(world):
         must(call["toolCall"]["input"] == {"command": "touch made"}, f"{call}")
         admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
         said = run.stdout.read()
-        must(run.wait(30) == 0 and expected in said and (expected != "deny" or "not now" in said), f"{said}")
+        must(run.wait(PATIENCE) == 0 and expected in said and (expected != "deny" or "not now" in said), f"{said}")
         run.stdout.close()
     world.nod("hook", "remove", "copilot", "--yes")
     must("nod hook" not in open(path, encoding="utf-8").read() and NOD not in open(path, encoding="utf-8").read(), "it is still there")
@@ -51,7 +51,7 @@ def test_qwen_is_asked_and_an_edit_is_a_denial_with_words(world):
         must(call["preview"]["type"] == "command", f"not read as a command: {call}")
         admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
         said = json.loads(run.stdout.read())["hookSpecificOutput"]
-        must(run.wait(30) == 0 and said["permissionDecision"] == expected[0] and expected[-1] in json.dumps(said), f"{said}")
+        must(run.wait(PATIENCE) == 0 and said["permissionDecision"] == expected[0] and expected[-1] in json.dumps(said), f"{said}")
         run.stdout.close()
     world.nod("hook", "remove", "qwen", "--yes", "--settings", path)
     must(open(path, encoding="utf-8").read() == '{"theme": "dark"}', "not as before")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import threading
 
-from world import NOD, Client, eventually, must
+from world import NOD, PATIENCE, Client, eventually, must
 
 ALLOW = b'{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}'
 
@@ -31,7 +31,7 @@ class Impostor:
             except OSError:
                 return
             with connection:
-                connection.settimeout(5)
+                connection.settimeout(PATIENCE)
                 got = b""
                 while b"\r\n\r\n" not in got:
                     piece = connection.recv(65536)
@@ -64,7 +64,7 @@ def message(world, tool="Bash", given=None, **more):
 
 def hook(world, identity, text, environment=None, more=()):
     options = ["--identity", identity] if identity else []
-    run = subprocess.run([NOD, "hook", "claude", "--wait", "1", *options, *more], input=text, text=True, timeout=60,
+    run = subprocess.run([NOD, "hook", "claude", "--wait", "1", *options, *more], input=text, text=True, timeout=PATIENCE,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **(environment or {})})
     must("Sanitizer" not in run.stderr, run.stderr)
     said = json.loads(run.stdout or "{}").get("hookSpecificOutput", {})
@@ -89,11 +89,11 @@ def test_a_hook_that_is_ended_takes_its_question_back(world):
         eventually(waits, "it waits")
         end(run)
         eventually(lambda: not admin.pending(), "the question goes")
-        must(run.wait(60) in (0, 2, -signal.SIGPIPE), f"it ended with {run.returncode}")
+        must(run.wait(PATIENCE) in (0, 2, -signal.SIGPIPE), f"it ended with {run.returncode}")
     run = start_hook(world, identity)
     eventually(waits, "it waits")
     run.kill()
-    run.wait(60)
+    run.wait(PATIENCE)
     eventually(lambda: admin.pending()[0].get("nobodyWaits"), "one that is killed is marked")
 
 
@@ -169,6 +169,18 @@ def test_an_impostor_at_the_pinned_address_learns_nothing_and_allows_nothing(wor
     os.unlink(address)
 
 
+def whole(connection):
+    """A request or an answer to the end of its body, however many pieces it comes in."""
+    connection.settimeout(PATIENCE)
+    got = b""
+    while not (found := re.search(rb"(?is)content-length: (\d+).*?\r\n\r\n", got)) or len(got) < found.end() + int(found[1]):
+        piece = connection.recv(65536)
+        if not piece:
+            break
+        got += piece
+    return got
+
+
 def test_an_answer_counts_for_its_own_question_only(world):
     """Whoever hears one allow cannot use it for another call."""
     server = world.server()
@@ -188,15 +200,12 @@ def test_an_answer_counts_for_its_own_question_only(world):
         connection, _ = listener.accept()
         with connection, socket.socket(socket.AF_UNIX) as back:
             back.connect(real)
-            connection.settimeout(2)
-            back.settimeout(2)
-            back.sendall(connection.recv(65536))
-            said.append(back.recv(65536))
+            back.sendall(whole(connection))
+            said.append(whole(back))
             connection.sendall(said[0])
         connection, _ = listener.accept()
         with connection:
-            connection.settimeout(2)
-            connection.recv(65536)
+            whole(connection)
             connection.sendall(said[0])
     threading.Thread(target=relay, daemon=True).start()
     must(hook(world, path, message(world, tool_use_id="t1"))[0] == "allow", "passed on as it is, it counts")
@@ -227,7 +236,7 @@ def test_the_old_way_of_hooks_denies(world):
     server = world.server()
     server.admin().ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(ls)"})
     run = subprocess.run([NOD, "--data", server.data, "hook", "claude", "--wait", "1"], input=message(world), text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=PATIENCE)
     must('"deny"' in run.stdout and "nod hook install" in run.stdout, f"{run.stdout} {run.stderr}")
 
 

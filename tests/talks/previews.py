@@ -4,7 +4,7 @@ import os
 import pty
 import subprocess
 
-from world import NOD, Socket, must
+from world import NOD, PATIENCE, Socket, must
 
 PATCH = """*** Begin Patch
 *** Update File: src/a.py
@@ -157,7 +157,7 @@ def on_a_terminal(world, *arguments, **environment):
     except OSError:
         pass   # the terminal's other end is closed
     os.close(leader)
-    must(run.wait(30) == 0, out)
+    must(run.wait(PATIENCE) == 0, out)
     return out.decode()
 
 

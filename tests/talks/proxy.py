@@ -5,7 +5,7 @@ import subprocess
 import sys
 import threading
 
-from world import NOD, eventually, must
+from world import NOD, PATIENCE, eventually, must
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "model"))
 
@@ -73,8 +73,8 @@ class Proxied:
 
     def close(self):
         self.process.stdin.close()
-        status = self.process.wait(30)
-        self.reader.join(30)
+        status = self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         self.process.stdout.close()
         self.errors.close()
         if self.web:
@@ -247,7 +247,7 @@ def test_a_server_that_dies_leaves_no_call_without_an_answer(world):
     waiting(admin, "mcp__fs__echo")
     dead = p.call("die", {})
     must(p.answer(dead)["error"]["code"] == -32603 and p.answer(number)["error"]["code"] == -32603, "no answer")
-    must(p.process.wait(30) == 3, "not the server's status")
+    must(p.process.wait(PATIENCE) == 3, "not the server's status")
     p.close()
 
 

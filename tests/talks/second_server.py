@@ -170,7 +170,8 @@ def test_the_default_folder(world):
         command = world.start("serve", "--listen", "127.0.0.1:0")
         path = os.path.join(world.folder, where, "admin.token")
         eventually(lambda: os.path.exists(path), f"{name}: {path}; {command.stderr}")  # noqa: B023
-        world.nod("pending")
+        # The token is there before the socket.
+        eventually(lambda: world.nod("pending", exits=None).process.returncode == 0, lambda: f"{name}: {command.stderr}")  # noqa: B023
         command.kill(15)
         must(command.wait() == 0, f"{name}: {command.stderr}")
         world.environment = old

@@ -4,7 +4,7 @@ import os
 import stat
 import subprocess
 
-from world import NOD, Client, eventually, must
+from world import NOD, PATIENCE, Client, eventually, must
 
 # Blanks, a comment and a hook of the person's own: nothing of it may be lost.
 SETTINGS = b'{\n\t"model": "x",   // mine\n "hooks": {"PreToolUse": [ {"matcher":"Bash", "hooks":[{"type":"command","command":"true"}]} ]}}'
@@ -50,8 +50,8 @@ class Home:
         return {os.path.join(folder, name): open(os.path.join(folder, name), "rb").read()
                 for root in roots or (self.home,) for folder, _, names in os.walk(root) for name in names}
 
-    def run(self, *arguments, exits=0, patience=120):
-        run = subprocess.run([NOD, "setup", *arguments], cwd=self.project, env=self.world.environment, timeout=patience,
+    def run(self, *arguments, exits=0):
+        run = subprocess.run([NOD, "setup", *arguments], cwd=self.project, env=self.world.environment, timeout=PATIENCE,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         must("Sanitizer" not in run.stderr and "nod: bug" not in run.stderr, run.stderr)
         must(run.returncode == exits, f"{arguments} ended with {run.returncode}: {run.stdout} {run.stderr}")
