@@ -71,6 +71,8 @@ void notify_start(struct notify *n)
     answer_poll_channels(n);
 }
 
+static struct notify *volatile left_for_threads;
+
 void notify_close(struct notify *n)
 {
     size_t at = 0;
@@ -80,8 +82,10 @@ void notify_close(struct notify *n)
     for (unsigned i = 0; i < n->config.channel_count; i++)
         if (n->config.channels[i].poll_timer)
             timer_free(n->config.channels[i].poll_timer);
-    /* Threads still use it; the process ends anyway, and what they send is told of again. */
+    /* Threads still use it; the process ends anyway, and what they send is told of again. It stays named: a thread
+     * that ends before the process does would take the last pointer to it along, and leak detection call it lost. */
     if (n->busy || work_open(n->pollers)) {
+        left_for_threads = n;
         work_pool_leave(n->pool);
         work_pool_leave(n->pollers);
         return;

@@ -167,6 +167,20 @@ def test_a_command_gets_the_message_and_no_key(world):
         must(count.read().strip() == "0", "it saw a variable of Nod's")
 
 
+def test_a_server_ends_while_a_message_is_on_its_way(world):
+    """Whether the program that takes it ends before the server, with it or after it: the server ends well."""
+    out, script = os.path.join(world.folder, "out"), os.path.join(world.folder, "tell")
+    file = configure(world, {"bell": {"type": "command", "command": [script]}}, [{"after": "0s", "to": ["bell"]}])
+    for n in range(8):
+        with open(script, "w", encoding="utf-8") as program:
+            program.write(f"#!/bin/sh\ncat > {out}{n}; sleep 0.{n * 3:02}\n")
+        os.chmod(script, 0o755)
+        server = world.servers[0].start() if world.servers else world.server("--notify", file)
+        ask(server.admin(), f"c{n}")
+        eventually(lambda n=n: os.path.exists(f"{out}{n}"), "it runs")
+        server.stop()
+
+
 def test_several_at_once_are_one_message_on_a_phone(world):
     receiver = Receiver()
     file = configure(world, {"phone": {"type": "ntfy", "url": receiver.url, "topic": "t"}}, [{"after": "0s", "to": ["phone"]}])
