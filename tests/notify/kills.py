@@ -53,11 +53,11 @@ class Receiver:
             return list(self.seen)
 
 
-def configure(path, receivers):
+def configure(path, receivers, lease=LEASE):
     channels = {name: {"type": "webhook", "url": receiver.url} for name, receiver in receivers.items()}
     steps = [{"after": "0s", "to": list(CHANNELS)}]
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"lease": LEASE, "channels": channels, "routes": [{"person": "boss", "steps": steps}]}, file)
+        json.dump({"lease": lease, "channels": channels, "routes": [{"person": "boss", "steps": steps}]}, file)
 
 
 def insist(do):

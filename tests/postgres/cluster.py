@@ -24,7 +24,7 @@ class Cluster:
         with open(self.path, "wb") as out:
             self.process = subprocess.Popen([sys.executable, os.path.join(ROOT, "dev", "cluster"), "--port", "0"], stdout=out,
                                             stderr=out, stdin=subprocess.DEVNULL, env={**os.environ, "NOD": NOD}, start_new_session=True)
-        eventually(lambda: "#login=" in self.said(), self.said, 60)
+        eventually(lambda: "#login=" in self.said(), self.said)
         self.nodes = re.findall(r"node \d: pid (\d+), (\S+), --data (\S+)", self.said())
         self.door = re.search(r"the front door: (\S+)", self.said())[1]
 
@@ -42,11 +42,11 @@ def answered(agent, person, session, call):
     replies = []
     path = f"/api/threads/{session['threadId']}/tool-calls?wait=20"
     asking = threading.Thread(target=lambda: replies.append(
-        agent.post(path, {"id": call, "name": "Bash", "input": {"command": "make"}}, timeout=60)))
+        agent.post(path, {"id": call, "name": "Bash", "input": {"command": "make"}}, timeout=PATIENCE)))
     asking.start()
     eventually(lambda: call in [p["toolCallId"] for p in person.pending()], "it is pending there")
     person.decided(session["id"], call, "allow_once")
-    asking.join(40)
+    asking.join(PATIENCE)
     must(replies and replies[0].json["status"] == "allowed", f"the agent was told {replies}")
 
 

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import threading
 
-from world import ROOT, Client, Skip, Socket, eventually, must
+from world import PATIENCE, ROOT, Client, Skip, Socket, eventually, must
 
 HOST = {"Host": "nod.example.com"}
 
@@ -96,7 +96,7 @@ def caddy(ports):
 
 def ask_again(client, path, body):
     """The same again while the proxy says that a node was lost under it."""
-    return eventually(lambda: (r := client.post(path, body, headers=HOST, timeout=40)).status != 502 and r, "no 502")
+    return eventually(lambda: (r := client.post(path, body, headers=HOST, timeout=PATIENCE)).status != 502 and r, "no 502")
 
 
 def behind(pg, world, proxy):
@@ -126,7 +126,7 @@ def behind(pg, world, proxy):
                 must(sock.receive()["event"]["data"]["toolCallId"] == f"c{n}", "the request, on the socket")
             answer = f"/api/sessions/{session['id']}/approvals/c{n}"
             eventually(lambda a=answer: there.post(a, {"decision": "allow_once"}, headers=HOST).status == 200, "it is answered")
-            asking.join(30)
+            asking.join(PATIENCE)
             must(replies and replies[0].status == 200 and replies[0].json["status"] == "allowed", f"the agent was told {replies}")
         sock.close()
     finally:

@@ -5,7 +5,7 @@ import shutil
 
 import server
 from nodes import ASK, at, nodes, sql
-from world import Follower, Socket, eventually, must
+from world import PATIENCE, Follower, Socket, eventually, must
 
 
 def prepare(world, url):
@@ -37,7 +37,7 @@ def write_what_is_lost(servers, admin, session):
 def last_words(socket):
     """The last message, and what the socket was closed with."""
     message = None
-    while (said := socket.receive(60)) is not None:
+    while (said := socket.receive()) is not None:
         message = said
     return message
 
@@ -45,7 +45,7 @@ def last_words(socket):
 def check_that_all_noticed(servers, admin, streams, sockets, last):
     for one, stream, socket in zip(servers, streams, sockets):
         one.expected = {1}
-        must(one.process.wait(60) == 1, f"the node ended with {one.process.returncode}:\n{one.log()[-2000:]}")
+        must(one.process.wait(PATIENCE) == 1, f"the node ended with {one.process.returncode}:\n{one.log()[-2000:]}")
         must("history" in one.log(), f"the log does not say why:\n{one.log()[-2000:]}")
         stream.wait(lambda s=stream: s.ended, "an end")
         must([e["code"] for e in stream.errors] == ["history_changed"], f"the stream said {stream.errors}, {stream.ended}")
@@ -108,7 +108,7 @@ def test_an_older_backup_is_put_in_its_place(_pg, world):
                 path, like = os.path.join(folder, name), os.path.join(pg.data, os.path.relpath(os.path.join(folder, name), copy))
                 os.chown(path, os.stat(like).st_uid, os.stat(like).st_gid)
         pg.start()
-        eventually(lambda: all(at(s, admin).get("/readyz").status == 200 for s in servers), "back", 30)
+        eventually(lambda: all(at(s, admin).get("/readyz").status == 200 for s in servers), "back")
         last = write_what_is_lost(servers, admin, session)
         pg.stop()
         shutil.rmtree(pg.data)

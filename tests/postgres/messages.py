@@ -14,16 +14,16 @@ CALLS, KILLS = 500, 4
 FREE = ("--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0")
 
 
-def place(pg, world, count):
+def place(pg, world, count, lease=kills.LEASE):
     receivers = {name: kills.Receiver() for name in kills.CHANNELS}
     file = os.path.join(world.folder, "notify.json")
-    kills.configure(file, receivers)
+    kills.configure(file, receivers, lease)
     url = pg.create(f"m{os.path.basename(world.folder)}")
     return receivers, [world.server("--store", url, "--notify", file, *FREE, data=os.path.join(world.folder, f"node{n}")) for n in range(count)]
 
 
 def test_a_message_is_sent_by_one_node(pg, world):
-    receivers, all_nodes = place(pg, world, 3)
+    receivers, all_nodes = place(pg, world, 3, "60s")  # a node that is slow for longer would be taken for dead
     admin = all_nodes[0].admin()
     storm = kills.Storm(lambda: at(random.choice(all_nodes), admin), 60, seed=3)
     storm.run()

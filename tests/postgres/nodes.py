@@ -9,7 +9,7 @@ import threading
 import time
 
 from proxy import Proxy
-from world import Client, eventually, must, within
+from world import PATIENCE, Client, eventually, must, within
 
 ASK = {"toolPolicies": {"Bash": "ask"}}
 
@@ -39,7 +39,7 @@ def test_a_decision_at_b_answers_the_agent_at_a(pg, world):
         person = at(b, admin)
         eventually(lambda n=n: [p for p in person.pending() if p["toolCallId"] == f"c{n}"], "it is pending at the other node")
         person.decided(session["id"], f"c{n}", "allow_once")
-        waiting.join(20)
+        waiting.join(PATIENCE)
         must(answers[n]["status"] == "allowed", f"the agent was told {answers[n]}")
 
 
@@ -57,7 +57,7 @@ def test_one_of_many_answers_wins_over_three_nodes(pg, world):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(20)
+            thread.join(PATIENCE)
         must(sorted(r.status for r in replies) == [200] + [409] * 8, f"answers: {[r.status for r in replies]}")
         winner = next(r.json for r in replies if r.status == 200)
         for reply in replies:
@@ -137,7 +137,7 @@ def test_followers_of_all_nodes_see_one_order(pg, world):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(120)
+        thread.join(3 * PATIENCE)
     total = admin.events()[-1]["seq"]
     for stream in streams:
         stream.wait(lambda s=stream: s.events and s.events[-1][0] == total, f"event {total}")
@@ -166,7 +166,7 @@ def test_out_of_order_commits_are_not_possible(pg, world):
     must(pg.sql("SELECT max(seq) FROM events", database) == str(before), "somebody committed past a slow one")
     slow.communicate("COMMIT;\n")
     for asker in askers:
-        asker.join(60)
+        asker.join(PATIENCE)
     must(pg.sql("SELECT max(seq) FROM events", database) == str(before + 8), "all of them came after it")
     world.nod("verify", "--store", url)
 
@@ -216,7 +216,7 @@ def test_the_database_goes_and_comes(pg, world):
         time.sleep(0.5)
     finally:
         pg.start()
-    asker.join(60)
+    asker.join(PATIENCE)
     must(results and results[0].status in (200, 503), f"a request that waited: {results}")
     eventually(lambda: a.admin().get("/readyz").status == 200, "/readyz turns back")
     must(admin.call(session["threadId"], "Bash", {"command": "make"}, id="meanwhile")["status"] == "awaiting", "again")
@@ -250,7 +250,7 @@ def test_a_stopped_node_does_not_stop_the_others(pg, world):
     finally:
         b.process.send_signal(signal.SIGCONT)
         stop.set()
-        loader.join(30)
+        loader.join(PATIENCE)
     eventually(lambda: at(b, admin).events()[-1]["seq"] == admin.events()[-1]["seq"], "both agree")
     world.nod("verify", "--store", url)
 

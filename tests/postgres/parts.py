@@ -5,7 +5,7 @@ import subprocess
 import threading
 
 from nodes import at, finished, nodes, sql
-from world import eventually, must
+from world import PATIENCE, eventually, must
 
 PART = 40
 
@@ -73,7 +73,7 @@ def test_whoever_waits_for_an_exchange_misses_nothing(pg, world):
         eventually(lambda: waiting_for_events(url) in (0, 3), "the readers wait, or the exchange was given up")
         look.end()
         for thread in (archive, *readers):
-            thread.join(60)
+            thread.join(PATIENCE)
         must([e for e in seen["events"] if not e["sessionId"]] == own, f"missing: {seen['events'][:3]}")
         must(json.loads(seen["said"].stdout)["ok"], seen["said"].stdout)
         if sql(url, "SELECT 'events_1'::regclass::oid") != oid:

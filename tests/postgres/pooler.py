@@ -60,7 +60,7 @@ def test_a_pooler_in_transaction_mode_stands_in_between(pg, world):
         events = admin.events()
         load.check(events)
         for stream in streams:
-            stream.wait(lambda s=stream: s.events[-1][0] == events[-1]["seq"], "the last event", 30)
+            stream.wait(lambda s=stream: s.events[-1][0] == events[-1]["seq"], "the last event")
             must(stream.ids() == list(range(1, len(events) + 1)), "a gap or a repeat")
         lent = int(pg.sql("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'nod' AND query NOT LIKE 'LISTEN%'"
                           f" AND datname = '{name}'", name))

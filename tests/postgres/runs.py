@@ -32,7 +32,7 @@ def staged(test):
     return run
 
 
-def nodes(pg, stage, model, count=2, lease="1s"):
+def nodes(pg, stage, model, count=2, lease="3s"):
     url = pg.create(f"r{os.path.basename(stage.folder)}")
     return [stage.serve(model, "--store", url, "--run-lease", lease, data=os.path.join(stage.folder, f"node{n}"))
             for n in range(count)]
@@ -127,8 +127,8 @@ def test_a_node_that_slept_in_an_answer_is_fenced_out(pg, stage):
 
 @staged
 def test_a_long_tool_keeps_its_run(pg, stage):
-    model = stage.model([{"tools": [use(1, "Bash", command="sleep 7; echo done")]}, {"text": "Done."}])
-    a, b = nodes(pg, stage, model, lease="3s")
+    model = stage.model([{"tools": [use(1, "Bash", command="sleep 13; echo done")]}, {"text": "Done."}])
+    a, b = nodes(pg, stage, model, lease="6s")
     run = stage.begin(a.admin(), **BYPASS)
     state = go_on_at(run, b).over()
     must(state["status"] == "completed" and run.results()[0]["content"] == "done\n", run.results())

@@ -57,7 +57,7 @@ class Postgres:
             arguments = [word for setting in settings for word in ("-c", setting)]
             self.process = subprocess.Popen(self.command("postgres", "-D", self.data, *arguments), cwd=self.folder,
                                             stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180
         while subprocess.run(self.command("pg_isready", "-q", "-h", self.folder), check=False).returncode:
             if time.monotonic() > end or self.process.poll() is not None:
                 raise SystemExit("PostgreSQL does not start:\n" + self.log())
@@ -72,7 +72,7 @@ class Postgres:
         """SIGINT is a fast shutdown, SIGQUIT an immediate one, like a crash."""
         if self.process and self.process.poll() is None:
             os.kill(self.postmaster(), number)
-            self.process.wait(60)
+            self.process.wait(180)
 
     def postmaster(self):
         with open(os.path.join(self.data, "postmaster.pid"), encoding="ascii") as file:
@@ -88,7 +88,7 @@ class Postgres:
                 os.kill(one, signal.SIGKILL)
             except ProcessLookupError:
                 pass
-        self.process.wait(60)
+        self.process.wait(180)
 
     def sql(self, text, database="nod"):
         done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-h", self.folder, "-U", "nod", "-d", database, "-c", text],

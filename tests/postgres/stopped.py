@@ -7,10 +7,11 @@ import time
 
 from nodes import ASK, at, nodes
 from proxy import Proxy
-from world import Skip, eventually, must, within
+from world import PATIENCE, Skip, eventually, must, within
 
 LOCKED = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
-HOLD = "BEGIN; SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int); SELECT pg_sleep({}); COMMIT;"
+TAKE = "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int);"
+HOLD = f"BEGIN; {TAKE} SELECT pg_sleep(300); COMMIT;"
 
 
 def name_of(url):
@@ -38,7 +39,7 @@ def test_a_node_that_stops_in_the_middle_of_a_group_stops_nobody(pg, world):
             must(admin.call(session["threadId"], "Bash", {"command": "make"}, id=f"a{size}")["status"] == "awaiting", "kept")
             must(time.monotonic() - began < within(5), f"A waited {time.monotonic() - began:.1f} s for a group of {size} bytes")
             way.release()
-            asking.join(60)
+            asking.join(PATIENCE)
             must(replies and replies[0].status == 200, f"B's own call, sent again: {replies}")
         must("stopped in the middle" in a.log(), "A says what it did")
         world.nod("verify", "--store", url)
@@ -52,7 +53,7 @@ def test_ready_means_that_calls_are_kept(pg, world):
     admin = a.admin()
     session = admin.session(**ASK)
     eventually(lambda: at(b, admin).get("/api/sessions").status == 200, "the token is known")
-    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c", HOLD.format(300)],
+    holding = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url), "-c", HOLD],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         eventually(lambda: pg.sql(LOCKED, name_of(url)) == "1", "the lock")
@@ -74,8 +75,8 @@ def test_ready_means_that_calls_are_kept(pg, world):
         must(holding.poll() is None, "whoever works is left alone")
     finally:
         pg.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(300)%' AND pid <> pg_backend_pid()", name_of(url))
-        holding.wait(30)
-    eventually(lambda: all(at(n, admin).get("/readyz").status == 200 for n in (a, b)), "ready again, though nobody has called", 30)
+        holding.wait(PATIENCE)
+    eventually(lambda: all(at(n, admin).get("/readyz").status == 200 for n in (a, b)), "ready again, though nobody has called")
     must(admin.call(session["threadId"], "Bash", {"command": "make"}, id="later")["status"] == "awaiting", "kept")
 
 
@@ -107,7 +108,7 @@ def test_a_full_disk_is_not_ready(pg, world):
                 pass
         replies = []
         eventually(lambda: replies.append(admin.ask(session["threadId"], "Bash", {"command": "x" * 100_000}, id=f"c{len(replies)}"))
-                   or replies[-1].status == 503, "the disk is full", 60)
+                   or replies[-1].status == 503, "the disk is full")
         seen = set()
         for _ in range(25):
             seen.add(admin.get("/readyz").status)
@@ -115,7 +116,7 @@ def test_a_full_disk_is_not_ready(pg, world):
             time.sleep(0.1)
         must(seen == {503}, f"/readyz said {seen}")
         os.truncate(filler, 0)
-        eventually(lambda: admin.get("/readyz").status == 200, "ready again, though nobody has called", 30)
+        eventually(lambda: admin.get("/readyz").status == 200, "ready again, though nobody has called")
         must(admin.call(session["threadId"], "Bash", {"command": "x" * 100_000}, id="later")["status"] == "awaiting", "kept")
         node.stop()
     finally:
@@ -130,14 +131,16 @@ def test_a_statement_that_is_cancelled_is_sent_again(pg, world):
     (a,), url = nodes(pg, world, 1)
     admin = a.admin()
     session = admin.session(**ASK)
-    slow = threading.Thread(target=pg.sql, args=(HOLD.format(2), name_of(url)))
-    slow.start()
+    slow = subprocess.Popen(["psql", "-X", "-q", "-h", pg.folder, "-U", "nod", "-d", name_of(url)], stdin=subprocess.PIPE,
+                            stdout=subprocess.DEVNULL, text=True)
+    slow.stdin.write(f"BEGIN; {TAKE}\n")
+    slow.stdin.flush()
     eventually(lambda: pg.sql(LOCKED, name_of(url)) == "1", "the lock")
     replies = []
     asking = threading.Thread(target=lambda: replies.append(admin.ask(session["threadId"], "Bash", {"command": "make"}, id="c1")))
     asking.start()
     eventually(lambda: pg.sql("SELECT count(pg_cancel_backend(pid)) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted",
                               name_of(url)) == "1", "the node waits for the lock and is cancelled")
-    slow.join()
-    asking.join(30)
+    slow.communicate("COMMIT;\n")
+    asking.join(PATIENCE)
     must(replies[0].status == 200, f"{replies}")
