@@ -406,14 +406,16 @@ static void approved(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-static void approve_found(struct exchange *x)
+void requests_approve(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
     bool yes = false;
     struct err err;
-    *decide = (struct decide){.op = gate_op(x->arena, approved, x), .session = x->session, .call_id = x->params[0],
-                              .actor = x->actor, .by = x->token_id};
-    struct rc rc = json_want_bool(x->body, "approved", &yes, &err);
+    *decide = (struct decide){.op = exchange_op(x, approved), .call_id = x->params[0], .actor = x->actor,
+                              .by = x->token_id};
+    struct rc rc = exchange_name_session(x, &decide->session, &err);
+    if (rc_ok(rc))
+        rc = json_want_bool(x->body, "approved", &yes, &err);
     if (rc_ok(rc))
         rc = json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &decide->feedback, &err);
     if (rc_ok(rc))
@@ -426,5 +428,3 @@ static void approve_found(struct exchange *x)
     else
         gate_decide(x->gate, decide);
 }
-
-void requests_approve(struct exchange *x) { exchange_with_call(x, x->params[0], approve_found); }

@@ -71,7 +71,7 @@ static void found(struct op *op)
     bool bound = !str_empty(s->x->token->session);
     if (err->code != ERR_OK) {
         give(s, NULL, err);
-    } else if (session && auth_may_see(s->x->token, session)) {
+    } else if (session && token_may_see(s->x->token, session)) {
         give(s, session, err);
     } else if (session || bound || s->created || s->agent.must_exist) {
         (void)err_set(&missing, ERR_NOT_FOUND, "there is no session for this agent");

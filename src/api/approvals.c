@@ -290,34 +290,21 @@ static struct rc check_reach(const struct exchange *x, const struct decide *d, s
     return RC_OK;
 }
 
-static void decide(struct exchange *x, struct str thread)
+static void decide(struct exchange *x, struct str session, struct str thread)
 {
     struct decide *d = arena_new(x->arena, struct decide);
     struct err err;
-    d->op = gate_op(x->arena, decided, x);
-    d->session = x->session;
-    d->thread = thread;
-    d->call_id = x->params[1];
-    d->actor = x->actor;
-    d->by = x->token_id;
-    if (rc_bad(decide_read(x, d, &err)) || rc_bad(check_reach(x, d, &err)))
+    *d = (struct decide){.op = exchange_op(x, decided), .session = session, .thread = thread,
+                         .call_id = x->params[1], .actor = x->actor, .by = x->token_id};
+    if (str_empty(session)) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
+    } else if (rc_bad(decide_read(x, d, &err))) {
         exchange_fail(x, &err);
-    else
+    } else {
+        (void)rc_ok(check_reach(x, d, &d->refused));
         gate_decide(x->gate, d);
+    }
 }
 
-static void decide_in_session(struct exchange *x, const struct session *session)
-{
-    (void)session;
-    decide(x, STR_NONE);
-}
-
-void decide_session(struct exchange *x) { exchange_with_session(x, x->params[0], decide_in_session); }
-
-static void decide_in_thread(struct exchange *x, const struct session *session)
-{
-    (void)session;
-    decide(x, x->params[0]);
-}
-
-void decide_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], decide_in_thread); }
+void decide_session(struct exchange *x) { decide(x, x->params[0], STR_NONE); }
+void decide_thread(struct exchange *x) { decide(x, session_of_thread(x->params[0]), x->params[0]); }

@@ -191,13 +191,6 @@ bool auth_revoked(struct exchange *x)
     return true;
 }
 
-bool auth_may_see(const struct token *token, const struct session *session)
-{
-    if (!str_empty(token->session))
-        return str_eq(token->session, session->id);
-    return (token->scopes & SCOPE_SEE_ALL) || str_eq(session->owner, token->id);
-}
-
 bool auth_gives_folder(struct exchange *x, struct str folder)
 {
     const struct token *token = x->token;
@@ -222,7 +215,7 @@ static void session_found(struct op *op)
     struct exchange *x = op->owner;
     if (err->code != ERR_OK)
         exchange_fail(x, err);
-    else if (!session || !auth_may_see(x->token, session))
+    else if (!session || !token_may_see(x->token, session))
         exchange_error(x, ERR_NOT_FOUND, "there is no such session");
     else {
         x->session = arena_str(x->arena, session->id);
@@ -251,7 +244,7 @@ static void thread_found(struct op *op)
     const struct thread_search *search = x->state;
     if (err->code != ERR_OK)
         exchange_fail(x, err);
-    else if (!session || !auth_may_see(x->token, session) || !session_thread_find(session, search->thread))
+    else if (!session || !token_may_see(x->token, session) || !session_thread_find(session, search->thread))
         exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
     else {
         x->session = arena_str(x->arena, session->id);
@@ -269,93 +262,15 @@ void exchange_with_thread(struct exchange *x, struct str thread,
     gate_session(x->gate, &x->look);
 }
 
-/* A call's id is unique only within its session: look in all that this token may see. */
-struct call_search {
-    void (*then)(struct exchange *x);
-    struct str *sessions;
-    size_t count, at, seen;
-};
-
-static void look_at_next(struct exchange *x);
-
-static void candidate_found(struct op *op)
+struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err)
 {
-    const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
-    struct exchange *x = op->owner;
-    struct call_search *search = x->state;
-    if (err->code != ERR_OK) {
-        exchange_fail(x, err);
-        return;
-    }
-    if (session && auth_may_see(x->token, session)) {
-        x->session = search->sessions[search->at];
-        search->seen++;
-    }
-    search->at++;
-    look_at_next(x);
+    *ret_session = x->token->session;
+    return query_text(x, "session", ret_session, err);
 }
 
-static void look_at_next(struct exchange *x)
+struct op exchange_op(struct exchange *x, void (*done)(struct op *op))
 {
-    struct call_search *search = x->state;
-    if (search->at < search->count) {
-        struct str id = search->sessions[search->at];
-        x->look = (struct session_look){.op = gate_op(NULL, candidate_found, x), .id = id};
-        gate_session(x->gate, &x->look);
-    } else if (search->seen == 0) {
-        exchange_error(x, ERR_NOT_FOUND, "there is no such call");
-    } else if (search->seen > 1) {
-        exchange_error(x, ERR_AMBIGUOUS, "several sessions have a call of this id; add ?session=");
-    } else {
-        search->then(x);
-    }
-}
-
-static void call_sessions_read(struct read *read)
-{
-    struct exchange *x = read->arg;
-    struct call_search *search = x->state;
-    struct call *calls;
-    size_t count = gate_calls_of(read, &calls);
-    struct err err = read->err;
-    if (err.code == ERR_OK && count == 0 && read->archived_count)
-        gate_say_archived(&err, &read->archived[0]);
-    search->sessions = arena_array(x->arena, struct str, count + 1);
-    for (size_t i = 0; i < count; i++)
-        search->sessions[search->count++] = arena_str(x->arena, calls[i].session);
-    read_free(read);
-    if (err.code != ERR_OK)
-        exchange_fail(x, &err);
-    else
-        look_at_next(x);
-}
-
-static void named_session_found(struct exchange *x, const struct session *session)
-{
-    struct call_search *search = x->state;
-    (void)session;
-    search->then(x);
-}
-
-void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x))
-{
-    struct call_search *search = arena_new(x->arena, struct call_search);
-    struct str named = x->token->session;
-    struct err err = {.code = ERR_OK};
-    search->then = then;
-    x->state = search;
-    if (rc_bad(query_text(x, "session", &named, &err))) {
-        exchange_fail(x, &err);
-        return;
-    }
-    if (!str_empty(named)) {
-        exchange_with_session(x, named, named_session_found);
-        return;
-    }
-    struct read *read = read_new(READ_CALL);
-    read->call = arena_str(&read->arena, call);
-    read->done = call_sessions_read;
-    read->arg = x;
-    gate_read(x->gate, read);
+    struct op op = gate_op(x->arena, done, x);
+    op.viewer = x->token;
+    return op;
 }

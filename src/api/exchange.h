@@ -123,8 +123,6 @@ bool newcomer_may_send(const struct exchange *x);
 struct str auth_offered(const struct http_request *http, const char *prefix);
 /* Whether the token of a request that waited was revoked meanwhile; then the answer says only that. */
 bool auth_revoked(struct exchange *x);
-/* Whether this token may see this session. */
-bool auth_may_see(const struct token *token, const struct session *session);
 
 /* Whether a session that this token starts may be in the folder: a person's token says so itself, an agent's was given
  * folders. Empty is no folder, which nobody gives. */
@@ -156,8 +154,10 @@ void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session));
 void exchange_with_thread(struct exchange *x, struct str thread,
                           void (*then)(struct exchange *x, const struct session *session));
-/* Finds the one session in which the call of the path is and that this token may see; x->session is set. */
-void exchange_with_call(struct exchange *x, struct str call, void (*then)(struct exchange *x));
+/* An operation that reaches as far as this token sees. */
+struct op exchange_op(struct exchange *x, void (*done)(struct op *op));
+/* The session that the query or the token names; empty: neither does, and the gate looks in all that it may see. */
+struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err);
 
 struct agent_session {
     struct str name; /* of the agent: "claude" */

@@ -7,7 +7,7 @@
 
 /* Whether a token that is bound to a session may use it. */
 enum bound {
-    BOUND_HERE,  /* in its session: what is named is looked for there (auth_may_see) */
+    BOUND_HERE,  /* in its session: what is named is looked for there (token_may_see) */
     BOUND_NEVER, /* it reaches beyond any one session */
 };
 

@@ -180,7 +180,7 @@ static void write_sessions(struct exchange *x, struct json_out *out, const struc
         struct session *session = session_new(id);
         while (i < read->event_count && str_eq(read->events[i].session, id))
             session_apply(session, &read->events[i++]);
-        if (auth_may_see(x->token, session))
+        if (token_may_see(x->token, session))
             session_write(out, session);
         session_free(session);
     }

@@ -237,7 +237,7 @@ static void scope_found(struct op *op)
     bool thread_missing = session && s->scope.thread.n && !session_thread_find(session, s->scope.thread);
     if (err->code != ERR_OK)
         send_error(channel, s->id, err_wire(err->code), err->text);
-    else if (!session || !auth_may_see(channel->token, session) || thread_missing)
+    else if (!session || !token_may_see(channel->token, session) || thread_missing)
         send_error(channel, s->id, "not_found", "there is no such session or thread");
     else {
         begin_subscription(s);

@@ -245,7 +245,7 @@ static void attach_found(struct op *op)
     struct view *view = NULL;
     if (err->code != ERR_OK)
         terminal_error(terminal, act->id, str_of(err->text));
-    else if (!session || !auth_may_see(terminal->token, session))
+    else if (!session || !token_may_see(terminal->token, session))
         terminal_refuse(terminal, act->id, &(struct err){ERR_NOT_FOUND, "there is no such session"});
     else if (terminal->socket && terminal_view_find(terminal, session->id))
         terminal_error(terminal, act->id, STR("the session is on this socket already"));

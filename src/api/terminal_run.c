@@ -246,7 +246,7 @@ static void session_found(struct op *op)
         fail(act, str_of(err->text));
         return;
     }
-    if (!session || !auth_may_see(terminal->token, session)) {
+    if (!session || !token_may_see(terminal->token, session)) {
         fail(act, STR("there is no such session"));
         return;
     }

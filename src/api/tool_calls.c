@@ -119,7 +119,7 @@ static struct rc read_ask(struct exchange *x, struct ask *ask, struct err *err)
 static struct ask *new_ask(struct exchange *x)
 {
     struct ask *ask = arena_new(x->arena, struct ask);
-    ask->op = gate_op(x->arena, asked, x);
+    ask->op = exchange_op(x, asked);
     ask->actor = x->actor;
     ask->by = x->token_id;
     x->http->arg = ask;
@@ -127,20 +127,17 @@ static struct ask *new_ask(struct exchange *x)
     return ask;
 }
 
-static void ask_in_thread(struct exchange *x, const struct session *session)
+void calls_ask(struct exchange *x)
 {
     struct ask *ask = new_ask(x);
     struct err err;
-    (void)session;
-    ask->session = x->session;
+    ask->session = session_of_thread(x->params[0]);
     ask->thread = x->params[0];
     if (rc_bad(read_ask(x, ask, &err)))
         exchange_fail(x, &err);
     else
         gate_ask(x->gate, ask);
 }
-
-void calls_ask(struct exchange *x) { exchange_with_thread(x, x->params[0], ask_in_thread); }
 
 /* ---- definitions of tools, told by a proxy in front of somebody's MCP server ---- */
 
@@ -251,27 +248,16 @@ static void shown(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-static void show_found(struct exchange *x)
+void calls_show(struct exchange *x)
 {
     struct ask *ask = new_ask(x);
     struct err err;
-    ask->session = x->session;
     ask->id = x->params[0];
     ask->op.done = shown;
-    if (rc_bad(read_wait(x, &ask->wait_ms, &err)))
+    if (rc_bad(read_wait(x, &ask->wait_ms, &err)) || rc_bad(exchange_name_session(x, &ask->session, &err)))
         exchange_fail(x, &err);
     else
         gate_status(x->gate, ask);
-}
-
-void calls_show(struct exchange *x)
-{
-    int64_t wait_ms;
-    struct err err;
-    if (rc_bad(read_wait(x, &wait_ms, &err)))
-        exchange_fail(x, &err);
-    else
-        exchange_with_call(x, x->params[0], show_found);
 }
 
 /* ---- report ---- */
@@ -279,32 +265,26 @@ void calls_show(struct exchange *x)
 static void reported(struct op *op)
 {
     struct exchange *x = op->owner;
-    const struct report *report = x->state;
+    const struct report *report = (struct report *)op;
     if (op->err.code != ERR_OK)
         exchange_fail(x, &op->err);
     else
         answer_call(x, &report->state);
 }
 
-static void report_found(struct exchange *x)
+void calls_result(struct exchange *x)
 {
     struct report *report = arena_new(x->arena, struct report);
     const struct json *content = json_get(x->body, "content");
     struct err err;
-    *report = (struct report){
-        .op = {.arena = x->arena, .done = reported, .owner = x},
-        .session = x->session, .call = x->params[0], .actor = x->actor,
-    };
-    x->state = report;
-    if (rc_bad(json_want_bool(x->body, "isError", &report->is_error, &err))) {
+    *report = (struct report){.op = exchange_op(x, reported), .call = x->params[0], .actor = x->actor,
+                              .content = content ? content->raw : STR("null")};
+    if (rc_bad(json_want_bool(x->body, "isError", &report->is_error, &err)) ||
+        rc_bad(exchange_name_session(x, &report->session, &err)))
         exchange_fail(x, &err);
-        return;
-    }
-    report->content = content ? content->raw : STR("null");
-    gate_report(x->gate, report);
+    else
+        gate_report(x->gate, report);
 }
-
-void calls_result(struct exchange *x) { exchange_with_call(x, x->params[0], report_found); }
 
 /* ---- give up ---- */
 
@@ -312,30 +292,22 @@ static void cancelled(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct exchange *x = decide->op.owner;
-    if (decide->op.err.code != ERR_OK && decide->op.err.code != ERR_ALREADY_DECIDED) {
-        exchange_fail(x, &decide->op.err);
-        return;
-    }
-    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
+    if (decide->op.err.code == ERR_ALREADY_DECIDED)
         exchange_lost(x, &decide->op.err, &decide->call);
-        return;
-    }
-    struct ask *ask = new_ask(x);
-    ask->session = x->session;
-    ask->id = x->params[0];
-    gate_status(x->gate, ask);
+    else if (decide->op.err.code != ERR_OK)
+        exchange_fail(x, &decide->op.err);
+    else
+        answer_call(x, &decide->call);
 }
 
-static void cancel_found(struct exchange *x)
+void calls_cancel(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
-    decide->op = gate_op(x->arena, cancelled, x);
-    decide->session = x->session;
-    decide->call_id = x->params[0];
-    decide->decision = DECISION_CANCELLED;
-    decide->actor = x->actor;
-    decide->by = x->token_id;
-    gate_decide(x->gate, decide);
+    struct err err;
+    *decide = (struct decide){.op = exchange_op(x, cancelled), .call_id = x->params[0], .whole = true,
+                              .decision = DECISION_CANCELLED, .actor = x->actor, .by = x->token_id};
+    if (rc_bad(exchange_name_session(x, &decide->session, &err)))
+        exchange_fail(x, &err);
+    else
+        gate_decide(x->gate, decide);
 }
-
-void calls_cancel(struct exchange *x) { exchange_with_call(x, x->params[0], cancel_found); }

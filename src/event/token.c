@@ -1,5 +1,6 @@
 #include "event/token.h"
 
+#include "event/session.h"
 #include "event/shapes.h"
 
 enum {
@@ -193,4 +194,11 @@ void token_write(struct json_out *out, const struct token *token)
     else
         json_put_null(out);
     json_close(out, '}');
+}
+
+bool token_may_see(const struct token *token, const struct session *session)
+{
+    if (!str_empty(token->session))
+        return str_eq(token->session, session->id);
+    return (token->scopes & SCOPE_SEE_ALL) || str_eq(session->owner, token->id);
 }

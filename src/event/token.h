@@ -68,6 +68,10 @@ unsigned scopes_of_role(enum role role);
 /* Scopes that a person may add to a role; any other would make it another role. */
 unsigned scopes_for_role(enum role role);
 
+struct session;
+/* Whether its holder may see this session. */
+bool token_may_see(const struct token *token, const struct session *session);
+
 const char *role_name(enum role role);
 enum role role_parse(struct str name);
 /* Reads a creation; false when the event is none. Strings are copied into the arena. */

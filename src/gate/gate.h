@@ -110,7 +110,8 @@ struct ask {
 };
 /* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);
-/* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. */
+/* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. An empty session is
+ * filled in: the one that the viewer may see and that has such a call; ERR_AMBIGUOUS when several have. */
 void gate_status(struct gate *gate, struct ask *ask);
 /* Gives back whoever waits, with the call as it is, and lets nobody wait from now on: the process ends. */
 void gate_release(struct gate *gate);
@@ -122,8 +123,10 @@ bool gate_awaited(const struct ask *ask);
 enum decide_reach { DECIDE_PROJECT, DECIDE_SESSION, DECIDE_EVERYWHERE };
 struct decide {
     struct op op;
-    struct str session, call_id;
+    struct str session, call_id; /* an empty session is found as for gate_status */
     struct str thread;          /* when the caller names one: it must be the call's */
+    struct err refused;         /* why it is refused to whoever may see the session; code ERR_OK: it is not */
+    bool whole;                 /* `call` is to be all of the call, not only the answer */
     enum decision decision;
     struct str feedback, mode, digest;
     const struct json *updated_input; /* NULL: as asked */

@@ -18,6 +18,7 @@ struct now;
 struct out;
 struct read;
 struct session;
+struct token;
 
 /* A place in a heap of times. */
 struct due_place {
@@ -29,6 +30,7 @@ struct op {
     struct arena *arena;        /* the owner's */
     void (*done)(struct op *op);
     void *owner;                /* for `done` */
+    const struct token *viewer; /* a session that it may not see is none; NULL: Nod itself, which sees all */
     struct err err;             /* the answer: code ERR_OK when it went well */
     /* the gate's */
     struct gate *gate;
@@ -39,8 +41,11 @@ struct op {
     const struct session *session; /* lent for one step; NULL: there is none */
     struct read *read;          /* the answer to what the last step asked for */
     struct append *append;
+    struct read *found;         /* the call in all sessions, when none was named; held until it ends (core/find.c) */
+    size_t found_at;
     uint64_t counted;           /* bytes of a question that is on its way to the store */
     struct op *next;
+    bool judged;                /* by the session that it is to get next */
     bool lends_session;         /* it is a struct session_look */
 };
 
@@ -52,7 +57,8 @@ static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op)
 /* The agent says what came of an allowed call. Kept once. */
 struct report {
     struct op op;
-    struct str session, call, actor;
+    struct str session;         /* empty: the one in which the call is, which is filled in */
+    struct str call, actor;
     struct str content;         /* JSON, as it came */
     bool is_error;
     struct call state;          /* after it */

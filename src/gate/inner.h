@@ -82,8 +82,8 @@ void journal_requested(struct gate *gate, const struct event *event);
 
 /* Takes steps until the operation waits for something, or is over. */
 void op_go(struct op *op);
-/* The session that it is to be judged by is there, or is not (NULL). */
-void op_judged(struct op *op, const struct session *session, const struct err *err);
+/* The session that it has asked for is there, or is not (NULL). */
+void op_give_session(struct op *op, const struct session *session, const struct err *err);
 /* Steps whoever was rung, or has waited long enough. */
 void ops_wake(struct gate *gate);
 struct now gate_now(void);
@@ -93,7 +93,7 @@ void ops_init(struct gate *gate);
 /* Gives back what has ended, and what ends meanwhile, a few rounds of it; true when some is left. */
 bool ops_serve(struct gate *gate);
 
-/* The session, if it is known (or known to be none: NULL); else false, and op_judged follows. */
+/* The session, if it is known (or known to be none: NULL); else false, and op_give_session follows. */
 bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session);
 /* Fills in the session of a look that is given back; false when it has to be read again. */
 bool sessions_lend(struct gate *gate, struct session_look *look);

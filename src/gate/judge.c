@@ -71,8 +71,10 @@ void judge_ask(struct op *op, struct arena *scratch)
 {
     struct ask *ask = (struct ask *)op;
     struct gate *gate = op->gate;
+    if (!op->session || is_revoked(op, ask->by))
+        return;
     struct tool_facts facts = tool_facts_from(scratch, ask->dialect, ask->name, ask->input);
-    if (!op->session || is_revoked(op, ask->by) || rc_bad(tool_facts_check(&facts, &op->err)))
+    if (rc_bad(tool_facts_check(&facts, &op->err)))
         return;
     struct verdict *verdict = arena_new(scratch, struct verdict);
     *verdict = gate_judge(gate, scratch, op->session, &facts, ask->cwd);

@@ -73,9 +73,10 @@ void op_go(struct op *op)
         out.read->done = answered;
         out.read->arg = op;
         store_read(gate->store, out.read);
-    } else if (!str_empty(out.judge)) {
-        if (sessions_have(gate, out.judge, op, &session))
-            op_judged(op, session, &none);
+    } else if (!str_empty(out.look) || !str_empty(out.judge)) {
+        op->judged = str_empty(out.look);
+        if (sessions_have(gate, op->judged ? out.judge : out.look, op, &session))
+            op_give_session(op, session, &none);
     } else if (out.check) {
         op->check(op);
         op_go(op);
@@ -86,12 +87,12 @@ void op_go(struct op *op)
     }
 }
 
-void op_judged(struct op *op, const struct session *session, const struct err *err)
+void op_give_session(struct op *op, const struct session *session, const struct err *err)
 {
     ARENA_SCOPE(scratch);
     op->err = *err;
-    op->session = session;
-    if (err->code == ERR_OK)
+    op->session = session && core_may_see(op, session) ? session : NULL;
+    if (err->code == ERR_OK && op->judged)
         op->judge(op, &scratch);
     op_go(op);
 }
@@ -123,7 +124,7 @@ void gate_ask(struct gate *gate, struct ask *ask)
 void gate_status(struct gate *gate, struct ask *ask)
 {
     ask->op.step = ask_step;
-    begin(gate, &ask->op, ASK_STATUS);
+    begin(gate, &ask->op, FIND_BEGIN);
 }
 
 void gate_decide(struct gate *gate, struct decide *decide)
@@ -131,13 +132,13 @@ void gate_decide(struct gate *gate, struct decide *decide)
     decide->op.step = decide_step;
     decide->op.check = check_decide;
     decide->op.judge = judge_decide;
-    begin(gate, &decide->op, 0);
+    begin(gate, &decide->op, FIND_BEGIN);
 }
 
 void gate_report(struct gate *gate, struct report *report)
 {
     report->op.step = report_step;
-    begin(gate, &report->op, 0);
+    begin(gate, &report->op, FIND_BEGIN);
 }
 
 void gate_release(struct gate *gate)
@@ -168,6 +169,8 @@ void op_end(struct op *op)
 {
     struct gate *gate = op->gate;
     CHECK(op->done);
+    read_free(op->found);
+    op->found = NULL;
     op->next = NULL;
     *gate->ended_end = op;
     gate->ended_end = &op->next;

@@ -33,7 +33,7 @@ static void answer(struct session_slot *slot, const struct err *err)
             op->phase = slot->session ? LOOK_FOUND : LOOK_MISSING;
             op_end(op);
         } else {
-            op_judged(op, slot->session, err);
+            op_give_session(op, slot->session, err);
         }
         op = next;
     }

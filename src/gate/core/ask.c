@@ -4,7 +4,7 @@
  *                      |  ^---- refused: session, rules or tokens have changed ---|
  *                      |                                        |
  *                      |--- too much waits already ---v         | refused: there is such a call
- *   STATUS ----------read the call-----------------> KNOWN <-----
+ *   find --> STATUS --read the call, unless it was--> KNOWN <----
  *
  * The same id again is the same call. Somebody who only wants to know how a call stands begins with STATUS.
  */
@@ -190,11 +190,11 @@ static void check_known(struct ask *ask, const struct read *read, const struct c
     *err = read->err;
     if (err->code != ERR_OK)
         return;
-    if (read->event_count == 0 && read->archived_count)
+    if (!known && read->archived_count)
         gate_say_archived(err, &read->archived[0]);
-    else if (read->event_count == 0 && ask->refused.code != ERR_OK)
+    else if (!known && ask->refused.code != ERR_OK)
         *err = ask->refused;
-    else if (read->event_count == 0)
+    else if (!known)
         (void)err_set(err, ERR_NOT_FOUND, "there is no such call");
     else if (ask->input && !is_same_call(ask, known))
         (void)err_set(err, ERR_CALL_DIFFERS,
@@ -206,15 +206,25 @@ static void check_known(struct ask *ask, const struct read *read, const struct c
 static void take_known(struct ask *ask, struct read *read)
 {
     struct call rung = ask->call, known;
-    if (core_take_call(&read->arena, &known, read))
+    bool there = core_take_call(&read->arena, &known, ask->session, read);
+    if (there)
         take_answer(&known, &rung);
-    check_known(ask, read, &known);
+    check_known(ask, read, there ? &known : NULL);
     if (ask->op.err.code == ERR_OK && known.status == CALL_AWAITING && ask->registered) {
         ask->call = (struct call){.status = CALL_AWAITING};
         ask->reread = true;
-    } else if (core_take_call(ask->op.arena, &ask->call, read)) {
+    } else if (core_take_call(ask->op.arena, &ask->call, ask->session, read)) {
         take_answer(&ask->call, &rung);
     }
+}
+
+/* The call as it was when its session was looked for will do, unless somebody is to wait for its answer. */
+static bool is_status_found(struct ask *ask)
+{
+    struct read *found = ask->op.found;
+    struct call known;
+    return found && core_take_call(&found->arena, &known, ask->session, found) &&
+           (known.status != CALL_AWAITING || ask->wait_ms <= 0);
 }
 
 /* ---- the end, or waiting ---- */
@@ -243,18 +253,33 @@ static void settle(struct core *core, struct ask *ask, struct now now, struct ou
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct ask *ask = (struct ask *)op;
+    if (op->phase < FIND_END) {
+        if (!core_find(op, &ask->session, ask->id, out))
+            return;
+        op->phase = ASK_STATUS;
+    }
     switch (op->phase) {
     case ASK_BEGIN:
-        waits_add(core, ask, now); /* first: no answer can slip between */
-        judge(ask, out);
-        return;
+        if (!str_empty(ask->session)) {
+            judge(ask, out);
+            return;
+        }
+        (void)err_set(&op->err, ERR_NOT_FOUND, "there is no such thread");
+        break;
     case ASK_STATUS:
+        if (is_status_found(ask)) {
+            take_known(ask, op->found);
+            break;
+        }
+        read_free(op->found);
+        op->found = NULL;
         waits_add(core, ask, now);
         look_up(ask, out);
         return;
     case ASK_JUDGED:
         if (!is_to_be_kept(ask))
             break;
+        waits_add(core, ask, now); /* before it is kept or read: no answer can slip between */
         if (ask->refused.code != ERR_OK) {
             look_up(ask, out); /* a call that exists already has an answer all the same */
             return;

@@ -33,12 +33,17 @@ struct read *core_read_call(struct str session, struct str call)
     return read;
 }
 
-bool core_take_call(struct arena *arena, struct call *call, const struct read *read)
+bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read)
 {
+    bool there = false;
     *call = (struct call){0};
-    for (size_t i = 0; i < read->event_count; i++)
+    for (size_t i = 0; i < read->event_count; i++) {
+        if (!str_eq(read->events[i].session, session))
+            continue;
         call_apply(arena, call, &read->events[i]);
-    return read->event_count > 0;
+        there = true;
+    }
+    return there;
 }
 
 void gate_say_archived(struct err *err, const struct event *archived)

@@ -27,21 +27,29 @@ struct now {
 struct out {
     struct append *append; /* to be kept; the driver's from then on. The answer is op->append */
     struct read *read;     /* to be read; the driver's from then on. The answer is op->read */
-    struct str judge;      /* to be judged by this session, which is lent to the next step as op->session */
+    struct str look;       /* to be looked up: the session is lent to the next step as op->session, if it may be seen */
+    struct str judge;      /* the same, and to be judged by that session */
     bool check;            /* keys and tokens are to be looked at, at once; op->err says what is wrong */
     bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
 };
 
-enum { ASK_BEGIN, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
+/* Phases of core_find, with which an operation about an existing call begins; its own come behind FIND_END. */
+enum { FIND_BEGIN, FIND_NAMED, FIND_READ, FIND_SEEN, FIND_END };
+enum { ASK_BEGIN = FIND_END, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
 
 /* ---- operations: the answer to what the last step asked for is in the op ---- */
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also gate_status */
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out);
 void report_step(struct core *core, struct op *op, struct now now, struct out *out);
 
-/* A read of one call's events, and the call as they tell it; false when there is none. */
+/* Finds the session of the call, and whether it may be seen: true when *session is there and its phases are over; else
+ * it has asked for something, or failed. */
+bool core_find(struct op *op, struct str *session, struct str call, struct out *out);
+bool core_may_see(const struct op *op, const struct session *session);
+
+/* A read of one call's events, and the call in `session` as they tell it; false when there is none. */
 struct read *core_read_call(struct str session, struct str call);
-bool core_take_call(struct arena *arena, struct call *call, const struct read *read);
+bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read);
 
 /* The permission of a call, for its result; `mode` is the session's, or the one that the decision chose. */
 struct data_permissions core_permissions(const struct call *call, struct str mode);

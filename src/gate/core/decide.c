@@ -1,6 +1,8 @@
 /* An answer to a call, from a person, a deadline or the agent itself. The first response wins: it is kept under the
  * need that there is none, and everyone else is told who won.
  *
+ *   find
+ *     v
  *   BEGIN --check--> CHECKED --append the response--> KEPT --> done
  *     |               \--read the call--> CALL --judge--> JUDGED --append--> KEPT   "always", and what a person changed
  *     |                                                     ^-- refused: tokens or rules have changed --|
@@ -12,7 +14,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { DECIDE_BEGIN, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_LOST };
+enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_LOST };
 enum { NEEDS_OF_CALL = 2 }; /* of the append; the next is of the installation */
 enum { LOOKS_MAX = 3 };
 
@@ -169,7 +171,7 @@ static bool is_same_decision(const struct decide *d)
 static bool take_winner(struct decide *d, const struct read *read)
 {
     struct err *err = &d->op.err;
-    bool there = core_take_call(d->op.arena, &d->call, read);
+    bool there = core_take_call(d->op.arena, &d->call, d->session, read);
     bool elsewhere = !str_empty(d->thread) && !str_eq(d->thread, d->call.thread);
     *err = read->err;
     if (err->code != ERR_OK)
@@ -229,7 +231,8 @@ static void go_on(struct core *core, struct decide *d, struct now now, struct ou
     const struct open *open = core_open(core, d->session, d->call_id);
     if (d->op.err.code != ERR_OK)
         return;
-    if ((open && decide_is_definition(d, open)) || (d->decision == DECISION_ALLOW_ALWAYS && !d->updated_input))
+    if ((open && decide_is_definition(d, open)) || (d->decision == DECISION_ALLOW_ALWAYS && !d->updated_input) ||
+        (d->whole && !d->call.call_seq))
         ask_for(d, DECIDE_CALL, out);
     else if (must_be_judged(d))
         ask_for(d, DECIDE_JUDGED, out);
@@ -240,6 +243,16 @@ static void go_on(struct core *core, struct decide *d, struct now now, struct ou
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     struct decide *d = (struct decide *)op;
+    if (op->phase < FIND_END) {
+        if (!core_find(op, &d->session, d->call_id, out))
+            return;
+        op->phase = DECIDE_BEGIN;
+        op->err = d->refused;
+        if (op->err.code != ERR_OK)
+            return;
+        if (op->found)
+            (void)core_take_call(op->arena, &d->call, d->session, op->found);
+    }
     switch (op->phase) {
     case DECIDE_BEGIN:
         begin(core, d, out);
@@ -249,7 +262,7 @@ void decide_step(struct core *core, struct op *op, struct now now, struct out *o
         return;
     case DECIDE_CALL:
         op->err = op->read->err;
-        (void)core_take_call(op->arena, &d->call, op->read);
+        (void)core_take_call(op->arena, &d->call, d->session, op->read);
         if (op->err.code != ERR_OK)
             return;
         if (must_be_judged(d))

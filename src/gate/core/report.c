@@ -1,7 +1,7 @@
 /* The agent says what came of a call: kept once, for a call that was allowed.
  *
- *   BEGIN --read the call--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
- *                              ^------------ refused: someone was faster ------|
+ *   find --> BEGIN --read the call, unless it was--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
+ *                                                      ^------------ refused: someone was faster ------|
  */
 #include "gate/core/core.h"
 
@@ -9,7 +9,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { REPORT_BEGIN, REPORT_KNOWN, REPORT_KEPT };
+enum { REPORT_BEGIN = FIND_END, REPORT_KNOWN, REPORT_KEPT };
 
 static struct report *report_of(struct op *op) { return (struct report *)op; }
 
@@ -52,21 +52,35 @@ static bool may_keep(struct report *r, bool there)
     return err->code == ERR_OK && !call->result_seq;
 }
 
+static void keep(struct report *r, const struct read *read, struct now now, struct out *out)
+{
+    r->op.err = read->err;
+    if (!may_keep(r, core_take_call(r->op.arena, &r->state, r->session, read)))
+        return;
+    r->op.phase = REPORT_KEPT;
+    out->append = result_append(r, now);
+}
+
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
     (void)core;
     struct report *r = report_of(op);
+    if (op->phase < FIND_END) {
+        if (!core_find(op, &r->session, r->call, out))
+            return;
+        op->phase = REPORT_BEGIN;
+    }
     switch (op->phase) {
     case REPORT_BEGIN:
+        if (op->found) {
+            keep(r, op->found, now, out);
+            return;
+        }
         op->phase = REPORT_KNOWN;
         out->read = core_read_call(r->session, r->call);
         return;
     case REPORT_KNOWN:
-        op->err = op->read->err;
-        if (!may_keep(r, core_take_call(op->arena, &r->state, op->read)))
-            return;
-        op->phase = REPORT_KEPT;
-        out->append = result_append(r, now);
+        keep(r, op->read, now, out);
         return;
     case REPORT_KEPT:
         if (op->append->outcome == APPEND_REFUSED) {
