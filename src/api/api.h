@@ -26,6 +26,7 @@ struct api_options {
     struct runtime *runtime;  /* runs of our own agent */
     struct notify *notify;    /* messages to people; NULL: none */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
+    const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
     int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
 };
 
@@ -33,6 +34,8 @@ struct api *api_new(const struct api_options *options);
 void api_free(struct api *api);
 /* The address we listen on: its Host values are ours. */
 void api_add_address(struct api *api, const char *host, int port);
+/* A name under which we listen with TLS, and its port. */
+void api_add_secure(struct api *api, struct str name, int port);
 /* A link that logs one browser in as an admin of this name, once, within minutes. After api_add_address. */
 struct str api_login_link(struct api *api, struct arena *arena, const char *name);
 /* For connection figures; may be NULL. */

@@ -10,23 +10,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void add_host(struct api *api, struct api_host host)
+{
+    host.name = arena_str(&api->arena, host.name);
+    if (api->host_count < HOSTS_MAX)
+        api->hosts[api->host_count++] = host;
+}
+
+/* Without its scheme. */
+static struct str host_of_origin(struct str origin)
+{
+    return str_sub(origin, str_starts(origin, STR("https://")) ? 8 : 7, origin.n);
+}
+
 struct api *api_new(const struct api_options *options)
 {
     struct api *api = heap_new(sizeof *api);
-    struct str left = str_of(options->hosts);
+    struct str public = str_of(options->public_url), left = str_of(options->hosts);
     api->gate = options->gate;
     api->timeout_seconds = options->timeout_seconds;
     api->runtime = options->runtime;
     api->notify = options->notify;
-    while (left.n && api->host_count < HOSTS_MAX) {
+    while (left.n) {
         size_t end = 0;
         while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')
             end++;
-        if (end)
-            api->hosts[api->host_count++] = arena_str(&api->arena, str_sub(left, 0, end));
+        if (end) /* a proxy may speak TLS there */
+            add_host(api, (struct api_host){str_sub(left, 0, end), .plain = true, .secure = true});
         left = str_sub(left, end < left.n ? end + 1 : end, left.n);
     }
-    api->named_host_count = api->host_count;
+    if (public.n) {
+        api->has_public = true;
+        api->origin = arena_str(&api->arena, str_sub(public, 0, public.n - (public.p[public.n - 1] == '/')));
+        add_host(api, (struct api_host){host_of_origin(api->origin), .plain = str_starts(public, STR("http://")),
+                                        .secure = str_starts(public, STR("https://"))});
+    }
     return api;
 }
 
@@ -39,10 +57,17 @@ void api_free(struct api *api)
 void api_set_server(struct api *api, const struct http_server *server) { api->server = server; }
 void api_set_ready(struct api *api, bool ready) { api->ready = ready; }
 
-static void add_host(struct api *api, const char *host, int port)
+static void add_plain(struct api *api, const char *host, int port)
 {
-    if (api->host_count < HOSTS_MAX)
-        api->hosts[api->host_count++] = arena_printf(&api->arena, "%s:%d", host, port);
+    add_host(api, (struct api_host){arena_printf(&api->arena, "%s:%d", host, port), .plain = true});
+}
+
+/* Browsers leave out the usual port. */
+void api_add_secure(struct api *api, struct str name, int port)
+{
+    enum { USUAL = 443 };
+    struct str host = port == USUAL ? name : arena_printf(&api->arena, "%.*s:%d", STR_ARG(name), port);
+    add_host(api, (struct api_host){host, .secure = true});
 }
 
 void api_add_address(struct api *api, const char *host, int port)
@@ -50,43 +75,38 @@ void api_add_address(struct api *api, const char *host, int port)
     static const char *const loopback[] = {"localhost", "127.0.0.1", "[::1]"};
     bool listed = false;
     for (size_t i = 0; i < sizeof loopback / sizeof *loopback; i++) {
-        add_host(api, loopback[i], port);
+        add_plain(api, loopback[i], port);
         listed = listed || str_is(str_of(host), loopback[i]);
     }
     if (!listed)
-        add_host(api, host, port);
+        add_plain(api, host, port);
+    if (api->has_public)
+        return;
     bool anywhere = str_is(str_of(host), "0.0.0.0") || str_is(str_of(host), "[::]");
     /* By name: browsers make no passkeys for an address. */
     bool here = anywhere || str_is(str_of(host), "127.0.0.1");
     api->origin = arena_printf(&api->arena, "http://%s:%d", here ? "localhost" : host, port);
 }
 
-static bool among(const struct str *hosts, size_t count, struct str host)
+static bool among(const struct api *api, struct str host, bool plain, bool secure)
 {
-    for (size_t i = 0; i < count; i++)
-        if (str_same_letters(host, hosts[i]))
+    for (size_t i = 0; i < api->host_count; i++)
+        if (str_same_letters(host, api->hosts[i].name) &&
+            ((plain && api->hosts[i].plain) || (secure && api->hosts[i].secure)))
             return true;
     return false;
 }
 
-static bool our_host(const struct api *api, struct str host)
-{
-    return among(api->hosts, api->host_count, host);
-}
-
 static bool our_origin(const struct api *api, struct str origin)
 {
-    struct str plain = STR("http://"), secure = STR("https://");
-    if (str_starts(origin, plain))
-        return our_host(api, str_sub(origin, plain.n, origin.n));
-    return str_starts(origin, secure) &&
-           among(api->hosts, api->named_host_count, str_sub(origin, secure.n, origin.n));
+    bool plain = str_starts(origin, STR("http://")), secure = str_starts(origin, STR("https://"));
+    return (plain || secure) && among(api, host_of_origin(origin), plain, secure);
 }
 
 /* The name in an origin: without its scheme and port. */
 static struct str name_of_origin(struct str origin)
 {
-    struct str rest = str_sub(origin, str_starts(origin, STR("https://")) ? 8 : 7, origin.n);
+    struct str rest = host_of_origin(origin);
     size_t end = str_find(rest, ':');
     return str_sub(rest, 0, end < rest.n ? end : rest.n);
 }
@@ -105,7 +125,7 @@ struct rc auth_check_origin(const struct api *api, const struct http_request *ht
     struct str origin = http_header(http, "origin");
     struct str site = http_header(http, "sec-fetch-site");
     /* A browser cannot reach a Unix socket, and a Host means nothing there. */
-    if (!http->local && !our_host(api, http_header(http, "host")))
+    if (!http->local && !among(api, http_header(http, "host"), true, true))
         return err_set(err, ERR_FORBIDDEN, "this Host is not ours; add it with --allowed-hosts");
     if (origin.p && !our_origin(api, origin))
         return err_set(err, ERR_FORBIDDEN, "requests from other origins are refused");

@@ -54,13 +54,16 @@ struct api {
     int64_t timeout_seconds;
     bool ready;
     struct arena arena;
-    struct str hosts[HOSTS_MAX];
+    struct api_host {    /* a Host value under which we are reached */
+        struct str name;
+        bool plain, secure; /* by HTTP, by HTTPS */
+    } hosts[HOSTS_MAX];
     size_t host_count;
-    struct str origin;   /* where a browser on this machine finds us */
+    struct str origin;   /* where people reach us: the public address, or the one for a browser on this machine */
+    bool has_public;
     struct login_code codes[LOGIN_CODES_MAX];
     struct stranger strangers[STRANGERS_MAX];
     unsigned strangers_at;
-    size_t named_host_count; /* the first of them, which the configuration names: a proxy may speak TLS there */
     struct hook_call hook_calls[HOOK_CALLS_MAX];
     size_t hook_call_next;
     struct guesses guesses;

@@ -26,6 +26,12 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "the data folder; else $XDG_DATA_HOME/nod or ~/.local/share/nod")                                    \
     X(listen, TEXT, "listen", "NOD_LISTEN", IN_FLAGS | IN_FILE, SERVES, "127.0.0.1:7717", "HOST:PORT",     \
       "where the server listens; port 0 lets the system choose one")                                       \
+    X(listen_tls, TEXT, "listen-tls", "NOD_LISTEN_TLS", IN_FLAGS | IN_FILE, SERVES, "127.0.0.1:7718", "HOST:PORT", \
+      "where it listens with TLS, once there is a certificate: 0.0.0.0:7718 for phones")                   \
+    X(tls_cert, PATH, "tls-cert", "NOD_TLS_CERT", IN_FLAGS | IN_FILE, SERVES, "DATA/tls/cert.pem", "FILE", \
+      "the certificate, in PEM, those that vouch for it behind it; a change is noticed")                   \
+    X(tls_key, PATH, "tls-key", "NOD_TLS_KEY", IN_FLAGS | IN_FILE, SERVES, "DATA/tls/key.pem", "FILE",     \
+      "its key")                                                                                           \
     X(socket, PATH, "socket", "NOD_SOCKET", IN_FLAGS | IN_FILE, TALKS | SERVES, "DATA/nod.sock", "PATH",   \
       "the server's Unix socket")                                                                          \
     X(store, TEXT, "store", "NOD_STORE", IN_FLAGS | IN_FILE, SERVES | KEEPS, "sqlite:DATA/nod.db", "URL",  \

@@ -6,6 +6,7 @@
 #include "http/reader.h"
 #include "http/server.h"
 #include "http/strangers.h"
+#include "http/tls.h"
 #include "io/clock.h"
 
 #include <poll.h>
@@ -39,6 +40,7 @@ static void on_closed(uv_handle_t *handle)
     CHECK(connection->phase == PHASE_CLOSED && !connection->flush);
     http_watch_leave(connection);
     http_output_drop(connection);
+    tls_session_free(connection->tls);
     free(connection);
     http_server_released(server);
 }
@@ -135,9 +137,10 @@ void http_connection_break(struct http_connection *connection)
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
 {
     struct http_connection *connection = handle->data;
-    bool large = connection->phase == PHASE_SOCKET || connection->phase >= PHASE_FLUSHING ||
-                 (connection->phase == PHASE_READING && connection->reader && !connection->first &&
-                  connection->reader->progress == HTTP_IN_BODY);
+    bool in_body = connection->phase == PHASE_READING && connection->reader && !connection->first &&
+                   connection->reader->progress == HTTP_IN_BODY;
+    bool large = !connection->tls &&
+                 (connection->phase == PHASE_SOCKET || connection->phase >= PHASE_FLUSHING || in_body);
     (void)suggested;
     *ret_buf = uv_buf_init(connection->server->read_buffer, large ? READ_BYTES : EARLY_BYTES_MAX);
 }
@@ -159,12 +162,16 @@ static void read_off(struct http_connection *connection)
     (void)uv_read_stop(&connection->uv.stream);
 }
 
-void http_connection_start(struct http_connection *connection)
+void http_connection_start(struct http_connection *connection, bool secure)
 {
     connection->server->figures.connections_total++;
     if (!connection->local) {
         (void)uv_tcp_nodelay(&connection->uv.tcp, 1);
         http_strangers_enter(connection);
+    }
+    if (secure) {
+        connection->tls = tls_session_new(connection->server->tls, http_output_sealed, connection);
+        http_watch(connection, WATCH_SHAKE);
     }
     http_server_sweep(connection->server);
     read_on(connection);
@@ -374,6 +381,8 @@ void http_connection_finish(struct http_connection *connection)
     drop_early(connection);
     http_watch(connection, WATCH_FLUSH);
     read_on(connection);
+    if (connection->tls)
+        tls_end(connection->tls);
     if (!connection->first)
         http_connection_drained(connection);
 }
@@ -496,11 +505,32 @@ static void on_input(struct http_connection *connection, struct str bytes)
     }
 }
 
+/* Opens what came, all of it: nothing stays sealed but a record that is not whole. */
+static void on_sealed(struct http_connection *connection, struct str sealed)
+{
+    enum tls_state state = TLS_OPEN;
+    struct str bytes;
+    tls_feed(connection->tls, sealed);
+    while (connection->phase != PHASE_CLOSED && (bytes = tls_read(connection->tls, &state)).n)
+        on_input(connection, bytes);
+    if (connection->phase == PHASE_CLOSED)
+        return;
+    if (state == TLS_BROKEN) {
+        http_connection_close(connection);
+    } else if (state == TLS_ENDED) {
+        read_off(connection);
+        on_end(connection);
+    } else if (state == TLS_OPEN && connection->watch == WATCH_SHAKE)
+        http_watch(connection, WATCH_IDLE);
+}
+
 static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct http_connection *connection = stream->data;
     CHECK(connection->phase != PHASE_CLOSED);
-    if (n > 0)
+    if (n > 0 && connection->tls)
+        on_sealed(connection, (struct str){buf->base, (size_t)n});
+    else if (n > 0)
         on_input(connection, (struct str){buf->base, (size_t)n});
     else if (n == UV_EOF)
         on_end(connection);

@@ -54,6 +54,7 @@ struct http_connection {
     struct buf *early;                       /* bytes that came before their turn, or NULL */
     struct outgoing *first, *last;           /* what the kernel did not take yet */
     struct flush *flush;                     /* what it is being offered */
+    struct tls_session *tls;                 /* NULL: plain */
     size_t queued;                           /* bytes from `first` on */
     uint64_t sent;                           /* bytes the kernel took */
     uint64_t taken;                          /* of a stream: http_output_taken at the last heartbeat */
@@ -75,7 +76,7 @@ struct http_stream {
 };
 
 struct http_connection *http_connection_new(struct http_server *server, bool local);
-void http_connection_start(struct http_connection *connection);
+void http_connection_start(struct http_connection *connection, bool secure);
 /* After the request was answered: on to the next one, or to the end. */
 void http_connection_answered(struct http_connection *connection, bool keep);
 /* Everything that was queued has left. */

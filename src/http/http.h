@@ -82,6 +82,15 @@ struct rc http_server_new(struct loop *loop, const struct http_options *options,
                           struct http_server **ret_server, struct err *err);
 /* "127.0.0.1:7717", "[::1]:0"; *ret_port is the real one. */
 struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err);
+/* PEM files; they are read anew when they change. */
+struct http_certificate {
+    const char *cert_file, *key_file;           /* must outlive the server */
+    void (*name)(void *arg, struct str name);   /* called with each name and address in it; may be NULL */
+    void *arg;
+};
+/* The same with TLS; once per server. */
+struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
+                          int *ret_port, struct err *err);
 /* A stale socket is replaced; mode 0600. */
 struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err);
 /* Stops listening, lets open answers finish, ends streams; then `ended` is called. */

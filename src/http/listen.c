@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "http/server.h"
 #include "http/strangers.h"
+#include "http/tls.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -23,6 +24,7 @@ struct listener {
     struct listener *next;
     struct http_server *server;
     bool local;
+    bool secure;
     bool waits; /* a connection is there and was not accepted: libuv asks for no other until it is */
 };
 
@@ -72,7 +74,7 @@ static void accept_one(struct listener *listener)
     if (uv_accept(&listener->uv.stream, &connection->uv.stream) != 0)
         http_connection_close(connection);
     else
-        http_connection_start(connection);
+        http_connection_start(connection, listener->secure);
 }
 
 static void on_connection(uv_stream_t *stream, int status)
@@ -151,11 +153,13 @@ static int port_of(const struct listener *listener)
                                              : ((struct sockaddr_in *)&where)->sin_port);
 }
 
-struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err)
+static struct rc listen_tcp(struct http_server *server, const char *address, bool secure, int *ret_port,
+                            struct err *err)
 {
     struct sockaddr_storage where;
     TRY(resolve(address, &where, err));
     struct listener *listener = listener_new(server, false);
+    listener->secure = secure;
     int failed = uv_tcp_bind(&listener->uv.tcp, (struct sockaddr *)&where, 0);
     if (failed) {
         close_listener(listener);
@@ -164,6 +168,21 @@ struct rc http_listen_tcp(struct http_server *server, const char *address, int *
     TRY(start_listening(listener, address, err));
     *ret_port = port_of(listener);
     return RC_OK;
+}
+
+struct rc http_listen_tcp(struct http_server *server, const char *address, int *ret_port, struct err *err)
+{
+    return listen_tcp(server, address, false, ret_port, err);
+}
+
+struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
+                          int *ret_port, struct err *err)
+{
+    CHECK(!server->tls);
+    TRY(tls_open(certificate->cert_file, certificate->key_file, &server->tls, err));
+    if (certificate->name)
+        tls_each_name(server->tls, certificate->name, certificate->arg);
+    return listen_tcp(server, address, true, ret_port, err);
 }
 
 /* A socket file nobody answers at is left over from a process that was killed. */

@@ -1,12 +1,14 @@
 /* Output of a connection: written to the kernel at once, and only the remainder is queued.
  *
  * The usual answer or event costs one system call and no allocation. When the kernel takes less, the rest
- * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it.
+ * waits in a list of counted buffers, offered FLUSH_BYTES at a time; all later bytes queue behind it. Over TLS all of
+ * this is about sealed bytes: http_output_sealed is given them, and each connection holds its own.
  */
 #include "http/output.h"
 
 #include "http/server.h"
 #include "http/strangers.h"
+#include "http/tls.h"
 
 #include <linux/sockios.h>
 #include <stdlib.h>
@@ -144,8 +146,28 @@ static ssize_t write_now(struct http_connection *connection, const uv_buf_t *pie
     return written < 0 ? -1 : written;
 }
 
+bool http_output_sealed(void *arg, struct str sealed)
+{
+    struct http_connection *connection = arg;
+    uv_buf_t piece = uv_buf_init((char *)(uintptr_t)sealed.p, (unsigned)sealed.n);
+    ssize_t written = write_now(connection, &piece, 1);
+    if (written >= 0 && (size_t)written < sealed.n)
+        enqueue_copy(connection, str_sub(sealed, (size_t)written, sealed.n));
+    return written >= 0;
+}
+
+static bool seal(struct http_connection *connection, const struct str *pieces, unsigned count)
+{
+    if (!connection->broken && connection->phase != PHASE_CLOSED && tls_write(connection->tls, pieces, count))
+        return true;
+    http_connection_break(connection);
+    return false;
+}
+
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes)
 {
+    if (connection->tls)
+        return seal(connection, (const struct str[]){head, {bytes->p, bytes->n}}, 2);
     const uv_buf_t pieces[] = {uv_buf_init((char *)(uintptr_t)head.p, (unsigned)head.n),
                                uv_buf_init(bytes->p, (unsigned)bytes->n)};
     ssize_t written = write_now(connection, head.n ? pieces : pieces + 1, head.n ? 2 : 1);
@@ -170,6 +192,8 @@ bool http_output_last(struct http_connection *connection, const struct str *piec
     enum { PIECES_MAX = 5 };
     uv_buf_t bufs[PIECES_MAX] = {0};
     CHECK(count <= PIECES_MAX);
+    if (connection->tls)
+        return seal(connection, pieces, count);
     for (unsigned i = 0; i < count; i++)
         bufs[i] = uv_buf_init((char *)(uintptr_t)pieces[i].p, (unsigned)pieces[i].n);
     ssize_t written = write_now(connection, bufs, count);

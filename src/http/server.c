@@ -5,6 +5,7 @@
 #include "http/listen.h"
 #include "http/owners.h"
 #include "http/strangers.h"
+#include "http/tls.h"
 #include "io/loop.h"
 
 #include <signal.h>
@@ -184,6 +185,7 @@ static void free_server(struct http_server *server)
     buf_done(&server->head);
     shared_unref(server->beat);
     shared_unref(server->ping);
+    tls_free(server->tls);
     free(server);
 }
 
@@ -237,6 +239,7 @@ void http_server_stop(struct http_server *server, void (*ended)(void *arg), void
     server->watches[WATCH_LINGER].period_ms = LINGER_STOPPING_MS;
     http_listeners_close(server);
     each(server, WATCH_IDLE, http_connection_close);
+    each(server, WATCH_SHAKE, http_connection_close);
     each(server, WATCH_HEAD, http_connection_close);
     each(server, WATCH_STREAM, http_connection_end);
     each(server, WATCH_SOCKET, http_socket_stop);

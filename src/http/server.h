@@ -12,6 +12,7 @@ struct timer;
 #define HTTP_WATCHES(X)                                              \
     X(READY,  0,                          http_connection_ready)     \
     X(IDLE,   options->idle_timeout_ms,   http_connection_close)     \
+    X(SHAKE,  options->header_timeout_ms, http_connection_close)     \
     X(HEAD,   options->header_timeout_ms, http_connection_late)      \
     X(BODY,   options->body_timeout_ms,   http_connection_late)      \
     X(BUSY,   INT64_MAX,                  http_connection_close)     \
@@ -60,6 +61,7 @@ struct http_server {
     struct http_options options;
     struct watch_list watches[WATCH_COUNT];
     struct listener *listeners;
+    struct tls *tls;          /* NULL: it listens nowhere with TLS */
     struct timer *sweep;      /* runs while there are connections */
     int64_t sweep_ms;
     struct timer *patience;   /* of a stop */

@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512 };
+enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512, TLS_NAMES_MAX = 16 };
 
 struct house {
     struct cli *cli;
@@ -135,12 +135,43 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
     return RC_OK;
 }
 
+struct tls_door {
+    struct house *house;
+    int port;
+    struct str names[TLS_NAMES_MAX];
+    size_t count;
+};
+
+static void keep_name(void *arg, struct str name)
+{
+    struct tls_door *door = arg;
+    if (door->count < TLS_NAMES_MAX)
+        door->names[door->count++] = arena_str(&door->house->cli->arena, name);
+}
+
+/* Where a certificate is there; one that was named must be. */
+static struct rc listen_tls(struct house *house, struct err *err)
+{
+    const struct settings *settings = &house->cli->settings;
+    struct tls_door door = {.house = house};
+    struct http_certificate certificate = {.cert_file = settings->tls_cert, .key_file = settings->tls_key,
+                                           .name = keep_name, .arg = &door};
+    if (settings->origins[SETTING_ID_tls_cert].kind == ORIGIN_DEFAULT && access(settings->tls_cert, F_OK) != 0)
+        return RC_OK;
+    TRY(http_listen_tls(house->server, settings->listen_tls, &certificate, &door.port, err));
+    for (size_t i = 0; i < door.count; i++)
+        api_add_secure(house->api, door.names[i], door.port);
+    (void)printf("with TLS on port %d, as %.*s\n", door.port, STR_ARG(door.count ? door.names[0] : STR("no name")));
+    log_line(LOG_INFO, "listening with TLS", LOG_I("port", door.port), LOG_C("certificate", settings->tls_cert));
+    return RC_OK;
+}
+
 static void open_doors(struct house *house)
 {
     const struct settings *settings = &house->cli->settings;
     struct err err;
     int port = 0;
-    if (rc_bad(listen_all(house, &port, &err))) {
+    if (rc_bad(listen_all(house, &port, &err)) || rc_bad(listen_tls(house, &err))) {
         fail(house, &err);
         return;
     }
@@ -299,7 +330,8 @@ static struct rc open_house(struct house *house, struct err *err)
                                     .public_url = settings->public_url[0] ? settings->public_url : NULL};
     TRY(notify_open(&notify, &house->notify, err));
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .notify = house->notify,
-                              .hosts = join_hosts(house), .timeout_seconds = settings->approval_timeout_s};
+                              .hosts = join_hosts(house), .public_url = notify.public_url,
+                              .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,
                                 .heartbeat_ms = settings->heartbeat_s * 1000,

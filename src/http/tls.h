@@ -1,0 +1,42 @@
+/* TLS for connections of the server. Private to http/; tls.c is the only file that knows OpenSSL's libssl.
+ *
+ * A session has no socket: it is fed what came, gives back what that said, and hands out sealed bytes. So a connection
+ * over TLS keeps its queue, its limits and its watches; only the bytes in it are sealed ones.
+ */
+#ifndef HTTP_TLS_H
+#define HTTP_TLS_H
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct tls;         /* a certificate and its key, for all sessions that begin from now on */
+struct tls_session;
+
+/* PEM files. They are read anew when they have changed (tls_session_new); files that do not fit together then leave the
+ * old certificate in force. */
+struct rc tls_open(const char *cert_file, const char *key_file, struct tls **ret_tls, struct err *err);
+void tls_free(struct tls *tls);
+/* Calls `add` with each DNS name and address of the certificate, addresses of IPv6 in brackets. */
+void tls_each_name(const struct tls *tls, void (*add)(void *arg, struct str name), void *arg);
+
+/* `send` is given sealed bytes to send, from inside the calls below; false: they cannot be sent any more. */
+struct tls_session *tls_session_new(struct tls *tls, bool (*send)(void *arg, struct str sealed), void *arg);
+void tls_session_free(struct tls_session *session);
+
+enum tls_state {
+    TLS_SHAKING, /* the handshake is under way */
+    TLS_OPEN,
+    TLS_ENDED,   /* the client has said that it sends no more */
+    TLS_BROKEN,  /* what came is no TLS, not ours, or too much */
+};
+/* Takes what came from the client, whole. */
+void tls_feed(struct tls_session *session, struct str sealed);
+/* The next piece that was fed, opened; empty when there is no more: then `*ret_state` says how it stands. It lies in a
+ * buffer that all sessions share. */
+struct str tls_read(struct tls_session *session, enum tls_state *ret_state);
+/* Seals the pieces, as few records as they need. */
+bool tls_write(struct tls_session *session, const struct str *pieces, unsigned count);
+/* Says that nothing more will be sent. */
+void tls_end(struct tls_session *session);
+
+#endif
