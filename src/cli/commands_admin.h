@@ -85,6 +85,11 @@
     X(notify_list, "notify list", TALKS, "", "list the messages about calls that wait", "", )              \
     X(notify_test, "notify test", TALKS, "CHANNEL", "send a test message",                                 \
       "Says what the receiver answered when it did not take it.", )                                        \
+    X(tls_init, "tls init", KEEPS, "", "make a certificate for this machine, and its authority", \
+      "They go into the folder tls of the data folder, where `nod serve` finds them. Says how each system is " \
+      "told to trust the authority. Again: a fresh certificate from the same authority.",                  \
+      OPTION(0, "name", "NAME", "a host name or address of this machine; may be repeated; else all that it has") \
+      OPTION(0, "new", NULL, "also a new authority, which each device must be told to trust"))              \
     X(demo, "demo", TALKS, "", "let a small scripted agent ask the running server",                        \
       "Answer it from another terminal with `nod approve` and `nod deny`.", )                              \
     X(config, "config", TALKS | SERVES | KEEPS | SITS | WRAPS, "", "print each setting and where it comes from", "", \
