@@ -14,6 +14,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import ssl
 import struct
 import subprocess
 import tempfile
@@ -31,6 +32,7 @@ def within(seconds):
     return seconds * LATE
 
 
+OVER_TLS = os.environ.get("NOD_TALKS_TLS")  # everything that would go by TCP goes by TLS
 POSTGRES = os.environ.get("NOD_TALKS_POSTGRES")  # a database in which every store gets a schema; else SQLite
 
 
@@ -158,6 +160,9 @@ class Client:
         self.server, self.token, self.name, self.tcp = server, token, name, tcp
 
     def connection(self, timeout=PATIENCE):
+        if self.tcp and self.server.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.server.tls_port, timeout=timeout,
+                                               context=self.server.tls)
         if self.tcp:
             return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=timeout)
         return UnixConnection(self.server.socket, timeout)
@@ -344,7 +349,8 @@ class Socket:
         connection.connect()
         self.sock = connection.sock
         key = base64.b64encode(os.urandom(16)).decode()
-        fields = {"Host": f"127.0.0.1:{client.server.port}" if client.tcp else "localhost",
+        port = client.server.tls_port if client.server.tls else client.server.port
+        fields = {"Host": f"127.0.0.1:{port}" if client.tcp else "localhost",
                   "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
                   "Sec-WebSocket-Key": key, **client.headers(None, None), **(headers or {})}
         lines = [f"GET {path} HTTP/1.1"] + [f"{k}: {v}" for k, v in fields.items() if v is not None]
@@ -479,6 +485,18 @@ class Server:
         self.world, self.data, self.arguments = world, data, list(arguments)
         self.socket = os.path.join(data, "nod.sock")
         self.process, self.port, self.log_path, self.expected = None, None, None, {0}
+        self.tls, self.tls_port = None, None  # how clients check its certificate: then `tcp` is TLS
+        if OVER_TLS:
+            self.use_tls()
+
+    def use_tls(self, *names):
+        """From its next start on, with a certificate of its own authority."""
+        options = [part for name in names for part in ("--name", name)]
+        self.world.nod("tls", "init", "--data", self.data, *(options or ["--name", "nod.test"]))
+        self.tls = ssl.create_default_context(cafile=os.path.join(self.data, "tls", "ca.pem"))
+        if "--listen-tls" not in self.arguments:
+            self.arguments += ["--listen-tls", "127.0.0.1:0"]
+        return self
 
     def start(self, *arguments, wait=True, environment=None):
         if arguments:
@@ -497,6 +515,7 @@ class Server:
         eventually(self.ready, lambda: f"/readyz says 200; the server's log:\n{self.log()}")
         found = re.findall(r"127\.0\.0\.1:(\d+)", self.log())
         self.port = next((int(port) for port in found if int(port)), None)
+        self.tls_port = next((int(port) for port in re.findall(r"with TLS on port (\d+)", self.log())), None)
 
     def ready(self):
         must(self.process.poll() is None, f"the server ended with {self.process.returncode}:\n{self.log()}")
@@ -542,6 +561,9 @@ class Server:
 
     def raw(self, tcp=True):
         """A bare connection, for bytes no HTTP client would send."""
+        if tcp and self.tls:
+            return self.tls.wrap_socket(socket.create_connection(("127.0.0.1", self.tls_port), PATIENCE),
+                                        server_hostname="127.0.0.1")
         if tcp:
             return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
