@@ -167,6 +167,12 @@ bool effect_takes_value(const struct effects *e, struct str option)
 
 bool effect_has(const struct effects *e, struct str option) { return find_exact(e, option) != NULL; }
 
+bool effect_acts(const struct effects *e, struct str option)
+{
+    const struct table_option *found = find_exact(e, option);
+    return found && found->mark != ROLE_TEXT && found->mark != ROLE_READS;
+}
+
 bool effect_hands_on(const struct table_row *row, enum table_role role)
 {
     for (size_t i = 0; i < row->operand_count; i++)
@@ -288,7 +294,8 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
     case ROLE_READS: e->only_reads = true; return;
     case ROLE_RISK:
         e->s->study->risk |= 1u << option->arg;
-        e->coded = e->coded || option->arg == RISK_BIT_INTERPRETER; /* node --test finds its scripts itself */
+        /* node --test finds its scripts itself, psql -l needs no statement. */
+        e->coded = e->coded || option->arg == RISK_BIT_INTERPRETER || option->arg == RISK_BIT_DATABASE;
         return;
     case ROLE_CHANGES:
         act_add(e->s, ACT_CHANGES, i, "an option of it changes what it would otherwise tell")->flags = ACT_BY_OPTION;

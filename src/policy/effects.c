@@ -571,6 +571,8 @@ static void take_operands(struct effects *e)
             at = have - i <= behind && (i > repeat || have == 1) ? count - (have - i) : repeat;
         size_t word = e->operands[i];
         enum table_role role = at < count ? (enum table_role)spec[at].role : ROLE_PERHAPS;
+        if (e->only_reads && (role == ROLE_MOVE || role == ROLE_REMOVE || role == ROLE_WRITE))
+            role = ROLE_READ; /* gzip -c, git clean -n */
         if (role == ROLE_INTO)
             receive(e, &e->s->words[word], word, e->operands, i);
         else if (role == ROLE_SH && at == repeat) {
@@ -747,12 +749,22 @@ static void take_styles(struct effects *e)
         act_add(e->s, ACT_OTHER, ALL_WORDS, "it reads its program from standard input")->flags = ACT_STDIN;
 }
 
-static bool asks_version(const struct studying *s, size_t from)
+/* One option that prints and ends, unless the row says that it does more; the same as a word where it can only be a
+ * sub-command: `rm version` removes a file. */
+static bool asks_version(const struct effects *e, size_t from)
 {
-    static const char *const tells[] = {"--version", "-V", "--help", "-h", "-v", "version", "help", "-version"};
-    for (size_t i = 0; i < sizeof tells / sizeof *tells; i++)
-        if (s->count == from + 1 && word_is(&s->words[from], tells[i]))
-            return i != 3 && i != 4;
+    static const char *const options[] = {"--version", "-V", "--help", "-version"};
+    static const char *const words[] = {"version", "help"};
+    const struct studying *s = e->s;
+    if (s->count != from + 1)
+        return false;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (word_is(&s->words[from], options[i]))
+            return !effect_acts(e, str_of(options[i]));
+    bool subs = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
+    for (size_t i = 0; subs && i < sizeof words / sizeof *words; i++)
+        if (word_is(&s->words[from], words[i]))
+            return !table_exact(arena_printf(s->arena, "%s %s", table_text + e->row->name, words[i]));
     return false;
 }
 
@@ -779,7 +791,7 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
     e.bad_word = row->styles & STYLE_BAD ? ALL_WORDS : 0;
     s->study->table = row;
     s->study->risk |= row->risk;
-    if (asks_version(s, from)) {
+    if (asks_version(&e, from)) {
         s->study->only_reads = true;
         return;
     }

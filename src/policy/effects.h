@@ -54,6 +54,8 @@ bool effect_sharp(const struct effects *e);
 bool effect_writes(const struct effects *e);
 bool effect_takes_value(const struct effects *e, struct str option);
 bool effect_has(const struct effects *e, struct str option);
+/* Whether the row says that the option does more than to print something. */
+bool effect_acts(const struct effects *e, struct str option);
 /* Whether one of the row's operands has that role. */
 bool effect_hands_on(const struct table_row *row, enum table_role role);
 /* An option of a program that the table does not know: by its name and value. */

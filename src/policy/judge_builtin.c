@@ -427,7 +427,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                 return "it writes a file, and no Edit rule covers that file";
             break;
         case ACT_CHANGES: case ACT_PROJECT: case ACT_TALKS:
-            if (!study->only_reads)
+            if (!study->only_reads || (act->flags & ACT_BY_OPTION))
                 return act->why;
             break;
         case ACT_REMOVES: case ACT_OBEYS: case ACT_SCRIPT: case ACT_CODE: case ACT_TEXT: return act->why;
