@@ -1,7 +1,6 @@
 #include "policy/effects.h"
 
 #include "base/err.h"
-#include "policy/target.h"
 
 /* ---- rows ---- */
 
@@ -64,249 +63,6 @@ const struct table_row *table_find(struct str name)
             row = table_exact(rest);
     }
     return row;
-}
-
-/* ---- roles ---- */
-
-static struct word word_of(const struct effects *e, size_t word, struct str value)
-{
-    const struct word *whole = &e->s->words[word];
-    if (value.p == whole->text.p && value.n == whole->text.n)
-        return *whole;
-    struct str shape = value;
-    /* The value's own part of the shape. */
-    if (value.p >= whole->text.p && value.p + value.n <= whole->text.p + whole->text.n && whole->shape.p)
-        shape = str_sub(whole->shape, (size_t)(value.p - whole->text.p), (size_t)(value.p - whole->text.p) + value.n);
-    return (struct word){.raw = value, .text = value, .shape = shape, .flags = whole->flags & ~(unsigned)WORD_TILDE};
-}
-
-/* `file:x` is x. */
-static struct str without_scheme(const struct effects *e, struct str value)
-{
-    struct str list = table_str(e->row->paths);
-    while (!str_empty(list)) {
-        struct str prefix = str_cut(list, ',', &list);
-        if (prefix.n && str_starts(value, prefix))
-            return str_sub(value, prefix.n, value.n);
-    }
-    return value;
-}
-
-static unsigned natural_flag(const struct effects *e, bool by_option)
-{
-    return by_option || (e->row->styles & STYLE_EDITS) || e->written ? 0 : ACT_NATURAL;
-}
-
-static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, struct str value, bool by_option)
-{
-    static const char *const whys[] = {[ACT_READS] = "it reads a file", [ACT_REMOVES] = "it removes a file",
-                                       [ACT_WRITES] = "it writes a file",
-                                       [ACT_OBEYS] = "it takes its orders from a file"};
-    struct act *act = act_add(e->s, kind, word, whys[kind]);
-    act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option);
-    act->path = word_of(e, word, without_scheme(e, value));
-    if (e->chdir.n && value.n && value.p[0] != '/' && value.p[0] != '~') {
-        act->path.text = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(e->chdir), STR_ARG(act->path.text));
-        act->path.shape = arena_printf(e->s->arena, "%.*s/%.*s", STR_ARG(e->chdir), STR_ARG(act->path.shape));
-    }
-    if ((e->row->styles & STYLE_PIPE) && str_starts(value, STR("|")))
-        act_text(e->s, str_sub(value, 1, value.n));
-    return act;
-}
-
-static bool is_stdin(struct str value)
-{
-    return str_empty(value) || str_is(value, "-") || str_is(value, "/dev/stdin") || str_starts(value, STR("/dev/fd/"));
-}
-
-static void role_write(struct effects *e, size_t word, struct str value, bool by_option)
-{
-    if (str_is(value, "-") && (e->row->styles & STYLE_STDOUT))
-        return;
-    struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
-    if (e->row->styles & STYLE_EDITS)
-        act->flags |= ACT_EDITS;
-}
-
-/* Files whose names begin with it. */
-static void role_stem(struct effects *e, size_t word, struct str value, bool by_option)
-{
-    struct act *act = path_act(e, ACT_WRITES, word, value, by_option);
-    act->path.text = arena_printf(e->s->arena, "%.*s%c", STR_ARG(act->path.text), WORD_HOLE);
-    act->path.shape = arena_printf(e->s->arena, "%.*s%c", STR_ARG(act->path.shape), SHAPE_STAR);
-    act->path.flags |= WORD_GLOB;
-}
-
-static void role_send(struct effects *e, size_t word, struct str value, bool by_option)
-{
-    struct act *act = path_act(e, ACT_OBEYS, word, value, by_option);
-    act->flags |= ACT_SENDS;
-    act->why = "it sends a file";
-}
-
-static void role_code(struct effects *e, unsigned lang, size_t word, struct str value, bool by_option)
-{
-    const struct word *whole = &e->s->words[word];
-    e->coded = true;
-    /* Read by its own reader. */
-    if (e->row->reader == READER_SED || e->row->reader == READER_AWK)
-        return;
-    bool literal = word_literal(whole);
-    if ((lang == LANG_SED && literal && sed_harmless(value)) || (lang == LANG_AWK && literal && awk_harmless(value)) ||
-        (lang == LANG_JQ && !str_has(value, STR("load"))))
-        return;
-    if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ) {
-        act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
-        return;
-    }
-    act_code(e->s, word, value, "it runs code that is on the line");
-    e->s->study->acts->flags = by_option ? ACT_BY_OPTION : 0;
-}
-
-static void role_script(struct effects *e, size_t word, struct str value, bool by_option)
-{
-    if (is_stdin(value) || str_starts(value, STR("/dev/"))) {
-        act_add(e->s, ACT_OTHER, ALL_WORDS, "it reads its program from standard input")->flags = ACT_STDIN;
-        return;
-    }
-    e->coded = true;
-    if (may_be_option(&e->s->words[word]))
-        act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
-    struct act *act = act_add(e->s, ACT_PROJECT, word, "it runs a file");
-    act->path = word_of(e, word, value);
-    (void)by_option;
-}
-
-static void role_shell(struct effects *e, size_t word, struct str value)
-{
-    e->s->study->packs = e->coded = true;
-    if (word_literal(&e->s->words[word]))
-        act_script(e->s, word, value);
-    else
-        act_text(e->s, value);
-}
-
-static bool is_name(struct str value)
-{
-    for (size_t i = 0; i < value.n; i++)
-        if (!(value.p[i] >= 'a' && value.p[i] <= 'z') && !(value.p[i] >= 'A' && value.p[i] <= 'Z') &&
-            !(value.p[i] >= '0' && value.p[i] <= '9') && !strchr("-_,", value.p[i]))
-            return false;
-    return value.n > 0;
-}
-
-static bool is_below(struct str value)
-{
-    return value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR("..")) &&
-           !str_has(value, STR("://"));
-}
-
-/* A folder that it works in: below this one it is only another place. */
-static void role_chdir(struct effects *e, size_t word, struct str value)
-{
-    if (word_literal(&e->s->words[word]) && is_below(value) && !e->chdir.n)
-        e->chdir = value;
-    else
-        path_act(e, ACT_OBEYS, word, value, true);
-}
-
-static void role_data(struct effects *e, size_t word, struct str value)
-{
-    const struct word *whole = &e->s->words[word];
-    bool found = ((whole->flags & WORD_OPEN) & ~(unsigned)(WORD_VAR | WORD_TILDE)) == 0;
-    bool plain = found && (word_literal(whole) || str_find(whole->raw, '@') == whole->raw.n);
-    if (str_starts(value, STR("@"))) {
-        role_send(e, word, str_sub(value, 1, value.n), true);
-    } else if (plain) {
-        struct act *act = act_add(e->s, ACT_TALKS, 0, "it sends data");
-        act->flags = ACT_SENDS;
-    }
-    if (!plain || str_has(value, STR("%output")) || str_has(value, STR("%{output"))) {
-        act_add(e->s, ACT_OTHER, word, "its text may name a file");
-    }
-}
-
-static void role_talks(struct effects *e, size_t word, struct str value, bool by_option)
-{
-    struct str path = str_starts(value, STR("file:")) ? str_sub(value, 5, value.n) : value;
-    while (path.n > 1 && path.p[0] == '/' && path.p[1] == '/')
-        path = str_sub(path, 1, path.n);
-    if (path.n && (path.p[0] == '/' || path.n != value.n))
-        path_act(e, ACT_OBEYS, word, path, true);
-    struct act *act = act_add(e->s, ACT_TALKS, word, "it reaches the network");
-    act->path = word_of(e, word, value);
-    act->flags = by_option ? ACT_BY_OPTION : 0;
-}
-
-/* host:path of rsync and scp. */
-static bool is_remote(const struct effects *e, struct str value)
-{
-    size_t colon = str_find(value, ':');
-    return e->row->reader == READER_RSYNC && colon < value.n && colon < str_find(value, '/');
-}
-
-void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
-{
-    switch (role) {
-    case ROLE_TEXT: case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
-    case ROLE_INTO: case ROLE_COUNT: break;
-    case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
-    case ROLE_SETS: /* date +FORMAT only tells */
-        if (!str_starts(value, STR("+")))
-            act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
-        break;
-    case ROLE_READ:
-        if (e->row->reader == READER_GIT && !by_option && str_find(value, ':') < value.n)
-            path_act(e, ACT_READS, word, str_sub(value, str_find(value, ':') + 1, value.n), false);
-        if (is_remote(e, value)) {
-            role_talks(e, word, value, by_option);
-            break;
-        }
-        if (!is_stdin(value))
-            path_act(e, e->written && !by_option ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |=
-                e->written && !by_option ? ACT_EDITS : 0;
-        break;
-    case ROLE_WRITE: role_write(e, word, value, by_option); break;
-    case ROLE_STEM: role_stem(e, word, value, by_option); break;
-    case ROLE_REMOVE:
-        if (by_option && value.p == NULL)
-            act_add(e->s, ACT_OTHER, word, "it deletes what it finds");
-        else
-            path_act(e, ACT_REMOVES, word, value, by_option);
-        break;
-    case ROLE_MOVE:
-        path_act(e, ACT_REMOVES, word, value, by_option)->flags |= ACT_TREE;
-        break;
-    case ROLE_PERHAPS: path_act(e, ACT_WRITES, word, value, by_option)->flags |= ACT_PERHAPS | ACT_NATURAL; break;
-    case ROLE_SCRIPT: role_script(e, word, value, by_option); break;
-    case ROLE_CODE: role_code(e, arg, word, value, by_option); break;
-    case ROLE_RUN: case ROLE_CMD:
-        e->coded = true;
-        act_code(e->s, word, value, "an option of it runs a program");
-        e->s->study->acts->flags = ACT_BY_OPTION;
-        break;
-    case ROLE_SH: role_shell(e, word, value); break;
-    case ROLE_REMOTE: act_code(e->s, word, value, "it runs a command on another machine"); break;
-    case ROLE_MODULE: effect_module(e, word, value); break;
-    case ROLE_ASSIGN: act_add(e->s, ACT_OTHER, word, "it sets a variable for the command it runs"); break;
-    case ROLE_URL: case ROLE_HOST: role_talks(e, word, value, by_option); break;
-    case ROLE_DATA: role_data(e, word, value); break;
-    case ROLE_SEND: role_send(e, word, value, by_option); break;
-    case ROLE_OUT: path_act(e, ACT_WRITES, word, value, false)->flags |= ACT_NATURAL; break;
-    case ROLE_NAMED:
-        if (!word_literal(&e->s->words[word]) || !is_name(value))
-            path_act(e, ACT_OBEYS, word, value, by_option);
-        break;
-    case ROLE_BELOW:
-        if (!word_literal(&e->s->words[word]) || !is_below(value))
-            path_act(e, ACT_OBEYS, word, value, by_option);
-        else
-            path_act(e, ACT_READS, word, value, false);
-        break;
-    case ROLE_OBEY: path_act(e, ACT_OBEYS, word, value, by_option); break;
-    case ROLE_CHDIR: role_chdir(e, word, value); break;
-    case ROLE_BAD: act_add(e->s, ACT_OTHER, word, "an option of it does more than its name says"); break;
-    }
 }
 
 /* ---- the row that the words choose ---- */
@@ -510,8 +266,8 @@ static struct str last_part(struct str path)
 /* The target as a folder and as a new name: both, since it is not known whether it is a folder. */
 static void receive(struct effects *e, const struct word *into, size_t at, const size_t *sources, size_t count)
 {
-    if (is_remote(e, into->text)) {
-        role_talks(e, at, into->text, false);
+    if (effect_is_remote(e, into->text)) {
+        effect_role(e, ROLE_HOST, 0, at, into->text, false);
         return;
     }
     struct act *act = act_add(e->s, ACT_WRITES, at, "it writes a file");
@@ -687,7 +443,7 @@ static void take_rest(struct effects *e)
         return;
     e->s->study->packs = e->s->study->packs || role == ROLE_RUN;
     if (role == ROLE_SCRIPT) {
-        role_script(e, at, e->s->words[at].text, false);
+        effect_role(e, ROLE_SCRIPT, 0, at, e->s->words[at].text, false);
     } else if (role == ROLE_REMOTE) {
         take_remote(e, at);
     } else {

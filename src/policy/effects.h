@@ -60,6 +60,11 @@ bool effect_acts(const struct effects *e, struct str option);
 bool effect_hands_on(const struct table_row *row, enum table_role role);
 /* An option of a program that the table does not know: by its name and value. */
 void effect_unknown_program(struct studying *s, size_t i);
+
+/* ---- effect_roles.c ---- */
+
+/* host:path of rsync and scp. */
+bool effect_is_remote(const struct effects *e, struct str value);
 /* One value of an option, or one operand, in its role. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);
 
