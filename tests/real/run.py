@@ -57,7 +57,7 @@ def run(name, test):
 def named_in_docs():
     """Every test that the docs name, over line ends too."""
     text = ""
-    for name in ("CLAUDE_CODE.md", "AGENTS.md"):
+    for name in ("CLAUDE_CODE.md", "AGENTS.md", "SECURITY.md"):
         with open(os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", name), encoding="utf-8") as file:
             text += file.read()
     return {" ".join(name.split()) for name in re.findall(rf"`((?:{'|'.join(SUITES)}): [^`]+)`", text)}
