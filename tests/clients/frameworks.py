@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 
-from stage import CLIENTS, PYTHON, Stage, play_four, python_with
+from stage import CLIENTS, PATIENCE, PYTHON, Stage, play_four, python_with
 from world import ROOT, Client, eventually, must
 
 EXAMPLES = os.path.join(CLIENTS, "python", "examples")
@@ -53,7 +53,7 @@ def test_langgraph_goes_on_in_another_process(world):
     environment = {**stage.environment(), "PYTHONPATH": PYTHON, "CHECKPOINTS": os.path.join(world.folder, "checkpoints")}
 
     def once():
-        run = subprocess.run([frameworks(), os.path.join(EXAMPLES, "langgraph_sleeps.py")], env=environment, text=True, timeout=120,
+        run = subprocess.run([frameworks(), os.path.join(EXAMPLES, "langgraph_sleeps.py")], env=environment, text=True, timeout=PATIENCE,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         sent.extend(line[5:] for line in run.stdout.splitlines() if line.startswith("SENT "))
         must(run.returncode in (0, 3), run.stdout[-2000:])
@@ -81,7 +81,7 @@ def test_langgraph_is_woken_by_callbacks(world):
     environment = {**stage.environment(), "PYTHONPATH": PYTHON, "CHECKPOINTS": os.path.join(world.folder, "checkpoints")}
 
     def once():
-        run = subprocess.run([frameworks(), os.path.join(EXAMPLES, "langgraph_sleeps.py")], env=environment, text=True, timeout=120,
+        run = subprocess.run([frameworks(), os.path.join(EXAMPLES, "langgraph_sleeps.py")], env=environment, text=True, timeout=PATIENCE,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         sent.extend(line[5:] for line in run.stdout.splitlines() if line.startswith("SENT "))
         codes.append(run.returncode)

@@ -3,7 +3,7 @@ import json
 import os
 import subprocess
 
-from stage import Stage, kept, python_with
+from stage import PATIENCE, Stage, kept, python_with
 from world import must
 
 METHODS = ("get", "post", "put", "patch", "delete")
@@ -19,7 +19,7 @@ def document(world):
 
 
 def run(*command, cwd):
-    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=170, check=False)
+    done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE, check=False)
     must(done.returncode == 0, f"{' '.join(command)}:\n{done.stdout[-3000:]}")
     return done.stdout
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 
-from stage import PYTHON, Aside, Stage
+from stage import PATIENCE, PYTHON, Aside, Stage
 from world import eventually, must
 
 import nod_gate
@@ -161,7 +161,7 @@ def test_ctrl_c_takes_the_call_back(world):
                                stderr=subprocess.PIPE, text=True)
     asked = stage.pending("Deploy")
     program.send_signal(signal.SIGINT)
-    must("KeyboardInterrupt" in program.communicate(timeout=30)[1], "it ends by Ctrl-C")
+    must("KeyboardInterrupt" in program.communicate(timeout=PATIENCE)[1], "it ends by Ctrl-C")
     must(stage.call(asked)["status"] == "cancelled" and not stage.admin.pending(), "it still waits")
 
 

@@ -67,8 +67,11 @@ def kept(folder, mark, command):
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         for line in command(folder):
-            run = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=folder)
-            if run.returncode:
+            for _ in range(3):  # a registry may have a bad moment
+                run = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, cwd=folder)
+                if run.returncode == 0:
+                    break
+            else:
                 raise Skip(f"{' '.join(line)}: {run.stdout[-400:]}")
         with open(done, "w", encoding="ascii") as file:
             file.write(digest)

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import threading
 
-from stage import CLIENTS, Stage, kept, play_four
+from stage import CLIENTS, PATIENCE, Stage, kept, play_four
 from world import must
 
 SOURCE = os.path.join(CLIENTS, "typescript")
@@ -47,7 +47,7 @@ def test_the_suite_of_the_package(world):
     stage, folder = Stage(world, tcp=True), built()
     stage.admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "Forbidden", "reason": "never here", "force": True})
     run = subprocess.run(["node", "--test", "test/"], cwd=folder, env=stage.environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, timeout=120, check=False)
+                         text=True, timeout=PATIENCE, check=False)
     must(run.returncode == 0 and "# pass 8" in run.stdout, run.stdout[-4000:])
     must(not stage.admin.pending(), "a call that was taken back still waits")
 

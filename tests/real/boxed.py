@@ -64,7 +64,7 @@ def test_nothing_stays_behind(place):
     mark = f"sleep 7{os.getpid()}"
     with desk(place, [bash(f"setsid {mark} >/dev/null 2>&1 & echo begun > begun.txt; {mark}")]) as d:
         run = begun(d)
-        d.decide(d.waiting(patience=120)[0])
+        d.decide(d.waiting()[0])
         eventually(lambda: d.has("begun.txt"), lambda: f"it begins; {d.told()}")
         os.kill(run.process.pid, 9)
         eventually(lambda: not subprocess.run(["pgrep", "-f", mark], capture_output=True, check=False).stdout,

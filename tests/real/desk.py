@@ -41,9 +41,12 @@ def install(folder, package, program):
         raise world.Skip("npm is not installed")
     os.makedirs(CACHE, exist_ok=True)
     fresh = tempfile.mkdtemp(dir=CACHE)
+    command = ["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts", *package.split()]
     try:
-        run = subprocess.run(["npm", "install", "--prefix", fresh, "--no-audit", "--no-fund", "--force", "--ignore-scripts", *package.split()],
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        for _ in range(3):  # a registry may have a bad moment
+            run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            if run.returncode == 0:
+                break
         if run.returncode or not os.path.exists(os.path.join(fresh, "node_modules", program)):
             raise world.Skip(f"npm could not install {package}: {run.stdout[-300:]}")
         shutil.rmtree(folder, ignore_errors=True)
@@ -105,7 +108,7 @@ class Desk:
         for folder in (self.project, self.config):
             os.makedirs(folder)
         place.environment["XDG_RUNTIME_DIR"] = place.folder
-        self.server = place.server("--withdraw-after", "5s") if serve else None
+        self.server = place.server("--withdraw-after", "15s") if serve else None
         self.admin = self.server.admin() if serve else None
         self.runs = []
 

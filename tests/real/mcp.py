@@ -5,7 +5,7 @@ import subprocess
 import time
 
 from desk import OLD, desk
-from world import NOD, Client, eventually, must
+from world import NOD, PATIENCE, Client, eventually, must
 
 TOUCH = ("Bash", {"command": "touch made.txt", "description": "x"})
 
@@ -186,7 +186,7 @@ class Stdio:
 
     def close(self):
         self.process.stdin.close()
-        status = self.process.wait(20)
+        status = self.process.wait(PATIENCE)
         self.process.stdout.close()
         return status
 

@@ -8,7 +8,7 @@ import threading
 
 from desk import CACHE, HERE, INSTALLING, Desk, desk, installed
 from others import node
-from world import NOD, Skip, eventually, must
+from world import NOD, PATIENCE, Skip, eventually, must
 
 SDK, SERVERS, PYTHON = "1.32.2", "2026.8.31", "2.3.0"
 PACKAGES = f"@modelcontextprotocol/sdk@{SDK} @modelcontextprotocol/server-filesystem@{SERVERS} @modelcontextprotocol/server-everything@{SERVERS}"
@@ -76,7 +76,7 @@ class Client:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(60)
+        self.process.wait(PATIENCE)
         self.reader.join(60)
         self.process.stdout.close()
         self.errors.close()
