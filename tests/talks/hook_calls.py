@@ -164,6 +164,19 @@ def test_whoever_comes_back_in_time_is_answered(world):
     must(again.answer.json["status"] == "allowed", f"{again.answer}")
 
 
+def test_whoever_waits_for_a_while_may_come_back_later(world):
+    """--wait says that its end is the end of the question; --wait=TIME does not."""
+    admin = world.server("--withdraw-after", "6s").admin()
+    session = admin.session(cwd="/p")["id"]
+    world.nod("call", "Bash", '{"command":"x"}', "--wait=1", "--id", "while", "--session", session, exits=20)
+    command = world.start("call", "Bash", '{"command":"y"}', "--wait", "--id", "ever", "--session", session)
+    eventually(lambda: b"\nnod_waiting_clients 1\n" in admin.get("/metrics").body, "it waits")
+    command.process.kill()
+    eventually(lambda: set(marked(admin)) == {"while"}, lambda: f"{marked(admin)}")
+    admin.decided(session, "while", "allow_once")
+    world.nod("call", "Bash", '{"command":"x"}', "--wait=60", "--id", "while", "--session", session)
+
+
 def test_an_asker_that_died_is_marked_at_once(world):
     server = world.server()
     admin = server.admin()
