@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from crash import NOD, Connection, Server
+from crash import NOD, PATIENCE, Connection, Server
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 KILLS_MAX = 3
@@ -29,7 +29,7 @@ KILLS_MAX = 3
 def ask(server, method, path, body=None):
     with open(os.path.join(server.data, "admin.token"), encoding="ascii") as file:
         token = file.read().strip()
-    connection = Connection(server.socket, 60)
+    connection = Connection(server.socket, PATIENCE)
     connection.request(method, path, None if body is None else json.dumps(body),
                        {"Authorization": "Bearer " + token, "Content-Type": "application/json"})
     answer = connection.getresponse()
@@ -58,7 +58,7 @@ def fill(folder, sessions):
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda number: fill_session(server, number), range(sessions)))
     server.process.send_signal(signal.SIGTERM)
-    if server.process.wait(30) != 0:
+    if server.process.wait(PATIENCE) != 0:
         raise SystemExit(f"the server ends badly:\n{server.tail()}")
 
 

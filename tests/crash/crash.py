@@ -28,6 +28,7 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOD = os.path.abspath(os.environ.get("NOD", os.path.join(ROOT, "build", "nod")))
 BROKEN = (OSError, http.client.HTTPException)
+PATIENCE = float(os.environ.get("NOD_PATIENCE", "180"))  # seconds until something that must come is missing
 
 
 class Connection(http.client.HTTPConnection):
@@ -56,12 +57,12 @@ class Server:
             self.process = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def wait_ready(self):
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise SystemExit(f"the server does not start (status {self.process.returncode}):\n{self.tail()}")
             with contextlib.suppress(*BROKEN):
-                connection = Connection(self.socket, 5)
+                connection = Connection(self.socket, PATIENCE)
                 connection.request("GET", "/readyz")
                 if connection.getresponse().status == 200:
                     return
@@ -320,7 +321,7 @@ class Era:
             client.start()
 
     def admin(self, method, path, body=None):
-        connection = Connection(self.server.socket, 30)
+        connection = Connection(self.server.socket, PATIENCE)
         headers = {"Authorization": "Bearer " + self.server.token(), "Content-Type": "application/json"}
         connection.request(method, path, json.dumps(body) if body is not None else None, headers)
         answer = connection.getresponse()
@@ -354,7 +355,7 @@ class Era:
         self.server.kill()
         self.running.clear()
         for client in self.everybody:
-            if not client.idle.wait(30):
+            if not client.idle.wait(PATIENCE):
                 raise SystemExit(f"{client.name} does not come to rest")
         self.look_for_trouble()
         copy = self.copy()
@@ -407,10 +408,10 @@ class Era:
         self.over.set()
         self.running.set()
         for client in self.everybody:
-            client.join(40)
+            client.join(PATIENCE)
         self.look_for_trouble()
         self.server.process.terminate()
-        if self.server.process.wait(20) != 0:
+        if self.server.process.wait(PATIENCE) != 0:
             raise SystemExit(f"the server ended with {self.server.process.returncode}:\n{self.server.tail()}")
         self.check(self.copy())
         verify = subprocess.run([NOD, "verify", "--data", self.server.data], capture_output=True, text=True)

@@ -15,7 +15,7 @@ for (const [name, test] of Object.entries(tests)) {
   const server = await new Server().start();
   const from = Date.now();
   try {
-    const skipped = await Promise.race([test(server), late(300000)]);
+    const skipped = await Promise.race([test(server), late(600000)]);
     for (const context of (await openBrowser()).contexts()) for (const page of context.pages()) same(page.faults ?? [], [], "errors on the page");
     passed++;
     console.log(`ok   ${name}${skipped ? ` (${skipped})` : ""}  ${Date.now() - from} ms`);

@@ -191,7 +191,7 @@ export default {
     await face(page, "make two").waitFor();
   },
   async "a request that times out or is taken back says so"(server) {
-    const s = await server.session({ approvalTimeoutSeconds: 6 }), page = await person(server);
+    const s = await server.session({ approvalTimeoutSeconds: 15 }), page = await person(server);
     await server.bash(s, "make one", "c1");
     await page.locator(".chip", { hasText: "left" }).waitFor();
     await page.locator(".banner", { hasText: "timed out" }).waitFor();

@@ -19,7 +19,7 @@ export const resize = (width, height) => tmux("resize-window", "-x", String(widt
 let up = false;
 export function open(server, width = 80, height = 24, editor = "true") {
   up = true;
-  tmux("new-session", "-d", "-x", String(width), "-y", String(height), "-e", `EDITOR=${editor}`, "-e", "VISUAL=", `${NOD} watch --data ${server.data}; echo "status $?"; sleep 60`);
+  tmux("new-session", "-d", "-x", String(width), "-y", String(height), "-e", `EDITOR=${editor}`, "-e", "VISUAL=", `${NOD} watch --data ${server.data}; echo "status $?"; sleep 600`);
 }
 export function close() {
   if (up) tmux("kill-server");
@@ -27,7 +27,7 @@ export function close() {
 }
 
 export async function until(good, what) {
-  for (let i = 0; i < 1200; i++) {
+  for (const end = Date.now() + 120000; Date.now() < end;) {
     if (await good()) return;
     await new Promise((done) => setTimeout(done, 50));
   }

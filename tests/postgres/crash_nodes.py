@@ -173,11 +173,11 @@ class Era(crash.Era):
         self.over.set()
         self.running.set()
         for client in self.everybody:
-            client.join(60)
+            client.join(crash.PATIENCE)
         self.look_for_trouble()
         for node in self.server.living:
             node.process.terminate()
-            if node.process.wait(40) != 0:
+            if node.process.wait(crash.PATIENCE) != 0:
                 raise SystemExit(f"a node ended with {node.process.returncode}:\n{node.tail()}")
         self.check(self.copy())
         verify = subprocess.run([crash.NOD, "verify", "--store", self.url], capture_output=True, text=True, check=False)
