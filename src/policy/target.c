@@ -154,13 +154,21 @@ static bool letter_is(const struct letter *l, char c)
 
 enum { NAME_MAX_BYTES = 256, MEET_STEPS_MAX = 4096 };
 
+static bool is_spelled(char have, char want) { return !is_mark(have) && want != '*' && want != '?'; }
+
+/* Whether both spell their first letter out, and different ones: nearly every name is told apart by it. */
+static bool begin_differently(struct str shape, struct str name)
+{
+    return shape.n && name.n && is_spelled(shape.p[0], name.p[0]) && lower(shape.p[0]) != lower(name.p[0]);
+}
+
 /* Takes the last letters off both as long as both spell them out; false when they spell different ones: a pattern with
  * a star in front and a long word are told apart by their last letter. */
 static bool cut_same_end(struct str *shape, struct str *name)
 {
     while (shape->n && name->n) {
         char have = shape->p[shape->n - 1], want = name->p[name->n - 1];
-        if (is_mark(have) || want == '*' || want == '?')
+        if (!is_spelled(have, want))
             return true;
         if (lower(have) != lower(want))
             return false;
@@ -193,9 +201,10 @@ static bool meet_letter(bool row[], struct str name, const struct letter *l)
  * leading dot that it does not spell. */
 static bool names_meet(struct str shape, struct str name)
 {
-    bool row[NAME_MAX_BYTES + 1] = {false};
     if (name.n > NAME_MAX_BYTES || shape.n > 4 * NAME_MAX_BYTES)
         return true;
+    if (begin_differently(shape, name))
+        return false;
     if (shape.n && name.n && name.p[0] == '.') {
         struct letter first = shape_letter(shape, 0);
         if ((first.any && shape.p[0] != SHAPE_ANY) || first.one || first.bracket)
@@ -203,7 +212,7 @@ static bool names_meet(struct str shape, struct str name)
     }
     if (!cut_same_end(&shape, &name))
         return false;
-    row[0] = true;
+    bool row[NAME_MAX_BYTES + 1] = {true};
     for (size_t k = 0; k < name.n && name.p[k] == '*'; k++)
         row[k + 1] = true;
     for (size_t i = 0; i < shape.n;) {
@@ -217,11 +226,24 @@ static bool names_meet(struct str shape, struct str name)
 
 /* ---- components ---- */
 
+static struct str after_slashes(struct str path)
+{
+    size_t at = 0;
+    while (at < path.n && path.p[at] == '/')
+        at++;
+    return (struct str){path.p + at, path.n - at};
+}
+
+/* Names are short: a plain loop is quicker than a search. */
 static struct str next_part(struct str *path)
 {
-    while (path->n && path->p[0] == '/')
-        *path = str_sub(*path, 1, path->n);
-    return str_cut(*path, '/', path);
+    struct str rest = after_slashes(*path);
+    size_t end = 0;
+    while (end < rest.n && rest.p[end] != '/')
+        end++;
+    size_t after = end < rest.n ? end + 1 : end;
+    *path = (struct str){rest.p + after, rest.n - after};
+    return (struct str){rest.p, end};
 }
 
 static bool only_any(struct str part) { return part.n == 1 && part.p[0] == SHAPE_ANY; }
@@ -241,9 +263,11 @@ static bool meets(struct str target, struct str path, bool tree, unsigned *steps
         return tree;
     /* An unknown folder: whatever lies before the letters that are known. */
     if (only_any(have)) {
-        for (struct str rest = path; !str_empty(rest) && !str_empty(target_rest); (void)next_part(&rest))
-            if (meets(target_rest, rest, tree, steps))
+        for (struct str rest = path; !str_empty(rest) && !str_empty(target_rest); (void)next_part(&rest)) {
+            rest = after_slashes(rest);
+            if (!begin_differently(after_slashes(target_rest), rest) && meets(target_rest, rest, tree, steps))
                 return true;
+        }
         return false;
     }
     return names_meet(have, want) && meets(target_rest, path_rest, tree, steps);

@@ -77,6 +77,57 @@ static void test_meets_as_the_model(void **state)
     assert_in_range(met, 4000, 36000);
 }
 
+/* Paths of a few names: an unknown folder (\x01) may be any number of folders, ** in a pattern, too. */
+enum { PARTS_MAX = 4 };
+struct path {
+    const char *parts[PARTS_MAX];
+    unsigned count;
+};
+
+static bool paths_meet(const struct path *target, unsigned t, const struct path *path, unsigned p, bool tree)
+{
+    if (p == path->count)
+        return true;
+    if (strcmp(path->parts[p], "**") == 0)
+        return paths_meet(target, t, path, p + 1, tree) ||
+               (t < target->count && paths_meet(target, t + 1, path, p, tree));
+    if (t == target->count)
+        return tree;
+    if (strcmp(target->parts[t], "\x01") != 0)
+        return model(target->parts[t], path->parts[p]) && paths_meet(target, t + 1, path, p + 1, tree);
+    for (unsigned k = p; k < path->count && t + 1 < target->count; k++)
+        if (paths_meet(target, t + 1, path, k, tree))
+            return true;
+    return false;
+}
+
+static struct path make_path(const char *const *names, unsigned count, char *text)
+{
+    struct path path = {.count = throw_dice(PARTS_MAX) + 1};
+    for (unsigned i = 0; i < path.count; i++) {
+        path.parts[i] = names[throw_dice(count)];
+        text = stpcpy(stpcpy(text, throw_dice(8) ? "/" : "//"), path.parts[i]);
+    }
+    return path;
+}
+
+static void test_paths_meet_as_the_model(void **state)
+{
+    static const char *const shapes[] = {"a", "ab", "b", ".b", "\x01", "\x02", "a\x02", "\x02" "b"};
+    static const char *const names[] = {"a", "ab", "b", ".b", "*", "a*", "**", "?b"};
+    (void)state;
+    unsigned met = 0;
+    for (unsigned i = 0; i < 40000; i++) {
+        char target_text[64], path_text[64];
+        struct path target = make_path(shapes, 8, target_text), path = make_path(names, 8, path_text);
+        bool tree = throw_dice(2), meets = target_meets(str_of(target_text), str_of(path_text), tree);
+        if (meets != paths_meet(&target, 0, &path, 0, tree))
+            fail_msg("the target %s and the path %s", target_text, path_text);
+        met += meets;
+    }
+    assert_in_range(met, 4000, 36000);
+}
+
 static void test_long_words(void **state)
 {
     (void)state;
@@ -94,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_meets_as_the_model),
+        cmocka_unit_test(test_paths_meet_as_the_model),
         cmocka_unit_test(test_long_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
