@@ -3,6 +3,7 @@
 #include "store/sqlite.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 
 /* A growing answer. */
 struct answer {
@@ -163,6 +164,19 @@ static struct rc add_archived(struct answer *answer, enum sql sql, struct err *e
     }
 }
 
+static int by_seq(const void *a, const void *b)
+{
+    uint64_t left = ((const struct event *)a)->seq, right = ((const struct event *)b)->seq;
+    return left < right ? -1 : left > right;
+}
+
+/* The database does not sort: it would open a file in memory for each read. */
+static void sort(struct event *events, size_t count)
+{
+    if (count > 1)
+        qsort(events, count, sizeof *events, by_seq);
+}
+
 static struct rc read_call(struct answer *answer, struct err *err)
 {
     struct read *read = answer->read;
@@ -173,7 +187,10 @@ static struct rc read_call(struct answer *answer, struct err *err)
     TRY(add_events(answer, sql, NULL, err));
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 1, read->call);
     sqlite_bind_str(answer->handle, SQL_ARCHIVED_CALL, 2, read->session);
-    return add_archived(answer, SQL_ARCHIVED_CALL, err);
+    TRY(add_archived(answer, SQL_ARCHIVED_CALL, err));
+    sort(read->events, read->event_count);
+    sort(read->archived, read->archived_count);
+    return RC_OK;
 }
 
 static struct rc read_one(struct answer *answer, int64_t seq, struct event *ret_event, struct err *err)

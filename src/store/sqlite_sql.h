@@ -3,6 +3,7 @@
 #define STORE_SQLITE_SQL_H
 
 #define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+#define EVENT_COLUMNS_E "e.seq, e.session_id, e.thread_id, e.kind, e.at_ms, e.actor, e.call_id, e.data"
 enum { EVENT_COLUMN_COUNT = 8 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
@@ -51,9 +52,9 @@ enum { BLOCK_SHIFT = 12 };
       " ORDER BY first_seq")                                                                            \
     X(ARCHIVED, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                                      \
       " WHERE seq = (SELECT archived_seq FROM chains WHERE session_id = ?1)")                           \
-    X(ARCHIVED_CALL, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq IN"                    \
-      " (SELECT archived_seq FROM chains WHERE first_seq IN"                                            \
-      "  (SELECT chain FROM archived_calls WHERE call_id = ?1)) AND ?2 IN ('', session_id) ORDER BY seq") \
+    X(ARCHIVED_CALL, FOR_READER, "SELECT " EVENT_COLUMNS_E " FROM archived_calls a"                     \
+      " CROSS JOIN chains c ON c.first_seq = a.chain CROSS JOIN events e ON e.seq = c.archived_seq"     \
+      " WHERE a.call_id = ?1 AND ?2 IN ('', e.session_id)")                                             \
     X(CHAINS, FOR_READER, "SELECT c.session_id, c.first_seq, c.last_seq, c.hash FROM chains c"          \
       " JOIN events e ON e.seq = c.last_seq WHERE c.first_seq > ?1 AND e.at_ms <= ?2 AND c.archived_seq = 0" \
       " AND c.session_id <> '' AND ?4 IN ('', c.session_id) AND NOT EXISTS"                             \
@@ -68,12 +69,12 @@ enum { BLOCK_SHIFT = 12 };
       " ORDER BY seq LIMIT ?3")                                                                         \
     X(EVENT, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE seq = ?1")                         \
     X(CALLS, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE call_id = ?1 AND kind = 3"         \
-      " UNION ALL SELECT " EVENT_COLUMNS " FROM events"                                                 \
-      " WHERE call_seq IN (SELECT seq FROM events WHERE call_id = ?1 AND kind = 3) ORDER BY seq")       \
+      " UNION ALL SELECT " EVENT_COLUMNS_E " FROM events c CROSS JOIN events e ON e.call_seq = c.seq"   \
+      " WHERE c.call_id = ?1 AND c.kind = 3")                                                           \
     X(CALL_OF_SESSION, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events"                               \
       " WHERE call_id = ?1 AND session_id = ?2 AND kind = 3"                                            \
       " UNION ALL SELECT " EVENT_COLUMNS " FROM events WHERE call_seq ="                                \
-      " (SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3) ORDER BY seq")     \
+      " (SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3)")                  \
     X(OPEN, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"                 \
       " WHERE request_seq > ?1 ORDER BY request_seq LIMIT ?2")                                          \
     X(OPEN_OF_SESSION, FOR_READER, "SELECT call_seq, request_seq, deadline_ms FROM open_approvals"      \
