@@ -217,13 +217,11 @@ static const struct route *find_route(struct str method, struct str path, struct
     *ret_known = false;
     if (path.n > 1 && path.p[path.n - 1] == '/')
         return NULL;
-    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
-        if (!match_path(routes[i].path, path, params))
-            continue;
-        *ret_known = true;
-        if (str_is(method, routes[i].method))
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (str_is(method, routes[i].method) && match_path(routes[i].path, path, params))
             return &routes[i];
-    }
+    for (size_t i = 0; i < sizeof routes / sizeof *routes && !*ret_known; i++)
+        *ret_known = match_path(routes[i].path, path, params);
     return NULL;
 }
 
@@ -334,12 +332,14 @@ static bool is_open(const struct route *route) { return route && route->right.sc
 
 static struct rc prepare(struct exchange *x, const struct token *token, struct err *err)
 {
-    bool known;
-    if (!token)
+    bool known = false;
+    if (!token && !x->token)
         TRY(auth_check_origin(x->api, x->http, err));
-    x->route = find_route(x->http->method, x->http->path, x->params, &known);
-    x->token = token;
-    if (!token && !is_open(x->route))
+    if (!x->route)
+        x->route = find_route(x->http->method, x->http->path, x->params, &known);
+    if (token)
+        x->token = token;
+    else if (!x->token && !is_open(x->route))
         TRY(auth_identify(x, err));
     if (x->token) {
         http_known(x->http);
@@ -373,14 +373,17 @@ static void dispatch_again(struct exchange *x)
         handle(x);
 }
 
-void api_dispatch(struct api *api, struct http_request *http, const struct token *token)
+static struct exchange *exchange_new(struct api *api, struct http_request *http)
 {
     struct exchange *x = arena_new(&http->arena, struct exchange);
+    *x = (struct exchange){.api = api, .gate = api->gate, .http = http, .arena = &http->arena};
+    return x;
+}
+
+void api_dispatch(struct api *api, struct http_request *http, const struct token *token)
+{
+    struct exchange *x = http->admitted ? http->admitted : exchange_new(api, http);
     struct err err = {.code = ERR_OK};
-    x->api = api;
-    x->gate = api->gate;
-    x->http = http;
-    x->arena = &http->arena;
     if (page_has(http) && rc_ok(auth_check_origin(api, http, &err))) {
         page_answer(x);
         return;
@@ -392,24 +395,28 @@ void api_dispatch(struct api *api, struct http_request *http, const struct token
         exchange_fail(x, &err);
 }
 
-/* Requests of unknown senders or to unknown paths are answered by api_dispatch. */
+/* Requests of unknown senders or to unknown paths are answered by api_dispatch, which goes on with the exchange of one
+ * whose token and route are known here already. */
 struct rc api_admit(void *arg, struct http_request *http, struct err *err)
 {
     struct api *api = arg;
-    struct exchange x = {.api = api, .gate = api->gate, .http = http, .arena = &http->arena};
     bool known;
     if (!api->ready)
         return RC_OK;
     TRY(auth_check_origin(api, http, err));
-    x.route = find_route(http->method, http->path, x.params, &known);
-    if (is_open(x.route))
+    struct exchange *x = exchange_new(api, http);
+    x->route = find_route(http->method, http->path, x->params, &known);
+    if (is_open(x->route))
         return RC_OK;
-    struct rc rc = auth_identify(&x, err);
-    if (rc.code == ERR_UNAUTHENTICATED && newcomer_may_send(&x))
+    struct rc rc = auth_identify(x, err);
+    if (rc.code == ERR_UNAUTHENTICATED && newcomer_may_send(x))
         return RC_OK;
     TRY(rc);
     http_known(http);
-    return x.route ? auth_allow(x.token, x.route->right, err) : RC_OK;
+    if (!x->route)
+        return RC_OK;
+    http->admitted = x;
+    return auth_allow(x->token, x->route->right, err);
 }
 
 void api_handle(void *arg, struct http_request *request) { api_dispatch(arg, request, NULL); }

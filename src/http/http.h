@@ -45,6 +45,7 @@ struct http_request {
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
                                                    answered (or dropped with http_drop) */
     void *arg;               /* the handler's */
+    void *admitted;          /* of options.admit, for the handler: what it found out about the sender */
     /* Set by whoever makes a request that is not from a socket (a WebSocket message): takes the answer. */
     void (*answered)(struct http_request *request, int status, struct str body);
     void *answered_arg;
