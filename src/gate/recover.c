@@ -34,7 +34,7 @@ static struct str pack(char **at, struct str s)
 
 enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* of both events: a larger call is kept in mind by its brief */
 
-static void open_add(struct gate *gate, const struct open_approval *approval)
+static void open_add(struct gate *gate, struct open_approval *approval)
 {
     ARENA_SCOPE(scratch);
     const struct event *call = &approval->call, *request = &approval->request;
@@ -44,6 +44,7 @@ static void open_add(struct gate *gate, const struct open_approval *approval)
         !READ_DATA(&scratch, tool_approval_request, request->data, &data))
         return;
     struct str digest = data.digest, name = data.tool;
+    approval->deadline_ms = data.deadline;
     bool small = call->data.n + request->data.n <= SMALL_CALL_BYTES;
     struct str brief = small ? STR_NONE : pending_brief(&scratch, approval);
     struct str call_data = small ? call->data : STR_NONE, request_data = small ? request->data : STR_NONE;
@@ -101,13 +102,9 @@ static void forget_session(struct gate *gate, struct str session)
 static void request_told(struct gate *gate, const struct event *request, const struct event *call)
 {
     struct open_approval approval = {.request = *request};
-    ARENA_SCOPE(scratch);
-    struct data_tool_approval_request data;
     if (call && call->kind == EVENT_TOOL_CALL && str_eq(call->session, request->session) &&
         str_eq(call->call, request->call))
         approval.call = *call;
-    if (READ_DATA(&scratch, tool_approval_request, request->data, &data))
-        approval.deadline_ms = data.deadline;
     open_add(gate, &approval);
 }
 
@@ -198,7 +195,7 @@ static void open_read(struct read *read)
         return;
     gate->read_open = read->covered;
     for (size_t i = 0; i < read->open_count; i++) {
-        const struct open_approval *open = &read->open[i];
+        struct open_approval *open = &read->open[i];
         open_add(gate, open);
         open_recovered(gate, open_find(gate, open->request.session, open->request.call));
         log_line(LOG_INFO, "approval recovered after restart", LOG_S("session", open->request.session),
