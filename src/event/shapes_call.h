@@ -33,6 +33,7 @@
     F(text, digest, "digest", ALWAYS, "SHA-256 of what is asked: session, call, tool, input, folder, files") \
     F(text, files, "files", SET, "digest of the files that are shown")                \
     F(raw, preview, "preview", SET, "what it would change, for people")               \
+    F(raw, shown, "shown", SET, "its risk, and the parts of a command with their verdicts, as they were shown") \
     F(time, deadline, "deadline", SET, "when it times out")                           \
     F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \
     F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \

@@ -216,7 +216,7 @@ static struct tool_use use_of(struct execution *x)
     };
 }
 
-static void hand_over(struct gate *gate, struct job *job)
+void execute_hand_over(struct gate *gate, struct job *job)
 {
     if (!gate->hands)
         gate->hands = work_pool_new(gate->loop, TOOL_THREADS_MAX);
@@ -226,7 +226,7 @@ static void hand_over(struct gate *gate, struct job *job)
 static void submit(struct execution *x, void (*run)(struct job *), void (*done)(struct job *))
 {
     x->job = (struct job){.run = run, .done = done, .arg = x};
-    hand_over(x->gate, &x->job);
+    execute_hand_over(x->gate, &x->job);
 }
 
 static void do_it(struct job *job)
@@ -458,7 +458,7 @@ void gate_read_named_file(struct gate *gate, struct named_file *file)
     file->gate = gate;
     file->job = (struct job){.run = read_file, .done = file_is_read, .arg = file};
     file->op.gate = gate;
-    hand_over(gate, &file->job);
+    execute_hand_over(gate, &file->job);
 }
 
 void gate_end_commands(struct gate *gate, struct str session) { shells_end(gate->shells, session); }
@@ -486,7 +486,7 @@ void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg)
     struct stopping *stopping = heap_new(sizeof *stopping);
     *stopping = (struct stopping){.gate = gate, .done = done, .arg = arg};
     stopping->job = (struct job){.run = stop_commands, .done = commands_stopped, .arg = stopping};
-    hand_over(gate, &stopping->job);
+    execute_hand_over(gate, &stopping->job);
 }
 
 bool gate_commands_stopping(const struct gate *gate) { return gate->hands && work_open(gate->hands) > 0; }

@@ -101,6 +101,7 @@ struct ask {
     bool left_to_agent;  /* no rule has an opinion, and the agent asks by itself */
     struct rule_use *uses; /* rules whose uses are counted, and that the verdict rests on */
     unsigned use_count;
+    struct str shown;    /* what the rules say of its parts, kept with the request */
     struct err refused;  /* why it may not be asked, unless it exists already */
     struct ask *next_waiter;
     struct due_place wait; /* until when, by the steady clock, us */

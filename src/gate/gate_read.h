@@ -4,6 +4,8 @@
 
 #include "event/call.h"
 #include "event/read.h"
+#include "gate/gate_op.h"
+#include "io/work.h"
 
 struct gate;
 
@@ -13,5 +15,18 @@ void gate_read(struct gate *gate, struct read *read);
 void gate_read_whole(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
+
+/* All events of one call: from the store, or, when its session has left, from the archive in the server's own folder. */
+struct history {
+    struct op op;            /* ERR_NOT_FOUND: there is no such call */
+    struct read *read;       /* READ_CALL of its session; the events come back in it */
+    struct str archive;      /* the archive's name; empty: it is in the store */
+    struct job job;          /* the gate's */
+};
+struct history *history_new(struct str session, struct str call);
+void history_free(struct history *history);
+void gate_read_history(struct gate *gate, struct history *history);
+/* The call as it was shown when it was asked, the answer to it, and what came of it. */
+void gate_write_history(struct json_out *out, struct history *history);
 
 #endif

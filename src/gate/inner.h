@@ -103,6 +103,11 @@ void sessions_done(struct gate *gate);
 /* The part of a large call that a list shows, as JSON members (pending.c). */
 struct str pending_brief(struct arena *arena, const struct open_approval *open);
 
+/* The members of a call as it was shown when it was asked, whole; without a request, as it would have been. */
+bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open);
+/* The preview of the call with this input, made from the input alone. */
+struct str pending_preview(struct arena *arena, const struct call *call, struct str input);
+
 /* Open approvals and their deadlines. */
 struct open *open_find(const struct gate *gate, struct str session, struct str call);
 void open_done(struct gate *gate);
@@ -150,6 +155,8 @@ bool tokens_bound(const struct gate *gate, struct str id);
 /* The need that tokens and rules have not changed since an append was authorized and judged by them. */
 struct need installation_unchanged(const struct gate *gate);
 void execute_done(struct gate *gate);
+/* A job for the threads that work on files. */
+void execute_hand_over(struct gate *gate, struct job *job);
 void archive_stop(struct gate *gate);
 
 /* The rules of a session that is cached (every session that was lent is), and where they are remembered. */

@@ -5,6 +5,8 @@
 #include "event/shapes.h"
 #include "tools/tools.h"
 
+enum { SHOWN_KEPT_BYTES = 16 << 10 };
+
 /* ---- an ask ---- */
 
 bool by_default_parse(struct str name, enum by_default *ret_by_default)
@@ -67,6 +69,17 @@ static bool is_revoked(struct op *op, struct str by)
     return true;
 }
 
+/* Rules change; the history of a call tells what they said when it was asked. */
+static struct str write_shown(struct arena *arena, const struct verdict *verdict)
+{
+    BUF_SCOPE(buf, SHOWN_KEPT_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    verdict_write_parts(&out, verdict);
+    json_close(&out, '}');
+    return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
+}
+
 void judge_ask(struct op *op, struct arena *scratch)
 {
     struct ask *ask = (struct ask *)op;
@@ -90,8 +103,10 @@ void judge_ask(struct op *op, struct arena *scratch)
     ask->left_to_agent = leaves_to_agent(ask, &facts, verdict);
     ask->verdict = verdict;
     find_uses(gate, ask, scratch);
-    uint64_t bytes = ask->input->raw.n + ask->preview.n;
     bool asks = verdict->effect == EFFECT_ASK && !ask->only_rules && !ask->left_to_agent;
+    if (asks)
+        ask->shown = write_shown(op->arena, verdict);
+    uint64_t bytes = ask->input->raw.n + ask->preview.n;
     if (asks && session_thread_find(op->session, ask->thread) && !open_find(gate, ask->session, ask->id))
         (void)rc_ok(quota_check(gate, ask->actor, ask->session, bytes, &ask->refused));
 }

@@ -93,10 +93,10 @@ static bool put_shown(struct json_out *out, struct arena *arena, const struct op
                       struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
 {
     struct data_tool_call call;
-    struct data_tool_approval_request request;
+    struct data_tool_approval_request request = {0};
     const struct json *input = NULL;
     if (!READ_DATA(arena, tool_call, open->call.data, &call) ||
-        !READ_DATA(arena, tool_approval_request, open->request.data, &request) ||
+        (open->request.data.n && !READ_DATA(arena, tool_approval_request, open->request.data, &request)) ||
         (call.input.n && rc_bad(json_parse(arena, call.input, &input, NULL))))
         return false;
     static const struct data_reason none = {0};
@@ -150,6 +150,23 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
         json_member_bool(out, "cut", true);
     put_alerted(out, open_find(gate, open->request.session, open->request.call));
     json_close(out, '}');
+}
+
+bool pending_put_kept(struct json_out *out, struct arena *arena, const struct open_approval *open)
+{
+    struct tool_facts facts;
+    struct str cwd;
+    bool cut;
+    return put_shown(out, arena, open, true, &facts, &cwd, &cut);
+}
+
+struct str pending_preview(struct arena *arena, const struct call *call, struct str input)
+{
+    const struct json *parsed = NULL;
+    if (rc_bad(json_parse(arena, input, &parsed, NULL)))
+        return STR_NONE;
+    struct tool_facts facts = tool_facts_from(arena, call->dialect, call->name, parsed);
+    return preview_of(arena, &facts, STR_NONE, call->cwd);
 }
 
 struct str pending_brief(struct arena *arena, const struct open_approval *open)

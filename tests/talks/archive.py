@@ -43,7 +43,7 @@ def test_finished_sessions_move_into_a_file(world):
     only = lines(world.nod("log", "--archive", made["path"], "--json", "--session", first["id"], "--type", "TOOL_CALL,TOOL_RESULT").stdout)
     must([e["type"] for e in only] == ["TOOL_CALL", "TOOL_RESULT"] and {e["sessionId"] for e in only} == {first["id"]}, f"{only}")
     found = lines(world.nod("log", "--archive", made["path"], "--json", "--text", "echo two").stdout)
-    must([e["type"] for e in found] == ["TOOL_CALL"], f"search finds {found}")
+    must([e["type"] for e in found] == ["TOOL_CALL", "TOOL_APPROVAL_REQUEST"], f"search finds {found}")
 
     stubs = admin.events(types="SESSION_ARCHIVED")
     must({e["sessionId"] for e in stubs} == {first["id"], second["id"]}, f"{stubs}")

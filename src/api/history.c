@@ -1,0 +1,47 @@
+/* A permanent link to one call: who may look, and where the call is. */
+#include "api/exchange.h"
+
+static void answer_history(struct op *op)
+{
+    struct history *history = (struct history *)op;
+    struct exchange *x = op->owner;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    if (auth_revoked(x)) {
+        history_free(history);
+        return;
+    }
+    if (op->err.code != ERR_OK) {
+        exchange_fail(x, &op->err);
+    } else {
+        gate_write_history(&out, history);
+        exchange_answer(x, 200, &buf);
+    }
+    history_free(history);
+}
+
+/* A session that has left for an archive is known by its name alone: whoever sees all, or is bound to it, may look. */
+static void session_looked(struct op *op)
+{
+    const struct session *session = ((struct session_look *)op)->session;
+    struct exchange *x = op->owner;
+    bool gone = op->err.code == ERR_GONE && (str_empty(x->token->session) ? (x->token->scopes & SCOPE_SEE_ALL) != 0
+                                                                         : str_eq(x->token->session, x->params[0]));
+    if (op->err.code != ERR_OK && !gone) {
+        exchange_fail(x, &op->err);
+        return;
+    }
+    if (!gone && (!session || !auth_may_see(x->token, session))) {
+        exchange_error(x, ERR_NOT_FOUND, "there is no such session");
+        return;
+    }
+    struct history *history = history_new(x->params[0], x->params[1]);
+    history->op = gate_op(NULL, answer_history, x);
+    gate_read_history(x->gate, history);
+}
+
+void calls_history(struct exchange *x)
+{
+    x->look = (struct session_look){.op = gate_op(NULL, session_looked, x), .id = x->params[0]};
+    gate_session(x->gate, &x->look);
+}

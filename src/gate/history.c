@@ -1,0 +1,170 @@
+/* A call as it is shown for ever: as people saw it when it was asked, who answered what, and what came of it.
+ *
+ * It is written from the call's own events alone. Rules that have changed since, and files as they are now, do not
+ * matter: the request keeps what was shown. An archive is read by a worker, because that blocks on disk.
+ */
+#include "gate/inner.h"
+
+#include "event/shapes.h"
+
+#include <stdlib.h>
+
+struct history *history_new(struct str session, struct str call)
+{
+    struct history *history = heap_new(sizeof *history);
+    history->read = read_new(READ_CALL);
+    history->read->session = arena_str(&history->read->arena, session);
+    history->read->call = arena_str(&history->read->arena, call);
+    return history;
+}
+
+void history_free(struct history *history)
+{
+    read_free(history->read);
+    free(history);
+}
+
+/* ---- reading ---- */
+
+static void end(struct history *history)
+{
+    if (history->op.err.code == ERR_OK && history->read->event_count == 0)
+        (void)err_set(&history->op.err, ERR_NOT_FOUND, "there is no such call");
+    op_end(&history->op);
+}
+
+static void read_archive(struct job *job)
+{
+    struct history *history = job->arg;
+    struct arena *arena = &history->read->arena;
+    struct archive *archive = NULL;
+    struct str path = arena_printf(arena, "%s/%.*s", history->op.gate->archive_folder, STR_ARG(history->archive));
+    if (rc_bad(archive_open(arena_c(arena, path), &archive, &history->op.err)))
+        return;
+    if (rc_ok(archive_read(archive, history->read, &history->op.err)))
+        history->op.err = history->read->err;
+    archive_close(archive);
+}
+
+static void archive_is_read(struct job *job) { end(job->arg); }
+
+/* The session has left for a file. */
+static bool find_archive(struct history *history)
+{
+    struct read *read = history->read;
+    struct archived archived;
+    for (size_t i = 0; i < read->archived_count; i++)
+        if (str_eq(read->archived[i].session, read->session) &&
+            archived_parse(&read->arena, read->archived[i].data, &archived) && !str_has(archived.file, STR("/")))
+            history->archive = archived.file;
+    return !str_empty(history->archive);
+}
+
+static void events_read(struct read *read)
+{
+    struct history *history = read->arg;
+    history->op.err = read->err;
+    if (read->err.code != ERR_OK || read->event_count || !find_archive(history)) {
+        end(history);
+        return;
+    }
+    history->job = (struct job){.run = read_archive, .done = archive_is_read, .arg = history};
+    execute_hand_over(history->op.gate, &history->job);
+}
+
+void gate_read_history(struct gate *gate, struct history *history)
+{
+    CHECK(history->op.done);
+    history->op.gate = gate;
+    history->read->done = events_read;
+    history->read->arg = history;
+    gate_read(gate, history->read);
+}
+
+/* ---- writing ---- */
+
+static void put_answer(struct json_out *out, struct arena *arena, const struct call *call, const struct event *response)
+{
+    struct data_tool_approval_response data;
+    json_member(out, "decision", str_of(decision_name(call->decision)));
+    json_member(out, "actor", call->actor);
+    json_member_time(out, "at", call->decided_ms);
+    json_member_bool(out, "byPolicy", call->by_policy);
+    json_member(out, "by", call->by);
+    json_member(out, "feedback", call->feedback);
+    json_member(out, "mode", call->mode);
+    json_member_raw(out, "rules", call->rules);
+    json_member(out, "scope", call->reach);
+    json_member_raw(out, "updatedInput", call->updated_input);
+    if (!str_empty(call->updated_input))
+        json_member_raw(out, "updatedPreview", pending_preview(arena, call, call->updated_input));
+    if (response && READ_DATA(arena, tool_approval_response, response->data, &data))
+        json_member_raw(out, "signature", data.signature);
+}
+
+static void put_result(struct json_out *out, const struct call *call, const struct event *result)
+{
+    json_member_time(out, "at", result->at_ms);
+    json_member_raw(out, "content", call->result);
+    json_member_bool(out, "isError", call->result_is_error);
+    json_member(out, "supersededBy", call->superseded_by);
+}
+
+/* What the rules said of it then; their words of a call that was not asked are in its own event. */
+static void put_judged(struct json_out *out, struct arena *arena, const struct event *request)
+{
+    struct data_tool_approval_request data;
+    if (!READ_DATA(arena, tool_approval_request, request->data, &data) || data.shown.n < 2)
+        return;
+    json_put_raw(out, str_sub(data.shown, 1, data.shown.n - 1));
+}
+
+void gate_write_history(struct json_out *out, struct history *history)
+{
+    struct read *read = history->read;
+    struct arena *arena = &read->arena;
+    const struct event *response = NULL, *result = NULL;
+    struct open_approval open = {0};
+    struct call call = {0};
+    for (size_t i = 0; i < read->event_count; i++) {
+        const struct event *event = &read->events[i];
+        call_apply(arena, &call, event);
+        if (event->kind == EVENT_TOOL_CALL)
+            open.call = *event;
+        else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
+            open.request = *event;
+        else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE && call.response_seq == event->seq)
+            response = event;
+        else if (event->kind == EVENT_TOOL_RESULT && call.result_seq == event->seq)
+            result = event;
+    }
+    bool asked = open.request.seq;
+    if (!asked) {
+        open.request = open.call;
+        open.request.data = STR_NONE;
+    }
+    open.deadline_ms = call.deadline_ms;
+    json_open(out, '{');
+    (void)pending_put_kept(out, arena, &open);
+    if (asked)
+        put_judged(out, arena, &open.request);
+    json_member_bool(out, "asked", asked);
+    json_member(out, "status", str_of(call_status_name(call.status)));
+    json_member(out, "rule", call.rule);
+    json_member(out, "source", call.source);
+    json_member(out, "why", call.why);
+    json_member(out, "archive", history->archive);
+    if (call.decision != DECISION_NONE) {
+        json_key(out, "answer");
+        json_open(out, '{');
+        put_answer(out, arena, &call, response);
+        json_close(out, '}');
+    }
+    if (result) {
+        json_key(out, "result");
+        json_open(out, '{');
+        put_result(out, &call, result);
+        json_close(out, '}');
+    }
+    json_close(out, '}');
+}
