@@ -24,7 +24,7 @@ enum {
 struct record {
     uint64_t seq;
     int64_t called_ms, decided_ms;
-    struct str session, thread, call, tool, about, agent;
+    struct str session, thread, call, tool, about, agent, cwd;
     struct str actor, rule, source, why, feedback;
     struct str mode, rules;       /* that the answer chose; rules are a JSON array */
     struct str key;               /* that signed it; empty: it is not signed */
@@ -38,7 +38,7 @@ enum audit_format { FORMAT_JSON, FORMAT_CSV, FORMAT_LINES };
 struct audit {
     struct exchange *x;
     struct arena *arena;
-    struct str session, tool, actor, decision, by, text;
+    struct str session, tool, actor, agent, project, decision, by, text;
     int64_t since_ms, until_ms;
     uint64_t limit, before;
     enum audit_format format;
@@ -132,6 +132,7 @@ static struct record *make_record(struct audit *audit, const struct event *event
         .tool = arena_str(audit->arena, call.name),
         .about = about(audit->arena, call.input),
         .agent = arena_str(audit->arena, event->actor),
+        .cwd = arena_str(audit->arena, call.cwd),
         .rule = arena_str(audit->arena, call.rule),
         .source = arena_str(audit->arena, call.source),
         .why = arena_str(audit->arena, call.why),
@@ -156,10 +157,18 @@ static bool holds(struct str text, struct str part)
     return false;
 }
 
-static bool call_wanted(const struct audit *audit, const struct event *event)
+/* Words are looked for in the call and in its answer. */
+static bool call_wanted(const struct audit *audit, const struct event *event, const struct event *answer)
 {
     return event->at_ms >= audit->since_ms && event->at_ms <= audit->until_ms &&
-           (str_empty(audit->text) || holds(event->data, audit->text) || holds(event->actor, audit->text));
+           (str_empty(audit->text) || holds(event->data, audit->text) || holds(event->actor, audit->text) ||
+            (answer && holds(answer->data, audit->text)));
+}
+
+/* The folder itself, or one below it. */
+static bool in_project(struct str cwd, struct str project)
+{
+    return str_starts(cwd, project) && (cwd.n == project.n || cwd.p[project.n] == '/');
 }
 
 static bool record_wanted(const struct audit *audit, const struct record *record)
@@ -167,6 +176,8 @@ static bool record_wanted(const struct audit *audit, const struct record *record
     struct str decision = str_of(record->decision), outcome = str_of(record->outcome);
     return (str_empty(audit->tool) || str_eq(audit->tool, record->tool)) &&
            (str_empty(audit->actor) || holds(record->actor, audit->actor)) &&
+           (str_empty(audit->agent) || str_eq(audit->agent, record->agent)) &&
+           (str_empty(audit->project) || in_project(record->cwd, audit->project)) &&
            (str_empty(audit->by) || str_is(audit->by, record->by)) &&
            (str_empty(audit->decision) || str_eq(audit->decision, decision) || str_eq(audit->decision, outcome));
 }
@@ -194,6 +205,7 @@ static void put_record(struct json_out *out, const struct record *r)
     json_member(out, "tool", r->tool);
     json_member(out, "about", r->about);
     json_member(out, "agent", r->agent);
+    json_member(out, "cwd", r->cwd);
     json_member(out, "outcome", str_of(r->outcome));
     json_member(out, "decision", str_of(r->decision));
     json_member(out, "by", str_of(r->by));
@@ -248,7 +260,8 @@ static void put_row(struct buf *buf, const struct record *r)
     buf_putc(buf, ',');
     put_cell(buf, r->mode, ',');
     put_cell(buf, r->rules, ',');
-    put_cell(buf, r->key, '\n');
+    put_cell(buf, r->key, ',');
+    put_cell(buf, r->cwd, '\n');
 }
 
 static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
@@ -256,7 +269,7 @@ static void put_page(struct buf *buf, const struct audit *audit, uint64_t next)
     struct json_out out = json_out(buf);
     if (audit->format == FORMAT_CSV)
         buf_puts(buf, "seq,at,session,call,tool,about,agent,outcome,decision,by,actor,rule,why,feedback,"
-                      "decided_at,answer_ms,mode,rules,key\r\n");
+                      "decided_at,answer_ms,mode,rules,key,cwd\r\n");
     if (audit->format == FORMAT_JSON) {
         json_open(&out, '{');
         json_key(&out, "records");
@@ -352,7 +365,7 @@ static void take_event(struct audit *audit, const struct event *event)
     answer = map_take(&audit->answers, key_of(audit->arena, event));
     if (event->at_ms < audit->since_ms)
         audit->ended = true;
-    if (!call_wanted(audit, event))
+    if (!call_wanted(audit, event, answer))
         return;
     struct record *record = make_record(audit, event, answer);
     /* Calls that may still turn out to be answered are looked at again when that is known. */
@@ -455,6 +468,8 @@ static struct rc read_audit(struct exchange *x, struct audit *audit, struct err 
     TRY(query_text(x, "session", &audit->session, err));
     TRY(query_text(x, "tool", &audit->tool, err));
     TRY(query_text(x, "actor", &audit->actor, err));
+    TRY(query_text(x, "agent", &audit->agent, err));
+    TRY(query_text(x, "project", &audit->project, err));
     TRY(query_text(x, "decision", &audit->decision, err));
     TRY(query_text(x, "by", &audit->by, err));
     TRY(query_text(x, "text", &audit->text, err));

@@ -105,7 +105,7 @@ static const struct route routes[] = {
      "Revoke the device's own token", "", NULL, 200, "Nothing"},
     {"GET", "/api/audit", HERE(SEE_ALL), BODY_NONE, audit_read,
      "Every decision, newest first; format=json, csv or jsonl",
-     "limit before since until session tool actor decision by text format", NULL, 200, "AuditPage"},
+     "limit before since until session tool actor agent project decision by text format", NULL, 200, "AuditPage"},
     {"POST", "/api/archive", WIDE(ARCHIVE), BODY_OBJECT, archive_make,
      "Move finished sessions in which nothing has happened for so long into an archive file", "", "ArchiveSettings",
      200, "Archived"},

@@ -72,7 +72,7 @@ async function everyScreen(server, options, scheme) {
       await page.locator("form .parts").waitFor();
     },
   };
-  for (const [place, ready] of [["sessions", "a.card"], [`session/${s.id}`, ".entry.call summary"], ["log", "tbody tr"], ["figures", ".chart"], ["settings", "tbody tr"], ["rules", ".rule-list"]]) {
+  for (const [place, ready] of [["sessions", "a.card"], [`session/${s.id}`, ".entry.call summary"], ["history", "tbody tr"], [`request/${s.id}/c4`, ".facts-panel"], ["figures", ".chart"], ["settings", "tbody tr"], ["rules", ".rule-list"]]) {
     await page.goto(`${server.url}/#/${place}`);
     await page.locator(ready).first().waitFor();
     await check(place);

@@ -56,7 +56,7 @@ export default {
     await armed(page);
     await page.keyboard.press("y");
     await poll(() => server.status("c2", s), (c) => c.status === "allowed");
-    for (const [key, place] of [["s", "Sessions"], ["l", "Log"], ["f", "Figures"], ["t", "Settings"]]) {
+    for (const [key, place] of [["s", "Sessions"], ["h", "History"], ["f", "Insights"], ["t", "Settings"]]) {
       await page.keyboard.press("g");
       await page.keyboard.press(key);
       await page.locator("main h1", { hasText: place }).waitFor();

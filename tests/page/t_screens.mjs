@@ -130,11 +130,11 @@ export default {
     for (let i = 0; i < 8; i++) { await server.bash(s, `make ${i}`, `c${i}`); if (i < 6) await server.decide(s, `c${i}`, i % 2 ? "deny" : "allow_once", i % 2 ? { feedback: "=1+1" } : {}); }
     await server.call(s, "Read", { file_path: "/tmp/x" }, "r1");
     await page.goto(server.url + "/#/log");
-    const rows = (n) => poll(() => page.locator("tbody tr").count(), (found) => found === n);
+    const rows = (n) => poll(() => page.locator(".log td.what").count(), (found) => found === n);
     await rows(9);
     await page.locator("select[aria-label='Decided by']").selectOption("person");
     await rows(6);
-    await page.locator("select[aria-label=Outcome]").selectOption("denied");
+    await page.locator("select[aria-label=Decision]").selectOption("denied");
     await rows(3);
     await page.locator("input[type=search]").fill("MAKE 3");
     await rows(1);

@@ -111,7 +111,7 @@ def test_mode_and_rules_stand_in_audit_and_result(world):
     record = admin.get("/api/audit").json["records"][0]
     must(record["mode"] == "acceptEdits" and record["rules"] == ["Bash(echo:*)"], record)
     text = admin.request("GET", "/api/audit?format=csv").body.decode()
-    must(text.splitlines()[0].endswith(",mode,rules,key") and '"acceptEdits"' in text, text)
+    must(text.splitlines()[0].endswith(",mode,rules,key,cwd") and '"acceptEdits"' in text, text)
     result = [e for e in admin.events(session=made["id"]) if e["type"] == "TOOL_RESULT"][0]["data"]
     must_match({"date": "*", "result": "approved", "decision": "allow_session", "mode": "acceptEdits",
                 "allowTools": ["Bash(echo:*)"], "by": "admin"}, result["permissions"])

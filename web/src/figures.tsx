@@ -120,7 +120,7 @@ export function Figures() {
   const all = useMemo(() => records ? charts(records, hours, count) : [], [records]);
   return (
     <main class="screen">
-      <header class="head"><h1>Figures</h1><span class="grow" />
+      <header class="head"><h1>Insights</h1><span class="grow" />
         <select aria-label="Time" value={String(span)} onChange={(event) => setSpan(Number(event.currentTarget.value))}>{SPANS.map(([name], i) => <option value={String(i)}>{name}</option>)}</select></header>
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {more && records && <p class="dim small">Of the last {records.length} calls of that time.</p>}

@@ -27,12 +27,12 @@ export const KEYS: Key[] = [
   { keys: "g i", words: "inbox", group: "Go" },
   { keys: "g s", words: "sessions", group: "Go" },
   { keys: "g r", words: "rules", group: "Go" },
-  { keys: "g l", words: "log", group: "Go" },
-  { keys: "g f", words: "figures", group: "Go" },
+  { keys: "g h", words: "history", group: "Go" },
+  { keys: "g f", words: "insights", group: "Go" },
   { keys: "g t", words: "settings", group: "Go" },
   { keys: "?", words: "this help", group: "Go" },
 ];
-const PLACES: Record<string, string> = { i: "#/", s: "#/sessions", r: "#/rules", l: "#/log", f: "#/figures", t: "#/settings" };
+const PLACES: Record<string, string> = { i: "#/", s: "#/sessions", r: "#/rules", h: "#/history", l: "#/history", f: "#/figures", t: "#/settings" };
 
 let going = 0;
 

@@ -8,7 +8,8 @@ import { Figures } from "./figures";
 import { Inbox } from "./inbox";
 import { KEYS, isInbox, listenToKeys } from "./keys";
 import { live, keyOf, reconnect } from "./live";
-import { Log } from "./log";
+import { Decided } from "./decided";
+import { History } from "./history";
 import { Look } from "./look";
 import { shownOrder } from "./order";
 import { renewSubscription } from "./push";
@@ -25,19 +26,19 @@ const PLACES: [string, string, string, () => boolean][] = [
   ["#/", "Inbox", "M4 13h4l1.5 3h5L16 13h4M4 13 6.5 5h11L20 13v6H4z", () => true],
   ["#/sessions", "Sessions", "M4 6h16M4 12h16M4 18h10", () => true],
   ["#/rules", "Rules", "M12 3v18M5 7h14M5 7l-2 7h4zM19 7l-2 7h4z", () => offers("/api/policy")],
-  ["#/log", "Log", "M6 3h9l4 4v14H6zM9 11h7M9 15h7", () => offers("/api/audit")],
-  ["#/figures", "Figures", "M5 20V10M10 20V4M15 20v-7M20 20V8", () => offers("/api/audit")],
+  ["#/history", "History", "M6 3h9l4 4v14H6zM9 11h7M9 15h7", () => offers("/api/audit")],
+  ["#/figures", "Insights", "M5 20V10M10 20V4M15 20v-7M20 20V8", () => offers("/api/audit")],
   ["#/settings", "Settings", "M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM12 2v3M12 19v3M2 12h3M19 12h3M5 5l2 2M17 17l2 2M19 5l-2 2M7 17l-2 2", () => true],
 ];
 
 function Nav() {
-  const { route } = useStore();
-  const count = waiting().length;
+  const { route, open, items, loaded } = useStore();
+  const count = waiting().length, record = loaded && /^#\/request\//.test(route) && open !== null && !items.has(open);
   return (
     <nav aria-label="Main">
       <div class="brand"><svg viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" rx="14" /><path d="M17 33.5 28 44.5 47.5 21" /></svg><span>Nod</span></div>
       {PLACES.filter(([, , , there]) => there()).map(([href, name, path]) => {
-        const here = href === "#/" ? isInbox() : route.startsWith(href) || (href === "#/sessions" && route.startsWith("#/session/"));
+        const here = href === "#/" ? isInbox() && !record : href === "#/history" && record ? true : route.startsWith(href) || (href === "#/sessions" && route.startsWith("#/session/"));
         return <a href={href} aria-current={here ? "page" : undefined}>
           <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span class="name">{name}</span>
           {name === "Inbox" && count > 0 && <span class="number" aria-label={`${count} waiting`}>{count}</span>}</a>;
@@ -92,12 +93,15 @@ function LoginNeeded() {
 }
 
 function Screen({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
-  const { route } = useStore();
-  const session = /^#\/session\/([^/]+)/.exec(route);
+  const { route, items, loaded } = useStore();
+  const session = /^#\/session\/([^/]+)/.exec(route), request = /^#\/request\/([^/]+)\/([^/]+)/.exec(route);
+  // A request that no longer waits is shown as it was.
+  if (request && loaded && !items.has(keyOf(decodeURIComponent(request[1]), decodeURIComponent(request[2]))))
+    return <Decided session={decodeURIComponent(request[1])} call={decodeURIComponent(request[2])} />;
   if (session) return <SessionView id={decodeURIComponent(session[1])} />;
   if (route.startsWith("#/sessions")) return <Sessions />;
   if (route.startsWith("#/rules")) return <Rules />;
-  if (route.startsWith("#/log")) return <Log />;
+  if (route.startsWith("#/history")) return <History />;
   if (route.startsWith("#/figures")) return <Figures />;
   if (route.startsWith("#/settings")) return <Settings />;
   return <Inbox panel={panel} setPanel={setPanel} />;
@@ -135,7 +139,10 @@ let dismissed = false; // Esc on a wide screen: the list, and nothing opened by 
 
 function readRoute(): void {
   const before = state.route;
+  if (location.hash === "#/log") location.replace("#/history"); // its name in older links
   state.route = location.hash || "#/";
+  // One that was answered while it was open is left: its link shows the record.
+  if (state.open !== null && before !== state.route && state.items.get(state.open)?.closed) state.items.delete(state.open);
   const request = /^#\/request\/([^/]+)\/([^/]+)/.exec(state.route);
   if (request) state.open = keyOf(decodeURIComponent(request[1]), decodeURIComponent(request[2]));
   else if (isInbox() && /request/.test(before)) { state.open = null; dismissed = wideEnough(); }

@@ -8,6 +8,7 @@ import { show } from "./answers";
 import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./store";
 import { ago, clock, Shown } from "./text";
 import type { Json, NodEvent, Session } from "./types";
+import { resultText } from "./output";
 import { Copy } from "./request";
 import { DECISIONS, MODES, modeName, toolName } from "./words";
 
@@ -140,16 +141,6 @@ function Say({ event }: { event: NodEvent }) {
     case "COMPACTION": return small("the conversation was shortened for the model");
     default: return small(`${event.type.toLowerCase().replace(/_/g, " ")}: ${text || print(event.data)}`);
   }
-}
-
-function resultText(value: Json | undefined): string {
-  if (typeof value === "string") return value;
-  if (value === undefined) return "";
-  if (Array.isArray(value)) {
-    const texts = value.map((part) => part && typeof part === "object" && !Array.isArray(part) && "text" in part ? String(part.text) : null);
-    if (texts.every((text) => text !== null)) return texts.join("\n");
-  }
-  return print(value);
 }
 
 /* The part of an input that tells one call from another. */

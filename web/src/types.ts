@@ -45,7 +45,7 @@ export interface NodEvent {
 export interface Closed { decision: string; actor: string; at: string; feedback?: string; mine: boolean }
 export interface Device { id: string; name: string; role: string; sessionId: string | null; createdAt: string; revokedAt: string | null }
 export interface AuditRecord {
-  seq: number; at: string; sessionId: string; threadId: string; toolCallId: string; tool: string; about?: string; agent?: string;
+  seq: number; at: string; sessionId: string; threadId: string; toolCallId: string; tool: string; about?: string; agent?: string; cwd?: string;
   outcome: string; decision?: string; by?: string; asked: boolean; actor?: string; rule?: string; source?: string; why?: string;
   feedback?: string; edited: boolean; key?: string; decidedAt?: string; answerMs?: number;
 }

@@ -49,8 +49,9 @@ function makeSentence(p: Pending): Sentence {
   if (changes && !path && preview.files?.length) return say("Change files", `Change ${count(preview.files.length, "file")}:`, preview.files.map((one) => relative(one.file_path ?? "", cwd)).join(", "));
   if (/^NotebookEdit$/.test(name) && preview.edit_mode) return say("Change a notebook", `${{ insert: "Insert a cell in", delete: "Delete a cell of" }[preview.edit_mode] ?? "Change a cell of"}`, file);
   if (changes || /^(Edit|MultiEdit|NotebookEdit|StrReplace.*|apply_patch)$/i.test(name)) {
-    const { added, removed } = preview;
-    const lines = added !== undefined || removed !== undefined ? Math.max(Number(added ?? 0), Number(removed ?? 0))
+    const sum = (key: "added" | "removed") => preview[key] !== undefined ? Number(preview[key]) : preview.files?.reduce((all, one) => all + Number(one[key] ?? 0), 0);
+    const added = sum("added"), removed = sum("removed");
+    const lines = added !== undefined || removed !== undefined ? Math.max(added ?? 0, removed ?? 0)
       : changedLines(text(input.old_string), text(input.new_string));
     const edits = Array.isArray(input.edits) ? input.edits.length : 0;
     return say("Change a file", edits > 1 ? `Make ${count(edits, "change")} in` : `Change ${count(lines, "line")} in`, file || (preview.file_path ? relative(preview.file_path, cwd) : "a file"));
