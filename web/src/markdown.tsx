@@ -1,56 +1,73 @@
-/* Markdown of agents and people, as elements: never as markup. Links show where they lead and open nothing by themselves. */
+/* Markdown of agents and people, as elements: never as markup. Links show where they lead and open nothing by themselves.
+ * The library only reads; HTML in the text is shown as the text that it is. Numbers of a list are those that were
+ * written, so that a person and an agent mean the same step. */
+import { lexer, type Token, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { Code } from "./preview/command";
 import { familyOf } from "./preview/colour";
 import { Shown } from "./text";
 
-function inline(text: string): ComponentChildren[] {
-  const out: ComponentChildren[] = [];
-  const marks = /(`[^`\n]+`)|\*\*([^*\n]+)\*\*|(?<![\w*])[*_]([^*_\n]+)[*_](?![\w*])|\[([^\]\n]*)\]\(([^)\s]+)\)/g;
-  let at = 0;
-  for (let found = marks.exec(text); found; found = marks.exec(text)) {
-    if (found.index > at) out.push(<Shown text={text.slice(at, found.index)} />);
-    if (found[1]) out.push(<code><Shown text={found[1].slice(1, -1)} /></code>);
-    else if (found[2]) out.push(<b><Shown text={found[2]} /></b>);
-    else if (found[3]) out.push(<em><Shown text={found[3]} /></em>);
-    else out.push(<><Shown text={found[4]} /> <span class="dim">(<Shown text={found[5]} line />)</span></>);
-    at = found.index + found[0].length;
-  }
-  if (at < text.length) out.push(<Shown text={text.slice(at)} />);
-  return out;
+const READ_MAX = 64 * 1024; // characters; longer texts are shown as they are
+const DEPTH_MAX = 24;
+
+function inline(tokens: Token[] | undefined, depth: number): ComponentChildren[] {
+  return (tokens ?? []).map((token) => {
+    const inner = () => depth > DEPTH_MAX ? <Shown text={token.raw} /> : inline((token as Tokens.Generic).tokens, depth + 1);
+    switch (token.type) {
+      case "strong": return <b>{inner()}</b>;
+      case "em": return <em>{inner()}</em>;
+      case "del": return <del>{inner()}</del>;
+      case "codespan": return <code><Shown text={token.text} /></code>;
+      case "br": return <br />;
+      case "link": case "image": return token.text === token.href ? <Shown text={token.href} line />
+        : <>{token.type === "link" ? inner() : <Shown text={token.text} />} <span class="dim">(<Shown text={token.href} line />)</span></>;
+      case "escape": return <Shown text={token.text} />;
+      case "text": return (token as Tokens.Text).tokens ? <>{inner()}</> : <Shown text={token.raw} />;
+      default: return <Shown text={token.raw} />;
+    }
+  });
+}
+
+function Item({ item, ordered, depth }: { item: Tokens.ListItem; ordered: boolean; depth: number }) {
+  const number = ordered ? /^\s*(\d{1,9})[.)]/.exec(item.raw) : null;
+  return <li value={number ? Number(number[1]) : undefined} class={item.task ? "task" : undefined}>
+    {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}{blocks(item.tokens, depth + 1)}</li>;
+}
+
+function Table({ token, depth }: { token: Tokens.Table; depth: number }) {
+  return <div class="table-box"><table>
+    <thead><tr>{token.header.map((cell) => <th>{inline(cell.tokens, depth)}</th>)}</tr></thead>
+    <tbody>{token.rows.map((row) => <tr>{row.map((cell) => <td>{inline(cell.tokens, depth)}</td>)}</tr>)}</tbody>
+  </table></div>;
+}
+
+function blocks(tokens: Token[], depth: number): ComponentChildren[] {
+  return tokens.map((token) => {
+    if (depth > DEPTH_MAX) return <pre><Shown text={token.raw} /></pre>;
+    switch (token.type) {
+      case "space": case "def": return null;
+      case "heading": return <p class={`md-head md-head-${Math.min(token.depth, 4)}`} role="heading" aria-level={Math.min(6, token.depth + 1)}>{inline(token.tokens, depth)}</p>;
+      case "code": return <pre class="mono"><Code text={token.text} family={familyOf("x." + (token.lang ?? "").split(" ")[0])} /></pre>;
+      case "blockquote": return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>;
+      case "hr": return <hr />;
+      case "list": {
+        const Tag = token.ordered ? "ol" : "ul";
+        return <Tag>{(token as Tokens.List).items.map((item) => <Item item={item} ordered={token.ordered} depth={depth} />)}</Tag>;
+      }
+      case "table": return <Table token={token as Tokens.Table} depth={depth} />;
+      case "text": return <>{inline((token as Tokens.Text).tokens ?? [token], depth)}</>;
+      case "paragraph": return <p>{inline(token.tokens, depth)}</p>;
+      default: return <p><Shown text={token.raw} /></p>;
+    }
+  });
+}
+
+function read(text: string): Token[] | null {
+  if (text.length > READ_MAX) return null;
+  try { return lexer(text, { gfm: true }); } catch { return null; }
 }
 
 export function Markdown({ text }: { text: string }) {
-  const blocks: ComponentChildren[] = [];
-  const lines = text.split("\n");
-  for (let i = 0; i < lines.length;) {
-    const fence = /^\s*(```+|~~~+)\s*(\S*)/.exec(lines[i]);
-    if (fence) {
-      let end = i + 1;
-      while (end < lines.length && !lines[end].trim().startsWith(fence[1])) end++;
-      blocks.push(<pre class="mono"><Code text={lines.slice(i + 1, end).join("\n")} family={familyOf("x." + fence[2])} /></pre>);
-      i = end + 1;
-      continue;
-    }
-    const head = /^(#{1,6})\s+(.*)/.exec(lines[i]);
-    if (head) { blocks.push(<p class="md-head">{inline(head[2])}</p>); i++; continue; }
-    const bullet = /^\s*([-*+]|\d+[.)])\s+/;
-    if (bullet.test(lines[i])) {
-      const items: string[] = [];
-      const first = /^\s*(\d+)[.)]/.exec(lines[i]);
-      while (i < lines.length && (bullet.test(lines[i]) || (/^\s+\S/.test(lines[i]) && items.length))) {
-        if (bullet.test(lines[i])) items.push(lines[i].replace(bullet, "")); else items[items.length - 1] += "\n" + lines[i].trim();
-        i++;
-      }
-      const made = items.map((item) => <li>{inline(item)}</li>);
-      blocks.push(first ? <ol start={Number(first[1])}>{made}</ol> : <ul>{made}</ul>);
-      continue;
-    }
-    if (!lines[i].trim()) { i++; continue; }
-    let end = i;
-    while (end < lines.length && lines[end].trim() && !/^\s*(```|~~~|#{1,6}\s)/.test(lines[end]) && !(end > i && bullet.test(lines[end]))) end++;
-    blocks.push(<p>{inline(lines.slice(i, end).join("\n"))}</p>);
-    i = end;
-  }
-  return <div class="markdown">{blocks}</div>;
+  const tokens = read(text);
+  return <div class="markdown">{tokens ? blocks(tokens, 0) : <p><Shown text={text} /></p>}</div>;
 }
