@@ -31,7 +31,7 @@ static void session_looked(struct op *op)
         exchange_fail(x, &op->err);
         return;
     }
-    if (!gone && (!session || !auth_may_see(x->token, session))) {
+    if (!gone && (!session || !token_may_see(x->token, session))) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such session");
         return;
     }
