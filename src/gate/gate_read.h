@@ -16,7 +16,7 @@ void gate_read_whole(struct gate *gate, struct read *read);
 /* The events of a READ_CALL answer as calls, one per session, in the read's arena. */
 size_t gate_calls_of(struct read *read, struct call **ret_calls);
 
-/* All events of one call: from the store, or, when its session has left, from the archive in the server's own folder. */
+/* All events of one call: from the store, or, when its session has left, from an archive in the server's folder. */
 struct history {
     struct op op;            /* ERR_NOT_FOUND: there is no such call */
     struct read *read;       /* READ_CALL of its session; the events come back in it */

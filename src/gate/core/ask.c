@@ -39,7 +39,8 @@ static struct str request_data(struct arena *arena, const struct ask *ask, int64
     call_digest(&(struct call){.session = ask->session, .id = ask->id, .name = ask->name, .input = ask->input->raw,
                                .cwd = ask->cwd, .files = ask->files}, hex);
     return DATA(arena, tool_approval_request, .call = ask->id, .tool = ask->name, .reason = &reason,
-                .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown, .deadline = deadline_ms,
+                .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown,
+                .deadline = deadline_ms,
                 .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
                 .routine = !verdict->risky, .callback = ask->callback);
 }
