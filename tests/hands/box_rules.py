@@ -153,9 +153,8 @@ def hostname_of(stage, number, **more):
     run = stage.begin(server.admin(), permissionMode=BYPASS)
     run.over()
     text = results_in(model.requests[-1])[0]["content"].strip()
-    log = server.log()
     server.stop()
-    return text, log
+    return text, server.log()
 
 
 def test_new_installations_have_it(stage):

@@ -530,6 +530,10 @@ class Server:
         with open(self.log_path, "rb") as log:
             return log.read().decode("utf-8", "replace")
 
+    def says(self, *words):
+        """Waits for the words: what is logged reaches the file a moment after the answer reaches its client."""
+        eventually(lambda: all(word in self.log() for word in words), lambda: f"the log says {words}:\n{self.log()[-3000:]}")
+
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
