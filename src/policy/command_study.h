@@ -35,6 +35,11 @@ static inline bool is_long_option(struct str s) { return s.n > 2 && s.p[0] == '-
 /* The texts of the words from `from` on, parted by blanks; false when one is not literal. */
 bool words_joined(struct studying *s, size_t from, struct str *ret_text);
 bool looks_like_assignment(struct str text);
+/* A path by its beginning, outside any project: /etc/x, ~/x, ../x. */
+bool leaves_project(struct str text);
+
+/* Words for a program or a script that nobody knows: options by their names, paths by their beginnings. */
+void study_handed(struct studying *s, size_t from);
 
 /* ---- commands with a grammar of their own ---- */
 void study_find(struct studying *s);
@@ -51,6 +56,7 @@ void study_set(struct studying *s);
 void study_dd(struct studying *s);
 bool sed_harmless(struct str text);
 bool awk_harmless(struct str text);
+bool jq_harmless(struct str text);
 /* Whether the name of an option that nobody knows says that it runs or writes something. */
 bool option_tells(struct str name);
 

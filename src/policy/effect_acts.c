@@ -234,6 +234,9 @@ void study_test(struct studying *s)
 /* `set -euo pipefail` only makes bash stricter. */
 void study_set(struct studying *s)
 {
+    for (size_t i = 1; i < s->count; i++)
+        if (str_find(s->words[i].text, '[') < s->words[i].text.n)
+            act_other(s, ALL_WORDS, "it sets or evaluates a variable"); /* declare 'a[$(id)]=1' */
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         bool name = str_is(text, "pipefail") || str_is(text, "errexit") || str_is(text, "nounset");
@@ -250,12 +253,16 @@ void study_set(struct studying *s)
 
 /* ---- the command ---- */
 
-/* A program that the table does not know: its options by their names. */
-static void study_unknown(struct studying *s)
+void study_handed(struct studying *s, size_t from)
 {
-    for (size_t i = 1; i < s->count && !word_is(&s->words[i], "--"); i++)
-        if (is_option(s->words[i].text))
+    bool ended = false;
+    for (size_t i = from; i < s->count; i++) {
+        ended = ended || word_is(&s->words[i], "--");
+        if (!ended && is_option(s->words[i].text))
             effect_unknown_program(s, i);
+        else if (leaves_project(s->words[i].text))
+            act_add(s, ACT_READS, i, "it reads a file")->path = s->words[i];
+    }
 }
 
 void command_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study)
@@ -272,5 +279,5 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
     else if (known)
         effects_words(&s, known);
     else
-        study_unknown(&s);
+        study_handed(&s, 1);
 }

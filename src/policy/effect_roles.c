@@ -27,6 +27,15 @@ static struct str without_scheme(const struct effects *e, struct str value)
     return value;
 }
 
+/* msl:x is a script, https:x an address: a word in front of the path that the row does not know. */
+static bool strange_coder(const struct effects *e, struct str value)
+{
+    size_t colon = str_find(value, ':');
+    if (!(e->row->styles & STYLE_CODERS) || colon == value.n || without_scheme(e, value).n < value.n)
+        return false;
+    return str_find(str_sub(value, 0, colon), '/') == colon;
+}
+
 static unsigned natural_flag(const struct effects *e, bool by_option)
 {
     return by_option || (e->row->styles & STYLE_EDITS) || e->written ? 0 : ACT_NATURAL;
@@ -37,6 +46,8 @@ static struct act *path_act(struct effects *e, enum act_kind kind, size_t word, 
     static const char *const whys[] = {[ACT_READS] = "it reads a file", [ACT_REMOVES] = "it removes a file",
                                        [ACT_WRITES] = "it writes a file",
                                        [ACT_OBEYS] = "it takes its orders from a file"};
+    if (strange_coder(e, value))
+        act_add(e->s, ACT_OTHER, word, "its path names what reads or writes it");
     struct act *act = act_add(e->s, kind, word, whys[kind]);
     act->flags = (by_option ? ACT_BY_OPTION : 0) | (e->tree ? ACT_TREE : 0) | natural_flag(e, by_option);
     act->path = word_of(e, word, without_scheme(e, value));
@@ -88,7 +99,7 @@ static void role_code(struct effects *e, unsigned lang, size_t word, struct str 
         return;
     bool literal = word_literal(whole);
     if ((lang == LANG_SED && literal && sed_harmless(value)) || (lang == LANG_AWK && literal && awk_harmless(value)) ||
-        (lang == LANG_JQ && !str_has(value, STR("load"))))
+        (lang == LANG_JQ && jq_harmless(value)))
         return;
     if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ) {
         act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
@@ -125,7 +136,7 @@ static bool is_name(struct str value)
 {
     for (size_t i = 0; i < value.n; i++)
         if (!(value.p[i] >= 'a' && value.p[i] <= 'z') && !(value.p[i] >= 'A' && value.p[i] <= 'Z') &&
-            !(value.p[i] >= '0' && value.p[i] <= '9') && !strchr("-_,", value.p[i]))
+            !(value.p[i] >= '0' && value.p[i] <= '9') && !strchr("-_,+", value.p[i]))
             return false;
     return value.n > 0;
 }
@@ -173,6 +184,63 @@ static void role_talks(struct effects *e, size_t word, struct str value, bool by
     act->flags = by_option ? ACT_BY_OPTION : 0;
 }
 
+/* ---- words that the row takes for text ---- */
+
+/* The files of this machine: a word of that kind is a path, whatever the program calls it. */
+bool leaves_project(struct str text)
+{
+    static const char *const roots[] = {"etc", "home", "root", "tmp", "var", "usr", "opt", "proc", "sys", "srv", "mnt",
+                                        "media", "boot", "run", "bin", "sbin", "lib", "lib64", "Users"};
+    if (str_starts(text, STR("~")) || str_starts(text, STR("../")) || str_is(text, ".."))
+        return true;
+    if (!str_starts(text, STR("/")))
+        return false;
+    struct str rest, first = str_cut(str_sub(text, 1, text.n), '/', &rest);
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
+        if (str_is(first, roots[i]))
+            return true;
+    return false;
+}
+
+/* An address on the line; buckets and databases are what their programs are for. */
+static bool is_address(struct str value)
+{
+    static const char *const own[] = {"s3", "gs", "postgres", "postgresql", "mysql", "redis", "rediss", "mongodb",
+                                      "mongodb+srv", "amqp", "amqps"};
+    struct str rest, scheme = str_cut(value, ':', &rest);
+    if (!str_starts(rest, STR("//")) || str_empty(scheme))
+        return false;
+    for (size_t i = 0; i < scheme.n; i++)
+        if (!((scheme.p[i] | 32) >= 'a' && (scheme.p[i] | 32) <= 'z') && !strchr("+-.0123456789", scheme.p[i]))
+            return false;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (str_is(scheme, own[i]))
+            return false;
+    return true;
+}
+
+/* A program that does more than reading, and of which only a help text is known: its words may be more than text. */
+static void role_text(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    if (value.n < 3 || (e->row->styles & STYLE_READS) || e->row->reader == READER_GIT ||
+        str_find(value, ' ') < value.n)
+        return;
+    struct str path, key = str_cut(value, '=', &path);
+    if (str_starts(value, STR("file:")) || str_starts(value, STR("fileb:"))) {
+        (void)str_cut(value, ':', &path);
+        while (str_starts(path, STR("//")))
+            path = str_sub(path, 1, path.n);
+        path_act(e, ACT_OBEYS, word, path, true);
+    } else if (str_ends(key, STR("file")) && !str_empty(path)) {
+        path_act(e, ACT_OBEYS, word, path, true); /* -o go-template-file=x */
+    } else if (!by_option && is_address(value) &&
+               !((e->row->styles & STYLE_OPEN) && str_starts(value, STR("http")))) {
+        role_talks(e, word, value, true);
+    } else if (!by_option && !e->row->known && leaves_project(value)) {
+        path_act(e, ACT_READS, word, value, false);
+    }
+}
+
 bool effect_is_remote(const struct effects *e, struct str value)
 {
     size_t colon = str_find(value, ':');
@@ -182,7 +250,8 @@ bool effect_is_remote(const struct effects *e, struct str value)
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
 {
     switch (role) {
-    case ROLE_TEXT: case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
+    case ROLE_TEXT: role_text(e, word, value, by_option); break;
+    case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
     case ROLE_SETS: /* date +FORMAT only tells */
@@ -190,8 +259,15 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
             act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
         break;
     case ROLE_READ:
-        if (e->row->reader == READER_GIT && !by_option && str_find(value, ':') < value.n)
-            path_act(e, ACT_READS, word, str_sub(value, str_find(value, ':') + 1, value.n), false);
+        /* REV:path, :0:path, -L1,5:path */
+        for (struct str rest = value; e->row->reader == READER_GIT && str_find(rest, ':') < rest.n;) {
+            (void)str_cut(rest, ':', &rest);
+            path_act(e, ACT_READS, word, rest, false);
+        }
+        if (e->row->reader != READER_GIT && !(e->row->styles & STYLE_READS) && is_address(value)) {
+            role_talks(e, word, value, true);
+            break;
+        }
         if (effect_is_remote(e, value)) {
             role_talks(e, word, value, by_option);
             break;
@@ -228,7 +304,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_SEND: role_send(e, word, value, by_option); break;
     case ROLE_OUT: path_act(e, ACT_WRITES, word, value, false)->flags |= ACT_NATURAL; break;
     case ROLE_NAMED:
-        if (!word_literal(&e->s->words[word]) || !is_name(value))
+        if (!str_empty(value) && (!word_literal(&e->s->words[word]) || !is_name(value)))
             path_act(e, ACT_OBEYS, word, value, by_option);
         break;
     case ROLE_BELOW:

@@ -357,7 +357,8 @@ static bool awk_slash(struct awk *a)
 
 static bool awk_name(struct awk *a)
 {
-    static const char *const doors[] = {"system", "getline", "close", "fflush", "func", "extension", "eval"};
+    static const char *const doors[] = {"system", "getline",   "close", "fflush",  "func",
+                                        "eval",   "extension", "ARGV",  "ENVIRON", "ARGC"};
     static const char *const words[] = {"in",      "return",   "delete",   "exit",      "if",     "while",
                                         "for",     "do",       "else",     "function",  "BEGIN",  "END",
                                         "next",    "nextfile", "continue", "break",     "switch", "case",
@@ -442,6 +443,28 @@ bool awk_harmless(struct str text)
             a.last = text.p[a.p.at - 1];
     }
     return true;
+}
+
+/* ---- jq ---- */
+
+/* A program that reads other files, or shows the environment. */
+bool jq_harmless(struct str text)
+{
+    static const char *const doors[] = {"env", "strenv", "envsubst", "ENV", "include", "import", "load", "load_str",
+                                        "load_xml", "load_props", "load_base64", "get_search_list"};
+    for (size_t i = 0; i < text.n;) {
+        size_t from = i;
+        while (i < text.n && (is_letter(text.p[i]) || is_digit(text.p[i])))
+            i++;
+        struct str name = str_sub(text, from, i);
+        char before = from ? text.p[from - 1] : ' ';
+        /* `.env` and "env" are names of fields; `$ENV` is the environment. */
+        for (size_t k = 0; k < sizeof doors / sizeof *doors; k++)
+            if (str_is(name, doors[k]) && before != '.' && before != '"' && (before != '$' || str_is(name, "ENV")))
+                return false;
+        i += i == from;
+    }
+    return !str_starts(text, STR("\x01"));
 }
 
 /* Options that only change how awk reads; everything else is an act. Returns the index of its last word. */

@@ -234,6 +234,14 @@ static void read_ffmpeg(struct studying *s)
             continue;
         if (str_starts(text, STR("file:")))
             text = str_sub(text, 5, text.n);
+        /* concat:, subfile,…:, http: and devices; filters that load a library; several outputs in one word. */
+        struct str rest, protocol = str_cut(text, ':', &rest);
+        bool option = i > 1 && is_option(s->words[i - 1].text);
+        bool named = protocol.n < text.n && str_find(protocol, '/') == protocol.n;
+        bool loads = str_has(text, STR("frei0r")) || str_has(text, STR("ladspa")) || str_has(text, STR("lv2=")) ||
+                     str_has(text, STR("movie=")) || str_find(text, '|') < text.n;
+        if ((named && (input || !option)) || str_has(text, STR("://")) || loads)
+            act_other(s, i, "it reads or writes by a protocol, or loads a filter");
         touch(s, input ? ACT_READS : ACT_WRITES, i, text, input ? 0 : ACT_PERHAPS);
     }
 }

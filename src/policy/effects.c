@@ -122,8 +122,8 @@ static bool try_descend(struct effects *e, size_t i)
     if (row) {
         if (row->styles & STYLE_READS)
             e->bad_word = 0; /* npm config get */
-        else if (!e->bad_word && (row->styles & STYLE_BAD))
-            e->bad_word = i;
+        else if (row->styles & STYLE_BAD)
+            e->bad_word = i; /* the deepest: who names `docker compose` has not meant its `run` */
         e->s->study->named = i + 1;
         return descend_to(e, row);
     }
@@ -444,6 +444,7 @@ static void take_rest(struct effects *e)
     e->s->study->packs = e->s->study->packs || role == ROLE_RUN;
     if (role == ROLE_SCRIPT) {
         effect_role(e, ROLE_SCRIPT, 0, at, e->s->words[at].text, false);
+        study_handed(e->s, at + 1);
     } else if (role == ROLE_REMOTE) {
         take_remote(e, at);
     } else {

@@ -121,6 +121,8 @@ void part_stops(struct judging *j, struct node *node, const struct folder *folde
 void values_stop(struct judging *j, const struct node *node, const struct folder *folder);
 /* The same for what the redirections of a group, a loop or a function touch. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
+/* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
+const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study);
 /* Whether the number stands in the text by itself. */
 bool text_has_port(struct str text, int port);
 /* Notes a file that is written under one of several names. */

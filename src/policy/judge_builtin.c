@@ -84,8 +84,13 @@ static bool own_variable(struct str name)
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (str_starts(name, str_of(beginnings[i])))
             return false;
-    for (size_t i = 0; i < name.n; i++)
-        small = small || (name.p[i] >= 'a' && name.p[i] <= 'z');
+    for (size_t i = 0; i < name.n; i++) {
+        char c = name.p[i];
+        small = small || (c >= 'a' && c <= 'z');
+        /* `read 'a[$(id)]'`: bash evaluates what stands in the brackets. */
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+    }
     return small ? !str_has(name, STR("_proxy")) : name.n <= 24;
 }
 

@@ -163,7 +163,7 @@ static bool act_outside(struct covering *c, const struct act *act)
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
                               c->j->places.home.named, targets);
-    bool writes = act->kind != ACT_READS;
+    bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
     for (size_t i = 0; i < count; i++) {
         if (!target_outside(c->j, targets[i]))
             continue;
@@ -193,7 +193,11 @@ static bool act_covered(struct covering *c, struct act *act, size_t named)
     case ACT_WRITES:
         return meant || (act_natural(act) ? !act_outside(c, act) : file_covered(c, &act->path, true));
     case ACT_READS: case ACT_REMOVES: return meant || !act_outside(c, act);
-    case ACT_TALKS: case ACT_CHANGES: case ACT_PROJECT: return meant || !(act->flags & ACT_BY_OPTION);
+    case ACT_PROJECT:
+        if (!meant && act->path.text.p && act_outside(c, act))
+            return false;
+        [[fallthrough]];
+    case ACT_TALKS: case ACT_CHANGES: return meant || !(act->flags & ACT_BY_OPTION);
     case ACT_CODE: case ACT_TEXT: case ACT_OTHER: case ACT_OBEYS: return meant;
     }
     return false;

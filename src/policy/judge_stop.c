@@ -257,9 +257,41 @@ static void targets_stop(struct judging *j, const struct word *word, const struc
         target_stops(j, targets[i], touch);
 }
 
+/* Names of secret files, settings with keys in them, among the words of commands whose output or values become
+ * names of files. */
+static void secrets_stop(struct judging *j, const struct node *node)
+{
+    for (; node; node = node->next) {
+        for (size_t i = 0; i < node->word_count; i++) {
+            struct str value, text = node->words[i].text;
+            (void)str_cut(text, '=', &value);
+            if (target_secret(text, true) || target_secret(value, true))
+                note_protected(j, node->words[i].raw);
+        }
+        secrets_stop(j, node->first);
+    }
+}
+
+/* `cat $(echo .env)`, `echo .env | xargs cat`: the names are made elsewhere on the line. */
+static void made_names_stop(struct judging *j, const struct node *node, const struct study *study)
+{
+    for (const struct act *act = study->acts; act; act = act->next) {
+        if (act->kind == ACT_READS && (act->path.flags & WORD_RUNS))
+            secrets_stop(j, node->inside);
+        if (act->kind == ACT_RUNS && j->piped && study->table && study->table->reader == READER_XARGS &&
+            j->piped->kind == NODE_SIMPLE) {
+            struct node before = *j->piped;
+            before.next = NULL;
+            secrets_stop(j, &before);
+        }
+    }
+}
+
 /* The values of a loop: what is done with them is told elsewhere. */
 void values_stop(struct judging *j, const struct node *node, const struct folder *folder)
 {
+    struct node values = {.words = node->words, .word_count = node->word_count};
+    secrets_stop(j, &values);
     for (size_t i = 0; j->set->stops_paths && i < node->word_count; i++)
         targets_stop(j, &node->words[i], folder, (struct touch){0});
 }
@@ -288,8 +320,10 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
     path_stops(j, text, folder, touch);
     if ((touch.tree || !touch.looks) && j->set->stops_paths)
         targets_stop(j, word, folder, touch);
-    (void)str_cut(text, '=', &value);
-    path_stops(j, value, folder, touch);
+    for (struct str rest = text; str_find(rest, '=') < rest.n;) { /* --emit=link=x, sarif:file=x */
+        (void)str_cut(rest, '=', &rest);
+        path_stops(j, rest, folder, touch);
+    }
     if (text.n > 2 && text.p[0] == '-')
         path_stops(j, str_sub(text, 2, text.n), folder, touch);
     (void)str_cut(text, '@', &value);
@@ -312,8 +346,30 @@ static bool leaves_out(struct str text, bool *ret_next)
     return false;
 }
 
-/* The words of a program whose words do not tell what it does: any may be a path that it changes. */
-static void paths_stops(struct judging *j, const struct argv *argv, const struct folder *folder)
+/* Whether any of its words may be a path that it changes: the program is not known, or does what its words do not
+ * tell, or all that is known of its options is a help text. */
+static bool words_are_open(const struct study *study)
+{
+    const struct table_row *row = study->table;
+    if (!row || (row->styles & STYLE_BAD))
+        return true;
+    return !row->known && !(row->styles & STYLE_READS) && !study->only_reads && !study->packs &&
+           row->reader != READER_GIT;
+}
+
+/* A word that is known to be read, or a sentence. */
+static bool only_read(const struct study *study, const struct word *word, size_t at)
+{
+    if (!study->table || (study->table->styles & STYLE_BAD))
+        return false;
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind == ACT_READS && act->word == at)
+            return true;
+    return str_find(word->text, ' ') < word->text.n;
+}
+
+static void paths_stops(struct judging *j, const struct argv *argv, const struct study *study,
+                        const struct folder *folder)
 {
     for (size_t i = 1; i < argv->count; i++) {
         bool next = false;
@@ -321,6 +377,8 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
             i += next;
             continue;
         }
+        if (only_read(study, &argv->words[i], i))
+            continue;
         word_stops(j, &argv->words[i], folder, (struct touch){.perhaps = true});
     }
 }
@@ -457,8 +515,11 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
     if (j->set->stops_paths && argv->count > 1 && word_is(&argv->words[0], "shopt"))
         note_unknown(j, "it changes what patterns find");
     port_stops(j, argv);
-    if (!study->table || (study->table->styles & STYLE_BAD))
-        paths_stops(j, argv, folder);
+    const char *host = hosts_stops(j, argv, study);
+    if (host)
+        note_unknown(j, host);
+    if (words_are_open(study))
+        paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);
 }
@@ -517,6 +578,10 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
+            /* Names that a substitution makes may be any; git takes most of them for revisions. */
+            if (j->set->stops_paths && j->q->mode == MODE_BYPASS && (act->path.flags & WORD_RUNS) && study->table &&
+                study->table->reader != READER_GIT)
+                note_unknown(j, "its files come from another command, and there are rules against some files");
             /* A tool that reads folders by itself: what lies below is changed as well. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
                 targets_stop(j, &act->path, folder, (struct touch){.tree = true});
@@ -551,8 +616,14 @@ void part_stops(struct judging *j, struct node *node, const struct folder *folde
     redirs_stops(j, node, folder);
     if (node->assign_count)
         doubt_stops(j, "it sets a variable, which may name what another program runs");
-    if (argv.count)
+    if (node->assign_count == node->word_count) {
+        struct node values = {.words = node->words, .word_count = node->word_count};
+        secrets_stop(j, &values);
+    }
+    if (argv.count) {
+        made_names_stop(j, node, node_study(j, node));
         study_stops(j, &argv, node_study(j, node), folder);
+    }
 }
 
 /* A text inside another one; its folder is followed no further than where it begins. */

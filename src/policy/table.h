@@ -90,7 +90,8 @@
     X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */              \
     X(SHOWS, "shows")         /* tells what may be secret, the environment: passes by a rule alone */        \
     X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
-    X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */
+    X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */        \
+    X(CODERS, "coders")       /* `x:y` is y read or written by x: only those that `path=` names are known */
 
 #define TABLE_RISKS(X)                                                                                    \
     X(DELETES, "deletes") X(OVERWRITES, "overwrites") X(NETWORK, "network") X(SENDS, "sends")             \
