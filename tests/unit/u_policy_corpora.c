@@ -124,6 +124,7 @@ static void test_attacks_are_not_covered(void **state)
 {
     (void)state;
     check_covers("attacks.txt", false);
+    check_covers("attacks_more.txt", false);
 }
 
 static void test_ordinary_uses_are_covered(void **state)
