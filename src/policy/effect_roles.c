@@ -247,6 +247,22 @@ bool effect_is_remote(const struct effects *e, struct str value)
     return e->row->reader == READER_RSYNC && colon < value.n && colon < str_find(value, '/');
 }
 
+static void role_read(struct effects *e, size_t word, struct str value, bool by_option)
+{
+    bool git = e->row->reader == READER_GIT, writes = e->written && !by_option;
+    /* REV:path, :0:path, -L1,5:path */
+    for (struct str rest = value; git && str_find(rest, ':') < rest.n;) {
+        (void)str_cut(rest, ':', &rest);
+        path_act(e, ACT_READS, word, rest, false);
+    }
+    if (!git && !(e->row->styles & STYLE_READS) && is_address(value))
+        role_talks(e, word, value, true);
+    else if (effect_is_remote(e, value))
+        role_talks(e, word, value, by_option);
+    else if (!is_stdin(value))
+        path_act(e, writes ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |= writes ? ACT_EDITS : 0;
+}
+
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option)
 {
     switch (role) {
@@ -258,24 +274,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
         if (!str_starts(value, STR("+")))
             act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
         break;
-    case ROLE_READ:
-        /* REV:path, :0:path, -L1,5:path */
-        for (struct str rest = value; e->row->reader == READER_GIT && str_find(rest, ':') < rest.n;) {
-            (void)str_cut(rest, ':', &rest);
-            path_act(e, ACT_READS, word, rest, false);
-        }
-        if (e->row->reader != READER_GIT && !(e->row->styles & STYLE_READS) && is_address(value)) {
-            role_talks(e, word, value, true);
-            break;
-        }
-        if (effect_is_remote(e, value)) {
-            role_talks(e, word, value, by_option);
-            break;
-        }
-        if (!is_stdin(value))
-            path_act(e, e->written && !by_option ? ACT_WRITES : ACT_READS, word, value, by_option)->flags |=
-                e->written && !by_option ? ACT_EDITS : 0;
-        break;
+    case ROLE_READ: role_read(e, word, value, by_option); break;
     case ROLE_WRITE: role_write(e, word, value, by_option); break;
     case ROLE_STEM: role_stem(e, word, value, by_option); break;
     case ROLE_REMOVE:

@@ -581,7 +581,8 @@ static struct verdict decide(struct judging *j, bool covered)
         return by_rule(j, EFFECT_ALLOW, j->used, j->used_count);
     if (covered && j->builtin)
         return say(EFFECT_ALLOW, STR("built-in"), STR("it only reads inside the session's folder"));
-    bool forbids = is_command(j->q->facts) && j->unknown && (j->set->stops_commands || j->set->stops_paths || j->set->stops_hosts);
+    bool rules_against = j->set->stops_commands || j->set->stops_paths || j->set->stops_hosts;
+    bool forbids = is_command(j->q->facts) && j->unknown && rules_against;
     if (forbids && (session || mode.effect == EFFECT_ALLOW))
         return say(EFFECT_ASK, STR("default"),
                    arena_printf(j->arena,

@@ -18,8 +18,7 @@
  *
  * Options that facts.tab knows and no mark names are harmless. A row that says neither `reads` nor anything
  * that acts (a role beyond text and read, `changes`, `code`, `talks`, `state`) is refused: someone forgot to
- * decide. An option of a row without facts must stand in marks.tab; those without effect under the mark `text`.
- */
+ * decide. An option of a row without facts must stand in marks.tab; those without effect under the mark `text`. */
 #ifndef POLICY_TABLE_H
 #define POLICY_TABLE_H
 
