@@ -18,7 +18,7 @@ static void noted(struct op *op)
         return;
     }
     json_open(&out, '{');
-    json_member_u64(&out, "seq", note->seq);
+    json_member_u64(&out, "seq", note->kept.event.seq);
     json_close(&out, '}');
     exchange_answer(x, 201, &buf);
 }

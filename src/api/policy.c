@@ -106,7 +106,7 @@ void policy_add(struct exchange *x)
         exchange_fail(x, &err);
         return;
     }
-    addition->change = (struct rule_change){.op = gate_op(NULL, user_rule_added, x), .change = STR("added"),
+    addition->change = (struct rule_change){.op = gate_op(x->arena, user_rule_added, x), .change = STR("added"),
                                             .rule = addition->json, .actor = x->actor};
     gate_change_rule(x->gate, &addition->change);
 }
@@ -179,7 +179,7 @@ void policy_remove(struct exchange *x)
     if (!may_go(x, gate_user_rule_effect(x->gate, x->params[0])))
         return;
     struct rule_change *change = arena_new(x->arena, struct rule_change);
-    *change = (struct rule_change){.op = gate_op(NULL, user_rule_gone, x), .change = STR("removed"),
+    *change = (struct rule_change){.op = gate_op(x->arena, user_rule_gone, x), .change = STR("removed"),
                                    .id = x->params[0], .actor = x->actor};
     gate_change_rule(x->gate, change);
 }
@@ -200,7 +200,7 @@ void policy_bind(struct exchange *x)
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     struct err err;
     struct str signature = STR_NONE;
-    *change = (struct rule_change){.op = gate_op(NULL, rule_bound, x), .change = STR("bound"), .id = x->params[0],
+    *change = (struct rule_change){.op = gate_op(x->arena, rule_bound, x), .change = STR("bound"), .id = x->params[0],
                                    .actor = x->actor};
     if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)) ||
         rc_bad(exchange_check_signed(x, true, &signature, &err)))
@@ -251,7 +251,8 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
     ret_plan->changes = arena_array(x->arena, struct rule_change, old_count + rules->count + 1);
     for (const struct json *rule = rules->first; rule; rule = rule->next) {
         struct rule_change *change = &ret_plan->changes[ret_plan->count++];
-        *change = (struct rule_change){.op = gate_op(NULL, change_made, x), .change = STR("added"), .actor = x->actor};
+        *change = (struct rule_change){.op = gate_op(x->arena, change_made, x), .change = STR("added"),
+                                       .actor = x->actor};
         TRY(gate_prepare_rule(x->arena, rule, &change->rule, &source, err));
         TRY(check_rule(x, rule, &source, err));
         if (source.layer != LAYER_USER)
@@ -259,7 +260,7 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
     }
     for (size_t i = 0; i < old_count; i++)
         ret_plan->changes[ret_plan->count++] = (struct rule_change){
-            .op = gate_op(NULL, change_made, x), .change = STR("removed"), .id = old[i], .actor = x->actor};
+            .op = gate_op(x->arena, change_made, x), .change = STR("removed"), .id = old[i], .actor = x->actor};
     return RC_OK;
 }
 
@@ -388,7 +389,7 @@ static void trust_in(struct exchange *x, const struct session *session)
         return;
     }
     struct rule_change *change = arena_new(x->arena, struct rule_change);
-    *change = (struct rule_change){.op = gate_op(NULL, trust_changed, x),
+    *change = (struct rule_change){.op = gate_op(x->arena, trust_changed, x),
                                    .change = trust ? STR("trusted") : STR("distrusted"), .path = path,
                                    .hash = trust ? hash : STR_NONE, .actor = x->actor};
     gate_change_rule(x->gate, change);

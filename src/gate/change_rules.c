@@ -9,15 +9,6 @@
 
 /* ---- changes ---- */
 
-static void changed(struct append *append)
-{
-    struct rule_change *change = append->arg;
-    if (append->outcome != APPEND_KEPT)
-        change->op.err = append->err;
-    append_free(append);
-    op_end(&change->op);
-}
-
 static struct str change_data(struct arena *arena, const struct rule_change *change)
 {
     if (str_is(change->change, "added"))
@@ -74,16 +65,8 @@ void gate_change_rule(struct gate *gate, struct rule_change *change)
         op_end(&change->op);
         return;
     }
-    struct append *append = append_new();
-    (void)append_event(append, (struct event){
-        .kind = EVENT_RULE_CHANGED,
-        .at_ms = clock_wall_ms(),
-        .actor = arena_str(&append->arena, change->actor),
-        .data = change_data(&append->arena, change),
-    });
-    append->done = changed;
-    append->arg = change;
-    store_append(gate->store, append);
+    op_keep(gate, &change->kept, (struct event){.kind = EVENT_RULE_CHANGED, .actor = change->actor,
+                                                .data = change_data(change->op.arena, change)});
 }
 
 const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count)

@@ -65,7 +65,10 @@ struct session_look {
 void gate_session(struct gate *gate, struct session_look *look);
 
 struct session_change {
-    struct op op;
+    union {
+        struct op op;
+        struct kept_event kept; /* the gate's */
+    };
     struct str id;       /* empty: a new one, its id is filled in */
     struct str new_id;   /* of a new one that is to have this id; ERR_CONFLICT when there is one already */
     const struct data_session_created *created; /* of a new one, read at once; its thread is the gate's choice */

@@ -40,7 +40,10 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
                                struct err *err);
 
 struct key_change {
-    struct op op;
+    union {
+        struct op op;
+        struct kept_event kept; /* the gate's */
+    };
     struct str actor;
     struct str data;   /* of the TOKEN_CHANGED event: key_added or key_revoked */
 };

@@ -8,11 +8,13 @@
 struct gate;
 
 struct note {
-    struct op op;
+    union {
+        struct op op;
+        struct kept_event kept; /* the gate's */
+    };
     struct str session, thread, actor;
     enum event_kind kind;       /* of no call, and of nothing that the gate itself goes by */
     struct str data;            /* a JSON object, as it came */
-    uint64_t seq;               /* of the event, when it is kept */
 };
 /* Keeps what was said in a conversation that runs elsewhere. */
 void gate_note(struct gate *gate, struct note *note);

@@ -9,9 +9,9 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "event/append.h"
 #include "event/call.h"
 
-struct append;
 struct core;
 struct gate;
 struct now;
@@ -53,6 +53,15 @@ static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op)
 {
     return (struct op){.arena = arena, .done = done, .owner = owner};
 }
+
+/* One event that is kept, under at most one need: what changes of sessions, tokens, rules and keys, and notes begin
+ * with. The gate fills it in; its strings live as long as the operation. */
+struct kept_event {
+    struct op op;
+    struct event event;         /* its seq when it is kept; the time is that of keeping */
+    struct need need;           /* NEED_NONE: nothing must hold */
+    const char *refused;        /* what to say when it does not */
+};
 
 /* The agent says what came of an allowed call. Kept once. */
 struct report {

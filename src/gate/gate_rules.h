@@ -10,7 +10,10 @@
 struct gate;
 
 struct rule_change {
-    struct op op;
+    union {
+        struct op op;
+        struct kept_event kept; /* the gate's */
+    };
     struct str change;          /* "added", "removed", "bound", "trusted", "distrusted" */
     struct str rule;            /* added: JSON, from gate_prepare_rule; bound: from gate_prepare_bond */
     struct str id;              /* removed, bound */

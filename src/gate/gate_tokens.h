@@ -19,7 +19,10 @@ bool gate_token_secret(const struct gate *gate, const struct token *token, char 
 const struct sign_key *gate_key(const struct gate *gate);
 
 struct token_change {
-    struct op op;
+    union {
+        struct op op;
+        struct kept_event kept; /* the gate's */
+    };
     struct str name, session;   /* a new one: */
     enum role role;             /* ROLE_NONE: revoke `id` instead */
     unsigned scopes;            /* more than its role's */

@@ -141,6 +141,13 @@ void gate_report(struct gate *gate, struct report *report)
     begin(gate, &report->op, FIND_BEGIN);
 }
 
+void op_keep(struct gate *gate, struct kept_event *kept, struct event event)
+{
+    kept->event = event;
+    kept->op.step = keep_step;
+    begin(gate, &kept->op, 0);
+}
+
 void gate_release(struct gate *gate)
 {
     gate->core.released = true;

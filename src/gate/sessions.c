@@ -10,7 +10,6 @@
 
 #include "event/shapes.h"
 
-#include "io/clock.h"
 #include "io/loop.h"
 
 #include <malloc.h>
@@ -206,19 +205,8 @@ const struct rule_set *sessions_rules(struct gate *gate, const struct session *s
     return rules_for(gate, session, sessions_rules_slot(gate, session));
 }
 
-static void changed(struct append *append)
-{
-    struct session_change *change = append->arg;
-    if (append->outcome == APPEND_FAILED)
-        change->op.err = append->err;
-    else if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&change->op.err, ERR_CONFLICT, "the session exists already");
-    append_free(append);
-    op_end(&change->op);
-}
-
 /* The gate chooses the id and the main thread of a new session. */
-static struct str creation(struct arena *arena, struct session_change *change)
+static struct str creation(struct session_change *change)
 {
     struct data_session_created created = *change->created;
     change->id = change->new_id;
@@ -226,27 +214,16 @@ static struct str creation(struct arena *arena, struct session_change *change)
         change->id = arena_str(change->op.arena, str_of(id_new("ses").text));
     change->thread = arena_printf(change->op.arena, "%.*s.main", STR_ARG(change->id));
     created.thread = change->thread;
-    return shape_data(arena, shape_session_created(), &created);
+    return shape_data(change->op.arena, shape_session_created(), &created);
 }
 
 void gate_change_session(struct gate *gate, struct session_change *change)
 {
-    struct append *append = append_new();
     bool new = str_empty(change->id);
-    struct str data = new ? creation(&append->arena, change) : arena_str(&append->arena, change->data);
-    struct str id = arena_str(&append->arena, change->id);
+    struct str data = new ? creation(change) : change->data;
     if (new)
-        append_need(append, (struct need){.need = NEED_CHANGED_AT, .session = id, .seq = 0});
-    (void)append_event(append, (struct event){
-        .kind = EVENT_SESSION_CHANGED,
-        .at_ms = clock_wall_ms(),
-        .session = id,
-        .thread = arena_str(&append->arena, change->thread),
-        .actor = arena_str(&append->arena, change->actor),
-        .data = data,
-    });
-    append->done = changed;
-    append->arg = change;
-    change->op.gate = gate;
-    store_append(gate->store, append);
+        change->kept.need = (struct need){.need = NEED_CHANGED_AT, .session = change->id};
+    change->kept.refused = "the session exists already";
+    op_keep(gate, &change->kept, (struct event){.kind = EVENT_SESSION_CHANGED, .session = change->id,
+                                                .thread = change->thread, .actor = change->actor, .data = data});
 }

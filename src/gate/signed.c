@@ -156,30 +156,11 @@ struct rc gate_decision_statement(struct gate *gate, const struct decide *d, str
 
 /* ---- keys ---- */
 
-static void key_kept(struct append *append)
-{
-    struct key_change *change = append->arg;
-    if (append->outcome == APPEND_REFUSED)
-        (void)err_set(&change->op.err, ERR_CONFLICT, "keys, tokens or rules have changed meanwhile; try again");
-    else if (append->outcome != APPEND_KEPT)
-        change->op.err = append->err;
-    append_free(append);
-    op_end(&change->op);
-}
-
 /* Under the need that no key has come or gone since it was vouched for. */
 void gate_change_key(struct gate *gate, struct key_change *change)
 {
-    struct append *append = append_new();
-    change->op.gate = gate;
-    append_need(append, installation_unchanged(gate));
-    (void)append_event(append, (struct event){
-        .kind = EVENT_TOKEN_CHANGED,
-        .at_ms = clock_wall_ms(),
-        .actor = arena_str(&append->arena, change->actor),
-        .data = arena_str(&append->arena, change->data),
-    });
-    append->done = key_kept;
-    append->arg = change;
-    store_append(gate->store, append);
+    change->kept.need = installation_unchanged(gate);
+    change->kept.refused = "keys, tokens or rules have changed meanwhile; try again";
+    op_keep(gate, &change->kept, (struct event){.kind = EVENT_TOKEN_CHANGED, .actor = change->actor,
+                                                .data = change->data});
 }

@@ -4,7 +4,6 @@
 #include "base/digest.h"
 #include "base/sign.h"
 #include "event/shapes.h"
-#include "io/clock.h"
 
 #include <stdlib.h>
 
@@ -155,15 +154,6 @@ void tokens_done(struct gate *gate)
     key_ring_done(&gate->keys);
 }
 
-static void changed(struct append *append)
-{
-    struct token_change *change = append->arg;
-    if (append->outcome != APPEND_KEPT)
-        change->op.err = append->err;
-    append_free(append);
-    op_end(&change->op);
-}
-
 static struct shape_texts folder_texts(struct arena *arena, struct str folders)
 {
     const struct json *list = NULL;
@@ -177,12 +167,13 @@ static struct shape_texts folder_texts(struct arena *arena, struct str folders)
     return texts;
 }
 
-static struct str creation(const struct gate *gate, struct arena *arena, struct token_change *change)
+static struct str creation(const struct gate *gate, struct token_change *change)
 {
+    struct arena *arena = change->op.arena;
     char hex[DIGEST_HEX_BYTES];
     struct str scopes[SCOPES_MAX];
     size_t count = scopes_list(scopes_of_role(change->role) | change->scopes, scopes);
-    change->id = arena_str(change->op.arena, str_of(id_new("tok").text));
+    change->id = arena_str(arena, str_of(id_new("tok").text));
     if (gate->key && change->role == ROLE_AGENT)
         agent_secret(gate, change->id, change->secret);
     else
@@ -203,16 +194,6 @@ void gate_change_token(struct gate *gate, struct token_change *change)
         op_end(&change->op);
         return;
     }
-    struct append *append = append_new();
-    struct str data = revoke ? DATA(&append->arena, token_revoked, .id = change->id)
-                             : creation(gate, &append->arena, change);
-    (void)append_event(append, (struct event){
-        .kind = EVENT_TOKEN_CHANGED,
-        .at_ms = clock_wall_ms(),
-        .actor = arena_str(&append->arena, change->actor),
-        .data = data,
-    });
-    append->done = changed;
-    append->arg = change;
-    store_append(gate->store, append);
+    struct str data = revoke ? DATA(change->op.arena, token_revoked, .id = change->id) : creation(gate, change);
+    op_keep(gate, &change->kept, (struct event){.kind = EVENT_TOKEN_CHANGED, .actor = change->actor, .data = data});
 }

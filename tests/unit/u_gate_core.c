@@ -334,6 +334,35 @@ static void the_first_decision_wins(void **state)
     read_free(out.read);
 }
 
+/* ---- changes ---- */
+
+static void a_change_is_kept_if_its_need_holds(void **state)
+{
+    ARENA_SCOPE(arena);
+    static const enum append_outcome outcomes[] = {APPEND_KEPT, APPEND_REFUSED, APPEND_FAILED};
+    static const enum err_code codes[] = {ERR_OK, ERR_CONFLICT, ERR_UNAVAILABLE};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct kept_event kept = {.op = {.arena = &arena, .step = keep_step}, .refused = "there is one",
+                                  .need = {.need = NEED_CHANGED_AT, .session = STR("ses_1"), .seq = 4},
+                                  .event = event(EVENT_SESSION_CHANGED, 0, "{}")};
+        kept.event.call = STR_NONE;
+        struct append *append = step(&kept.op).append;
+        assert_int_equal(append->event_count, 1);
+        assert_int_equal(append->events[0].at_ms, now.wall_ms);
+        assert_true(append->need_count == 1 && append->needs[0].seq == 4);
+        append->outcome = outcomes[i];
+        append->events[0].seq = 9;
+        if (outcomes[i] == APPEND_FAILED)
+            (void)err_set(&append->err, ERR_UNAVAILABLE, "the disk is full");
+        kept.op.append = append;
+        struct out out = step(&kept.op);
+        append_free(append);
+        assert_true(!out.append && !out.read && kept.op.err.code == codes[i]);
+        assert_int_equal(kept.event.seq, i == 0 ? 9 : 0);
+    }
+}
+
 /* ---- which session a call is in ---- */
 
 static const struct token agent = {.id = STR("tok_1"), .scopes = SCOPE_SEE};
@@ -506,6 +535,7 @@ int main(void)
         cmocka_unit_test(a_wait_ends_with_its_time),
         cmocka_unit_test(a_stale_verdict_is_judged_again),
         cmocka_unit_test(the_first_decision_wins),
+        cmocka_unit_test(a_change_is_kept_if_its_need_holds),
         cmocka_unit_test(a_session_that_may_not_be_seen_is_none),
         cmocka_unit_test(a_stranger_does_not_wait),
         cmocka_unit_test(a_call_that_was_found_is_not_read_again),

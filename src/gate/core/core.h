@@ -41,6 +41,7 @@ enum { ASK_BEGIN = FIND_END, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WA
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also gate_status */
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out);
 void report_step(struct core *core, struct op *op, struct now now, struct out *out);
+void keep_step(struct core *core, struct op *op, struct now now, struct out *out); /* of a struct kept_event */
 
 /* Finds the session of the call, and whether it may be seen: true when *session is there and its phases are over; else
  * it has asked for something, or failed. */
