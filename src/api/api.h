@@ -27,6 +27,7 @@ struct api_options {
     struct notify *notify;    /* messages to people; NULL: none */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
+    struct str authority;     /* behind our certificate, in PEM, for devices that shall trust it; may be empty */
     int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
 };
 

@@ -31,6 +31,7 @@ struct api *api_new(const struct api_options *options)
     api->timeout_seconds = options->timeout_seconds;
     api->runtime = options->runtime;
     api->notify = options->notify;
+    api->authority = arena_str(&api->arena, options->authority);
     while (left.n) {
         size_t end = 0;
         while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')

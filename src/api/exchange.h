@@ -15,11 +15,12 @@ enum { PARAMS_MAX = 2, HOSTS_MAX = 32 };
 
 /* The subprotocol of both sockets. */
 #define SOCKET_PROTOCOL "nod"
-enum { LOGIN_CODES_MAX = 16, LOGIN_NAME_BYTES = 64, LOGIN_MINUTES = 10, LOGIN_DAYS = 30 };
+enum { LOGIN_CODES_MAX = 16, LOGIN_NAME_BYTES = 64, LOGIN_MINUTES = 10, LOGIN_DAYS = 30, LOGIN_WRONG_MAX = 5 };
 
 /* A link that lets one browser in; see login.c. */
 struct login_code {
     struct digest digest;
+    struct digest typed; /* of the short code, for whoever cannot open the link */
     enum role role;
     char name[LOGIN_NAME_BYTES];
     int64_t expires_ms; /* 0: none */
@@ -59,9 +60,11 @@ struct api {
         bool plain, secure; /* by HTTP, by HTTPS */
     } hosts[HOSTS_MAX];
     size_t host_count;
+    struct str authority; /* in PEM; empty: none of our own */
     struct str origin;   /* where people reach us: the public address, or the one for a browser on this machine */
     bool has_public;
     struct login_code codes[LOGIN_CODES_MAX];
+    unsigned wrong_codes;
     struct stranger strangers[STRANGERS_MAX];
     unsigned strangers_at;
     struct hook_call hook_calls[HOOK_CALLS_MAX];

@@ -8,11 +8,14 @@
  *     as the subprotocol nod.key.KEY). A cookie goes to every port of a host, so a
  *     program an agent started there may see it: alone it opens nothing. Neither does what a script could
  *     take from the page. And a form or an image of another site cannot send the header.
- *  4. Codes live in memory: a restart forgets them.
+ *  4. A page that was put on a phone's home screen may have a store of its own, where no link arrives: there the short
+ *     code is typed that was shown beside the link. It is the same login, once; five wrong ones void all short codes.
+ *  5. Codes live in memory: a restart forgets them.
  */
 #include "api/exchange.h"
 
 #include "io/clock.h"
+#include "io/qr.h"
 
 #include <stdio.h>
 
@@ -29,18 +32,31 @@ static struct login_code *code_slot(struct api *api)
     return oldest;
 }
 
-static void make_code(struct api *api, struct str name, enum role role, char secret[ID_SECRET_BYTES])
+static struct id make_code(struct api *api, struct str name, enum role role, char secret[ID_SECRET_BYTES])
 {
+    struct id typed = id_short();
     struct login_code *code = code_slot(api);
     CHECK(name.n < sizeof code->name);
     id_secret(secret);
     *code = (struct login_code){
         .digest = digest_of(str_of(secret)),
+        .typed = digest_of(str_of(typed.text)),
         .role = role,
         .expires_ms = clock_wall_ms() + (int64_t)LOGIN_MINUTES * 60 * 1000,
     };
     if (name.n)
         memcpy(code->name, name.p, name.n);
+    return typed;
+}
+
+/* Short codes can be guessed, given time: they get little. Links stay good. */
+static void note_wrong(struct api *api)
+{
+    if (++api->wrong_codes < LOGIN_WRONG_MAX)
+        return;
+    api->wrong_codes = 0;
+    for (size_t i = 0; i < LOGIN_CODES_MAX; i++)
+        api->codes[i].typed = (struct digest){0};
 }
 
 /* A code that is taken is gone, whatever comes of it. */
@@ -49,12 +65,14 @@ static bool take_code(struct api *api, struct str secret, struct login_code *ret
     struct digest digest = digest_of(secret);
     for (size_t i = 0; i < LOGIN_CODES_MAX; i++) {
         struct login_code *code = &api->codes[i];
-        if (code->expires_ms <= clock_wall_ms() || !digest_eq(&code->digest, &digest))
+        if (code->expires_ms <= clock_wall_ms() ||
+            (!digest_eq(&code->digest, &digest) && !digest_eq(&code->typed, &digest)))
             continue;
         *ret_code = *code;
         *code = (struct login_code){0};
         return true;
     }
+    note_wrong(api);
     return false;
 }
 
@@ -62,8 +80,18 @@ struct str api_login_link(struct api *api, struct arena *arena, const char *name
 {
     char secret[ID_SECRET_BYTES];
     struct str who = str_of(name);
-    make_code(api, who.n && who.n < LOGIN_NAME_BYTES ? who : STR("admin"), ROLE_ADMIN, secret);
+    (void)make_code(api, who.n && who.n < LOGIN_NAME_BYTES ? who : STR("admin"), ROLE_ADMIN, secret);
     return arena_printf(arena, "%.*s/#login=%s", STR_ARG(api->origin), secret);
+}
+
+static void write_picture(struct exchange *x, struct json_out *out, struct str url)
+{
+    struct qr qr = qr_make(x->arena, url);
+    json_key(out, "qr");
+    json_open(out, '[');
+    for (size_t i = 0; i < qr.size; i++)
+        json_put_str(out, qr.rows[i]);
+    json_close(out, ']');
 }
 
 void logins_create(struct exchange *x)
@@ -89,14 +117,28 @@ void logins_create(struct exchange *x)
     }
     if (str_empty(name))
         name = str_sub(x->actor, 0, x->actor.n < LOGIN_NAME_BYTES ? x->actor.n : 0);
-    make_code(x->api, name, role, secret);
+    struct id typed = make_code(x->api, name, role, secret);
+    struct str url = arena_printf(x->arena, "%.*s/#login=%s", STR_ARG(x->api->origin), secret);
     json_open(&out, '{');
-    json_member(&out, "url", arena_printf(x->arena, "%.*s/#login=%s", STR_ARG(x->api->origin), secret));
+    json_member(&out, "url", url);
     json_member(&out, "path", arena_printf(x->arena, "/#login=%s", secret));
+    json_member(&out, "code", str_of(typed.text));
+    json_member_bool(&out, "public", x->api->has_public);
+    write_picture(x, &out, url);
     json_member(&out, "role", str_of(role_name(role)));
     json_member_time(&out, "expiresAt", clock_wall_ms() + (int64_t)LOGIN_MINUTES * 60 * 1000);
     json_close(&out, '}');
     exchange_answer(x, 201, &buf);
+}
+
+/* The authority that vouches for our certificate, for phones that shall trust it: no secret. */
+void authority_show(struct exchange *x)
+{
+    if (str_empty(x->api->authority))
+        exchange_error(x, ERR_NOT_FOUND, "this server has no authority of its own: `nod tls init` makes one");
+    else
+        http_answer_lasting(x->http, 200, STR("application/x-x509-ca-cert"),
+                            STR("Content-Disposition: attachment; filename=nod-ca.crt\r\n"), x->api->authority);
 }
 
 /* ---- the cookie ---- */

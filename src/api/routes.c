@@ -99,6 +99,8 @@ static const struct route routes[] = {
      "Revoke a token at once", "", NULL, 200, "Token"},
     {"POST", "/api/logins", WIDE(LOGINS), BODY_OPTIONAL, logins_create,
      "Make a link that logs one browser in, once", "", "LoginSettings", 201, "LoginLink"},
+    {"GET", "/ca.crt", ANYONE, BODY_NONE, authority_show,
+     "The authority behind the certificate of `nod tls init`, in PEM", "", NULL, 200, NULL},
     {"POST", "/api/login", ANYONE, BODY_OBJECT, login_begin,
      "Trade a link's code for a device's token: a cookie and a key", "", "Login", 200, "LoginAnswer"},
     {"POST", "/api/logout", HERE(SEE), BODY_OPTIONAL, login_end,

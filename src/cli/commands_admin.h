@@ -85,6 +85,11 @@
     X(notify_list, "notify list", TALKS, "", "list the messages about calls that wait", "", )              \
     X(notify_test, "notify test", TALKS, "CHANNEL", "send a test message",                                 \
       "Says what the receiver answered when it did not take it.", )                                        \
+    X(pair, "pair", TALKS, "", "log a phone in, by a picture that its camera reads",                       \
+      "Draws a QR code of a link that is good once, for ten minutes, and prints a code that can be typed instead. " \
+      "The phone must reach the server: --public-url and a certificate (nod tls init).",                   \
+      OPTION(0, "name", "NAME", "whose phone it is; decisions are recorded under it")                      \
+      OPTION(0, "role", "ROLE", "approver (if not given), admin or viewer"))                               \
     X(tls_init, "tls init", KEEPS, "", "make a certificate for this machine, and its authority", \
       "They go into the folder tls of the data folder, where `nod serve` finds them. Says how each system is " \
       "told to trust the authority. Again: a fresh certificate from the same authority.",                  \

@@ -303,6 +303,14 @@ static unsigned connections_of(const struct settings *settings)
     return (unsigned)most;
 }
 
+static struct str read_authority(struct cli *cli)
+{
+    struct str pem = STR_NONE;
+    const char *file = arena_printf(&cli->arena, "%s/tls/ca.pem", cli->settings.data).p;
+    (void)file_read(&cli->arena, file, 64 << 10, &pem, NULL);
+    return pem;
+}
+
 static struct rc open_house(struct house *house, struct err *err)
 {
     const struct settings *settings = &house->cli->settings;
@@ -331,6 +339,7 @@ static struct rc open_house(struct house *house, struct err *err)
     TRY(notify_open(&notify, &house->notify, err));
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .notify = house->notify,
                               .hosts = join_hosts(house), .public_url = notify.public_url,
+                              .authority = read_authority(house->cli),
                               .timeout_seconds = settings->approval_timeout_s};
     house->api = api_new(&api);
     struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,

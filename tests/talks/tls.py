@@ -75,6 +75,9 @@ def test_a_call_is_asked_and_answered(world):
     follower.wait(lambda: "TOOL_APPROVAL_RESPONSE" in follower.types(), "the answer, over TLS")
     page = admin.get("/", headers={"Host": f"nod.test:{server.tls_port}"})
     must(page.status == 200, f"a name of the certificate is ours: {page}")
+    pem = Client(server, None, tcp=True).get("/ca.crt")
+    must(pem.body == open(ca(server), "rb").read() and pem.headers["content-type"] == "application/x-x509-ca-cert",
+         f"a phone fetches the authority: {pem}")
     must(admin.get("/", headers={"Host": "evil.test"}).status == 403, "another name is not")
     origin = lambda name: admin.post("/api/sessions", {}, headers={"Origin": name}).status
     must(origin(f"https://nod.test:{server.tls_port}") == 201, "the page of this name")
