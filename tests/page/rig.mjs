@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 export const ROOT = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const NOD = process.env.NOD ?? join(ROOT, "build/nod");
+export const NOD = process.env.NOD ?? join(ROOT, "build/nod");
 export const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 export class Server {
@@ -27,6 +27,7 @@ export class Server {
     this.url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)[0];
     this.port = Number(this.url.split(":").pop());
     this.link = /http\S+#login=\S+/.exec(said)[0];
+    this.tlsPort = Number(/with TLS on port (\d+)/.exec(said)?.[1] ?? 0);
     this.token = readFileSync(join(this.data, "admin.token"), "utf8").trim();
     this.agent ??= (await this.api("POST", "/api/tokens", { name: "claude-code", role: "agent", folders: ["/home/alice", "/tmp"] })).token;
     return this;

@@ -12,14 +12,14 @@ import { openDesktop, openFirefox, openPushService } from "./push_rig.mjs";
 import { CHROMIUM, Server } from "./rig.mjs";
 
 // A server that tells alice by push at once, and may reach a push service on this machine.
-async function openServer() {
-  const server = new Server({ NOD_WEB_PRIVATE: "yes" });
+export async function openServer(env = {}) {
+  const server = new Server({ NOD_WEB_PRIVATE: "yes", ...env });
   writeFileSync(join(server.data, "notify.json"),
     JSON.stringify({ channels: {}, routes: [{ person: "alice", steps: [{ after: "0s", to: ["push"] }] }] }));
   return server.start();
 }
 // A subscription whose keys the test holds: http_ece opens what is sent to it, and jose checks who sent it.
-async function subscribe(server, service, token) {
+export async function subscribe(server, service, token) {
   const keys = createECDH("prime256v1"), auth = randomBytes(16).toString("base64url");
   const p256dh = keys.generateKeys("base64url");
   await server.api("POST", "/api/push/devices", { endpoint: `${service.url}/push/1`, keys: { p256dh, auth } }, token);
@@ -36,21 +36,20 @@ async function subscribe(server, service, token) {
 }
 
 // Chromium that shows notifications on this desktop, with a page of alice's open and its worker ready.
-async function openChromium(server, desktop) {
+export async function openChromium(server, desktop, { origin = server.url.replace("127.0.0.1", "localhost"), env = {}, link = null, ...looks } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "nod-chromium-")); // a profile: clicks on notifications find no private window
-  const context = await chromium.launchPersistentContext(folder, { executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"], env: { ...process.env, DBUS_SESSION_BUS_ADDRESS: desktop.address } });
-  const origin = server.url.replace("127.0.0.1", "localhost");
+  const context = await chromium.launchPersistentContext(folder, { executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"], env: { ...process.env, DBUS_SESSION_BUS_ADDRESS: desktop.address, ...env }, ...looks });
   await context.grantPermissions(["notifications"], { origin });
   const page = await context.newPage(), cdp = await context.newCDPSession(page);
   let registration = null;
   cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => { registration = registrations[0]?.registrationId ?? registration; });
   await cdp.send("ServiceWorker.enable");
-  await page.goto(origin + (await server.login("alice", "approver")).path);
+  await page.goto(link ?? origin + (await server.login("alice", "approver")).path);
   await page.locator("nav").waitFor();
   await page.evaluate(() => navigator.serviceWorker.ready);
   await poll(async () => registration, (is) => is !== null);
   const close = async () => { await context.close(); rmSync(folder, { recursive: true, force: true, maxRetries: 5 }); };
-  return { page, close, push: (data) => cdp.send("ServiceWorker.deliverPushMessage", { origin, registrationId: registration, data }) };
+  return { page, cdp, context, close, push: (data) => cdp.send("ServiceWorker.deliverPushMessage", { origin, registrationId: registration, data }) };
 }
 
 const status = async (server, id) => (await server.status(id)).status;

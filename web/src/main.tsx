@@ -80,6 +80,13 @@ function Help() {
 
 function LoginNeeded() {
   const { why } = useStore();
+  const [code, setCode] = useState("");
+  const enter = async () => {
+    try { await login(code.replace(/[^0-9A-Za-z]/g, "").toLowerCase()); location.reload(); } catch (error) {
+      state.why = error instanceof Refused ? "This code has expired or was already used." : "Nod is not connected.";
+      changed();
+    }
+  };
   return (
     <main class="login">
       <svg viewBox="0 0 64 64" aria-hidden="true"><rect width="64" height="64" rx="14" /><path d="M17 33.5 28 44.5 47.5 21" /></svg>
@@ -88,6 +95,10 @@ function LoginNeeded() {
       <p>Open the link that <code>nod serve</code> printed when it started, or make a new one on the machine where it runs:</p>
       <pre class="mono">nod login</pre>
       <p class="dim">A link is good once, for ten minutes.</p>
+      <form onSubmit={(event) => { event.preventDefault(); void enter(); }}>
+        <label>Or type the code that <code>nod pair</code> shows
+          <input value={code} onInput={(event) => setCode(event.currentTarget.value)} autocomplete="one-time-code" autocapitalize="none" spellcheck={false} maxLength={12} /></label>
+        <button type="submit" disabled={code.length < 8}>Log in</button></form>
     </main>
   );
 }

@@ -40,18 +40,32 @@ function Push() {
     change={(wanted) => void want(wanted).catch((error: Error) => toast(`Push messages are not possible here: ${error.message}`, "bad"))} />;
 }
 
+interface Link { url: string; path: string; code: string; public: boolean; qr: string[]; expiresAt: string }
+
+/* Rows of a QR code: dark on light in every theme, with the margin that readers need. */
+function Picture({ rows }: { rows: string[] }) {
+  const size = rows.length + 8;
+  const path = rows.map((row, y) => [...row.matchAll(/1+/g)].map((run) => `M${run.index + 4} ${y + 4}h${run[0].length}v1h-${run[0].length}z`).join("")).join("");
+  return <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label="QR code of the link" shape-rendering="crispEdges"><rect width={size} height={size} /><path d={path} /></svg>;
+}
+
 function NewDevice() {
-  const [link, setLink] = useState<{ url: string; path: string; expiresAt: string } | null>(null);
+  const [link, setLink] = useState<Link | null>(null);
   const [name, setName] = useState(""), [role, setRole] = useState("approver");
   const make = () => call("POST", "/api/logins", { role, ...(name ? { name } : {}) }).then(setLink, (error: Error) => toast(error.message, "bad"));
-  const url = link ? location.origin + link.path : "";
+  const url = link ? (link.public ? link.url : location.origin + link.path) : "";
   return (
     <form class="card" onSubmit={(event) => { event.preventDefault(); void make(); }}>
       <h2>Log in another device</h2>
       <div class="fields"><label>Name<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="shown beside decisions" maxLength={60} /></label>
         <label>Role<select value={role} onChange={(event) => setRole(event.currentTarget.value)}><option value="approver">Approver</option><option value="viewer">Viewer</option><option value="admin">Admin</option></select></label>
         <button type="submit">Make a link</button></div>
-      {link && <p role="status">One-time link, valid until {clock(link.expiresAt)}: <Copy text={url} /></p>}
+      {link && <div class="pair" role="status">
+        {link.public && link.qr.length > 0 && <Picture rows={link.qr} />}
+        <div><p>One-time link, valid until {clock(link.expiresAt)}: <Copy text={url} /></p>
+          <p>Or type this code where the page asks to log in: <b class="mono code">{link.code}</b></p>
+          {!link.public && <p class="dim small">For a phone, start Nod with <code>--public-url</code> and a certificate (<code>nod tls init</code>); then a picture for its camera is here.</p>}</div>
+      </div>}
     </form>
   );
 }
