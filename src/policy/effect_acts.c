@@ -221,12 +221,16 @@ static bool counts_letters(struct str format)
 /* `test -v 'a[$(id)]'` and `printf -v` evaluate the name of a variable, `printf %n` sets one. */
 void study_test(struct studying *s)
 {
-    bool prints = str_is(program_name(s->words[0].text), "printf");
+    static const char *const compares[] = {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
+    bool prints = str_is(program_name(s->words[0].text), "printf"), between = word_is(&s->words[0], "[[");
+    /* `[ "$x" = y ]`: with an operator in the middle the first word is only compared. */
+    for (size_t i = 0; s->count == 5 && i < sizeof compares / sizeof *compares; i++)
+        between = between || word_is(&s->words[2], compares[i]);
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
             study_state(s);
-        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && may_be_option(&s->words[i])))
+        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && !between && may_be_option(&s->words[i])))
             act_other(s, ALL_WORDS, "it sets or evaluates a variable");
     }
 }

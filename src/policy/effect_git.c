@@ -3,6 +3,16 @@
 
 #include "base/err.h"
 
+/* Names whose values are no secrets: others hold headers, helpers and addresses with passwords in them. */
+static bool shows_plain(struct str name)
+{
+    static const char *const sections[] = {"user.", "core.", "branch.", "init.", "pull.", "push.", "merge.", "diff."};
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        if (str_starts(name, str_of(sections[i])))
+            return true;
+    return false;
+}
+
 /* `git config name` and `--get` look; everything else changes .git/config, which is protected. */
 static void study_config(struct studying *s, size_t at)
 {
@@ -24,8 +34,10 @@ static void study_config(struct studying *s, size_t at)
         operands += !known;
     }
     bool looking = asks ? operands <= 2 : operands == 1;
-    if (looking)
+    if (looking) {
+        s->study->only_reads = s->study->only_reads || shows_plain(s->words[s->count - 1].text);
         return;
+    }
     act_other(s, ALL_WORDS, "it changes git's configuration");
     act_writes(s, ALL_WORDS, everywhere ? STR("~/.gitconfig") : STR(".git/config"));
 }

@@ -150,9 +150,10 @@ static bool is_below(struct str value)
 /* A folder that it works in: below this one it is only another place. */
 static void role_chdir(struct effects *e, size_t word, struct str value)
 {
-    if (word_literal(&e->s->words[word]) && is_below(value) && !e->chdir.n)
+    if (word_literal(&e->s->words[word]) && is_below(value) && !e->chdir.n) {
+        effect_role(e, ROLE_PERHAPS, 0, word, value, true);
         e->chdir = value;
-    else
+    } else
         path_act(e, ACT_OBEYS, word, value, true);
 }
 
