@@ -118,7 +118,7 @@ def test_a_real_project(stage):
             "echo evil > .git/hooks/pre-commit; echo '{{}}' > .claude/settings.json; true"]
     model = stage.model([{"tools": [use(1, "Bash", command="true")]}])
     server = stage.serve(model, "--sandbox", "--max-iterations", "10")
-    model.script[:] = [{"tools": [use(i, "Bash", command=one.replace("{data}", server.data).replace("{{}}", "{}"), timeout=120000)]}
+    model.script[:] = [{"tools": [use(i, "Bash", command=one.replace("{data}", server.data).replace("{{}}", "{}"), timeout=600000)]}
                        for i, one in enumerate(uses)] + [{"text": "done"}]
     client = server.admin()
     for rule in (f"box.write(/{cache}/npm/)", f"box.write(/{cache}/pip/)", f"Net(url:http://{ADDRESS}:{registry.port}/*)"):

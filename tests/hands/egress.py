@@ -4,7 +4,7 @@ import socket
 
 from stage import OVER, results_in, use
 from web import Web
-from world import Skip, eventually, must
+from world import PATIENCE, Skip, eventually, must
 
 BYPASS = "bypassPermissions"
 GET = "python3 -c 'import sys, urllib.request as u\nfor a in sys.argv[1:]:\n  try: print(u.urlopen(a, timeout=20).read().decode())\n  except u.HTTPError as e: print(e.code, e.read().decode())\n  except OSError as e: print(e)' "
@@ -40,7 +40,7 @@ def allow_all(run):
         for one in run.client.pending(f"/sessions/{run.session}"):
             run.client.decided(run.session, one["toolCallId"], "allow_once", digest=one["digest"])
         return run.state()["status"] in OVER
-    eventually(look, lambda: f"the end; it is {run.state()}")
+    eventually(look, lambda: f"the end; it is {run.state()}", 3 * PATIENCE)  # a whole project is built in one of these
 
 
 def lines(run):
