@@ -14,7 +14,9 @@
     X(gemini)     \
     X(qwen)       \
     X(copilot)    \
-    X(opencode)
+    X(opencode)   \
+    X(cline)      \
+    X(cursor)
 
 /* " claude codex …", for texts that are constants. */
 #define AGENT_WORD(name) " " #name
@@ -55,12 +57,14 @@ struct agent_hooks {
 };
 #define HOOK_BIT(kind) (1u << (kind))
 
-/* Where hooks are set up. */
+/* Where hooks are set up. In a file that is ours as a whole, {command} stands for the command, {json} for the same as a
+ * string of JSON, and a line holds " nod: {command}", by which it is found again. */
 struct agent_place {
     const char *variable, *folder, *file; /* the folder that the variable names, else the one in the home folder */
     const char *blank;                    /* a new file; NULL: "{}" */
-    const char *text;                     /* the whole file: {command} and {json} stand for the command. NULL: JSON */
+    const char *text;                     /* the whole file; NULL: JSON, of which we write "hooks" */
     bool runs;                            /* the file is a program */
+    int64_t seconds;                      /* for an answer, where the agent does not take our limit; 0: it does */
     bool by_http;                         /* the agent has hooks that are addresses */
     void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: as Claude Code's */
     /* A file beside it in which the agent keeps what it was told to trust; NULL: it trusts its settings. `path` has no

@@ -109,6 +109,11 @@ static struct str our_words(const struct edit *edit, int64_t wait_s)
                         edit->how.strict ? " --strict" : "", quoted(arena, edit->identity).p);
 }
 
+static int64_t person_seconds(const struct agent *agent)
+{
+    return agent->place.seconds ? agent->place.seconds : PERSON_S;
+}
+
 static void put_ours(struct buf *buf, const struct edit *edit, const struct agent_event *event, unsigned depth)
 {
     BUF_SCOPE(text, SETTINGS_BYTES_MAX);
@@ -116,7 +121,7 @@ static void put_ours(struct buf *buf, const struct edit *edit, const struct agen
     struct json_out out = json_out(&text);
     const struct json *json;
     bool waits = event->kind == HOOK_BEFORE || event->kind == HOOK_PERMISSION;
-    int64_t seconds = waits ? PERSON_S : TOLD_S, wait_s = seconds - SPARE_S;
+    int64_t seconds = waits ? person_seconds(edit->agent) : TOLD_S, wait_s = seconds - SPARE_S;
     struct agent_entry entry = {.command = our_words(edit, wait_s), .timeout = seconds * event->unit, .waits = waits};
     if (edit->url)
         entry.url = arena_printf(arena, "%s?wait=%lld%s", edit->url, (long long)wait_s,
@@ -234,6 +239,43 @@ static struct rc put_settings(struct buf *buf, const struct edit *edit, struct s
     return RC_OK;
 }
 
+/* ---- files that are ours as a whole ---- */
+
+static struct rc put_text(struct buf *buf, const struct edit *edit, struct err *err)
+{
+    struct str command = our_words(edit, person_seconds(edit->agent) - SPARE_S);
+    struct json_out out = json_out(buf);
+    if (str_find(command, '\n') != command.n)
+        return err_set(err, ERR_INVALID, "paths with line breaks cannot be written down");
+    for (struct str rest = str_of(edit->agent->place.text); !str_empty(rest);) {
+        if (str_starts(rest, STR("{command}"))) {
+            buf_put(buf, command);
+            rest = str_sub(rest, strlen("{command}"), rest.n);
+        } else if (str_starts(rest, STR("{json}"))) {
+            out.comma = false;
+            json_put_str(&out, command);
+            rest = str_sub(rest, strlen("{json}"), rest.n);
+        } else {
+            buf_putc(buf, rest.p[0]);
+            rest = str_sub(rest, 1, rest.n);
+        }
+    }
+    return RC_OK;
+}
+
+/* The command that such a file names; empty: it is none of ours. */
+static struct str command_in(struct str text)
+{
+    static const char mark[] = " nod: ";
+    while (!str_empty(text)) {
+        struct str line = str_cut(text, '\n', &text);
+        const char *at = line.n ? memmem(line.p, line.n, mark, strlen(mark)) : NULL;
+        if (at)
+            return str_sub(line, (size_t)(at - line.p) + strlen(mark), line.n);
+    }
+    return STR_NONE;
+}
+
 /* ---- showing and writing ---- */
 
 static void show_lines(struct buf *out, char mark, struct str text)
@@ -273,12 +315,18 @@ static bool person_agrees(const char *question)
 }
 
 /* The mode of the old file stays. */
-static struct rc write_settings(const char *path, struct str text, struct err *err)
+static struct rc write_settings(const struct edit *edit, const char *path, struct str text, struct err *err)
 {
     struct stat st;
     bool there = stat(path, &st) == 0;
+    if (str_empty(text) && unlink(path) != 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    if (str_empty(text))
+        return RC_OK;
     TRY(file_write_private(path, text, err));
-    if (there && chmod(path, st.st_mode & 07777) != 0)
+    if (edit->agent->place.runs && chmod(path, 0700) != 0)
+        return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
+    if (there && !edit->agent->place.runs && chmod(path, st.st_mode & 07777) != 0)
         return err_set(err, ERR_IO, "%s: %s", path, strerror(errno));
     return RC_OK;
 }
@@ -382,6 +430,12 @@ static struct rc read_settings(const struct edit *edit, const char *path, struct
         *ret_text = STR_NONE;
     else if (rc_bad(rc))
         return err_set(err, rc.code, "%s", why.text);
+    if (edit->agent->place.text) {
+        if (!str_empty(*ret_text) && str_empty(command_in(*ret_text)))
+            return err_set(err, ERR_INVALID, "%s is not of Nod, so it is left alone", path);
+        *ret_plain = STR("{}");
+        return json_parse(&cli->arena, *ret_plain, ret_settings, err);
+    }
     if (str_empty(str_trim(*ret_text)))
         *ret_text = str_of(blank ? blank : "{}\n");
     *ret_plain = json_without_comments(&cli->arena, *ret_text);
@@ -446,6 +500,8 @@ static struct rc trust(const struct edit *edit, const char *path, struct str tex
     BUF_SCOPE(out, SETTINGS_BYTES_MAX * 2);
     const struct json *settings;
     struct arena *arena = &edit->cli->arena;
+    if (!edit->agent->place.trust)
+        return RC_OK;
     TRY(json_parse(arena, json_without_comments(arena, text), &settings, err));
     const char *file = trust_wanted(edit, path, settings, &out);
     if (!file)
@@ -475,7 +531,7 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     }
     if (!edit->how.remove && !edit->url)
         TRY(identity_have(cli, &edit->want, &edit->identity, err));
-    TRY(write_settings(path, new, err));
+    TRY(write_settings(edit, path, new, err));
     if (edit->how.remove)
         identity_drop(cli, edit->identity);
     if (!edit->how.quiet)
@@ -483,19 +539,15 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     return trust(edit, path, new, err);
 }
 
+/* The folder of this file, and those above it. */
 static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
 {
-    const char *slash = strrchr(path, '/');
-    const char *folder = slash ? arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path))) : ".";
-    if (mkdir(folder, 0700) == 0 || errno == EEXIST)
-        return RC_OK;
-    const char *above = strrchr(folder, '/');
-    if (errno == ENOENT && above && above != folder) { /* hooks/ in a folder that is not there yet, either */
-        (void)mkdir(arena_c(&cli->arena, str_sub(str_of(folder), 0, (size_t)(above - folder))), 0700);
-        if (mkdir(folder, 0700) == 0 || errno == EEXIST)
-            return RC_OK;
+    for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        const char *folder = arena_c(&cli->arena, str_sub(str_of(path), 0, (size_t)(slash - path)));
+        if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+            return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
     }
-    return err_set(err, ERR_IO, "%s: %s", folder, strerror(errno));
+    return RC_OK;
 }
 
 struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err)
@@ -511,7 +563,10 @@ struct rc hook_install(struct cli *cli, const struct agent *agent, const struct 
     TRY(read_settings(&edit, path, &old, &plain, &settings, err));
     if (!how->remove && !edit.url)
         TRY(have_server(&edit, err));
-    TRY(put_settings(&new, &edit, old, plain, settings, err));
+    if (!edit.agent->place.text)
+        TRY(put_settings(&new, &edit, old, plain, settings, err));
+    else if (!how->remove)
+        TRY(put_text(&new, &edit, err));
     if (new.over)
         return err_set(err, ERR_TOO_LARGE, "%s would become too large", path);
     if (!str_eq(str_trim(old), str_trim(buf_str(&new))))
@@ -543,14 +598,17 @@ const char *hook_settings(struct cli *cli, const struct agent *agent)
 }
 
 /* The first command of ours among the hooks; empty when there is none. */
-static struct str our_command(const struct edit *edit, const struct json *settings)
+static struct str our_command(const struct edit *edit, struct str text, const struct json *settings)
 {
     const struct json *events = json_get(settings, "hooks");
+    if (edit->agent->place.text)
+        return command_in(text);
     for (const struct json *event = events ? events->first : NULL; event; event = event->next)
         for (const struct json *entry = event->first; entry; entry = entry->next)
-            if (ours(edit, entry))
-                return json_get(entry, "hooks") ? json_text(json_get(entry, "hooks")->first, "command")
-                                                : json_text(entry, "bash");
+            if (ours(edit, entry)) {
+                const struct json *inner = json_get(entry, "hooks"), *hook = inner ? inner->first : entry;
+                return json_text(hook, json_get(hook, "bash") ? "bash" : "command");
+            }
     return STR_NONE;
 }
 
@@ -562,7 +620,7 @@ struct str hook_written(struct cli *cli, const struct agent *agent)
     struct str text, plain;
     if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(&edit, path, &text, &plain, &settings, NULL)))
         return STR_NONE;
-    return our_command(&edit, settings);
+    return our_command(&edit, text, settings);
 }
 
 /* The identity file that a hook's command names; NULL: none. */
@@ -594,7 +652,7 @@ const char *hook_trouble(struct cli *cli, const struct agent *agent, bool *ret_i
     *ret_installed = false;
     if (rc_bad(settings_path(&edit, &path, NULL)) || rc_bad(read_settings(&edit, path, &text, &plain, &settings, NULL)))
         return NULL;
-    struct str command = our_command(&edit, settings);
+    struct str command = our_command(&edit, text, settings);
     *ret_installed = !str_empty(command);
     if (!*ret_installed)
         return NULL;

@@ -27,7 +27,6 @@ static const struct client {
 } clients[] = {
     {"claude-desktop", {".config/Claude/claude_desktop_config.json", "mcpServers"}},
     {"claude-project", {"./.mcp.json", "mcpServers"}},
-    {"cursor", {".cursor/mcp.json", "mcpServers"}},
     {"vscode", {"./.vscode/mcp.json", "servers"}},
     {"zed", {".config/zed/settings.json", "context_servers"}},
 };

@@ -4,6 +4,7 @@
  *   cwd     the folder in which it runs, taken out of the input
  *   -       said for the agent's own use: left out
  *   patch   the text of a patch
+ *   lines   a list of lines of the shell, run one after the other: the command
  *   prompt  text in which the one address stands (Gemini's web_fetch)
  *   shell   the program that reads the command: only a POSIX shell is understood
  *   no      must be absent, false or empty: with it the call means something else
@@ -87,7 +88,14 @@ static const struct row {
     {"opencode", "webfetch", "WebFetch", FIELDS, ""},
     {"opencode", "list", "LS", FIELDS, ""},
 
+    {"cursor", "Shell", "Bash", FIELDS, "working_directory:cwd"},
+    {"cursor", "Write", "Write", FIELDS, "path:file_path contents:content"},
+    {"cursor", "StrReplace", "Edit", FIELDS, "path:file_path"},
+    {"cursor", "Read", "Read", FIELDS, "path:file_path"},
+    {"cursor", "LS", "LS", FIELDS, ""},
+
     {"cline", "execute_command", "Bash", FIELDS, "requires_approval:-"},
+    {"cline", "run_commands", "Bash", FIELDS, "commands:lines"},
     {"cline", "write_to_file", "Write", FIELDS, "path:file_path absolutePath:file_path"},
     {"cline", "replace_in_file", "Edit", FIELDS, "path:file_path absolutePath:file_path"},
     {"cline", "read_file", "Read", FIELDS, "path:file_path"},
@@ -263,6 +271,23 @@ static void take_out(struct naming *n, struct str *ret_text, const struct json *
     *ret_text = value->text;
 }
 
+/* A list with anything but lines in it says more than a shell would run. */
+static void put_lines(struct naming *n, const struct json *lines)
+{
+    BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES * 2);
+    for (const struct json *line = lines->first; line; line = line->next) {
+        if (line->type != JSON_STRING || str_empty(line->text))
+            doubt(n, "its command is no list of lines");
+        buf_put(&buf, line->text);
+        buf_puts(&buf, line->next ? "\n" : "");
+    }
+    if (lines->type != JSON_ARRAY || buf.over)
+        doubt(n, "its command is no list of lines that can be read");
+    json_key(n->out, "command");
+    json_put_str(n->out, buf_str(&buf));
+    n->changed = true;
+}
+
 static void put_command(struct naming *n, const struct json *value)
 {
     json_key(n->out, "command");
@@ -292,6 +317,12 @@ static void take_field(struct naming *n, const struct json *field, const struct 
     if (str_is(ours, "prompt")) {
         json_member(n->out, "url", address_in(n, field->text));
         n->changed = true;
+    }
+    if (str_is(ours, "lines")) {
+        if (json_get(input, "command"))
+            doubt(n, "its input says the same thing twice");
+        put_lines(n, field);
+        return;
     }
     if (!str_eq(key, field->key) && json_get_str(input, key))
         doubt(n, "its input says the same thing twice");

@@ -55,3 +55,56 @@ def test_qwen_is_asked_and_an_edit_is_a_denial_with_words(world):
         run.stdout.close()
     world.nod("hook", "remove", "qwen", "--yes", "--settings", path)
     must(open(path, encoding="utf-8").read() == '{"theme": "dark"}', "not as before")
+
+
+def test_cursor_is_asked_in_the_shape_it_documents(world):
+    admin = world.server().admin()
+    path = os.path.join(world.folder, "hooks.json")
+    world.nod("hook", "install", "cursor", "--yes", "--settings", path)
+    written = json.load(open(path, encoding="utf-8"))
+    entry = written["hooks"]["preToolUse"][0]
+    must(written["version"] == 1 and entry["failClosed"] is True and entry["timeout"] == 86400, f"{written}")
+    for decision, more, expected in (("allow_once", {}, {"permission": "allow"}),
+                                     ("deny", {"feedback": "not now"}, {"permission": "deny", "user_message": "not now", "agent_message": "not now"}),
+                                     ("allow_once", {"updatedInput": {"command": "pwd"}}, {"permission": "allow", "updated_input": {"command": "pwd"}})):
+        message = {"hook_event_name": "preToolUse", "conversation_id": "c1", "cwd": world.folder, "tool_name": "Shell", "tool_input": {"command": "touch made"}}
+        run = subprocess.Popen(["/bin/sh", "-c", entry["command"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        run.stdin.write(json.dumps(message))
+        run.stdin.close()
+        call = eventually(lambda: admin.pending(), "it waits")[0]
+        must(call["preview"]["type"] == "command", f"not read as a command: {call}")
+        admin.decided(call["sessionId"], call["toolCallId"], decision, **more)
+        said = json.loads(run.stdout.read())
+        must(run.wait(30) == 0 and said == expected, f"{said}")
+        run.stdout.close()
+
+
+def test_files_that_are_ours_as_a_whole_come_and_go(world):
+    world.server()
+    for agent, variable, name in (("opencode", "OPENCODE_CONFIG_DIR", "plugin/nod.js"), ("cline", "CLINE_DIR", "hooks/PreToolUse")):
+        world.environment[variable] = os.path.join(world.folder, agent, "of its own")
+        path = os.path.join(world.environment[variable], name)
+        world.nod("hook", "install", agent, "--yes")
+        text = open(path, encoding="utf-8").read()
+        must(f"hook {agent} --wait" in text and os.access(path, os.X_OK) == (agent == "cline"), f"{path}: {text}")
+        must("nothing to change" in world.nod("hook", "install", agent, "--yes").stderr, "a second time changes something")
+        must(agent in world.nod("doctor").stdout, "doctor does not see it")
+        world.nod("hook", "remove", agent, "--yes")
+        must(not os.path.exists(path), "it is still there")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("// of somebody else\n")
+        for act in ("install", "remove"):
+            must("left alone" in world.nod("hook", act, agent, "--yes", exits=None).stderr, f"{act} does not say so")
+        must(open(path, encoding="utf-8").read() == "// of somebody else\n", "it was changed")
+
+
+def test_a_hook_of_cline_denies_whatever_happens(world):
+    """Cline runs the call when a hook says nothing: ours always says something."""
+    server = world.server()
+    world.environment["CLINE_DIR"] = os.path.join(world.folder, "cline")
+    world.nod("hook", "install", "cline", "--yes")
+    server.stop()
+    path = os.path.join(world.folder, "cline/hooks/PreToolUse")
+    for message in ("{}", "no message", "", json.dumps({"hookName": "tool_call", "taskId": "s", "tool_call": {"id": "1", "name": "run_commands", "input": {}}})):
+        said = subprocess.run([path], input=message, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False).stdout
+        must(json.loads(said)["cancel"] is True and json.loads(said)["errorMessage"], f"{message!r}: {said}")

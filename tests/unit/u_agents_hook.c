@@ -17,6 +17,11 @@ static const char permission[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_ev
 static const char gemini[] = "{\"session_id\":\"s\",\"cwd\":\"/p\",\"hook_event_name\":\"BeforeTool\","
                              "\"tool_name\":\"run_shell_command\",\"tool_input\":{\"command\":\"ls\"}}";
 
+static const char cline[] = "{\"hookName\":\"tool_call\",\"taskId\":\"s\",\"workspaceRoots\":[\"/p\"],\"tool_call\":"
+                            "{\"id\":\"t1\",\"name\":\"run_commands\",\"input\":{\"commands\":[\"ls\"]}}}";
+static const char cursor[] = "{\"conversation_id\":\"s\",\"cwd\":\"/p\",\"hook_event_name\":\"preToolUse\","
+                             "\"tool_name\":\"Shell\",\"tool_input\":{\"command\":\"ls\"}}";
+
 static struct hook hook_of(struct arena *arena, const struct agent *agent, const char *text)
 {
     const struct json *json;
@@ -58,6 +63,10 @@ static void what_is_said(void **state)
                                   "\"behavior\":\"deny\""}},
         {&agent_gemini, gemini, {"{\"decision\":\"allow\"}", "\"decision\":\"deny\"", "\"reason\":\"no\"",
                                "\"decision\":\"deny\""}},
+        {&agent_cline, cline, {"{\"cancel\":false}", "\"overrideInput\":{\"command\":\"pwd\"}",
+                               "{\"cancel\":true,\"errorMessage\":\"no\"}", "\"cancel\":true"}},
+        {&agent_cursor, cursor, {"{\"permission\":\"allow\"}", "\"updated_input\":{\"command\":\"pwd\"}",
+                                 "\"agent_message\":\"no\"", "\"permission\":\"deny\""}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         for (int given = 0; given < GIVEN_COUNT; given++) {
@@ -81,7 +90,7 @@ static void every_status(void **state)
         const struct agent *agent;
         const char *message;
     } hooks[] = {{&agent_claude, before}, {&agent_claude, permission}, {&agent_codex, permission},
-                 {&agent_gemini, gemini}};
+                 {&agent_gemini, gemini}, {&agent_cursor, cursor}};
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         for (int status = 0; status < CALL_STATUS_COUNT; status++) {
             for (int decision = 0; decision < DECISION_COUNT; decision++) {
@@ -114,6 +123,9 @@ static void what_is_read(void **state)
     static const char busy[] = "{\"hook_event_name\":\"Stop\",\"session_id\":\"s\",\"background_tasks\":[{}]}";
     assert_int_equal(hook_of(&arena, &agent_claude, stop).kind, HOOK_IDLE);
     assert_int_equal(hook_of(&arena, &agent_claude, busy).kind, HOOK_OTHER);
+    struct hook task = hook_of(&arena, &agent_cline, cline);
+    assert_true(str_is(task.session, "s") && str_is(task.cwd, "/p") && str_is(task.call, "t1"));
+    assert_true(str_is(hook_of(&arena, &agent_cursor, cursor).session, "s"));
     const struct json *json;
     static const char lacks[] = "{\"hook_event_name\":\"PreToolUse\",\"tool_name\":\"Bash\"}";
     assert_true(rc_ok(json_parse(&arena, str_of(lacks), &json, NULL)));
@@ -148,6 +160,28 @@ static void every_message(void **state)
     assert_true(count[AGENT_NUMBER_claude] >= 20 && count[AGENT_NUMBER_codex] >= 9 && count[AGENT_NUMBER_gemini] >= 1);
 }
 
+/* What nod setup sends as a test is what the agent would send. */
+static void every_agent_understands_its_own_test_call(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < AGENT_COUNT; i++) {
+        ARENA_SCOPE(arena);
+        BUF_SCOPE(out, 1 << 16);
+        const struct agent *agent = agent_at(i);
+        const struct json *input;
+        assert_true(rc_ok(json_parse(&arena, STR("{\"command\":\"ls\"}"), &input, NULL)));
+        if (!agent->hooks.events)
+            continue;
+        struct hook hook = {.agent = agent, .kind = HOOK_BEFORE, .event = str_of(agent->hooks.events->name),
+                            .session = STR("s"), .tool = str_of(agent->hooks.shell), .call = STR("c"),
+                            .cwd = STR("/p"), .input = input};
+        hook_put(&out, &hook);
+        struct hook read = hook_of(&arena, agent, buf_c(&out));
+        assert_true(hook_asks(&read) && str_eq(read.tool, hook.tool) && str_eq(read.call, hook.call));
+        assert_true(str_eq(read.cwd, hook.cwd) && str_eq(read.input->raw, input->raw) && str_is(read.session, "s"));
+    }
+}
+
 static void an_answer_that_does_not_hold_together(void **state)
 {
     (void)state;
@@ -171,6 +205,7 @@ int main(void)
         cmocka_unit_test(every_status),
         cmocka_unit_test(what_is_read),
         cmocka_unit_test(every_message),
+        cmocka_unit_test(every_agent_understands_its_own_test_call),
         cmocka_unit_test(an_answer_that_does_not_hold_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
