@@ -1,4 +1,4 @@
-"""Codex and Gemini in their own right, with Nod's hooks in their settings."""
+"""Codex, Gemini, Qwen Code, Copilot CLI, opencode and Cline in their own right, with Nod's hooks in their settings."""
 import contextlib
 import json
 import os
@@ -6,10 +6,11 @@ import shutil
 import subprocess
 
 from desk import Desk, installed
-from other_models import Generate, Responses
+from other_models import Chat, Generate, Responses
 from world import NOD, eventually, must
 
 CODEX, GEMINI, NODE = "0.166.0", "0.61.0", "22.23.3"
+QWEN, COPILOT, OPENCODE, CLINE = "0.15.10", "1.0.102", "1.18.33", "3.0.65"
 
 
 def replace(path, old, new):
@@ -100,6 +101,100 @@ class GeminiDesk(Desk):
         return ("run_shell_command", {"command": command, "description": "x"})
 
 
+class HomeDesk(Desk):
+    """One whose settings are in the home folder."""
+    name = ""
+
+    def __init__(self, place, script, serve=True):
+        super().__init__(place, Chat(script), serve)
+        place.environment["HOME"] = place.folder
+        self.project = os.path.join(place.folder, "project")
+        os.makedirs(self.project, exist_ok=True)
+
+    def install(self):
+        self.nod("hook", "install", self.name, "--yes").ends()
+
+
+class QwenDesk(HomeDesk):
+    name = "qwen"
+
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"qwen-{QWEN}", f"@qwen-code/qwen-code@{QWEN}", "@qwen-code/qwen-code/cli.js")
+        super().__init__(place, script, serve)
+        place.environment.update({"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": self.model.url + "/v1", "OPENAI_MODEL": "m", "QWEN_CODE_NO_RELAUNCH": "1"})
+        os.makedirs(os.path.join(place.folder, ".qwen"), exist_ok=True)
+        with open(os.path.join(place.folder, ".qwen/settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": False},
+                       "general": {"enableAutoUpdate": False, "disableAutoUpdate": True}}, file)
+
+    def start(self):
+        return self.run([node(), self.program, "-p", "go", "--approval-mode", "yolo"])
+
+    @staticmethod
+    def bash(command):
+        return ("run_shell_command", {"command": command, "description": "x", "is_background": False})
+
+
+class CopilotDesk(HomeDesk):
+    name = "copilot"
+
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"copilot-{COPILOT}", f"@github/copilot@{COPILOT}", "@github/copilot-linux-x64/copilot")
+        super().__init__(place, script, serve)
+        place.environment.update({"COPILOT_HOME": self.config, "COPILOT_PROVIDER_BASE_URL": self.model.url + "/v1", "COPILOT_PROVIDER_API_KEY": "x",
+                                  "COPILOT_MODEL": "gpt-4.1", "COPILOT_AUTO_UPDATE": "false"})
+
+    def start(self):
+        return self.run([self.program, "-p", "go", "--allow-all-tools", "--no-color"])
+
+    @staticmethod
+    def bash(command):
+        return ("bash", {"command": command, "description": "x"})
+
+
+class OpencodeDesk(HomeDesk):
+    name = "opencode"
+
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"opencode-{OPENCODE}", f"opencode-ai@{OPENCODE}", "opencode-linux-x64/bin/opencode")
+        super().__init__(place, script, serve)
+        folder = os.path.join(place.folder, ".config/opencode")
+        os.makedirs(os.path.join(folder, "node_modules"))
+        with open(os.path.join(folder, "package-lock.json"), "w", encoding="utf-8") as file:  # types for plugins, which it would fetch and wait for
+            json.dump({"packages": {"": {"dependencies": {"@opencode-ai/plugin": OPENCODE}}}}, file)
+        config = {"$schema": "x", "autoupdate": False, "share": "disabled", "model": "scripted/m", "small_model": "scripted/m", "provider": {"scripted": {
+            "npm": "@ai-sdk/openai-compatible", "name": "S", "options": {"baseURL": self.model.url + "/v1", "apiKey": "x"}, "models": {"m": {"name": "M", "tool_call": True}}}}}
+        place.environment.update({"PWD": self.project, "OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_DISABLE_AUTOUPDATE": "1",
+                                  "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1"})
+
+    def start(self):
+        return self.run([self.program, "run", "--print-logs", "go"])
+
+    @staticmethod
+    def bash(command):
+        return ("bash", {"command": command, "description": "x"})
+
+
+class ClineDesk(HomeDesk):
+    name = "cline"
+
+    def __init__(self, place, script, serve=True):
+        self.program = installed(f"cline-{CLINE}", f"cline@{CLINE}", "@cline/cli-linux-x64/bin/cline")
+        super().__init__(place, script, serve)
+        self.run([self.program, "auth", "-p", "openai", "-k", "x", "-m", "m", "-b", self.model.url + "/v1"]).ends()
+
+    def start(self):
+        return self.run([self.program, "--json", "-c", self.project, "please go on"])
+
+    def close(self):
+        self.run([self.program, "hub", "stop"]).wait()  # a process of its own, which would outlive the test
+        super().close()
+
+    @staticmethod
+    def bash(command):
+        return ("run_commands", {"commands": [command]})
+
+
 @contextlib.contextmanager
 def at(kind, place, *commands, **more):
     one = kind(place, [kind.bash(command) for command in commands], **more)
@@ -109,20 +204,25 @@ def at(kind, place, *commands, **more):
         one.close()
 
 
-def each(test):
-    """One test for each of the two."""
-    for name, kind in (("codex", CodexDesk), ("gemini", GeminiDesk)):
-        def one(place, kind=kind):
-            test(place, kind)
-        one.__name__ = test.__name__.replace("test_", f"test_{name}_", 1)
-        globals()[one.__name__] = one
+KINDS = {"codex": CodexDesk, "gemini": GeminiDesk, "qwen": QwenDesk, "copilot": CopilotDesk, "opencode": OpencodeDesk, "cline": ClineDesk}
+
+
+def each(*names):
+    """One test for each of these agents; without names, for the first two."""
+    def make(test):
+        for name in names or ("codex", "gemini"):
+            def one(place, kind=KINDS[name]):
+                test(place, kind)
+            one.__name__ = test.__name__.replace("test_", f"test_{name}_", 1)
+            globals()[one.__name__] = one
+    return make
 
 
 def command_of(pending):
     return pending["toolCall"]["input"]["command"]
 
 
-@each
+@each("codex", "gemini", "qwen", "copilot", "opencode")
 def test_a_person_allows_and_denies_with_words(place, kind):
     with at(kind, place, "touch made.txt", "touch second.txt") as d:
         d.install()
@@ -138,7 +238,7 @@ def test_a_person_allows_and_denies_with_words(place, kind):
         must("one is enough, thanks" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
 
 
-@each
+@each()
 def test_rules_answer_without_a_person(place, kind):
     with at(kind, place, "ls", "touch made.txt") as d:
         d.nod("policy", "add", "allow", "Bash(ls:*)").ends()
@@ -149,17 +249,17 @@ def test_rules_answer_without_a_person(place, kind):
         must(effects == ["allow", "deny"] and not d.has("made.txt"), f"not by the rules: {effects}, {d.told()}")
 
 
-@each
+@each(*KINDS)
 def test_nothing_runs_without_a_server(place, kind):
     with at(kind, place, "touch made.txt") as d:
         d.install()
         d.server.stop()
         d.start().ends()
         must(not d.has("made.txt"), "it ran although nobody could be asked")
-        must("nod serve" in d.model.said(), f"the message does not say what to do: {d.model.said()[-900:]}")
+        must(kind is ClineDesk or "nod serve" in d.model.said(), f"the message does not say what to do: {d.model.said()[-900:]}")
 
 
-@each
+@each()
 def test_nothing_is_allowed_that_no_rule_and_no_person_allows(place, kind):
     """It runs without questions of its own: what Nod would let pass by default or mode is asked about all the same."""
     secret = os.path.join(place.environment["HOME"], ".kube", "config")
@@ -181,7 +281,7 @@ def test_nothing_is_allowed_that_no_rule_and_no_person_allows(place, kind):
         must("TOPSECRET" not in d.model.said() and "INSIDE\n" not in d.model.said() and not d.has("made.txt"), f"it ran: {d.told()}")
 
 
-@each
+@each()
 def test_it_dies_and_the_question_goes(place, kind):
     with at(kind, place, "touch made.txt") as d:
         d.install()
@@ -210,11 +310,14 @@ def test_gemini_goes_on_when_a_hook_fails_but_not_when_there_is_none(place):
         must(d.has("made.txt"), "it is blocked: the docs are out of date")
 
 
-def test_codex_runs_what_a_person_made_of_it(place):
-    with at(CodexDesk, place, "touch made.txt") as d:
+@each("codex", "copilot", "opencode", "cline")
+def test_runs_what_a_person_made_of_it(place, kind):
+    with at(kind, place, "touch made.txt") as d:
         d.install()
         run = d.start()
-        d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt"})
+        first = d.waiting()[0]
+        given = first["toolCall"]["input"]
+        d.decide(first, updatedInput={**given, **({"commands": ["touch other.txt"]} if "commands" in given else {"command": "touch other.txt"})})
         run.ends()
         must(d.has("other.txt") and not d.has("made.txt"), f"it did not run as edited: {d.told()}")
 
@@ -243,14 +346,29 @@ def test_codex_skips_a_hook_that_nobody_trusts(place):
         must(d.has("made.txt") and not d.events(types="TOOL_CALL"), "Codex runs untrusted hooks now: the docs are out of date")
 
 
-def test_gemini_is_told_what_a_person_made_of_it(place):
-    with at(GeminiDesk, place, "touch made.txt") as d:
+@each("gemini", "qwen")
+def test_is_told_what_a_person_made_of_it(place, kind):
+    with at(kind, place, "touch made.txt") as d:
         d.install()
         run = d.start()
         d.decide(d.waiting()[0], updatedInput={"command": "touch other.txt"})
         run.ends()
         must(not d.has("made.txt") and not d.has("other.txt"), "it ran")
         must("ask again" in d.model.said() and "touch other.txt" in d.model.said(), f"not told: {d.model.said()[-600:]}")
+
+
+def test_cline_is_asked_and_a_denial_ends_its_turn(place):
+    with at(ClineDesk, place, "touch made.txt", "touch second.txt", "touch third.txt") as d:
+        d.install()
+        run = d.start()
+        first = d.waiting()[0]
+        must(first["preview"]["type"] == "command" and first["toolCall"]["input"] == {"commands": ["touch made.txt"]}, f"not the call: {first}")
+        must(not d.has("made.txt"), "it ran before anyone answered")
+        d.decide(first)
+        second = eventually(lambda: [p for p in d.admin.pending() if p["toolCallId"] != first["toolCallId"]], lambda: f"the second waits: {d.told()}")[0]
+        d.decide(second, "deny", feedback="one is enough, thanks")
+        run.wait()
+        must(d.has("made.txt") and not d.has("second.txt") and not d.has("third.txt"), f"not as decided: {d.told()}")
 
 
 def test_gemini_denies_by_itself_without_yolo(place):
