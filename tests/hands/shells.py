@@ -117,7 +117,7 @@ def test_kill_shell_and_other_sessions(stage):
     run.answer()
     must(run.over()["status"] == "completed", run.state())
     must(run.results()[1]["content"] == "bash_1 is stopped" and "it was stopped" in run.results()[2]["content"], run.results())
-    must(not alive(mark), alive(mark))
+    eventually(lambda: not alive(mark), lambda: f"all are ended: {alive(mark)}")
 
 
 def test_nothing_outlives_its_command(stage):
@@ -125,7 +125,7 @@ def test_nothing_outlives_its_command(stage):
     model = stage.model([{"tools": [use(1, "Bash", command=brood(mark) + "echo over")]}, {"text": "Done."}])
     run = stage.begin(stage.serve(model).admin(), permissionMode=BYPASS)
     must(run.over()["status"] == "completed" and run.results()[0]["content"] == "over\n", run.results())
-    must(not alive(mark), alive(mark))
+    eventually(lambda: not alive(mark), lambda: f"all are ended: {alive(mark)}")
 
 
 def test_nothing_outlives_a_cancelled_run(stage):
