@@ -11,7 +11,7 @@ export const count = (page, n) => page.locator(".list-head p", { hasText: new Re
 export const heading = (page, text) => page.locator(".request h1", { hasText: text }).waitFor();
 
 export async function poll(ask, good) {
-  for (const end = Date.now() + 120000; Date.now() < end;) {
+  for (const end = Date.now() + 180000; Date.now() < end;) {
     const found = await ask();
     if (good(found)) return found;
     await new Promise((done) => setTimeout(done, 25));

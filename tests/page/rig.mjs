@@ -106,7 +106,7 @@ export const PHONE = { viewport: { width: 390, height: 844 }, hasTouch: true, is
 export async function person(server, name = "alice", options = DESKTOP, role = "admin") {
   const context = await (await openBrowser()).newContext(options);
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 120000));
+  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 180000));
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
   page.on("console", (message) => { if (/Content.Security.Policy|Trusted/i.test(message.text())) page.faults.push(message.text()); });

@@ -27,7 +27,7 @@ export function close() {
 }
 
 export async function until(good, what) {
-  for (const end = Date.now() + 120000; Date.now() < end;) {
+  for (const end = Date.now() + 180000; Date.now() < end;) {
     if (await good()) return;
     await new Promise((done) => setTimeout(done, 50));
   }

@@ -12,7 +12,7 @@ const [command, ...args] = process.argv.slice(3);
 const client = new Client({ name: "test", version: "1" }, { capabilities: {} });
 await client.connect(new StdioClientTransport({ command, args, env: process.env, stderr: "inherit" }));
 const say = (value) => process.stdout.write(JSON.stringify(value) + "\n");
-const options = { timeout: 60000, resetTimeoutOnProgress: true, onprogress: () => {} };
+const options = { timeout: 180000, resetTimeoutOnProgress: true, onprogress: () => {} };
 const open = [];
 for await (const line of createInterface({ input: process.stdin })) {
   const { list, tag, ...call } = JSON.parse(line);
