@@ -42,6 +42,7 @@ enum {
     LIMIT_RULE_BYTES = 4096,
     LIMIT_RULE_WORDS = 64,
     LIMIT_RULES = 100000,                /* in one set */
+    LIMIT_PEOPLE = 8,                    /* whom one call may need */
     LIMIT_HITS_EVENTS = 100000,          /* looked through behind the start for uses of rules */
     LIMIT_READ_BYTES = 1 << 20,          /* of event data in one page; a stream's queue holds a page and more */
 };

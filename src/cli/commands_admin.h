@@ -13,6 +13,7 @@
       OPTION(0, "reason", "WORDS", "why")                                                                   \
       OPTION(0, "force", NULL, "also a deny or ask that would stop nothing")                                \
       OPTION(0, "uses", "N", "good for so many calls")                                                      \
+      OPTION(0, "people", "N", "of ask: so many persons must allow it")                                     \
       OPTION(0, "for", "TIME", "good for so long")                                                          \
       OPTION(0, "match", "TEXT", "an example that it must fit; may be repeated")                            \
       OPTION(0, "not-match", "TEXT", "an example that it must not fit; may be repeated"))                   \

@@ -10,7 +10,7 @@
 /* How long it is good, and why it is there. */
 static struct str rule_remark(struct arena *arena, const struct json *rule)
 {
-    const struct json *left = json_get(rule, "usesLeft");
+    const struct json *left = json_get(rule, "usesLeft"), *people = json_get(rule, "people");
     struct str until = json_text(rule, "expiresAt");
     struct str remark = text_line(arena, json_text(rule, "reason"));
     struct str where = text_line(arena, json_text(rule, "where")), asleep = text_line(arena, json_text(rule, "asleep"));
@@ -18,6 +18,9 @@ static struct str rule_remark(struct arena *arena, const struct json *rule)
         remark = arena_printf(arena, "%.*s%s%.*s", STR_ARG(where), remark.n ? "; " : "", STR_ARG(remark));
     if (!str_empty(asleep))
         remark = arena_printf(arena, "sleeps: %.*s%s%.*s", STR_ARG(asleep), remark.n ? "; " : "", STR_ARG(remark));
+    if (people)
+        remark = arena_printf(arena, "%.*s%s%.*s persons", STR_ARG(remark), remark.n ? "; " : "",
+                              STR_ARG(people->raw));
     if (left)
         remark = arena_printf(arena, "%.*s%s%.*s left", STR_ARG(remark), remark.n ? "; " : "", STR_ARG(left->raw));
     if (!str_empty(until))
@@ -124,9 +127,10 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
 {
     struct json_out out = json_out(body);
     const char *session = option_text(cli, "session");
-    uint64_t uses = 0;
+    uint64_t uses = 0, people = 0;
     int64_t seconds = 0;
     TRY(option_number(cli, "uses", INT32_MAX, &uses, err));
+    TRY(option_number(cli, "people", LIMIT_PEOPLE, &people, err));
     TRY(option_time(cli, "for", INT32_MAX, &seconds, err));
     json_open(&out, '{');
     json_member(&out, "effect", str_of(cli->argv[0]));
@@ -139,6 +143,8 @@ static struct rc rule_body(struct cli *cli, struct buf *body, struct err *err)
         json_member_bool(&out, "force", true);
     if (uses)
         json_member_u64(&out, "uses", uses);
+    if (people)
+        json_member_u64(&out, "people", people);
     if (seconds)
         json_member_time(&out, "expiresAt", clock_wall_ms() + seconds * 1000);
     put_examples(&out, cli, "match", "match");

@@ -30,6 +30,7 @@ struct rc gate_prepare_rule(struct arena *arena, const struct json *object, stru
     struct json_out out = json_out(&buf);
     uint64_t uses;
     TRY(rule_read(arena, object, ret_source, &uses, err));
+    TRY(rule_check_people(ret_source, err));
     ret_source->id = arena_str(arena, str_of(id_new("rule").text));
     json_open(&out, '{');
     rule_write(&out, ret_source);

@@ -20,7 +20,8 @@ struct rule_change {
     struct str path, hash;      /* trusted, distrusted: a project's policy file */
     struct str actor;
 };
-/* Reads {"effect","rule","reason","expiresAt","uses","match","notMatch"}, gives it an id, writes it for keeping. */
+/* Reads {"effect","rule","reason","expiresAt","uses","people","match","notMatch"}, gives it an id, writes it for
+ * keeping. */
 struct rc gate_prepare_rule(struct arena *arena, const struct json *object, struct str *ret_json,
                             struct rule_source *ret_source, struct err *err);
 /* Reads {"scope","project"} and writes it for keeping; "project" is the path of a folder. */

@@ -67,7 +67,8 @@ struct verdict nets_judge(struct arena *arena, const struct question *question)
         struct verdict verdict = policy_judge(arena, &each);
         if (verdict.effect == EFFECT_DENY)
             return verdict;
-        if (verdict.effect == EFFECT_ASK && (verdict.rule_count || str_is(verdict.source, "protected")))
+        if (verdict.effect == EFFECT_ASK && (verdict.rule_count || str_is(verdict.source, "protected")) &&
+            verdict.people >= asked.people)
             asked = verdict;
         if (opens(&verdict, &facts) && (!is_address(host) || names(arena, &verdict, host)))
             allowed = verdict;

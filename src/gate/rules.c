@@ -51,7 +51,7 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
 {
     struct rule_source source = {.layer = LAYER_USER};
     struct str effect = STR("allow"), layer = STR("user"), expires = STR_NONE, text = STR_NONE;
-    int64_t uses = 0;
+    int64_t uses = 0, people = 0;
     if (object->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "a rule must be an object");
     TRY(json_want_str(object, "id", LIMIT_ID_BYTES, &source.id, err));
@@ -61,6 +61,7 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
     TRY(json_want_str(object, "reason", LIMIT_TITLE_BYTES, &source.reason, err));
     TRY(json_want_str(object, "expiresAt", LIMIT_ID_BYTES, &expires, err));
     TRY(json_want_i64(object, "uses", 1, INT32_MAX, &uses, err));
+    TRY(json_want_i64(object, "people", 1, LIMIT_PEOPLE, &people, err));
     TRY(project_read(arena, object, &source, err));
     TRY(read_examples(arena, object, "match", &source.match, &source.match_count, err));
     TRY(read_examples(arena, object, "notMatch", &source.not_match, &source.not_match_count, err));
@@ -74,12 +75,20 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
         return err_set(err, ERR_INVALID, "\"expiresAt\" must be a time like 2030-01-31T12:00:00Z");
     source.counted = uses > 0;
     source.uses_left = *ret_uses = (uint64_t)uses;
+    source.people = people > 1 ? (unsigned)people : 0;
     TRY(rule_check(arena, text, &source.text, err));
     source.text = arena_str(arena, source.text);
     source.id = arena_str(arena, source.id);
     source.reason = arena_str(arena, source.reason);
     TRY(check_alone(&source, err));
     *ret_source = source;
+    return RC_OK;
+}
+
+struct rc rule_check_people(const struct rule_source *source, struct err *err)
+{
+    if (source->people && source->effect != EFFECT_ASK)
+        return err_set(err, ERR_INVALID, "\"people\" goes with a rule that asks");
     return RC_OK;
 }
 
@@ -106,6 +115,8 @@ void rule_write(struct json_out *out, const struct rule_source *source)
         json_member_time(out, "expiresAt", source->expires_at_ms);
     if (source->counted)
         json_member_u64(out, "usesLeft", source->uses_left);
+    if (source->people)
+        json_member_u64(out, "people", source->people);
     project_write(out, source);
     write_examples(out, "match", source->match, source->match_count);
     write_examples(out, "notMatch", source->not_match, source->not_match_count);
@@ -124,6 +135,7 @@ static struct rc take_entry(struct policy_file *file, const struct json *entry, 
     else
         TRY(rule_read(&file->arena, entry, source, &uses, err));
     source->effect = effect;
+    TRY(rule_check_people(source, err));
     source->layer = layer;
     source->counted = false; /* a file cannot count */
     source->author = arena_str(&file->arena, str_of(file->path));

@@ -10,7 +10,7 @@
  * "scope":"everywhere". Relative rules from "always" that have neither, from before there were projects, are
  * unbound: they hold nowhere until a person binds them.
  * A policy file: {"deny":[…],"ask":[…],"allow":[…]}, each entry a rule's text or an object {"rule","reason",
- * "expiresAt","uses","match","notMatch"}.
+ * "expiresAt","uses","people","match","notMatch"}.
  */
 #ifndef GATE_RULES_H
 #define GATE_RULES_H
@@ -87,6 +87,8 @@ const struct rule_source *rules_all(struct gate *gate, struct arena *arena, cons
 /* Reads a rule as the API and events write it; ERR_INVALID with words. */
 struct rc rule_read(struct arena *arena, const struct json *object, struct rule_source *ret_source,
                     uint64_t *ret_uses, struct err *err);
+/* Only a rule that asks can ask several persons. */
+struct rc rule_check_people(const struct rule_source *source, struct err *err);
 void rule_write(struct json_out *out, const struct rule_source *source);
 /* ---- projects.c ---- */
 struct rule_project project_of(struct arena *arena, struct str folder);

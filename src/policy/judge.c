@@ -74,7 +74,9 @@ void stop_note(struct judging *j, const struct compiled *rule)
     bool higher =
         j->stop.rule && rule->effect == j->stop.effect && rule->source.layer < j->stop.rule->source.layer;
     if (stricter || higher)
-        j->stop = (struct stop){rule, rule->effect};
+        j->stop = (struct stop){rule, rule->effect, j->stop.people};
+    if (rule->source.people > j->stop.people)
+        j->stop.people = rule->source.people;
 }
 
 void used_note(struct judging *j, const struct compiled *rule)
@@ -615,6 +617,15 @@ static unsigned tool_risk(const struct judging *j)
     return risk;
 }
 
+/* A command that is not understood may be any that the rules speak of. */
+static unsigned people_of(const struct judging *j, const struct verdict *verdict)
+{
+    bool in_doubt = is_command(j->q->facts) && j->unknown;
+    if (verdict->effect != EFFECT_ASK)
+        return 0;
+    return in_doubt && j->set->people > j->stop.people ? j->set->people : j->stop.people;
+}
+
 struct verdict policy_judge(struct arena *arena, const struct question *question)
 {
     struct judging j;
@@ -624,7 +635,8 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
     verdict.parts = j.parts;
     verdict.part_count = j.parts_count;
     verdict.risk = j.risk | tool_risk(&j);
-    verdict.risky = risk_holds_back(verdict.risk);
+    verdict.people = people_of(&j, &verdict);
+    verdict.risky = risk_holds_back(verdict.risk) || verdict.people;
     verdict.sweep = verdict.effect == EFFECT_ALLOW ? j.sweep : SWEEP_NONE;
     return verdict;
 }

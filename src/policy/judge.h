@@ -21,6 +21,7 @@ struct folder {
 struct stop {
     const struct compiled *rule; /* NULL: none */
     enum effect effect;
+    unsigned people; /* the most that any of the rules wants */
 };
 
 enum { WROTE_MAX = 16 };

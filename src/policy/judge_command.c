@@ -278,6 +278,8 @@ static void visit_simple(struct judging *j, struct node *node, const struct fold
     j->stop = before;
     if (stop.rule)
         stop_note(j, stop.rule);
+    if (stop.people > j->stop.people)
+        j->stop.people = stop.people;
 }
 
 static void visit(struct judging *j, struct node *node, const struct folder *folder)

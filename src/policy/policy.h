@@ -72,13 +72,12 @@ struct rule_source {
     int64_t expires_at_ms; /* 0: never */
     bool counted;          /* good for `uses_left` more calls */
     uint64_t uses_left;
+    unsigned people;       /* of an ask: so many persons must allow it; 0: one */
     enum rule_reach reach;
     struct rule_project project;
     bool project_is_root;  /* the session's folder is the project's: relative patterns begin there by either name */
-    const struct str *match;     /* examples that the rule must fit, and must not */
-    size_t match_count;
-    const struct str *not_match;
-    size_t not_match_count;
+    const struct str *match, *not_match; /* examples that the rule must fit, and must not */
+    size_t match_count, not_match_count;
 };
 
 /* A rule that was not taken as it stands: an allow never matches then, a deny or ask asks about its tool. */
@@ -155,7 +154,7 @@ struct verdict_part {
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 
-/* Files that no word of a command names, below a folder: none, those that are not hidden, all. The gate looks there. */
+/* Files below a folder that no word names: none, those that are not hidden, all. The gate looks there. */
 enum sweep { SWEEP_NONE, SWEEP_SHOWN, SWEEP_ALL };
 struct verdict {
     enum effect effect;
@@ -166,6 +165,7 @@ struct verdict {
     size_t rule_count;
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
     bool risky;        /* answered alone */
+    unsigned people;   /* as of a rule */
     enum sweep sweep;  /* of an allow in which some part passed without a rule */
     const struct verdict_part *parts; /* of a command, in order */
     size_t part_count;

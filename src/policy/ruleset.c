@@ -308,6 +308,10 @@ static void take_in(struct rule_set *set, size_t at)
         set->stop_hosts[set->stop_host_count++] = (uint32_t)at;
     }
     set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
+    bool by_command = str_is(rule->tool, "Bash") || rule->kind == RULE_PATH || rule->kind == RULE_HOST ||
+                      rule->kind == RULE_URL;
+    if (by_command && set->rules[at].source.people > set->people)
+        set->people = set->rules[at].source.people;
     if (rule->word_count)
         mark_word(set->first_words, rule->words[0]);
     if (rule->word_count > 1)

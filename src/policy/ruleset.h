@@ -31,6 +31,7 @@ struct rule_set {
     bool stops_commands; /* some deny or ask rule speaks of commands */
     bool stops_paths;    /* … of paths */
     bool stops_hosts;    /* … of addresses */
+    unsigned people;     /* the most that any of these wants */
     /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
     struct str *stop_names;
     uint32_t *stop_rules; /* the rule of each */
