@@ -13,6 +13,7 @@
 /*      code             wire name            http exit */
 #define ERR_CODES(X)                                    \
     X(OK,                "ok",                200, 0)   \
+    X(MORE_PEOPLE,       "more_people",       202, 6)   \
     X(INVALID,           "invalid",           400, 2)   \
     X(UNAUTHENTICATED,   "unauthenticated",   401, 3)   \
     X(FORBIDDEN,         "forbidden",         403, 3)   \

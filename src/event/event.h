@@ -35,7 +35,8 @@
     X(18, RUN_LEASE, false)                  \
     X(19, DELIVERY_ENDED, false)             \
     X(20, DELIVERY_CLAIMED, false)           \
-    X(21, EGRESS, false)
+    X(21, EGRESS, false)                     \
+    X(22, TOOL_APPROVAL_PARTIAL, false)
 
 enum event_kind {
     EVENT_NONE = 0,

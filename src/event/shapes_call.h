@@ -36,6 +36,7 @@
     F(raw, shown, "shown", SET, "its risk, and the parts of a command with their verdicts, as they were shown") \
     F(time, deadline, "deadline", SET, "when it times out")                           \
     F(flag, routine, "routine", SET, "not risky: may be allowed with others, and without a signature") \
+    F(number, people, "people", SET, "how many persons must allow it; absent: one")     \
     F(flag, waits, "waits", SET, "whoever asked waits for the answer")                \
     F(flag, withdraws, "withdraws", SET, "it is withdrawn when whoever asked stays away") \
     F(text, callback, "callback", SET, "the address that its answer is posted to")
@@ -50,7 +51,20 @@
     F(text, reach, "scope", SET, "of allow_always: where its rules hold; session, project or everywhere") \
     F(text, mode, "mode", SET, "the session's permission mode from now on")           \
     F(text, by, "by", SET, "id of the token that decided")                            \
+    F(texts, people, "people", SET, "the persons who have allowed it, where several must") \
     F(raw, signature, "signature", SET, "by a key of whoever decided: v, kind, key, statement, sig, client, auth")
+
+/* What is signed is the same as of a response. */
+#define TOOL_APPROVAL_PARTIAL_FIELDS(F)                                               \
+    F(text, call, "toolCallId", ALWAYS, "the call that waits for more persons")        \
+    F(decision, decision, "decision", ALWAYS, "allow_once")                           \
+    F(text, person, "person", ALWAYS, "of the key that signed it; without one, the token's name") \
+    F(number, have, "have", ALWAYS, "how many persons have allowed it now")           \
+    F(number, need, "need", ALWAYS, "how many must")                                  \
+    F(text, feedback, "feedback", SET, "words for the agent")                         \
+    F(raw, updated_input, "updatedInput", SET, "the input as the person has changed it; answers to another are void") \
+    F(text, by, "by", SET, "id of the token that answered")                           \
+    F(raw, signature, "signature", SET, "by a key of whoever answered")
 
 #define TOOL_APPROVAL_ALERT_FIELDS(F)                                                 \
     F(text, call, "toolCallId", ALWAYS, "the call that nobody has answered for some time") \
@@ -113,6 +127,8 @@
     S(tool_call, TOOL_CALL, NULL, TOOL_CALL_FIELDS, "An agent wants to use a tool.")                            \
     S(tool_approval_request, TOOL_APPROVAL_REQUEST, NULL, TOOL_APPROVAL_REQUEST_FIELDS, "A person is asked.")   \
     S(tool_approval_response, TOOL_APPROVAL_RESPONSE, NULL, TOOL_APPROVAL_RESPONSE_FIELDS, "The answer.")       \
+    S(tool_approval_partial, TOOL_APPROVAL_PARTIAL, NULL, TOOL_APPROVAL_PARTIAL_FIELDS,                         \
+      "One of several persons who must allow a call has done so.")                                              \
     S(tool_started, TOOL_STARTED, NULL, TOOL_STARTED_FIELDS, "The tool begins; kept before it has an effect.")  \
     S(tool_result, TOOL_RESULT, NULL, TOOL_RESULT_FIELDS, "The result, at most one per call.")                  \
     S(tool_approval_alert, TOOL_APPROVAL_ALERT, NULL, TOOL_APPROVAL_ALERT_FIELDS,                               \

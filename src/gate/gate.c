@@ -80,7 +80,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
     }
     gate->shells = shells_new();
     gate->core.delivered = store_last_seq(gate->store);
-    gate->read_tokens = gate->read_rules = gate->read_open = UINT64_MAX;
+    gate->read_tokens = gate->read_rules = gate->read_open = gate->read_partials = UINT64_MAX;
     ops_init(gate);
     deadlines_init(gate);
     sessions_init(gate);

@@ -144,6 +144,8 @@ struct decide {
     struct str actor, by;       /* the name and the id of the token */
     const struct signature_claim *claim; /* by a person's key; NULL: none was sent */
     struct str signature;       /* the gate's: that claim, checked, as it is kept */
+    struct str person;          /* the gate's: whose key it is; unsigned: the actor */
+    unsigned have, need;        /* ERR_MORE_PEOPLE: it is kept, and so many persons have allowed it, must allow it */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
 };
 void gate_decide(struct gate *gate, struct decide *decide);

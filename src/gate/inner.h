@@ -54,7 +54,7 @@ struct gate {
     struct arena last_call_arena;
     /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
      * what is told meanwhile will be in the answer. */
-    uint64_t read_tokens, read_rules, read_open;
+    uint64_t read_tokens, read_rules, read_open, read_partials;
     struct rules rules;
     struct gate_figures figures;
     struct shells *shells;   /* commands in the background */
@@ -151,6 +151,8 @@ void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pin
 void tokens_done(struct gate *gate);
 /* Whether the decision may be kept, as far as signatures go: the one that was sent holds, or none is needed. */
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err);
+/* Whose key has signed it; of one that is not signed, whose token it is. */
+struct str signed_person(const struct gate *gate, const struct decide *d);
 /* The token of this id was revoked; is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);

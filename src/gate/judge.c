@@ -143,8 +143,8 @@ void check_decide(struct op *op)
     if (decide_is_definition(d, open) && tokens_bound(op->gate, d->by))
         (void)err_set(&op->err, ERR_SESSION_BOUND,
                       "this token is bound to one session, and what servers offer holds for all");
-    else if (str_empty(d->signature))
-        (void)rc_ok(signed_check(op->gate, d, open, &op->err));
+    else if (str_empty(d->signature) && rc_ok(signed_check(op->gate, d, open, &op->err)))
+        d->person = signed_person(op->gate, d);
 }
 
 /* A person may change a call, but not into one that the rules deny. */

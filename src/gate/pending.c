@@ -128,6 +128,30 @@ static void put_alerted(struct json_out *out, const struct open *open)
         json_member_bool(out, "nobodyWaits", true);
 }
 
+static void put_people(struct json_out *out, const struct open *open, bool whole)
+{
+    if (!open || open->people < 2)
+        return;
+    const struct partials *partials = open->partials;
+    json_key(out, "people");
+    json_open(out, '{');
+    json_member_u64(out, "need", open->people);
+    json_key(out, "have");
+    json_open(out, '[');
+    for (const struct partial *p = partials ? partials->first : NULL; p; p = p->next) {
+        json_open(out, '{');
+        json_member(out, "person", p->person);
+        json_member_time(out, "at", p->at_ms);
+        json_member_bool(out, "signed", p->is_signed);
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+    if (partials && !str_empty(partials->input))
+        put_or_size(out, "updatedInput", "updatedInputBytes", partials->input,
+                    !whole && partials->input.n > LIMIT_SHOWN_BYTES);
+    json_close(out, '}');
+}
+
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, bool whole)
 {
@@ -148,7 +172,9 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     json_put_raw(out, by_rules);
     if (cut)
         json_member_bool(out, "cut", true);
-    put_alerted(out, open_find(gate, open->request.session, open->request.call));
+    const struct open *known = open_find(gate, open->request.session, open->request.call);
+    put_alerted(out, known);
+    put_people(out, known, whole);
     json_close(out, '}');
 }
 
@@ -194,6 +220,7 @@ void gate_write_listed(struct gate *gate, struct json_out *out, const struct lis
         json_open(out, '{');
         json_put_raw(out, open->brief);
         put_alerted(out, open);
+        put_people(out, open, false);
         json_close(out, '}');
         return;
     }

@@ -20,6 +20,7 @@ static void open_free(struct gate *gate, struct open *open)
 {
     quota_give(gate, open->actor, open->session, open->stored);
     free(open->judged);
+    people_free(open);
     small_free(open, open->size);
 }
 
@@ -67,6 +68,7 @@ static void open_add(struct gate *gate, struct open_approval *approval)
     open->requested_ms = request->at_ms;
     open->deadline_ms = data.deadline;
     open->routine = data.routine;
+    open->people = (unsigned)data.people;
     open->waits = data.waits;
     open->withdraws = data.withdraws;
     (void)map_put(&gate->core.open, call_key_str(&key), open);
@@ -116,12 +118,38 @@ static bool is_denial(const struct event *response)
            (data.decision == DECISION_DENY || data.decision == DECISION_ABORT);
 }
 
+/* An answer by one of several persons. */
+static void partial_told(struct gate *gate, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_partial data;
+    if (!READ_DATA(&scratch, tool_approval_partial, event->data, &data) || tokens_revoked(gate, data.by))
+        return;
+    struct open *open = open_find(gate, event->session, data.call);
+    if (open)
+        people_take(open, event);
+}
+
+static void forget_partials(struct gate *gate, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct str token = token_revoked(&scratch, event), key;
+    size_t at = 0;
+    void *open;
+    while (!str_empty(token) && map_next(&gate->core.open, &at, &key, &open))
+        people_drop(open, token);
+}
+
 void open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
     if (event->kind == EVENT_SESSION_ARCHIVED)
         forget_session(gate, event->session);
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         request_told(gate, event, call);
+    if (event->kind == EVENT_TOOL_APPROVAL_PARTIAL && event->seq > gate->read_partials)
+        partial_told(gate, event);
+    if (event->kind == EVENT_TOKEN_CHANGED)
+        forget_partials(gate, event);
     if (event->kind == EVENT_TOOL_APPROVAL_ALERT && open_find(gate, event->session, event->call))
         core_alerted(&gate->core, open_find(gate, event->session, event->call));
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE)
@@ -187,13 +215,64 @@ static void open_recovered(struct gate *gate, struct open *open)
     core_away(&gate->core, open, true, gate_now());
 }
 
+static void recovered(struct recovery *recovery, const struct err *err)
+{
+    if (err->code == ERR_OK)
+        hits_begin(recovery->gate);
+    finish(recovery, err);
+}
+
+static void read_partials(struct recovery *recovery);
+
+static void partials_read(struct read *read)
+{
+    struct recovery *recovery = read->arg;
+    struct gate *gate = recovery->gate;
+    struct err err = read->err;
+    bool old = err.code == ERR_OK && read->covered < gate->core.delivered;
+    for (size_t i = 0; i < read->event_count && !old; i++)
+        partial_told(gate, &read->events[i]);
+    if (!old)
+        gate->read_partials = read->covered;
+    read_free(read);
+    if (old)
+        read_partials(recovery);
+    else
+        recovered(recovery, &err);
+}
+
+/* The first call that several persons must allow; 0: none waits. */
+static uint64_t first_of_people(const struct gate *gate)
+{
+    uint64_t first = 0;
+    size_t at = 0;
+    struct str key;
+    void *value;
+    while (map_next(&gate->core.open, &at, &key, &value)) {
+        const struct open *open = value;
+        if (open->people > 1 && (!first || open->seq < first))
+            first = open->seq;
+    }
+    return first;
+}
+
+static void read_partials(struct recovery *recovery)
+{
+    struct read *read = read_new(READ_EVENTS);
+    read->kinds = UINT64_C(1) << EVENT_TOOL_APPROVAL_PARTIAL;
+    read->after = first_of_people(recovery->gate);
+    read->done = partials_read;
+    read->arg = recovery;
+    gate_read_whole(recovery->gate, read);
+}
+
 static void open_read(struct read *read)
 {
     struct recovery *recovery = read->arg;
     struct gate *gate = recovery->gate;
     if (too_old(recovery, read))
         return;
-    gate->read_open = read->covered;
+    gate->read_open = gate->read_partials = read->covered;
     for (size_t i = 0; i < read->open_count; i++) {
         struct open_approval *open = &read->open[i];
         open_add(gate, open);
@@ -204,9 +283,12 @@ static void open_read(struct read *read)
     gate->figures.recovered = read->open_count;
     struct err err = read->err;
     read_free(read);
-    if (err.code == ERR_OK)
-        hits_begin(gate);
-    finish(recovery, &err);
+    if (err.code != ERR_OK || !first_of_people(gate)) {
+        recovered(recovery, &err);
+        return;
+    }
+    gate->read_partials = UINT64_MAX;
+    read_partials(recovery);
 }
 
 static void rules_read(struct read *read)

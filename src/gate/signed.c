@@ -140,6 +140,12 @@ struct rc signed_check(struct gate *gate, struct decide *d, const struct open *o
                    "this needs a signature: answer on the page with a passkey, or with `nod approve` and a key");
 }
 
+struct str signed_person(const struct gate *gate, const struct decide *d)
+{
+    const struct person_key *key = str_empty(d->signature) ? NULL : key_ring_find(&gate->keys, d->claim->key);
+    return key ? key->person : d->actor;
+}
+
 struct rc gate_decision_statement(struct gate *gate, const struct decide *d, struct str key,
                                   struct statement *ret, struct err *err)
 {

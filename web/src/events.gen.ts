@@ -49,6 +49,7 @@ export interface ToolApprovalRequestData {
   shown?: Json; // its risk, and the parts of a command with their verdicts, as they were shown
   deadline?: string; // when it times out
   routine?: boolean; // not risky: may be allowed with others, and without a signature
+  people?: number; // how many persons must allow it; absent: one
   waits?: boolean; // whoever asked waits for the answer
   withdraws?: boolean; // it is withdrawn when whoever asked stays away
   callback?: string; // the address that its answer is posted to
@@ -65,7 +66,21 @@ export interface ToolApprovalResponseData {
   scope?: string; // of allow_always: where its rules hold; session, project or everywhere
   mode?: string; // the session's permission mode from now on
   by?: string; // id of the token that decided
+  people?: string[]; // the persons who have allowed it, where several must
   signature?: Json; // by a key of whoever decided: v, kind, key, statement, sig, client, auth
+}
+
+/** One of several persons who must allow a call has done so. */
+export interface ToolApprovalPartialData {
+  toolCallId: string; // the call that waits for more persons
+  decision: "allow_once" | "allow_session" | "allow_always" | "deny" | "abort" | "timeout" | "cancelled"; // allow_once
+  person: string; // of the key that signed it; without one, the token's name
+  have: number; // how many persons have allowed it now
+  need: number; // how many must
+  feedback?: string; // words for the agent
+  updatedInput?: Json; // the input as the person has changed it; answers to another are void
+  by?: string; // id of the token that answered
+  signature?: Json; // by a key of whoever answered
 }
 
 /** The tool begins; kept before it has an effect. */
@@ -393,4 +408,5 @@ export interface EventData {
   DELIVERY_ENDED: DeliveryEndedData;
   DELIVERY_CLAIMED: DeliveryClaimedData;
   EGRESS: EgressData;
+  TOOL_APPROVAL_PARTIAL: ToolApprovalPartialData;
 }

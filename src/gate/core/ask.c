@@ -42,7 +42,7 @@ static struct str request_data(struct arena *arena, const struct ask *ask, int64
                 .digest = str_of(hex), .files = ask->files, .preview = ask->preview, .shown = ask->shown,
                 .deadline = deadline_ms,
                 .waits = ask->wait_ms > 0 || ask->withdraws, .withdraws = ask->withdraws,
-                .routine = !verdict->risky, .callback = ask->callback);
+                .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback);
 }
 
 /* A rule that is good for a number of calls: its use is kept with the call. */

@@ -66,6 +66,23 @@ void waits_follow(struct core *core, const struct event *event);
 struct op *waits_next(struct core *core, struct now now);
 bool waits_awaited(const struct core *core, struct str session, struct str call);
 
+/* ---- calls that several persons must allow (people.c) ---- */
+/* Whether it is an allow of such a call. */
+bool people_wanted(const struct open *open, const struct decide *decide);
+/* Whether it may be one of them: it allows this one call, and is not by whoever asked. */
+struct rc people_check_form(const struct open *open, const struct decide *decide, struct err *err);
+struct rc people_check_person(const struct open *open, const struct decide *decide, struct err *err);
+/* How many have allowed it, this one among them; `ret_again`: it had done so before. */
+unsigned people_with(const struct open *open, const struct decide *decide, bool *ret_again);
+struct shape_texts people_names(struct arena *arena, const struct open *open, const struct decide *decide);
+struct append *people_append(const struct core *core, const struct decide *decide, const struct open *open,
+                             struct now now);
+/* A partial answer is told; another input makes those before it void. */
+void people_take(struct open *open, const struct event *event);
+/* The token was revoked: its answer counts no more. */
+void people_drop(struct open *open, struct str token);
+void people_free(struct open *open);
+
 /* ---- when something is due (due.c) ---- */
 /* Time of the next alert, deadline or withdrawal; 0 when there is none. `alert_ms`: after how long people are told
  * once more, 0: never. */

@@ -6,6 +6,7 @@
  *   BEGIN --check--> CHECKED --append the response--> KEPT --> done
  *     |               \--read the call--> CALL --judge--> JUDGED --append--> KEPT   "always", and what a person changed
  *     |                                                     ^-- refused: tokens or rules have changed --|
+ *     |                   \--append a partial answer--> PARTIAL --> done, or counted again     several must allow it
  *     `------------ it is not open ------------> LOST <------- refused: somebody was faster ------------|
  */
 #include "gate/core/core.h"
@@ -14,9 +15,10 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_LOST };
+enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
+       DECIDE_LOST };
 enum { NEEDS_OF_CALL = 2 }; /* of the append; the next is of the installation */
-enum { LOOKS_MAX = 3 };
+enum { LOOKS_MAX = 3, PARTIAL_LOOKS_MAX = 30 };
 
 /* ---- what is kept ---- */
 
@@ -41,7 +43,7 @@ struct append *decide_append(const struct decide *d, const struct open *open, st
         .data = DATA(arena, tool_approval_response, .call = open->call, .decision = d->decision,
                      .feedback = d->feedback, .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE,
                      .rules = d->rules, .rules_chosen = d->rules_chosen, .reach = core_reach_name(d), .mode = d->mode,
-                     .by = d->by, .signature = d->signature),
+                     .by = d->by, .people = people_names(arena, open, d), .signature = d->signature),
     };
     append_need(append, (struct need){.need = NEED_PRESENT, .kind = EVENT_TOOL_APPROVAL_REQUEST,
                                       .session = event.session, .call = event.call});
@@ -144,6 +146,8 @@ static bool may_decide(struct decide *d, const struct open *open)
         (void)err_set(&d->op.err, ERR_NOT_FOUND, "there is no such call");
     else if (!str_empty(d->digest) && !str_eq(d->digest, open->digest))
         (void)err_set(&d->op.err, ERR_CONFLICT, "what you saw is not what is asked now; look again");
+    else
+        (void)rc_ok(people_check_form(open, d, &d->op.err));
     return d->op.err.code == ERR_OK;
 }
 
@@ -199,6 +203,26 @@ static void ask_for(struct decide *d, unsigned phase, struct out *out)
         out->read = core_read_call(d->session, d->call_id);
 }
 
+static void say_more_people(struct decide *d)
+{
+    (void)err_set(&d->op.err, ERR_MORE_PEOPLE, "kept: %u of %u persons have allowed it", d->have, d->need);
+}
+
+/* True when more persons must allow it: it is not the response. */
+static bool keep_partial(struct core *core, struct decide *d, const struct open *open, struct now now, struct out *out)
+{
+    bool again;
+    if (!people_wanted(open, d) || (d->have = people_with(open, d, &again)) >= open->people)
+        return false;
+    d->need = open->people;
+    d->op.phase = DECIDE_PARTIAL;
+    if (again)
+        say_more_people(d);
+    else
+        out->append = people_append(core, d, open, now);
+    return true;
+}
+
 static void keep(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);
@@ -206,6 +230,8 @@ static void keep(struct core *core, struct decide *d, struct now now, struct out
         ask_for(d, DECIDE_LOST, out);
         return;
     }
+    if (keep_partial(core, d, open, now, out))
+        return;
     d->op.phase = DECIDE_KEPT;
     out->append = keep_response(core, d, open, now);
 }
@@ -229,7 +255,7 @@ static void begin(struct core *core, struct decide *d, struct out *out)
 static void go_on(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);
-    if (d->op.err.code != ERR_OK)
+    if (d->op.err.code != ERR_OK || (open && rc_bad(people_check_person(open, d, &d->op.err))))
         return;
     if ((open && decide_is_definition(d, open)) || (d->decision == DECISION_ALLOW_ALWAYS && !d->updated_input) ||
         (d->whole && !d->call.call_seq))
@@ -238,6 +264,22 @@ static void go_on(struct core *core, struct decide *d, struct now now, struct ou
         ask_for(d, DECIDE_JUDGED, out);
     else
         keep(core, d, now, out);
+}
+
+/* Refused because something was kept in the session: we were told of it, and the others are counted again. */
+static void partial_kept(struct core *core, struct decide *d, struct out *out)
+{
+    const struct append *append = d->op.append;
+    if (append->outcome == APPEND_KEPT)
+        say_more_people(d);
+    else if (append->outcome == APPEND_FAILED)
+        d->op.err = append->err;
+    else if (append->refused_need <= NEEDS_OF_CALL)
+        ask_for(d, append->refused_need == NEEDS_OF_CALL ? DECIDE_JUDGED : DECIDE_LOST, out);
+    else if (++d->looks < PARTIAL_LOOKS_MAX)
+        begin(core, d, out);
+    else
+        (void)err_set(&d->op.err, ERR_CONFLICT, "too much happens in this session; try again");
 }
 
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out)
@@ -281,6 +323,9 @@ void decide_step(struct core *core, struct op *op, struct now now, struct out *o
             op->err = op->append->err;
         else
             call_apply(op->arena, &d->call, &op->append->events[0]);
+        return;
+    case DECIDE_PARTIAL:
+        partial_kept(core, d, out);
         return;
     case DECIDE_LOST:
         if (!take_winner(d, op->read))

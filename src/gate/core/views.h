@@ -2,10 +2,24 @@
 #ifndef GATE_CORE_VIEWS_H
 #define GATE_CORE_VIEWS_H
 
+#include "base/arena.h"
 #include "base/id.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "gate/gate.h"
+
+/* Persons who have allowed a call that needs several, all of them the same input. */
+struct partial {
+    struct str person, by; /* and the token */
+    int64_t at_ms;
+    bool is_signed;
+    struct partial *next;
+};
+struct partials {
+    struct arena arena;
+    struct str input;      /* as one of them has changed it; empty: as asked */
+    struct partial *first, **end;
+};
 
 /* An approval that was requested and not answered: a view of its events. */
 struct open {
@@ -23,6 +37,8 @@ struct open {
     bool waits, withdraws; /* as in the request */
     bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
     bool routine;        /* as in the request: not risky */
+    unsigned people;     /* as in the request: how many persons must allow it; 0: one */
+    struct partials *partials; /* those who have; NULL: nobody yet */
     bool recovered;      /* it waited already when this process started */
     char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
     uint64_t judged_version;
