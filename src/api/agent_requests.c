@@ -390,14 +390,8 @@ static void approved(struct op *op)
     struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->op.err, &decide->call);
+    if (exchange_undecided(x, decide))
         return;
-    }
-    if (decide->op.err.code != ERR_OK) {
-        exchange_fail(x, &decide->op.err);
-        return;
-    }
     json_open(&out, '{');
     json_member_bool(&out, "success", true);
     json_member(&out, "toolCallId", decide->call_id);

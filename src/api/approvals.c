@@ -185,20 +185,42 @@ void exchange_lost(struct exchange *x, const struct err *err, const struct call 
     exchange_answer(x, err_http(err->code), &buf);
 }
 
+static void answer_partial(struct exchange *x, const struct decide *decide)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    json_open(&out, '{');
+    json_member(&out, "toolCallId", decide->call_id);
+    json_member(&out, "sessionId", decide->session);
+    json_member(&out, "message", str_of(decide->op.err.text));
+    json_member_u64(&out, "have", decide->have);
+    json_member_u64(&out, "need", decide->need);
+    json_close(&out, '}');
+    exchange_answer(x, err_http(decide->op.err.code), &buf);
+}
+
+bool exchange_undecided(struct exchange *x, const struct decide *decide)
+{
+    const struct err *err = &decide->op.err;
+    if (err->code == ERR_OK)
+        return false;
+    if (err->code == ERR_ALREADY_DECIDED)
+        exchange_lost(x, err, &decide->call);
+    else if (err->code == ERR_MORE_PEOPLE)
+        answer_partial(x, decide);
+    else
+        exchange_fail(x, err);
+    return true;
+}
+
 static void decided(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (decide->op.err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &decide->op.err, &decide->call);
+    if (exchange_undecided(x, decide))
         return;
-    }
-    if (decide->op.err.code != ERR_OK) {
-        exchange_fail(x, &decide->op.err);
-        return;
-    }
     json_open(&out, '{');
     json_member(&out, "toolCallId", decide->call_id);
     json_member(&out, "sessionId", decide->session);

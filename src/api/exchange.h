@@ -151,6 +151,9 @@ struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret
 struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err);
 /* 409 with the winner. */
 void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner);
+/* Answers a decision that is not the response: 409 with the winner, 202 when more persons must allow it, or what went
+ * wrong. False: it is the response. */
+bool exchange_undecided(struct exchange *x, const struct decide *decide);
 /* 200 with the time it took here in a Server-Timing header. */
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
 

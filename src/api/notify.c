@@ -172,8 +172,8 @@ static void answered(struct notify_taking *taking)
     struct exchange *x = taking->arg;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (taking->err.code == ERR_ALREADY_DECIDED) {
-        exchange_lost(x, &taking->err, &taking->decide.call);
+    if (taking->err.code == ERR_ALREADY_DECIDED || taking->err.code == ERR_MORE_PEOPLE) {
+        (void)exchange_undecided(x, &taking->decide);
         return;
     }
     if (taking->err.code != ERR_OK) {

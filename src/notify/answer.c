@@ -89,6 +89,8 @@ struct str polling_answer(struct polling *polling, struct str token)
                           .taking = {.arena = &poller->arena, .token = token, .done = press_taken, .arg = &press},
                           .errand = {.start = take_press, .arg = &press}};
     work_errand(poller->notify->pollers, &press.errand);
+    if (press.taking.err.code == ERR_MORE_PEOPLE)
+        return arena_str(&poller->arena, str_of(press.taking.err.text));
     if (press.taking.err.code == ERR_OK)
         return press.taking.decide.decision == DECISION_DENY ? STR("Denied.") : STR("Allowed once.");
     log_line(LOG_WARN, "an answer from afar was refused", LOG_S("channel", poller->channel->name),
