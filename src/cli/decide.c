@@ -117,6 +117,9 @@ static struct rc send(struct cli *cli, const struct target *target, const struct
     if (target->asks && deciding->allows && !deciding->input && !deciding->feedback)
         cli_note("%.*s asked questions and went ahead without answers; `nod answer` gives them",
                  STR_ARG(text_line(arena, target->call)));
+    if (json_get(reply.json, "need"))
+        cli_note("%.*s: %.*s", STR_ARG(text_line(arena, target->call)),
+                 STR_ARG(text_line(arena, json_text(reply.json, "message"))));
     if (cli->json)
         remote_print(&reply);
     else

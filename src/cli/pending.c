@@ -32,14 +32,17 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
     for (const struct json *call = calls->first; call; call = call->next) {
         const struct json *tool = json_get(call, "toolCall");
         struct str session = json_text(call, "sessionId");
-        struct str title = view_title(arena, sessions, session);
+        struct str title = view_title(arena, sessions, session), people = view_people(arena, call);
+        struct str what = json_bool(call, "nobodyWaits", false)
+                              ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_warned(arena, call)))
+                              : view_warned(arena, call);
+        if (people.n)
+            what = arena_printf(arena, "(%.*s) %.*s", STR_ARG(people), STR_ARG(what));
         table_row(&table,
                   (struct str[]){text_line(arena, json_text(call, "toolCallId")), age_of(arena, call),
                                  text_fit(arena, str_empty(title) ? text_line(arena, session) : title, 24),
                                  text_fit(arena, text_line(arena, json_text(tool, "name")), 24),
-                                 json_bool(call, "nobodyWaits", false)
-                                     ? arena_printf(arena, "(nobody waits) %.*s", STR_ARG(view_warned(arena, call)))
-                                     : view_warned(arena, call)});
+                                 what});
     }
     table_write(buf, &table);
 }
@@ -108,7 +111,8 @@ static struct rc watch(struct cli *cli, struct err *err)
 {
     const char *session = option_text(cli, "session");
     struct follow follow = {.cli = cli, .event = redraw, .arg = cli};
-    follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE%s%s",
+    follow.scope = arena_printf(&cli->arena, "&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_PARTIAL,"
+                                "TOOL_APPROVAL_RESPONSE%s%s",
                                 session ? "&session=" : "",
                                 session ? remote_escape(&cli->arena, str_of(session)).p : "");
     TRY(follow_last(&follow, &follow.after, err));

@@ -283,6 +283,19 @@ static void block(struct buf *buf, const struct cli *cli, struct str name, const
     text_json(buf, value, 2);
 }
 
+struct str view_people(struct arena *arena, const struct json *call)
+{
+    const struct json *people = json_get(call, "people"), *have = json_get(people, "have");
+    int64_t need;
+    if (!have || !json_i64(json_get(people, "need"), &need))
+        return STR_NONE;
+    struct str words = arena_printf(arena, "%u of %lld persons have allowed it", have->count, (long long)need);
+    for (const struct json *one = have->first; one; one = one->next)
+        words = arena_printf(arena, "%.*s%s%.*s", STR_ARG(words), one == have->first ? ": " : ", ",
+                             STR_ARG(text_line(arena, json_text(one, "person"))));
+    return words;
+}
+
 static void times(struct buf *buf, const struct cli *cli, const struct json *call)
 {
     ARENA_SCOPE(arena);
@@ -295,6 +308,7 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
     struct str age = text_age(&arena, now_ms - at_ms);
     field(buf, cli, "asked", arena_printf(&arena, "%.*s (%.*s%s)", STR_ARG(text_time(&arena, at, now_ms)),
                                           STR_ARG(age), str_is(age, "now") ? "" : " ago"));
+    field(buf, cli, "people", view_people(&arena, call));
     if (json_bool(call, "nobodyWaits", false))
         field(buf, cli, "asker", STR("nobody waits for the answer any more"));
     if (json_bool(call, "alerted", false))

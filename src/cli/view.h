@@ -26,6 +26,8 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
                      struct err *err);
 /* One call by its id, or by a part of it as above, as GET /api/tool-calls shows it. */
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
+/* How many of several persons have allowed it, and who; empty: one person is enough. */
+struct str view_people(struct arena *arena, const struct json *call);
 /* The summary, with the warnings of the call before it. */
 struct str view_warned(struct arena *arena, const struct json *call);
 /* The call in one line, with its tool. */

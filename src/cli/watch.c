@@ -60,7 +60,8 @@ static void *follow(void *arg)
         ARENA_SCOPE(arena);
         struct str target =
             arena_printf(&arena, "/api/events?after=%llu&types=TOOL_APPROVAL_REQUEST,TOOL_APPROVAL_RESPONSE,"
-                                 "TOOL_APPROVAL_ALERT", (unsigned long long)atomic_load(&watch->after));
+                                 "TOOL_APPROVAL_PARTIAL,TOOL_APPROVAL_ALERT",
+                         (unsigned long long)atomic_load(&watch->after));
         atomic_store(&watch->live, true);
         ring(watch);
         struct rc rc = http_client_stream(watch->stream, target, heard, watch, NULL);
@@ -223,7 +224,10 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
     ask.body = buf_str(&body);
     ask.target = arena_printf(&arena, "/api/sessions/%s/approvals/%s", remote_escape(&arena, open->session).p,
                               remote_escape(&arena, open->call).p);
-    if (rc_ok(remote_ask(watch->cli, &arena, &ask, &reply, &err)))
+    struct rc rc = remote_ask(watch->cli, &arena, &ask, &reply, &err);
+    if (rc_ok(rc) && json_get(reply.json, "need"))
+        tui_say(&watch->tui, "%.*s", STR_ARG(text_line(&arena, json_text(reply.json, "message"))));
+    else if (rc_ok(rc))
         tui_say(&watch->tui, "%.*s %s", STR_ARG(open->tool), acts[act].done);
     else if (err.code == ERR_ALREADY_DECIDED)
         tui_say(&watch->tui, "someone was first: %.*s", STR_ARG(view_decision(&arena, json_get(reply.json, "winner"))));

@@ -73,6 +73,13 @@ export async function answer(item: Item, decision: string, extra: Extra = {}): P
   const path = `/api/sessions/${encodeURIComponent(item.p.sessionId)}/approvals/${encodeURIComponent(item.p.toolCallId)}`;
   try {
     const said = await answerSigned(path, item.p.sessionId, item.p.toolCallId, body(item, decision, extra));
+    if (said.need) {
+      const now = state.items.get(item.key);
+      if (now) now.busy = false;
+      toast(`${item.p.toolCall.name}: ${said.have} of ${said.need} persons have allowed it`, "good");
+      changed();
+      return true;
+    }
     finish(item, { decision: said.decision, actor: said.actor, at: said.at ?? new Date().toISOString(), feedback: extra.feedback, mine: true });
     return true;
   } catch (error) {

@@ -196,7 +196,7 @@ function take(event: NodEvent): void {
   if (event.type === "AGENT_MESSAGE" || event.type === "RUN_STATUS") drafts.delete(event.threadId ?? "");
   after = Number(event.seq);
   const callId = String(event.data.toolCallId ?? event.data.id ?? "");
-  if (event.type === "TOOL_APPROVAL_REQUEST" && event.sessionId) {
+  if ((event.type === "TOOL_APPROVAL_REQUEST" || event.type === "TOOL_APPROVAL_PARTIAL") && event.sessionId) {
     asked.push({ session: event.sessionId, call: callId });
     if (!asking) { asking = true; setTimeout(readAsked, 0); }
   } else if (event.type === "TOOL_APPROVAL_RESPONSE" && event.sessionId) {

@@ -26,6 +26,8 @@ function Ages({ p }: { p: Pending }) {
   const soon = p.deadline !== null && Date.parse(p.deadline) - now < 60000;
   return <>
     <span class="chip" title={clock(p.requestedAt)}><b>{ago(p.requestedAt, now)}</b> ago</span>
+    {p.people && <span class="chip people" title={p.people.have.map((one) => one.person).join(", ") || "Nobody has allowed it yet"}>
+      {`${p.people.have.length} of ${Number(p.people.need)} persons`}</span>}
     {p.nobodyWaits && <span class="chip" title="Whoever waited for the answer has hung up">nobody waits</span>}
     {p.alerted && <span class="chip bad unanswered" title="Everyone who may answer was reminded">nobody has answered</span>}
     {p.deadline && <span class={`chip ${soon ? "bad" : ""}`} title={clock(p.deadline)}>{left(p.deadline, now)}</span>}

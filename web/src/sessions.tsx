@@ -136,6 +136,7 @@ function Say({ event }: { event: NodEvent }) {
     }
     case "RUN_STATUS": return small(`${RUNS[String(event.data.status ?? "")] ?? `The run is ${String(event.data.status ?? "")}`}${event.data.reason ?? event.data.error ? `: ${String(event.data.reason ?? event.data.error)}` : ""}`);
     case "TOOL_APPROVAL_ALERT": return small(`Still unanswered since ${clock(String(event.data.requestedAt ?? event.at))}: ${String(event.data.tool ?? event.data.toolCallId ?? "a call")}`);
+    case "TOOL_APPROVAL_PARTIAL": return small(`${String(event.data.person)} allowed ${String(event.data.toolCallId)}: ${String(event.data.have)} of ${String(event.data.need)} persons`);
     case "SYSTEM_PROMPT": return small(`Nod told the model how to work: ${text}`);
     case "USER_SYSTEM_PROMPT": return small(`${event.actor} told the model how to work: ${text}`);
     case "COMPACTION": return small("the conversation was shortened for the model");

@@ -182,8 +182,10 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
     call.kind = kind_of(arena, json_text(tool, "name"), call.input, &call.questions);
     call.headline = text_line(arena, headline_of(&call, pending));
     call.body = body_of(arena, &call, pending);
-    call.where = arena_printf(arena, "%.*s, %.*s%s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
+    struct str people = view_people(arena, pending);
+    call.where = arena_printf(arena, "%.*s, %.*s%s%.*s%s", STR_ARG(text_line(arena, json_text(pending, "agent"))),
                               STR_ARG(str_empty(title) ? STR("session") : title),
+                              people.n ? ", " : "", STR_ARG(people),
                               json_bool(pending, "nobodyWaits", false) ? ", nobody waits for it"
                               : json_bool(pending, "alerted", false)   ? ", nobody has answered"
                                                                        : "");
