@@ -8,7 +8,7 @@
 #include "base/map.h"
 #include "base/stamp.h"
 #include "cli/text.h"
-#include "event/call.h"
+#include "event/life.h"
 #include "event/shapes.h"
 #include "io/file.h"
 #include "sign/sign.h"
@@ -19,12 +19,21 @@
 
 enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
 
+/* What was asked of people, until it is answered. */
+struct asked {
+    char digest[DIGEST_HEX_BYTES];
+    int64_t people;       /* who must allow it; 0: one person */
+    struct arena arena;
+    struct shape_texts have; /* those who have, by partial answers that hold */
+    struct str input;     /* as they have changed it */
+};
+
 struct proving {
     struct arena arena;
     struct key_ring ring;
     struct arena call_arena;
     struct call call;     /* the last one; its request comes in the same append */
-    struct map requests;  /* "session\ncall" → digest of what was asked, on the heap */
+    struct map requests;  /* "session\ncall" → struct asked, on the heap */
     struct map trusted;   /* ids of keys */
     bool all_trusted;     /* no file was given */
     struct proofs *proofs;
@@ -58,6 +67,13 @@ static struct str call_name(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
+static void asked_free(struct asked *asked)
+{
+    if (asked)
+        arena_done(&asked->arena);
+    free(asked);
+}
+
 static void take_call(struct proving *proving, const struct event *event)
 {
     arena_done(&proving->call_arena);
@@ -71,14 +87,16 @@ static void take_request(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct call *call = &proving->call;
-    char hex[DIGEST_HEX_BYTES] = "";
+    struct asked *asked = heap_new(sizeof *asked);
+    struct data_tool_approval_request data;
+    *asked = (struct asked){0};
     if (str_eq(call->session, event->session) && str_eq(call->id, event->call)) {
         call_apply(&proving->call_arena, call, event);
-        call_digest(call, hex);
+        call_digest(call, asked->digest);
     }
-    char *digest = strdup(hex);
-    CHECK(digest);
-    free(map_put(&proving->requests, call_name(&scratch, event), digest));
+    if (READ_DATA(&scratch, tool_approval_request, event->data, &data))
+        asked->people = data.people;
+    asked_free(map_put(&proving->requests, call_name(&scratch, event), asked));
 }
 
 /* The statement as the events say it, with the three lines that only the signer and the server knew. */
@@ -146,27 +164,87 @@ static void say(struct proving *proving, const struct event *event, enum decisio
     json_close(proving->out, '}');
 }
 
+/* Whether the answer holds, and says so of each allow. */
+static bool take_answer(struct proving *proving, const struct event *event,
+                        const struct data_tool_approval_response *data, const char *digest, struct str *ret_person)
+{
+    ARENA_SCOPE(scratch);
+    const struct person_key *key = NULL;
+    struct err err = {0};
+    *ret_person = event->actor;
+    if (str_empty(data->signature)) {
+        proving->proofs->without++;
+        say(proving, event, data->decision, "not signed", NULL, "");
+        return true;
+    }
+    if (rc_ok(prove(proving, &scratch, event, data, str_of(digest), &key, &err))) {
+        proving->proofs->proven++;
+        say(proving, event, data->decision, "proven", key, "");
+        *ret_person = key->person;
+        return true;
+    }
+    proving->proofs->bad++;
+    say(proving, event, data->decision, err.code == ERR_FORBIDDEN ? "not trusted" : "bad", key, err.text);
+    return false;
+}
+
+static bool is_among(const struct shape_texts *names, struct str name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (str_eq(names->items[i], name))
+            return true;
+    return false;
+}
+
+/* Persons are counted as the gate counts them: another input makes the answers before it void. */
+static void count_person(struct asked *asked, struct str person, struct str input)
+{
+    struct str *names = arena_array(&asked->arena, struct str, asked->have.count + 1);
+    if (!json_same_tokens(asked->input, input) && asked->input.n + input.n)
+        asked->have.count = 0;
+    for (size_t i = 0; i < asked->have.count; i++)
+        names[i] = asked->have.items[i];
+    size_t count = asked->have.count;
+    if (!is_among(&asked->have, person))
+        names[count++] = arena_str(&asked->arena, person);
+    asked->have = (struct shape_texts){names, count};
+    asked->input = arena_str(&asked->arena, input);
+}
+
+static void take_partial(struct proving *proving, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_tool_approval_partial data;
+    struct str person;
+    struct event of_call = *event;
+    if (!READ_DATA(&scratch, tool_approval_partial, event->data, &data))
+        return;
+    of_call.call = data.call;
+    struct asked *asked = map_get(&proving->requests, call_name(&scratch, &of_call));
+    struct data_tool_approval_response as_response = {.call = data.call, .decision = data.decision,
+                                                      .feedback = data.feedback, .updated_input = data.updated_input,
+                                                      .signature = data.signature};
+    if (asked && take_answer(proving, &of_call, &as_response, asked->digest, &person))
+        count_person(asked, person, data.updated_input);
+}
+
 static void take_response(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_approval_response data;
-    const struct person_key *key = NULL;
-    struct err err = {0};
-    char *digest = map_take(&proving->requests, call_name(&scratch, event));
+    struct str person;
+    struct asked *asked = map_take(&proving->requests, call_name(&scratch, event));
     bool read = READ_DATA(&scratch, tool_approval_response, event->data, &data);
-    bool allows = read && (data.decision == DECISION_ALLOW_ONCE || data.decision == DECISION_ALLOW_SESSION ||
-                           data.decision == DECISION_ALLOW_ALWAYS);
-    if (allows && str_empty(data.signature)) {
-        proving->proofs->without++;
-        say(proving, event, data.decision, "not signed", NULL, "");
-    } else if (allows && rc_ok(prove(proving, &scratch, event, &data, str_of(digest), &key, &err))) {
-        proving->proofs->proven++;
-        say(proving, event, data.decision, "proven", key, "");
-    } else if (allows) {
-        proving->proofs->bad++;
-        say(proving, event, data.decision, err.code == ERR_FORBIDDEN ? "not trusted" : "bad", key, err.text);
+    bool allows = read && decision_condition(data.decision) == LIFE_ALLOW;
+    if (allows && take_answer(proving, event, &data, asked ? asked->digest : "", &person) && asked &&
+        asked->people > 1) {
+        count_person(asked, person, data.updated_input);
+        if ((int64_t)asked->have.count < asked->people) {
+            proving->proofs->bad++;
+            say(proving, event, data.decision, "bad", NULL, "fewer persons have allowed it than must");
+        }
     }
-    free(digest);
+    asked_free(asked);
 }
 
 static struct rc take_event(void *arg, const struct event *event, struct err *err)
@@ -179,6 +257,8 @@ static struct rc take_event(void *arg, const struct event *event, struct err *er
         take_call(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         take_request(proving, event);
+    else if (event->kind == EVENT_TOOL_APPROVAL_PARTIAL)
+        take_partial(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_RESPONSE)
         take_response(proving, event);
     return RC_OK;
@@ -187,7 +267,11 @@ static struct rc take_event(void *arg, const struct event *event, struct err *er
 static void proving_done(struct proving *proving)
 {
     key_ring_done(&proving->ring);
-    map_free_values(&proving->requests);
+    size_t at = 0;
+    struct str key;
+    void *asked;
+    while (map_next(&proving->requests, &at, &key, &asked))
+        asked_free(asked);
     map_done(&proving->requests);
     map_done(&proving->trusted);
     arena_done(&proving->call_arena);
@@ -203,6 +287,7 @@ struct rc verify_signed(struct cli *cli, const char *trust, struct json_out *out
     return store_each_event(cli->settings.store,
                             (uint64_t)1 << EVENT_TOKEN_CHANGED | (uint64_t)1 << EVENT_TOOL_CALL |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
+                                (uint64_t)1 << EVENT_TOOL_APPROVAL_PARTIAL |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
                             take_event, &proving, err);
 }
