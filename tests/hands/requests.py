@@ -291,6 +291,27 @@ def test_a_file_that_changed_is_asked_about_again(stage):
     check_once(run)
 
 
+def test_a_file_that_changed_makes_answers_of_several_void(stage):
+    stage.write("a.txt", "mine\n")
+    edit = {"tools": [use(1, "Edit", file_path="a.txt", old_string="mine", new_string="yours")]}
+    model = stage.model([edit, {"text": "ok"}])
+    admin = stage.serve(model).admin()
+    ann, bob = (admin.token_for("approver", name) for name in ("ann", "bob"))
+    admin.ok("POST", "/api/policy/rules", {"rule": "Edit", "effect": "ask", "people": 2})
+    run = stage.begin(admin)
+    first = run.pending()[0]["toolCallId"]
+    must(ann.decide(run.session, first, "allow_once").status == 202, "one of two")
+    stage.write("a.txt", "mine\nand more\n")
+    must(bob.decide(run.session, first, "allow_once").status == 200, "two of two")
+    second = eventually(lambda: [p for p in admin.pending(f"/sessions/{run.session}") if p["toolCallId"] != first],
+                        "the new question")[0]
+    must(second["people"] == {"need": 2, "have": []}, f"nobody has allowed this: {second}")
+    must(bob.decide(run.session, second["toolCallId"], "allow_once").json["have"] == 1, "bob is the first")
+    must(stage.read("a.txt") == "mine\nand more\n", "nothing was written")
+    must(ann.decide(run.session, second["toolCallId"], "allow_once").status == 200, "ann the second")
+    must(run.over()["status"] == "completed" and stage.read("a.txt") == "yours\nand more\n", stage.read("a.txt"))
+
+
 def test_timeout_is_told(stage):
     model = stage.model([WRITE, {"text": "ok"}])
     admin = stage.serve(model, "--approval-timeout", "1").admin()

@@ -65,6 +65,28 @@ def test_one_of_many_answers_wins_over_three_nodes(pg, world):
                 must(reply.json["winner"]["actor"] == winner["actor"], f"another winner: {reply}")
 
 
+def test_persons_at_several_nodes_are_counted_once_each(pg, world):
+    servers, _ = nodes(pg, world, 2)
+    admin = servers[0].admin()
+    persons = [admin.token_for("approver", f"p{n}") for n in range(4)]
+    admin.ok("POST", "/api/policy/rules", {"rule": "Bash(deploy:*)", "effect": "ask", "people": 4})
+    agent = admin.token_for("agent", "robot")
+    session = agent.session(title="x")
+    for n in range(4):
+        agent.call(session["threadId"], "Bash", {"command": "deploy"}, id=f"c{n}")
+        replies = []
+        threads = [threading.Thread(target=lambda p=p, i=i, n=n: replies.append(
+            at(servers[i % 2], p).decide(session["id"], f"c{n}", "allow_once"))) for i, p in enumerate(persons)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(20)
+        must(sorted(reply.status for reply in replies) == [200, 202, 202, 202], replies)
+        response = [e for e in admin.events(session=session["id"], types="TOOL_APPROVAL_RESPONSE")
+                    if e["data"]["toolCallId"] == f"c{n}"][0]
+        must(sorted(response["data"]["people"]) == ["p0", "p1", "p2", "p3"], response)
+
+
 def test_a_deadline_fires_once(pg, world):
     servers, url = nodes(pg, world, 3)
     admin = servers[0].admin()

@@ -28,6 +28,8 @@ class Row:
             self.target = self.target.replace(":rule", "{mine}")  # the session's own
         if self.target.endswith("/result"):
             self.target = self.target.replace(":call", "{allowed}")
+        if self.what.endswith("one of two persons"):  # an admin asked: that is none of them
+            self.target = self.target.replace(":call", "{pair}")
         self.name = f"{self.route}{' (' + self.what + ')' if self.what else ''}"
 
 
@@ -65,6 +67,11 @@ class Side:
         name = self.make_call()
         self.estate.admin.decided(self.names["session"], name, "allow_once")
         return name
+
+    def make_pair(self):
+        self.estate.admin.ok("POST", "/api/policy/rules", {"rule": "Write", "effect": "ask", "people": 2, "layer": "session",
+                                                           "sessionId": self.names["session"]})
+        return self.make_call()
 
     def make_request(self):
         return self.estate.admin.ok("POST", "/api/agent-requests", {"prompt": "x", "sessionId": self.names["session"]})["id"]
