@@ -1,15 +1,5 @@
-/* An allowed call is done, at most once.
- *
- * Invariants
- *  1. TOOL_STARTED is kept under the needs that there is none, that the answer (or the verdict) is there and that
- *     the fence holds; the effect begins only after it is durable.
- *  2. A call that was started and has no result is never started again: after a crash it gets a result that says
- *     so.
- *  3. What was shown is what runs: the files are compared with what the person saw before it starts, and by the
- *     tool itself once more.
- *
- *   call read → files compared → TOOL_STARTED → the tool, in a worker → TOOL_RESULT
- */
+/* What a call does to the world: the driver's part of core/execute.c, which says when. Threads of gate->hands compare
+ * files with what was shown, and do the tools. */
 #include "gate/core/core.h"
 #include "gate/inner.h"
 #include "gate/boxes.h"
@@ -30,12 +20,9 @@ struct execution {
     struct job job;
     struct arena arena;        /* the worker's while it works */
     const struct json *input;
-    struct str root, mode;
+    struct str root;
     const struct box_opened *opened; /* of a command: what rules open in its box */
     bool unboxed;              /* a person let it run without one */
-    bool same;
-    struct tool_result result;
-    struct session_look look;
     struct hops hops;
 };
 
@@ -68,79 +55,6 @@ void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *
 }
 
 void gate_keep(struct gate *gate, struct append *append) { store_append(gate->store, append); }
-
-/* ---- the end ---- */
-
-static void finish(struct execution *x)
-{
-    struct execute *execute = x->execute;
-    arena_done(&x->arena);
-    free(x);
-    execute->inner = NULL;
-    op_end(&execute->op);
-}
-
-static void finish_with(struct execution *x, enum err_code code, const char *words)
-{
-    (void)err_set(&x->execute->op.err, code, "%s", words);
-    finish(x);
-}
-
-static void result_kept(struct append *append)
-{
-    struct execution *x = append->arg;
-    struct execute *execute = x->execute;
-    if (append->outcome == APPEND_KEPT)
-        call_apply(execute->op.arena, &execute->state, &append->events[0]);
-    else if (append->outcome == APPEND_FAILED)
-        execute->op.err = append->err;
-    else
-        (void)err_set(&execute->op.err, ERR_CONFLICT, "the call has a result already");
-    append_free(append);
-    finish(x);
-}
-
-struct outcome {
-    struct str text, usage;
-    bool is_error, interrupted;
-    struct str superseded_by;
-};
-
-/* The result says who let the call pass, when and why. */
-static struct str result_data(struct arena *arena, const struct execution *x, const struct outcome *outcome)
-{
-    const struct call *call = &x->execute->state;
-    struct data_permissions permissions = core_permissions(call, x->mode);
-    return DATA(arena, tool_result, .call = x->execute->call, .content = shape_quote(arena, outcome->text),
-                .is_error = outcome->is_error, .interrupted = outcome->interrupted,
-                .superseded_by = outcome->superseded_by, .usage = outcome->usage, .permissions = &permissions);
-}
-
-static struct event event_of(const struct execution *x, struct arena *arena, enum event_kind kind, struct str data)
-{
-    const struct execute *execute = x->execute;
-    return (struct event){
-        .kind = kind,
-        .at_ms = clock_wall_ms(),
-        .session = arena_str(arena, execute->session),
-        .thread = arena_str(arena, execute->state.thread),
-        .call = arena_str(arena, execute->call),
-        .actor = arena_str(arena, execute->actor),
-        .data = data,
-    };
-}
-
-static void keep_result(struct execution *x, struct outcome outcome)
-{
-    struct append *append = append_new();
-    struct event event = event_of(x, &append->arena, EVENT_TOOL_RESULT, result_data(&append->arena, x, &outcome));
-    append_need(append, (struct need){
-        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
-    (void)append_event(append, event);
-    append->done = result_kept;
-    append->arg = x;
-    store_append(x->gate->store, append);
-}
 
 /* ---- the effect ---- */
 
@@ -223,101 +137,33 @@ void execute_hand_over(struct gate *gate, struct job *job)
     work_submit(gate->hands, job);
 }
 
-static void submit(struct execution *x, void (*run)(struct job *), void (*done)(struct job *))
-{
-    x->job = (struct job){.run = run, .done = done, .arg = x};
-    execute_hand_over(x->gate, &x->job);
-}
-
 static void do_it(struct job *job)
 {
     struct execution *x = job->arg;
     struct tool_use use = use_of(x);
-    x->result = tool_do(&use, x->execute->state.files);
+    struct tool_result result = tool_do(&use, x->execute->state.files);
+    x->execute->did = (struct execute_outcome){.text = result.text, .is_error = result.is_error};
 }
-
-static void done_it(struct job *job)
-{
-    struct execution *x = job->arg;
-    keep_result(x, (struct outcome){.text = x->result.text, .is_error = x->result.is_error});
-}
-
-static void start_kept(struct append *append)
-{
-    struct execution *x = append->arg;
-    struct execute *execute = x->execute;
-    enum append_outcome outcome = append->outcome;
-    if (outcome == APPEND_KEPT)
-        call_apply(execute->op.arena, &execute->state, &append->events[0]);
-    else if (outcome == APPEND_FAILED)
-        execute->op.err = append->err;
-    append_free(append);
-    if (outcome == APPEND_REFUSED)
-        finish_with(x, ERR_CONFLICT, "the call was started elsewhere, or the run is not ours any more");
-    else if (outcome == APPEND_FAILED || !str_empty(execute->child))
-        finish(x);
-    else
-        submit(x, do_it, done_it);
-}
-
-static void start(struct execution *x)
-{
-    const struct execute *execute = x->execute;
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct event event = event_of(x, arena, EVENT_TOOL_STARTED,
-                                  DATA(arena, tool_started, .call = execute->call, .child = execute->child));
-    struct need need = {.session = event.session, .call = event.call};
-    need.need = NEED_ABSENT;
-    need.kind = EVENT_TOOL_STARTED;
-    append_need(append, need);
-    need.need = NEED_PRESENT;
-    need.kind = execute->state.by_policy ? EVENT_TOOL_CALL : EVENT_TOOL_APPROVAL_RESPONSE;
-    append_need(append, need);
-    need.need = NEED_ABSENT;
-    need.kind = EVENT_TOOL_RESULT;
-    append_need(append, need);
-    if (execute->fence.need != NEED_NONE) {
-        struct need fence = execute->fence;
-        fence.session = arena_str(arena, fence.session);
-        fence.call = arena_str(arena, fence.call);
-        append_need(append, fence);
-    }
-    (void)append_event(append, event);
-    for (unsigned i = 0; i < execute->with_count; i++)
-        (void)append_event(append, event_copy(arena, &execute->with[i]));
-    append->done = start_kept;
-    append->arg = x;
-    store_append(x->gate->store, append);
-}
-
-/* ---- what was shown ---- */
 
 static void compare(struct job *job)
 {
     struct execution *x = job->arg;
     struct tool_use use = use_of(x);
     struct tool_look look = tool_look(&use);
-    x->same = str_eq(look.files, x->execute->state.files);
+    x->execute->shown = str_eq(look.files, x->execute->state.files) ? SHOWN_SAME : SHOWN_CHANGED;
 }
 
-static void compared(struct job *job)
+static void worked(struct job *job)
 {
     struct execution *x = job->arg;
-    struct execute *execute = x->execute;
-    if (x->same) {
-        start(x);
-        return;
-    }
-    execute->changed = true;
-    struct str next = arena_printf(execute->op.arena, "%.*s.again", STR_ARG(execute->call));
-    if (next.n > LIMIT_ID_BYTES)
-        next = arena_str(execute->op.arena, str_of(id_new("call").text));
-    keep_result(x, (struct outcome){
-        .text = STR("What was shown has changed since, so nothing was done; the person is asked again"),
-        .is_error = true,
-        .superseded_by = next,
-    });
+    op_go(&x->execute->op);
+}
+
+static void work(struct op *op, unsigned work)
+{
+    struct execution *x = ((struct execute *)op)->inner;
+    x->job = (struct job){.run = work == WORK_DO ? do_it : compare, .done = worked, .arg = x};
+    execute_hand_over(x->gate, &x->job);
 }
 
 /* ---- the box ---- */
@@ -339,85 +185,41 @@ static bool plan_box(struct execution *x, const struct session *session)
 
 /* ---- the call ---- */
 
-static void with_session(struct op *op)
+/* Before it starts: its input, the session's folder, and whether it is what was shown, as far as nothing blocks. */
+static void prepare(struct op *op, struct arena *scratch)
 {
-    const struct session *session = ((struct session_look *)op)->session;
-    const struct err *err = &op->err;
-    struct execution *x = op->owner;
-    struct execute *execute = x->execute;
-    if (err->code != ERR_OK || !session) {
-        finish_with(x, err->code == ERR_OK ? ERR_NOT_FOUND : err->code, "the session cannot be read");
+    struct execute *execute = (struct execute *)op;
+    struct execution *x = execute->inner;
+    (void)scratch;
+    if (!op->session || rc_bad(json_parse(&x->arena, call_effective_input(&execute->state), &x->input, &op->err)))
         return;
-    }
-    x->root = arena_str(&x->arena, session->cwd);
-    x->mode = arena_str(&x->arena, session->mode);
-    if (execute->outcome) {
-        CHECK(execute->state.started);
-        keep_result(x, (struct outcome){
-            .text = execute->outcome->text,
-            .usage = execute->outcome->usage,
-            .is_error = execute->outcome->is_error,
-        });
-    } else if (execute->state.started && !str_empty(execute->state.child)) {
-        finish(x); /* it goes on there */
-    } else if (execute->state.started) {
-        keep_result(x, (struct outcome){
-            .text = STR("Interrupted: the tool had started when Nod stopped, and its effect is unknown. It was not "
-                        "run again; look at what is there before you go on."),
-            .is_error = true,
-            .interrupted = true,
-        });
-    } else if (is_command(x)) {
-        x->same = plan_box(x, session);
-        compared(&x->job);
-    } else if (str_empty(execute->state.files)) {
-        start(x);
-    } else {
-        submit(x, compare, compared);
-    }
+    x->root = arena_str(&x->arena, op->session->cwd);
+    execute->mode = arena_str(&x->arena, op->session->mode);
+    if (is_command(x))
+        execute->shown = plan_box(x, op->session) ? SHOWN_SAME : SHOWN_CHANGED;
+    else
+        execute->shown = str_empty(execute->state.files) ? SHOWN_SAME : SHOWN_UNKNOWN;
 }
 
-static void call_read(struct read *read)
+static void end(struct op *op)
 {
-    struct execution *x = read->arg;
-    struct execute *execute = x->execute;
-    struct call *call = &execute->state;
-    struct err err = read->err;
-    bool there = read->event_count > 0;
-    *call = (struct call){0};
-    for (size_t i = 0; i < read->event_count; i++)
-        call_apply(execute->op.arena, call, &read->events[i]);
-    read_free(read);
-    if (err.code != ERR_OK)
-        finish_with(x, err.code, err.text);
-    else if (!there)
-        finish_with(x, ERR_NOT_FOUND, "there is no such call");
-    else if (!call_allowed(call))
-        finish_with(x, ERR_NOT_ALLOWED, "the call is not allowed");
-    else if (call->result_seq)
-        finish(x);
-    else if (rc_bad(json_parse(&x->arena, call_effective_input(call), &x->input, &err)))
-        finish_with(x, err.code, err.text);
-    else {
-        x->look = (struct session_look){.op = gate_op(NULL, with_session, x), .id = execute->session};
-        gate_session(x->gate, &x->look);
-    }
+    struct execution *x = ((struct execute *)op)->inner;
+    arena_done(&x->arena);
+    free(x);
+    ((struct execute *)op)->inner = NULL;
 }
 
 void gate_execute(struct gate *gate, struct execute *execute)
 {
     struct execution *x = heap_new(sizeof *x);
-    struct read *read = read_new(READ_CALL);
-    CHECK(execute->op.done && !execute->inner);
-    x->gate = execute->op.gate = gate;
-    x->job.arg = x;
+    CHECK(!execute->inner);
+    x->gate = gate;
     x->execute = execute;
     execute->inner = x;
-    read->session = arena_str(&read->arena, execute->session);
-    read->call = arena_str(&read->arena, execute->call);
-    read->done = call_read;
-    read->arg = x;
-    store_read(gate->store, read);
+    execute->op.judge = prepare;
+    execute->op.work = work;
+    execute->op.end = end;
+    op_execute(gate, execute);
 }
 
 /* ---- the file that a call names ---- */

@@ -61,6 +61,9 @@ struct execute_outcome {
     bool is_error;
 };
 
+/* Whether the files are as they were when the person saw them. */
+enum shown { SHOWN_SAME, SHOWN_CHANGED, SHOWN_UNKNOWN };
+
 struct execute {
     struct op op;
     struct str session, call, actor;
@@ -72,7 +75,11 @@ struct execute {
     const struct execute_outcome *outcome;
     bool changed;
     struct call state;             /* after it */
-    struct execution *inner;       /* the gate's */
+    /* the gate's */
+    enum shown shown;
+    struct str mode;               /* of the session */
+    struct execute_outcome did;
+    struct execution *inner;
 };
 void gate_execute(struct gate *gate, struct execute *execute);
 

@@ -37,6 +37,8 @@ struct op {
     void (*step)(struct core *core, struct op *op, struct now now, struct out *out);
     void (*check)(struct op *op); /* looks at keys and tokens */
     void (*judge)(struct op *op, struct arena *scratch); /* fills in what rules say, by op->session */
+    void (*work)(struct op *op, unsigned work); /* hands it to a thread; op_go follows */
+    void (*end)(struct op *op); /* lets go of what the driver holds for it; may be NULL */
     unsigned phase;
     const struct session *session; /* lent for one step; NULL: there is none */
     struct read *read;          /* the answer to what the last step asked for */

@@ -87,6 +87,7 @@ void op_give_session(struct op *op, const struct session *session, const struct 
 /* Steps whoever was rung, or has waited long enough. */
 void ops_wake(struct gate *gate);
 struct now gate_now(void);
+void op_execute(struct gate *gate, struct execute *execute);
 /* Keeps `event`; its owner gets it back by `done`. */
 void op_keep(struct gate *gate, struct kept_event *kept, struct event event);
 /* The operation is over: `done` follows before the loop sleeps. op->gate must be set. */

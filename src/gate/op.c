@@ -80,6 +80,8 @@ void op_go(struct op *op)
     } else if (out.check) {
         op->check(op);
         op_go(op);
+    } else if (out.work) {
+        op->work(op, out.work);
     } else if (out.park) {
         park(op);
     } else {
@@ -141,6 +143,12 @@ void gate_report(struct gate *gate, struct report *report)
     begin(gate, &report->op, FIND_BEGIN);
 }
 
+void op_execute(struct gate *gate, struct execute *execute)
+{
+    execute->op.step = execute_step;
+    begin(gate, &execute->op, 0);
+}
+
 void op_keep(struct gate *gate, struct kept_event *kept, struct event event)
 {
     kept->event = event;
@@ -176,6 +184,8 @@ void op_end(struct op *op)
 {
     struct gate *gate = op->gate;
     CHECK(op->done);
+    if (op->end)
+        op->end(op);
     read_free(op->found);
     op->found = NULL;
     op->next = NULL;

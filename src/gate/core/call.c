@@ -1,6 +1,7 @@
 /* One call: how it is known, read and told. */
 #include "gate/core/core.h"
 
+#include "event/append.h"
 #include "event/archived.h"
 #include "event/read.h"
 #include "event/shapes.h"
@@ -55,10 +56,29 @@ void gate_say_archived(struct err *err, const struct event *archived)
                   STR_ARG(archived->session), STR_ARG(said.file));
 }
 
-struct data_permissions core_permissions(const struct call *call, struct str mode)
+struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
+                                  const struct data_tool_result *result, struct now now)
 {
-    return (struct data_permissions){
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    struct data_permissions permissions = {
         .date = call->by_policy ? call->called_ms : call->decided_ms, .result = STR("approved"),
         .decision = call->decision, .mode = mode, .rule = call->rule, .allow_tools = call->rules,
         .by = call->by_policy ? STR("policy") : call->actor};
+    struct data_tool_result data = *result;
+    data.call = call->id;
+    data.permissions = &permissions;
+    struct event event = {
+        .kind = EVENT_TOOL_RESULT,
+        .at_ms = now.wall_ms,
+        .session = arena_str(arena, call->session),
+        .thread = arena_str(arena, call->thread),
+        .call = arena_str(arena, call->id),
+        .actor = arena_str(arena, actor),
+        .data = shape_data(arena, shape_tool_result(), &data),
+    };
+    append_need(append, (struct need){
+        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
+    (void)append_event(append, event);
+    return append;
 }

@@ -13,7 +13,7 @@
 #include "gate/core/views.h"
 #include "policy/policy.h"
 
-struct data_permissions;
+struct data_tool_result;
 
 /* Tools that only the gate asks about: what an MCP server says of a tool, a file that names servers (definitions.c). */
 #define DEFINITION_TOOL "McpDefinition"
@@ -23,12 +23,20 @@ struct now {
     int64_t wall_ms, steady_us;
 };
 
+/* Work that may block: the driver does it in a thread, and steps the operation again. */
+enum work {
+    WORK_NONE,
+    WORK_COMPARE, /* the files of a call with what was shown: execute->shown is filled in */
+    WORK_DO,      /* the tool's effect: execute->did is filled in */
+};
+
 /* The append or read that an operation needs before its next step, at most one of them. */
 struct out {
     struct append *append; /* to be kept; the driver's from then on. The answer is op->append */
     struct read *read;     /* to be read; the driver's from then on. The answer is op->read */
     struct str look;       /* to be looked up: the session is lent to the next step as op->session, if it may be seen */
     struct str judge;      /* the same, and to be judged by that session */
+    enum work work;        /* to be done in a thread */
     bool check;            /* keys and tokens are to be looked at, at once; op->err says what is wrong */
     bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
 };
@@ -41,6 +49,7 @@ enum { ASK_BEGIN = FIND_END, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WA
 void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also gate_status */
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out);
 void report_step(struct core *core, struct op *op, struct now now, struct out *out);
+void execute_step(struct core *core, struct op *op, struct now now, struct out *out);
 void keep_step(struct core *core, struct op *op, struct now now, struct out *out); /* of a struct kept_event */
 
 /* Finds the session of the call, and whether it may be seen: true when *session is there and its phases are over; else
@@ -52,8 +61,10 @@ bool core_may_see(const struct op *op, const struct session *session);
 struct read *core_read_call(struct str session, struct str call);
 bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read);
 
-/* The permission of a call, for its result; `mode` is the session's, or the one that the decision chose. */
-struct data_permissions core_permissions(const struct call *call, struct str mode);
+/* The result of a call, if it has none; its id and who let it pass are added. `mode` is the session's, or the one that
+ * the decision chose. */
+struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
+                                  const struct data_tool_result *result, struct now now);
 
 /* ---- open calls, and who waits for them (waits.c) ---- */
 struct open *core_open(const struct core *core, struct str session, struct str call);

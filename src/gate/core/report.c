@@ -13,27 +13,6 @@ enum { REPORT_BEGIN = FIND_END, REPORT_KNOWN, REPORT_KEPT };
 
 static struct report *report_of(struct op *op) { return (struct report *)op; }
 
-static struct append *result_append(const struct report *r, struct now now)
-{
-    struct append *append = append_new();
-    struct arena *arena = &append->arena;
-    struct data_permissions permissions = core_permissions(&r->state, r->state.mode);
-    struct event event = {
-        .kind = EVENT_TOOL_RESULT,
-        .at_ms = now.wall_ms,
-        .session = arena_str(arena, r->session),
-        .thread = arena_str(arena, r->state.thread),
-        .call = arena_str(arena, r->call),
-        .actor = arena_str(arena, r->actor),
-        .data = DATA(arena, tool_result, .call = r->call, .content = r->content, .is_error = r->is_error,
-                     .permissions = &permissions),
-    };
-    append_need(append, (struct need){
-        .need = NEED_ABSENT, .kind = EVENT_TOOL_RESULT, .session = event.session, .call = event.call});
-    (void)append_event(append, event);
-    return append;
-}
-
 /* True when a result may be kept; else it is there already, or err says why not. */
 static bool may_keep(struct report *r, bool there)
 {
@@ -58,7 +37,8 @@ static void keep(struct report *r, const struct read *read, struct now now, stru
     if (!may_keep(r, core_take_call(r->op.arena, &r->state, r->session, read)))
         return;
     r->op.phase = REPORT_KEPT;
-    out->append = result_append(r, now);
+    struct data_tool_result result = {.content = r->content, .is_error = r->is_error};
+    out->append = core_result_append(&r->state, r->actor, r->state.mode, &result, now);
 }
 
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
