@@ -152,6 +152,22 @@ static void put_people(struct json_out *out, const struct open *open, bool whole
     json_close(out, '}');
 }
 
+/* Of what the rules say, an object, only the harm that the call could do: parts and suggestions are too long for a
+ * list. */
+static void put_risk(struct json_out *out, struct arena *arena, struct str by_rules)
+{
+    static const char *const keys[] = {"risk", "risky", "riskWords"};
+    const struct json *all = NULL;
+    json_member_raw(out, "suggestions", STR("[]"));
+    if (rc_bad(json_parse(arena, by_rules, &all, NULL)))
+        return;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const struct json *value = json_get(all, keys[i]);
+        if (value)
+            json_member_raw(out, keys[i], value->raw);
+    }
+}
+
 void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *arena,
                         const struct open_approval *open, bool whole)
 {
@@ -163,13 +179,14 @@ void gate_write_pending(struct gate *gate, struct json_out *out, struct arena *a
     if (!put_shown(&members, arena, open, whole, &facts, &cwd, &cut))
         return;
     struct str by_rules = judged(gate, arena, open, &facts, cwd);
-    if (!whole && by_rules.n > 4 * LIMIT_SHOWN_BYTES) {
-        by_rules = STR("\"suggestions\":[]");
-        cut = true;
-    }
+    bool too_long = !whole && by_rules.n > 4 * LIMIT_SHOWN_BYTES;
+    cut = cut || too_long;
     json_open(out, '{');
     json_put_raw(out, buf_str(&shown));
-    json_put_raw(out, by_rules);
+    if (too_long)
+        put_risk(out, arena, arena_printf(arena, "{%.*s}", STR_ARG(by_rules)));
+    else
+        json_put_raw(out, by_rules);
     if (cut)
         json_member_bool(out, "cut", true);
     const struct open *known = open_find(gate, open->request.session, open->request.call);
@@ -202,9 +219,12 @@ struct str pending_brief(struct arena *arena, const struct open_approval *open)
     struct tool_facts facts;
     struct str cwd;
     bool cut;
+    struct data_tool_approval_request request = {0};
     if (!put_shown(&members, arena, open, false, &facts, &cwd, &cut))
         return STR_NONE;
-    json_put_raw(&members, STR("\"suggestions\":[],\"cut\":true"));
+    (void)READ_DATA(arena, tool_approval_request, open->request.data, &request);
+    put_risk(&members, arena, request.shown);
+    json_member_bool(&members, "cut", true);
     return arena_str(arena, buf_str(&shown));
 }
 

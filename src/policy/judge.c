@@ -612,7 +612,8 @@ static unsigned tool_risk(const struct judging *j)
     switch (j->q->facts->class) {
     case TOOL_EDIT: return risk | (j->outside ? RISK_OVERWRITES | RISK_SETTINGS : 0);
     case TOOL_FETCH: return risk | RISK_NETWORK;
-    case TOOL_OTHER: case TOOL_READ: case TOOL_COMMAND: case TOOL_TASK: case TOOL_AGENT: case TOOL_PLAN: break;
+    case TOOL_OTHER: return risk | RISK_UNKNOWN; /* nobody knows what another program's tool does */
+    case TOOL_READ: case TOOL_COMMAND: case TOOL_TASK: case TOOL_AGENT: case TOOL_PLAN: break;
     }
     return risk;
 }

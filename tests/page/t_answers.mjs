@@ -266,11 +266,11 @@ export default {
   },
   async "several in one answer, commands not included"(server) {
     const s = await server.session(), page = await person(server);
-    await server.call(s, "Note", { text: "note one" }, "c1");
+    await server.call(s, "Write", { file_path: "/home/alice/greeter/note-one", content: "one" }, "c1");
     await server.bash(s, "terraform destroy -auto-approve", "c2");
-    await server.call(s, "Memo", { text: "note three" }, "c3");
+    await server.call(s, "Write", { file_path: "/home/alice/greeter/note-three", content: "three" }, "c3");
     await count(page, 3);
-    for (const text of ["Note", "terraform", "Memo"]) await page.locator(".item", { hasText: text }).locator("input").check();
+    for (const text of ["note-one", "terraform", "note-three"]) await page.locator(".item", { hasText: text }).locator("input").check();
     await page.locator(".banner", { hasText: "not included" }).waitFor();
     await page.locator(".the-end").scrollIntoViewIfNeeded();
     await armed(page);

@@ -14,7 +14,7 @@ export default {
     await count(page, 4);
     const rows = () => page.locator(".rows > [role=listitem]").evaluateAll((all) => all.map((row) => row.matches(".group") ? `# ${row.querySelector("b").textContent}` : row.querySelector(".who").textContent.replace(/\d+ s$/, "")));
     await page.locator(".group", { hasText: "second" }).waitFor();
-    same(await rows(), ["# first", "Bashclaude-code", "Write↳ reviewer, of claude-code", "# second", "Bashclaude-code⚠ risky", "x: yclaude-code"], "by session");
+    same(await rows(), ["# first", "Bashclaude-code", "Write↳ reviewer, of claude-code", "# second", "Bashclaude-code⚠ risky", "x: yclaude-code⚠ risky"], "by session");
     // The keys go the way of the list.
     await page.keyboard.press("j");
     await page.locator(".crumbs", { hasText: "first›claude-code›reviewer (sub-agent)" }).waitFor();
@@ -24,7 +24,7 @@ export default {
     await page.locator(".group", { hasText: "sub-agent of claude-code, first" }).waitFor();
     await page.locator("select[aria-label=Group]").selectOption("none");
     same((await rows()).length, 4, "not grouped");
-    for (const [kind, found] of [["risky", 1], ["command", 2], ["file", 1], ["other", 1], ["question", 0]]) {
+    for (const [kind, found] of [["risky", 2], ["command", 2], ["file", 1], ["other", 1], ["question", 0]]) {
       await page.locator("select[aria-label=Show]").selectOption(kind);
       await page.locator(".list-head p", { hasText: `${found} waiting of 4` }).waitFor();
     }

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from world import NOD, POSTGRES, Skip, Socket, must
 
 RISKY = {"name": "Bash", "input": {"command": "rm -rf /srv/data"}}
-ROUTINE = {"name": "Frob", "input": {"x": 1}}
+ROUTINE = {"name": "Bash", "input": {"command": "touch x"}}
 
 
 def b64(data):
@@ -139,9 +139,9 @@ def test_what_loosens_needs_a_signature(world):
     key = FileKey()
     add(admin, key)
     for number, decision in enumerate(({"decision": "allow_always"}, {"decision": "allow_session"},
-                                       {"decision": "allow_once", "updatedInput": {"x": 2}},
+                                       {"decision": "allow_once", "updatedInput": {"command": "touch y"}},
                                        {"decision": "allow_once", "mode": "bypassPermissions"})):
-        session = ask(admin, f"c{number}", ROUTINE)
+        session = ask(admin, f"c{number}", {"name": "Bash", "input": {"command": f"touch x{number}"}})
         must(code(decide(admin, session, f"c{number}", **decision)) == "signature_required", f"{decision}")
         signature = key.sign(issue(admin, key, session, f"c{number}", **decision))
         reply = decide(admin, session, f"c{number}", **decision, signature=signature)
@@ -277,7 +277,7 @@ def test_no_other_way_loosens_without_one(world):
     key = FileKey()
     add(admin, key)
     for number, decision in enumerate(("deny", "abort")):
-        session = ask(admin, f"c{number}", ROUTINE)
+        session = ask(admin, f"c{number}", {"name": "Bash", "input": {"command": f"touch x{number}"}})
         must(code(decide(admin, session, f"c{number}", decision=decision, mode="bypassPermissions")) == "signature_required", decision)
         reply = admin.request("POST", f"/api/sessions/{session}/permission", {"id": f"c{number}", "approved": False, "mode": "yolo"})
         must(code(reply) == "signature_required", f"{decision}: {reply}")
