@@ -10,22 +10,43 @@
 
 enum { MARK_BYTES_MAX = 64 };
 
-static const char *mark_path(struct cli *cli) { return arena_printf(&cli->arena, "%s/box", cli->settings.data).p; }
+static const char *mark_path(struct cli *cli, const char *name)
+{
+    return arena_printf(&cli->arena, "%s/%s", cli->settings.data, name).p;
+}
+
+static enum box_choice kept_choice(struct cli *cli, const char *name)
+{
+    struct str text;
+    if (rc_ok(file_read(&cli->arena, mark_path(cli, name), MARK_BYTES_MAX, &text, NULL)))
+        return str_starts(text, STR("on")) ? BOX_ON : BOX_OFF;
+    return access(mark_path(cli, "admin.token"), F_OK) != 0 && errno == ENOENT ? BOX_UNDECIDED_NEW : BOX_UNDECIDED_OLD;
+}
+
+static struct rc keep(struct cli *cli, const char *name, bool on, struct err *err)
+{
+    return file_write_private(mark_path(cli, name), on ? STR("on\n") : STR("off\n"), err);
+}
 
 enum box_choice box_choice(struct cli *cli)
 {
-    struct str text;
-    const char *token = arena_printf(&cli->arena, "%s/admin.token", cli->settings.data).p;
     if (cli->settings.origins[SETTING_ID_sandbox].kind != ORIGIN_DEFAULT)
         return cli->settings.sandbox ? BOX_ON : BOX_OFF;
-    if (rc_ok(file_read(&cli->arena, mark_path(cli), MARK_BYTES_MAX, &text, NULL)))
-        return str_starts(text, STR("on")) ? BOX_ON : BOX_OFF;
-    return access(token, F_OK) != 0 && errno == ENOENT ? BOX_UNDECIDED_NEW : BOX_UNDECIDED_OLD;
+    return kept_choice(cli, "box");
 }
 
-struct rc box_choice_keep(struct cli *cli, bool on, struct err *err)
+struct rc box_choice_keep(struct cli *cli, bool on, struct err *err) { return keep(cli, "box", on, err); }
+
+enum box_choice reads_choice(struct cli *cli)
 {
-    return file_write_private(mark_path(cli), on ? STR("on\n") : STR("off\n"), err);
+    if (cli->settings.origins[SETTING_ID_read_only_commands].kind != ORIGIN_DEFAULT)
+        return cli->settings.read_only_commands == 0 ? BOX_ON : BOX_OFF;
+    return kept_choice(cli, "read-only-commands");
+}
+
+struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err)
+{
+    return keep(cli, "read-only-commands", on, err);
 }
 
 /* A home of "/" would make the whole machine the project's neighbour: an empty folder stands for it. */

@@ -1,4 +1,5 @@
-/* Whether commands of runs are to run in a box. Private to cli/ and serve/. */
+/* Defaults that an older installation does not get: commands of runs in a box, commands that only read without a rule.
+ * Private to cli/ and serve/. */
 #ifndef CLI_BOX_CHOICE_H
 #define CLI_BOX_CHOICE_H
 
@@ -10,6 +11,9 @@
 enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
 enum box_choice box_choice(struct cli *cli);
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
+/* The same for `read-only-commands`. */
+enum box_choice reads_choice(struct cli *cli);
+struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err);
 
 /* The facts for a probe: the data folder and the home without links. Lives in the command's arena. */
 struct box_setting *box_setting_of(struct cli *cli);

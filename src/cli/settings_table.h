@@ -127,7 +127,7 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(parallel_tools, FLAG, "parallel-tools", "NOD_PARALLEL_TOOLS", IN_FLAGS | IN_FILE, SERVES, "no", NULL, \
       "let a model use several tools in one answer")                                                       \
     X(read_only_commands, CHOICE, "read-only-commands", "NOD_READ_ONLY_COMMANDS", IN_FLAGS | IN_FILE, SERVES, "allow", \
-      "WHAT", "commands that only read inside the session's folder, where no rule speaks of them",          \
+      "WHAT", "commands that only read in the session's folder, without a rule (unset: ask in older installations)", \
       .choices = "allow|ask")                                                                              \
     X(signed_when, CHOICE, "signed", "NOD_SIGNED", IN_FLAGS | IN_FILE, SERVES, "risky",                    \
       "WHEN", "which allows need a signature, once somebody has a key (nod key, or the page)",            \

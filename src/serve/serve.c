@@ -6,6 +6,7 @@
 #include "api/api.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "cli/box_choice.h"
 #include "cli/cli.h"
 #include "gate/gate.h"
 #include "http/http.h"
@@ -311,13 +312,29 @@ static struct str read_authority(struct cli *cli)
     return pem;
 }
 
+/* An older installation asks about commands that only read, as it did, and is offered once to let them pass. */
+static bool reads_pass(struct cli *cli)
+{
+    struct err err;
+    enum box_choice choice = reads_choice(cli);
+    if (choice == BOX_ON || choice == BOX_OFF)
+        return choice == BOX_ON;
+    bool on = choice == BOX_UNDECIDED_NEW;
+    if (rc_bad(reads_choice_keep(cli, on, &err)))
+        log_line(LOG_WARN, "the choice about commands that only read cannot be kept", LOG_C("why", err.text));
+    if (!on)
+        log_line(LOG_INFO, "commands that only read inside the session's folder can pass without a rule now "
+                           "(docs/RULES.md): `read-only-commands = allow` in the configuration switches it on");
+    return on;
+}
+
 static struct rc open_house(struct house *house, struct err *err)
 {
     const struct settings *settings = &house->cli->settings;
     struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
-                                .asks_reads = settings->read_only_commands == 1,
+                                .asks_reads = !reads_pass(house->cli),
                                 .signed_when = (enum signed_when)settings->signed_when,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,

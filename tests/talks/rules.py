@@ -111,6 +111,26 @@ def test_git_is_asked_about_in_a_folder_that_is_a_repository(world):
     must(status(admin, thread, "git status -b") == "allowed", "and outside it git does not, either")
 
 
+def test_an_older_installation_is_offered_to_let_readers_pass(world):
+    del world.environment["NOD_READ_ONLY_COMMANDS"]
+    offer = "can pass without a rule now"
+    server, admin, _, thread, _ = scene(world)
+    must(status(admin, thread, "ls -l") == "allowed" and offer not in server.log(), "a new one has it, and is not told")
+    server.stop()
+    os.unlink(os.path.join(server.data, "read-only-commands"))  # as before there was such a default
+    server.start()
+    must(offer in server.log(), server.log())
+    must(status(admin, thread, "ls -la") == "awaiting", "an older one asks as before")
+    must("are asked about" in world.nod("doctor", exits=None).stdout, "the doctor says so")
+    server.stop()
+    server.start()
+    must(offer not in server.log(), "it is told once")
+    must(status(admin, thread, "ls -1") == "awaiting", "and remembers")
+    server.stop()
+    server.start("--read-only-commands", "allow")
+    must(status(admin, thread, "ls -s") == "allowed", "a setting switches it on")
+
+
 def test_a_rule_may_expire(world):
     _, admin, _, thread, _ = scene(world)
     add(admin, "allow", "Bash(make:*)", expiresAt="2020-01-01T00:00:00Z")
