@@ -302,7 +302,8 @@ static void take(struct effects *e, const struct table_option *option, size_t i,
         return;
     case ROLE_INSTEAD:
         e->instead = true;
-        effect_role(e, (enum table_role)option->arg, option->lang, word, text, true);
+        /* Code of the same language. */
+        effect_role(e, (enum table_role)option->arg, table_operands[e->row->operands].arg, word, text, true);
         return;
     case ROLE_INTO:
         e->into = true;

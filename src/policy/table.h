@@ -152,12 +152,12 @@ enum table_reader {
 };
 enum table_arity { ARITY_NONE, ARITY_VALUE, ARITY_MAYBE };
 enum table_repeat { REPEAT_ONCE, REPEAT_ANY };
+/* Four bytes: there are sixty thousand of them. */
 struct table_option {
-    uint32_t name;  /* with its dashes */
-    uint8_t arity;
-    uint8_t mark;   /* enum table_role; ROLE_TEXT: harmless */
-    uint8_t arg;    /* ROLE_CODE: language; ROLE_RISK: number of the class; ROLE_INSTEAD: role */
-    uint8_t lang;   /* ROLE_INSTEAD: language of that role */
+    uint32_t name : 20; /* with its dashes */
+    uint32_t arity : 2;
+    uint32_t mark : 6;  /* enum table_role; ROLE_TEXT: harmless */
+    uint32_t arg : 4;   /* ROLE_CODE: language; ROLE_RISK: number of the class; ROLE_INSTEAD: role */
 };
 
 struct table_operand {

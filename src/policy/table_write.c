@@ -71,7 +71,12 @@ static size_t *write_options(FILE *out)
         total += row->option_count;
         for (size_t k = 0; k < row->option_count; k++) {
             const struct option *o = &row->options[k];
-            (void)fprintf(out, "{%u,%u,%u,%u,%u},\n", put_text(o->name), o->arity, o->mark, o->arg, o->lang);
+            uint32_t name = put_text(o->name);
+            if (name >= 1u << 20 || o->mark >= 1u << 6 || o->arg >= 1u << 4) {
+                (void)fprintf(stderr, "table_make: `%s` does not fit into struct table_option\n", o->name);
+                exit(1);
+            }
+            (void)fprintf(out, "{%u,%u,%u,%u},\n", name, o->arity, o->mark, o->arg);
         }
     }
     (void)fprintf(out, "{0}};\n");
