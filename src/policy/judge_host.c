@@ -11,23 +11,47 @@ static bool host_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-/* Whether the rule's host, or for `*.host` one below it, stands in the text. */
-static bool names_host(struct str text, const struct rule *rule)
+/* Notes the rules against the host `name`, and those on hosts below its domains; true when there is one. */
+static bool name_stops(struct judging *j, struct str name, bool reaches)
 {
-    struct str host = rule->host;
-    for (size_t i = 0; !str_empty(host) && i + host.n <= text.n; i++) {
-        size_t n = 0;
-        while (n < host.n && small(text.p[i + n]) == host.p[n])
-            n++;
-        if (n < host.n)
-            continue;
-        char before = i ? small(text.p[i - 1]) : ' ';
-        size_t end = i + n + (i + n < text.n && text.p[i + n] == '.'); /* with the dot of the root */
-        char behind = end < text.n ? small(text.p[end]) : ' ';
-        if ((rule->below ? before == '.' : !host_letter(before)) && !host_letter(behind))
-            return true;
+    bool found = false;
+    for (struct str host = name; !str_empty(host); (void)str_cut(host, '.', &host)) {
+        const struct rule_key key = {.kind = KEY_HOST, .first = host};
+        const struct compiled *rule;
+        uint64_t hash;
+        uint32_t at = 0;
+        while ((rule = rule_set_next(j->set, SIDE_STOP, &key, &hash, &at))) {
+            bool whole = host.n == name.n;
+            if ((rule->rule.kind != RULE_HOST && rule->rule.kind != RULE_URL) || rule->rule.below == whole ||
+                !str_eq(rule->rule.host, host) || !rule_in_force(rule, j->q->now_ms))
+                continue;
+            found = true;
+            if (reaches && rule->rule.kind == RULE_HOST)
+                stop_note(j, rule);
+        }
     }
-    return false;
+    return found;
+}
+
+enum { HOST_BYTES_MAX = 253 };
+
+/* Every name in the text that could be a host's. */
+static bool names_stop(struct judging *j, struct str text, bool reaches)
+{
+    bool found = false;
+    char name[HOST_BYTES_MAX];
+    for (size_t i = 0; i < text.n; i++) {
+        size_t n = 0;
+        while (i < text.n && host_letter(small(text.p[i]))) {
+            if (n < sizeof name)
+                name[n++] = small(text.p[i]);
+            i++;
+        }
+        while (n && name[n - 1] == '.') /* of the root */
+            n--;
+        found = (n && name_stops(j, (struct str){name, n}, reaches)) || found;
+    }
+    return found;
 }
 
 /* What a part may do with an address on the line. */
@@ -57,18 +81,12 @@ static bool hides_address(const struct study *study)
 const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study)
 {
     enum reach reach = j->set->stops_hosts ? reach_of(study) : REACHES_NOT;
-    const char *unknown = NULL;
+    bool named = false;
     if (reach == REACHES_NOT)
         return NULL;
-    for (size_t i = 0; i < j->set->stop_host_count; i++) {
-        const struct compiled *rule = &j->set->rules[j->set->stop_hosts[i]];
-        for (size_t k = 1; k < argv->count && rule_in_force(rule, j->q->now_ms); k++) {
-            if (!names_host(argv->words[k].text, &rule->rule))
-                continue;
-            if (reach == REACHES && rule->rule.kind == RULE_HOST)
-                stop_note(j, rule);
-            unknown = "a rule speaks against a host that it names";
-        }
-    }
-    return hides_address(study) ? "only bash knows to which host it talks, and there are rules against some" : unknown;
+    for (size_t i = 1; i < argv->count; i++)
+        named = names_stop(j, argv->words[i].text, reach == REACHES) || named;
+    if (hides_address(study))
+        return "only bash knows to which host it talks, and there are rules against some";
+    return named ? "a rule speaks against a host that it names" : NULL;
 }

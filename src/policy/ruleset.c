@@ -303,10 +303,7 @@ static void take_in(struct rule_set *set, size_t at)
         set->stop_rules[set->stop_name_count] = (uint32_t)at;
         set->stop_names[set->stop_name_count++] = name;
     }
-    if (rule->kind == RULE_HOST || rule->kind == RULE_URL) {
-        set->stops_hosts = true;
-        set->stop_hosts[set->stop_host_count++] = (uint32_t)at;
-    }
+    set->stops_hosts |= rule->kind == RULE_HOST || rule->kind == RULE_URL;
     set->stops_commands |= str_is(rule->tool, "Bash") && rule->kind != RULE_TOOL;
     bool by_command = str_is(rule->tool, "Bash") || rule->kind == RULE_PATH || rule->kind == RULE_HOST ||
                       rule->kind == RULE_URL;
@@ -328,7 +325,6 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
     set->problems = arena_array(&set->arena, struct rule_problem, set->count);
     set->stop_names = arena_array(&set->arena, struct str, set->count);
     set->stop_rules = arena_array(&set->arena, uint32_t, set->count);
-    set->stop_hosts = arena_array(&set->arena, uint32_t, set->count);
     for (int side = 0; side < SIDE_COUNT; side++)
         index_init(set, &set->sides[side]);
     for (size_t i = 0; i < taken; i++) {

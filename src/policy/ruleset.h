@@ -36,8 +36,6 @@ struct rule_set {
     struct str *stop_names;
     uint32_t *stop_rules; /* the rule of each */
     size_t stop_name_count;
-    uint32_t *stop_hosts; /* the deny and ask rules on addresses */
-    size_t stop_host_count;
     /* For the net: marks of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];
     struct rule_problem *problems;
