@@ -408,21 +408,50 @@ static void close_request(struct json_out *out)
     end_line(out->buf);
 }
 
+/* Ours comes first; those of others stay as they are. */
+static void put_hooks(struct json_out *out, const struct json *others)
+{
+    const struct json *before = json_get(others, "PreToolUse");
+    json_key(out, "hooks");
+    json_open(out, '{');
+    json_key(out, "PreToolUse");
+    json_open(out, '[');
+    json_open(out, '{');
+    json_key(out, "hookCallbackIds");
+    json_put_raw(out, STR("[\"nod_before\"]"));
+    json_member_i64(out, "timeout", BEFORE_SECONDS);
+    json_member(out, "onFailure", STR("block"));
+    json_close(out, '}');
+    for (const struct json *group = before ? before->first : NULL; group; group = group->next)
+        json_put_raw(out, group->raw);
+    json_close(out, ']');
+    for (const struct json *event = others ? others->first : NULL; event; event = event->next) {
+        if (str_is(event->key, "PreToolUse"))
+            continue;
+        json_key_str(out, event->key);
+        json_put_raw(out, event->raw);
+    }
+    json_close(out, '}');
+}
+
 void claude_initialize(struct buf *buf, struct str request)
 {
     struct json_out out = open_request(buf, request, "initialize");
-    json_key(&out, "hooks");
-    json_open(&out, '{');
-    json_key(&out, "PreToolUse");
-    json_open(&out, '[');
-    json_open(&out, '{');
-    json_key(&out, "hookCallbackIds");
-    json_put_raw(&out, STR("[\"nod_before\"]"));
-    json_member_i64(&out, "timeout", BEFORE_SECONDS);
-    json_member(&out, "onFailure", STR("block"));
-    json_close(&out, '}');
-    json_close(&out, ']');
-    json_close(&out, '}');
+    put_hooks(&out, NULL);
+    close_request(&out);
+}
+
+void claude_initialize_too(struct buf *buf, const struct json *theirs)
+{
+    const struct json *request = object_of(theirs, "request");
+    struct json_out out = open_request(buf, json_text(theirs, "request_id"), "initialize");
+    for (const struct json *member = request ? request->first : NULL; member; member = member->next) {
+        if (str_is(member->key, "subtype") || str_is(member->key, "hooks"))
+            continue;
+        json_key_str(&out, member->key);
+        json_put_raw(&out, member->raw);
+    }
+    put_hooks(&out, object_of(request, "hooks"));
     close_request(&out);
 }
 

@@ -59,6 +59,8 @@ void claude_fail(struct buf *out, struct str request, struct str words);
 /* ---- requests of ours ---- */
 /* Registers the hook before every call; unanswered it denies. */
 void claude_initialize(struct buf *out, struct str request);
+/* The same together with an initialize of somebody else's, whose hooks stay. */
+void claude_initialize_too(struct buf *out, const struct json *theirs);
 void claude_interrupt(struct buf *out, struct str request);
 void claude_set_mode(struct buf *out, struct str request, struct str mode);
 void claude_prompt(struct buf *out, struct str text);
@@ -75,6 +77,7 @@ struct claude_args {
     bool goes_on;           /* with an earlier conversation */
     bool any_session;       /* of which the id is not known beforehand */
     bool has_sources, has_settings;
+    bool hosted;            /* --input-format stream-json: standard input is the control protocol */
 };
 struct rc claude_args_read(struct arena *arena, int argc, char **argv, struct claude_args *ret_args,
                            struct err *err);

@@ -22,7 +22,7 @@ static const struct {
 };
 
 static const char *const refused[] = {
-    "--permission-prompt-tool", "--permission-prompts", "--bare", "--input-format", "--bg", "--background",
+    "--permission-prompt-tool", "--permission-prompts", "--bare", "--bg", "--background",
     "--cloud", "--desktop", "--remote-control", "--teleport", "--tmux",
 };
 
@@ -32,16 +32,6 @@ static char values_of(const char *word)
         if (strcmp(word, valued[i].name) == 0)
             return valued[i].values;
     return '0';
-}
-
-static struct rc check_option(const char *word, struct err *err)
-{
-    struct str name = str_sub(str_of(word), 0, str_find(str_of(word), '='));
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
-        if (str_is(name, refused[i]))
-            return err_set(err, ERR_INVALID, "%s would take the questions away from Nod, so nod claude does not "
-                                             "take it", refused[i]);
-    return RC_OK;
 }
 
 /* The value of the option at `i`: behind '=', or the next word. */
@@ -59,11 +49,29 @@ static bool is_option(const char *word, const char *name)
     return strncmp(word, name, n) == 0 && (word[n] == '\0' || word[n] == '=');
 }
 
+static struct rc check_option(int argc, char **argv, int i, struct err *err)
+{
+    const char *word = argv[i], *value = value_at(argc, argv, i);
+    bool says_format = is_option(word, "--input-format"), says_tool = is_option(word, "--permission-prompt-tool");
+    if (says_tool && value && strcmp(value, "stdio") == 0) /* as we say it ourselves */
+        return RC_OK;
+    if (says_format && !(value && (strcmp(value, "stream-json") == 0 || strcmp(value, "text") == 0)))
+        return err_set(err, ERR_INVALID, "--input-format is text or stream-json");
+    struct str name = str_sub(str_of(word), 0, str_find(str_of(word), '='));
+    for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
+        if (str_is(name, refused[r]))
+            return err_set(err, ERR_INVALID, "%s would take the questions away from Nod, so nod claude does not "
+                                             "take it", refused[r]);
+    return RC_OK;
+}
+
 static void notice(struct claude_args *args, int argc, char **argv, int i)
 {
     const char *word = argv[i];
     if (is_option(word, "--output-format"))
         args->format = value_at(argc, argv, i);
+    else if (is_option(word, "--input-format"))
+        args->hosted = strcmp(value_at(argc, argv, i), "stream-json") == 0;
     else if (is_option(word, "--resume") || strcmp(word, "-r") == 0) {
         args->goes_on = true;
         args->session = value_at(argc, argv, i);
@@ -84,7 +92,8 @@ static void notice(struct claude_args *args, int argc, char **argv, int i)
 /* Whether the word is one that we say ourselves. */
 static bool ours(const char *word)
 {
-    return is_option(word, "--output-format") || strcmp(word, "-p") == 0 || strcmp(word, "--print") == 0 ||
+    return is_option(word, "--output-format") || is_option(word, "--input-format") ||
+           is_option(word, "--permission-prompt-tool") || strcmp(word, "-p") == 0 || strcmp(word, "--print") == 0 ||
            strcmp(word, "--verbose") == 0;
 }
 
@@ -122,7 +131,7 @@ struct rc claude_args_read(struct arena *arena, int argc, char **argv, struct cl
             break;
         }
         if (argv[i][0] == '-' && argv[i][1]) {
-            TRY(check_option(argv[i], err));
+            TRY(check_option(argc, argv, i, err));
             i = take_option(&args, argc, argv, i);
         } else if (args.prompt) {
             return err_set(err, ERR_INVALID, "there are two prompts: '%.60s' and '%.60s'", args.prompt, argv[i]);

@@ -36,6 +36,7 @@ struct wrapper {
     struct relay_record record;
     struct claude_asks asks;
     struct claude_ear ear;
+    struct claude_host host;
     struct lines said, typed;
     enum output output;
     atomic_uint prompts;   /* sent and not yet begun */
@@ -122,12 +123,17 @@ static void note_result(struct wrapper *w, const struct json *block)
 
 /* ---- to Claude Code ---- */
 
+static void note_prompt(struct wrapper *w, struct str text)
+{
+    note_text(w, "USER_MESSAGE", STR_NONE, text);
+    atomic_fetch_add(&w->prompts, 1);
+}
+
 static void send_prompt(struct wrapper *w, struct str text)
 {
     BUF_SCOPE(line, LINE_BYTES_MAX);
     claude_prompt(&line, text);
-    note_text(w, "USER_MESSAGE", STR_NONE, text);
-    atomic_fetch_add(&w->prompts, 1);
+    note_prompt(w, text);
     (void)relay_pipe_send(&w->child.in, &line);
 }
 
@@ -257,7 +263,7 @@ static void on_request(struct wrapper *w, struct str request, const char *words)
 static void on_reply(struct wrapper *w, const struct claude_message *m)
 {
     const struct json *response = json_get(m->json, "response");
-    if (!str_is(m->request, "nod_hooks") || str_is(json_text(response, "subtype"), "success"))
+    if (!claude_host_is_initialize(&w->host, m->request) || str_is(json_text(response, "subtype"), "success"))
         return;
     cli_note("nod: this Claude Code does not take hooks over its control channel, so it is not let run");
     claude_child_kill(&w->asks, &w->child, SIGTERM);
@@ -315,7 +321,7 @@ static void on_line(struct wrapper *w, struct str line)
     ARENA_SCOPE(arena);
     struct claude_message message;
     struct err err = {.code = ERR_OK};
-    if (str_empty(str_trim(line)))
+    if (str_empty(str_trim(line)) || claude_host_takes(&w->host, line))
         return;
     if (rc_bad(claude_read(&arena, line, &message, &err))) {
         struct str request = claude_request_in(line);
@@ -363,9 +369,16 @@ static void on_input(struct wrapper *w)
 {
     struct str line;
     w->reads_input = drain(STDIN_FILENO, &w->typed);
-    while (lines_next(&w->typed, &line))
-        if (!str_empty(str_trim(line)))
+    while (lines_next(&w->typed, &line)) {
+        ARENA_SCOPE(arena);
+        if (str_empty(str_trim(line)))
+            continue;
+        struct str prompt = w->host.on ? claude_host_says(&w->host, &arena, line) : STR_NONE;
+        if (!w->host.on)
             send_prompt(w, line);
+        else if (!str_empty(prompt))
+            note_prompt(w, prompt);
+    }
 }
 
 static void on_signals(struct wrapper *w)
@@ -501,7 +514,7 @@ static const char *session_name(struct wrapper *w, bool *ret_new)
 static struct rc read_prompt(struct wrapper *w, struct str *ret_text, struct err *err)
 {
     *ret_text = str_of(w->args.prompt);
-    if (w->args.prompt || !w->args.once)
+    if (w->args.prompt || !w->args.once || w->args.hosted)
         return RC_OK;
     w->typed.ended = false;
     while (drain(STDIN_FILENO, &w->typed))
@@ -540,6 +553,9 @@ static struct rc read_arguments(struct wrapper *w, struct err *err)
         w->output = OUTPUT_JSON;
     else if (strcmp(format, "text") != 0)
         return err_set(err, ERR_INVALID, "--output-format is text, json or stream-json, not '%s'", format);
+    if (w->args.hosted && (w->output != OUTPUT_STREAM || w->args.prompt))
+        return err_set(err, ERR_INVALID, "--input-format stream-json goes with --output-format stream-json, and the "
+                                         "prompts come on standard input");
     TRY(local_folder(cli, ".", &cwd, err));
     w->asks.cwd = str_of(cwd);
     return RC_OK;
@@ -575,10 +591,13 @@ static struct rc begin(struct wrapper *w, struct err *err)
     w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
     TRY(relay_record_start(&w->record, cli, err));
     TRY(claude_ear_start(&w->ear, cli, err));
+    w->host.on = w->args.hosted;
+    w->host.pipe = &w->child.in;
     claude_initialize(&line, STR("nod_hooks"));
-    (void)relay_pipe_send(&w->child.in, &line);
+    if (!w->host.on)
+        (void)relay_pipe_send(&w->child.in, &line);
     cli_note("nod: session %.*s", STR_ARG(w->asks.session));
-    w->reads_input = !w->args.once;
+    w->reads_input = !w->args.once || w->host.on;
     if (w->reads_input && isatty(STDIN_FILENO))
         cli_note("nod: type what is to be done, Ctrl-D ends; answer with nod watch or on the page (nod login)");
     if (!str_empty(prompt))
@@ -607,6 +626,10 @@ struct rc claude_command(struct cli *cli, struct err *err)
     static struct wrapper wrapper; /* threads of its own look at it until the process ends */
     struct wrapper *w = &wrapper;
     w->cli = cli;
+    if (cli->argc == 1 && (strcmp(cli->argv[0], "-v") == 0 || strcmp(cli->argv[0], "--version") == 0)) {
+        (void)execlp(cli->settings.claude, cli->settings.claude, "--version", (char *)NULL);
+        return err_set(err, ERR_NOT_FOUND, "cannot start '%s': %s", cli->settings.claude, strerror(errno));
+    }
     /* A file that passed through goes back to the system: by itself, malloc learns to keep blocks of its size. */
     (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     (void)mallopt(M_ARENA_MAX, 2);

@@ -52,6 +52,24 @@ void claude_child_kill(struct claude_asks *asks, struct relay_child *child, int 
 /* Its exit status as a shell would say it; waits for the end. */
 int claude_child_wait(struct claude_asks *asks, struct relay_child *child);
 
+/* ---- a program above us, which speaks the control protocol itself ---- */
+enum { CLAUDE_HOST_OPEN_MAX = 256, CLAUDE_HOST_ID_BYTES = 128 };
+
+struct claude_host {
+    bool on;    /* --input-format stream-json */
+    bool begun; /* our hook is registered, or on its way */
+    struct relay_pipe *pipe;
+    char initialize[CLAUDE_HOST_ID_BYTES];                    /* its request that carries our hook; empty: ours does */
+    char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* Claude Code's requests that it may answer */
+    unsigned next;
+};
+/* A line of Claude Code's: passed up as far as it is for the program. True: nobody else has to look at it. */
+bool claude_host_takes(struct claude_host *host, struct str line);
+/* Whether this request registers our hook. */
+bool claude_host_is_initialize(const struct claude_host *host, struct str request);
+/* A line of the program's. Returns the prompt in it; empty: it is none. */
+struct str claude_host_says(struct claude_host *host, struct arena *arena, struct str line);
+
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
 struct claude_ear {
     struct http_client *client;

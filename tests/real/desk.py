@@ -55,6 +55,21 @@ def install(folder, package, program):
         shutil.rmtree(fresh, ignore_errors=True)
 
 
+def python_with(package):
+    """A Python with this package, in the cache."""
+    folder = os.path.join(CACHE, f"{package.replace('==', '-')}-python{sys.version_info[0]}.{sys.version_info[1]}")
+    program = os.path.join(folder, "bin", "python")
+    with INSTALLING:
+        if not os.path.exists(os.path.join(folder, "whole")):
+            for command in ([sys.executable, "-m", "venv", "--clear", folder], [program, "-m", "pip", "-q", "install", package]):
+                run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+                if run.returncode:
+                    raise world.Skip(f"pip could not install {package}: {run.stdout[-300:]}")
+            with open(os.path.join(folder, "whole"), "w", encoding="utf-8"):
+                pass
+    return program
+
+
 def claude(version=NEW):
     return installed(f"claude-{version}", f"@anthropic-ai/claude-code@{version}", "@anthropic-ai/claude-code-linux-x64/claude")
 

@@ -3,12 +3,11 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import threading
 
-from desk import CACHE, HERE, INSTALLING, Desk, desk, installed
+from desk import HERE, Desk, desk, installed, python_with
 from others import node
-from world import NOD, PATIENCE, Skip, eventually, must
+from world import NOD, PATIENCE, eventually, must
 
 SDK, SERVERS, PYTHON = "1.32.2", "2026.8.31", "2.3.0"
 PACKAGES = f"@modelcontextprotocol/sdk@{SDK} @modelcontextprotocol/server-filesystem@{SERVERS} @modelcontextprotocol/server-everything@{SERVERS}"
@@ -19,18 +18,7 @@ def server(name):
 
 
 def python():
-    """A Python with the official SDK, in the cache."""
-    folder = os.path.join(CACHE, f"mcp-python-{PYTHON}")
-    program = os.path.join(folder, "bin", "python")
-    with INSTALLING:
-        if not os.path.exists(os.path.join(folder, "whole")):
-            for command in ([sys.executable, "-m", "venv", folder], [program, "-m", "pip", "-q", "install", f"mcp=={PYTHON}"]):
-                run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-                if run.returncode:
-                    raise Skip(f"the Python SDK cannot be installed: {run.stdout[-300:]}")
-            with open(os.path.join(folder, "whole"), "w", encoding="utf-8"):
-                pass
-    return program
+    return python_with(f"mcp=={PYTHON}")
 
 
 class Nothing:

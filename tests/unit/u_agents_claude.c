@@ -251,6 +251,12 @@ static void the_command_line(void **state)
     const char *dashes[] = {"-p", "--", "--looks like an option"};
     assert_string_equal(args_of(&arena, 3, dashes).prompt, "--looks like an option");
     const char *refused[] = {"--permission-prompt-tool=x"};
+    const char *hosted[] = {"--output-format", "stream-json", "--input-format", "stream-json",
+                            "--permission-prompt-tool", "stdio", "--model", "opus"};
+    args = args_of(&arena, 8, hosted);
+    assert_true(args.hosted && args.kept_count == 2 && !args.prompt);
+    const char *unknown[] = {"--input-format", "xml"};
+    assert_true(rc_bad(claude_args_read(&arena, 2, (char **)unknown, &args, NULL)));
     const char *twice[] = {"one", "two"};
     assert_true(rc_bad(claude_args_read(&arena, 1, (char **)refused, &args, NULL)));
     assert_true(rc_bad(claude_args_read(&arena, 2, (char **)twice, &args, NULL)));
