@@ -88,6 +88,9 @@
       "answer, or a person, here, on the page or with nod approve. The conversation goes into the log. "   \
       "Settings of the repository are not read unless --setting-sources says so. Ctrl-C interrupts the "   \
       "turn, a second one ends it all.", )                                                                 \
+    X(codex, "codex", TALKS | WRAPS, "[ARGUMENT...]", "run Codex with Nod's hook, for this run alone",      \
+      "Every ARGUMENT goes to Codex; put Nod's own options before the word codex. Its settings stay as they " \
+      "are: the hook, and that it is trusted, are options of this run. What would take the hook away is refused.", ) \
     X(mcp, "mcp", TALKS | SITS, "[install] [CLIENT]", "be an MCP server on standard input and output",              \
       "Its tools: approve (for Claude Code's --permission-prompt-tool mcp__nod__approve), ask_human, "      \
       "pending_calls. install makes an identity for the agents of this folder and prints the entry for "   \

@@ -47,6 +47,8 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(session, TEXT, "session", "NOD_SESSION", 0, SITS, "", "ID", "the session to ask in when none is given") \
     X(claude, TEXT, "claude", "NOD_CLAUDE", IN_FLAGS | IN_FILE, WRAPS, "claude", "PROGRAM",                \
       "the Claude Code that `nod claude` starts")                                                          \
+    X(codex, TEXT, "codex", "NOD_CODEX", IN_FLAGS | IN_FILE, WRAPS, "codex", "PROGRAM",                    \
+      "the Codex that `nod codex` starts")                                                                 \
     X(claude_rules, FLAG, "claude-rules", NULL, IN_FLAGS | IN_FILE, WRAPS, "no", NULL,                     \
       "`nod claude`: what is always allowed also becomes a rule in the project's Claude Code settings")    \
     X(approval_timeout_s, DURATION, "approval-timeout", "NOD_APPROVAL_TIMEOUT", IN_FLAGS | IN_FILE,        \

@@ -338,6 +338,25 @@ def test_codex_asks_about_a_patch(place):
         must(d.read("new.txt") == "hello\n", "it was not written")
 
 
+def test_codex_for_one_run_without_a_change_in_its_settings(place):
+    with at(CodexDesk, place, "touch made.txt", "touch second.txt") as d:
+        place.environment["NOD_CODEX"] = d.program
+        with open(os.path.join(d.config, "config.toml"), encoding="utf-8") as file:
+            before = file.read()
+        run = d.nod("codex", "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "go")
+        first = d.waiting()[0]
+        must(command_of(first) == "touch made.txt" and not d.has("made.txt"), f"not the call: {first}")
+        d.decide(first, "deny", feedback="not this one, thanks")
+        second = eventually(lambda: [p for p in d.admin.pending() if "second" in command_of(p)], lambda: f"the second waits: {d.told()}")[0]
+        d.decide(second)
+        run.ends()
+        must(d.has("second.txt") and not d.has("made.txt") and "not this one, thanks" in d.model.said(), f"not as decided: {d.told()}")
+        with open(os.path.join(d.config, "config.toml"), encoding="utf-8") as file:
+            must(file.read() == before and not os.path.exists(os.path.join(d.config, "hooks.json")), "the settings were changed")
+        for words in (("-c", "hooks.PreToolUse=[]"), ("-chooks.state={}",), ("--config=features.hooks=false",), ("--disable", "hooks")):
+            must("does not take it" in d.nod("codex", *words, "exec", "go").ends(2).err, f"{words} were taken")
+
+
 def test_codex_skips_a_hook_that_nobody_trusts(place):
     """What the words at installing, and the docs, warn of."""
     with at(CodexDesk, place, "touch made.txt") as d:

@@ -6,11 +6,12 @@
  * SHA-256 over the hook as sorted, compact JSON. It is no documented format: if Codex changes it, the hook is not
  * trusted, and `nod doctor` cannot tell; /hooks in Codex shows it.
  */
-#include "agents/agent.h"
+#include "agents/codex.h"
 
+#include "agents/agent.h"
 #include "base/digest.h"
 
-enum { HOOK_BYTES_MAX = 64 << 10 };
+enum { HOOK_BYTES_MAX = 64 << 10, PERSON_S = 86400 };
 
 static void allow(struct buf *out, const struct hook *hook, struct str edited, struct str words)
 {
@@ -89,6 +90,43 @@ static bool trust(struct arena *arena, struct buf *out, struct str old, const ch
     put_others(out, old, arena_printf(arena, "%s:pre_tool_use:", path));
     buf_put(out, section);
     return !str_eq(old, buf_str(out));
+}
+
+/* ---- in its command line ---- */
+
+struct rc codex_flags(struct arena *arena, struct str command, const char *ret_words[CODEX_FLAGS], struct err *err)
+{
+    BUF_SCOPE(text, HOOK_BYTES_MAX);
+    BUF_SCOPE(quoted, HOOK_BYTES_MAX);
+    struct json_out out = json_out(&text), word = json_out(&quoted);
+    struct agent_entry entry = {.command = command, .timeout = PERSON_S, .waits = true};
+    const struct json *group;
+    agent_put_group(&out, &entry, "");
+    json_put_str(&word, command); /* as a TOML string, too */
+    if (text.over || quoted.over)
+        return err_set(err, ERR_TOO_LARGE, "the hook's command is too long");
+    TRY(json_parse(arena, arena_str(arena, buf_str(&text)), &group, err));
+    struct str hash = hash_of(arena, group, json_get(group, "hooks")->first);
+    ret_words[0] = ret_words[2] = "-c";
+    ret_words[1] = arena_printf(arena, "hooks.PreToolUse=[{matcher=\"*\",hooks=[{type=\"command\",command=%s,"
+                                       "timeout=%d}]}]", buf_c(&quoted), PERSON_S).p;
+    ret_words[3] = arena_printf(arena, "hooks.state={\"/<session-flags>/config.toml:pre_tool_use:0:0\"="
+                                       "{trusted_hash=\"%.*s\"}}", STR_ARG(hash)).p;
+    return RC_OK;
+}
+
+/* Options that name hooks, as a feature or as settings; a prompt that speaks of them is none. */
+bool codex_unhooks(struct str word)
+{
+    static const char *const starts[] = {"hooks", "features.hooks", "features.codex_hooks", "features={",
+                                         "--disable=", "codex_hooks", "--ignore-user-config"};
+    struct str value = str_starts(word, STR("--config=")) ? str_sub(word, strlen("--config="), word.n)
+                       : str_starts(word, STR("-c"))      ? str_sub(word, strlen("-c"), word.n)
+                                                          : word;
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (str_starts(value, str_of(starts[i])) && str_find(value, ' ') == value.n)
+            return true;
+    return false;
 }
 
 static const struct agent_event events[] = {
