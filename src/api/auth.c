@@ -169,7 +169,7 @@ struct rc auth_check_body(const struct exchange *x, struct err *err)
     return err_set(err, ERR_UNAUTHENTICATED, "the body is not the one that was claimed");
 }
 
-struct rc auth_identify(struct exchange *x, struct err *err)
+static struct rc identify(struct exchange *x, struct err *err)
 {
     struct str header = http_header(x->http, "authorization"), offered = auth_offered(x->http, "nod.bearer.");
     struct proof_claim claim;
@@ -187,6 +187,16 @@ struct rc auth_identify(struct exchange *x, struct err *err)
         return err_set(err, ERR_UNAUTHENTICATED, header.p || offered.n ? "this token is not known or was revoked"
                                                           : "send Authorization: Bearer TOKEN");
     return RC_OK;
+}
+
+/* Whoever got hold of a person's token, and may not connect where people do, does not get further here. */
+struct rc auth_identify(struct exchange *x, struct err *err)
+{
+    TRY(identify(x, err));
+    if (!x->http->agents || x->token->role == ROLE_AGENT)
+        return RC_OK;
+    x->token = NULL;
+    return err_set(err, ERR_FORBIDDEN, "this socket takes tokens of agents only");
 }
 
 struct rc auth_allow(const struct token *token, struct right right, struct err *err)

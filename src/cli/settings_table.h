@@ -34,6 +34,10 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
       "its key")                                                                                           \
     X(socket, PATH, "socket", "NOD_SOCKET", IN_FLAGS | IN_FILE, TALKS | SERVES, "DATA/nod.sock", "PATH",   \
       "the server's Unix socket")                                                                          \
+    X(socket_group, TEXT, "socket-group", "NOD_SOCKET_GROUP", IN_FLAGS | IN_FILE, SERVES, "", "GROUP",     \
+      "users of this group may connect to it, too")                                                        \
+    X(agents_socket, PATH, "agents-socket", "NOD_AGENTS_SOCKET", IN_FLAGS | IN_FILE, SERVES, "", "PATH",   \
+      "a second Unix socket that every user may connect to, and that takes tokens of agents only")         \
     X(store, TEXT, "store", "NOD_STORE", IN_FLAGS | IN_FILE, SERVES | KEEPS, "sqlite:DATA/nod.db", "URL",  \
       "where events are kept")                                                                             \
     X(url, TEXT, "url", "NOD_URL", IN_FLAGS | IN_FILE, TALKS, "unix:SOCKET", "URL",                        \

@@ -253,6 +253,7 @@ static void read_request(struct http_connection *connection, struct str *bytes)
         connection->reader = http_reader_new();
         connection->reader->request.started_us = clock_steady_us();
         connection->reader->request.local = connection->local;
+        connection->reader->request.agents = connection->agents;
         connection->reader->body_max_of = connection->server->options.body_max;
     }
     struct http_reader *reader = connection->reader;

@@ -62,6 +62,7 @@ struct http_connection {
     uint8_t watch;                           /* enum http_watch */
     uint8_t stalls;                          /* heartbeats due in a row without anything leaving */
     bool local : 1;
+    bool agents : 1;
     bool stranger : 1;
     bool processing : 1;                     /* input is being worked on, further up the stack */
     bool reading : 1;                        /* libuv reads */

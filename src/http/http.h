@@ -39,7 +39,8 @@ struct http_request {
     struct str body;
     const struct http_header *headers;
     size_t header_count;
-    bool local;              /* came over the Unix socket */
+    bool local;              /* came over a Unix socket */
+    bool agents;             /* and that one is for agents */
     int64_t started_us;      /* clock_steady_us when its first byte came */
     struct http_connection *connection; /* NULL: the client has left, or a WebSocket message is behind it */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
@@ -94,6 +95,13 @@ struct rc http_listen_tls(struct http_server *server, const char *address, const
                           int *ret_port, struct err *err);
 /* A stale socket is replaced; mode 0600. */
 struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err);
+/* The same for others than the server's own user: a group, or everyone. */
+struct http_door {
+    const char *path;
+    const char *group; /* that may connect, besides our own user; NULL: none */
+    bool agents;       /* everyone may; its requests say so */
+};
+struct rc http_listen_door(struct http_server *server, const struct http_door *door, struct err *err);
 /* Stops listening, lets open answers finish, ends streams; then `ended` is called. */
 void http_server_stop(struct http_server *server, void (*ended)(void *arg), void *arg);
 void http_server_free(struct http_server *server);

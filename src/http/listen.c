@@ -7,6 +7,7 @@
 #include "http/tls.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -24,6 +25,7 @@ struct listener {
     struct listener *next;
     struct http_server *server;
     bool local;
+    bool agents;
     bool secure;
     bool waits; /* a connection is there and was not accepted: libuv asks for no other until it is */
 };
@@ -71,6 +73,7 @@ static void accept_one(struct listener *listener)
         return;
     }
     struct http_connection *connection = http_connection_new(server, listener->local);
+    connection->agents = listener->agents;
     if (uv_accept(&listener->uv.stream, &connection->uv.stream) != 0)
         http_connection_close(connection);
     else
@@ -209,17 +212,33 @@ static struct rc remove_stale(const char *path, struct err *err)
     return RC_OK;
 }
 
-struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err)
+/* Clients cannot connect before listen(), so the mode is set in time. */
+static int open_to(const struct http_door *door)
 {
-    TRY(remove_stale(path, err));
+    errno = 0;
+    const struct group *group = door->group ? getgrnam(door->group) : NULL;
+    if (door->group && (!group || chown(door->path, (uid_t)-1, group->gr_gid) != 0))
+        return uv_translate_sys_error(errno ? errno : ENOENT);
+    return chmod(door->path, door->agents ? 0666 : door->group ? 0660 : 0600) == 0 ? 0 : uv_translate_sys_error(errno);
+}
+
+struct rc http_listen_door(struct http_server *server, const struct http_door *door, struct err *err)
+{
+    TRY(remove_stale(door->path, err));
     struct listener *listener = listener_new(server, true);
-    int failed = uv_pipe_bind(&listener->uv.pipe, path);
-    /* Clients cannot connect before listen(), so the mode is set in time. */
-    if (!failed && chmod(path, 0600) != 0)
-        failed = uv_translate_sys_error(errno);
+    listener->agents = door->agents;
+    int failed = uv_pipe_bind(&listener->uv.pipe, door->path);
+    if (!failed)
+        failed = open_to(door);
     if (failed) {
         close_listener(listener);
-        return err_set(err, ERR_IO, "cannot listen on %s: %s", path, uv_strerror(failed));
+        return err_set(err, ERR_IO, "cannot listen on %s%s%s: %s", door->path, door->group ? " for the group " : "",
+                       door->group ? door->group : "", uv_strerror(failed));
     }
-    return start_listening(listener, path, err);
+    return start_listening(listener, door->path, err);
+}
+
+struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err)
+{
+    return http_listen_door(server, &(struct http_door){.path = path}, err);
 }

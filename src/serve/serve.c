@@ -123,7 +123,11 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
     if (colon == 0)
         return err_set(err, ERR_INVALID, "--listen takes HOST:PORT, not \"%s\"", settings->listen);
     struct str host = str_sub(address, 0, colon - 1);
-    TRY(http_listen_unix(house->server, settings->socket, err));
+    struct http_door people = {.path = settings->socket,
+                               .group = settings->socket_group[0] ? settings->socket_group : NULL};
+    TRY(http_listen_door(house->server, &people, err));
+    if (settings->agents_socket[0])
+        TRY(http_listen_door(house->server, &(struct http_door){.path = settings->agents_socket, .agents = true}, err));
     struct err why = {0};
     struct rc rc = http_listen_tcp(house->server, settings->listen, ret_port, &why);
     if (rc_bad(rc))
