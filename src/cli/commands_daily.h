@@ -17,6 +17,19 @@
       OPTION(0, "no-rules", NULL, "add no starter rules")                                                  \
       OPTION(0, "background", NULL, "start the server in the background, without systemd")                 \
       OPTION(0, "remove", NULL, "take out what setup put in"))                                             \
+    X(setup_system, "setup system", TALKS | SERVES, "", "the server under a user of its own, on a machine of several", \
+      "As root. Makes the user and the group, a socket for people (the group) and one for agents (everyone, asking " \
+      "only), a service, an identity for the agents of each developer and a token for each person. Called again it " \
+      "changes only what is missing. --remove takes out exactly what it put in; the events stay.",          \
+      OPTION(0, "developer", "USER", "whose agents ask; may be repeated")                                  \
+      OPTION(0, "person", "USER", "who answers; may be repeated")                                          \
+      OPTION(0, "user", "NAME", "of the server; else nod")                                                 \
+      OPTION(0, "group", "NAME", "of people; else nod-people")                                             \
+      OPTION(0, "root", "DIR", "put before every path, for images")                                        \
+      OPTION('y', "yes", NULL, "do it")                                                                    \
+      OPTION('n', "dry-run", NULL, "only say what would be done")                                          \
+      OPTION(0, "background", NULL, "start the server in the background, without systemd")                 \
+      OPTION(0, "remove", NULL, "take out what it put in"))                                                \
     X(session_create, "session create", TALKS, "", "start a session", "Prints the new session's id.",      \
       OPTION(0, "title", "WORDS", "what people see; else the folder's name")                               \
       OPTION(0, "cwd", "DIR", "where its calls would run; else this folder")                               \

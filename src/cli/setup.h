@@ -4,6 +4,7 @@
  *   setup_record.c   what was put in, kept in the data folder, so that --remove takes out exactly that
  *   setup_service.c  the server: a user unit of systemd, or a process in the background
  *   setup_rules.c    starter rules by what is in the folder
+ *   setup_system.c   nod setup system: the server under a user of its own
  *   setup_probe.c    a test call through an installed hook
  */
 #ifndef CLI_SETUP_H
