@@ -169,7 +169,7 @@ void pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], 
 
 /* ---- decide ---- */
 
-void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner)
+static void answer_lost(struct exchange *x, const struct err *err, const struct call *winner)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -205,7 +205,7 @@ bool exchange_undecided(struct exchange *x, const struct decide *decide)
     if (err->code == ERR_OK)
         return false;
     if (err->code == ERR_ALREADY_DECIDED)
-        exchange_lost(x, err, &decide->call);
+        answer_lost(x, err, &decide->call);
     else if (err->code == ERR_MORE_PEOPLE)
         answer_partial(x, decide);
     else
@@ -213,14 +213,10 @@ bool exchange_undecided(struct exchange *x, const struct decide *decide)
     return true;
 }
 
-static void decided(struct op *op)
+void exchange_decided(struct exchange *x, const struct decide *decide)
 {
-    struct decide *decide = (struct decide *)op;
-    struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (exchange_undecided(x, decide))
-        return;
     json_open(&out, '{');
     json_member(&out, "toolCallId", decide->call_id);
     json_member(&out, "sessionId", decide->session);
@@ -230,6 +226,14 @@ static void decided(struct op *op)
     json_member_u64(&out, "seq", decide->call.response_seq);
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
+}
+
+static void decided(struct op *op)
+{
+    const struct decide *decide = (struct decide *)op;
+    struct exchange *x = decide->op.owner;
+    if (!exchange_undecided(x, decide))
+        exchange_decided(x, decide);
 }
 
 enum { RULES_PER_DECISION = 5 };

@@ -149,11 +149,11 @@ struct rc decide_read(struct exchange *x, struct decide *d, struct err *err);
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err);
 /* A passkey is made on a page of ours, for the host name of that page. */
 struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err);
-/* 409 with the winner. */
-void exchange_lost(struct exchange *x, const struct err *err, const struct call *winner);
 /* Answers a decision that is not the response: 409 with the winner, 202 when more persons must allow it, or what went
  * wrong. False: it is the response. */
 bool exchange_undecided(struct exchange *x, const struct decide *decide);
+/* 200 with what was decided. */
+void exchange_decided(struct exchange *x, const struct decide *decide);
 /* 200 with the time it took here in a Server-Timing header. */
 void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t took_us);
 

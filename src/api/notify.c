@@ -170,21 +170,13 @@ void answers_look(struct exchange *x)
 static void answered(struct notify_taking *taking)
 {
     struct exchange *x = taking->arg;
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    struct json_out out = json_out(&buf);
-    if (taking->err.code == ERR_ALREADY_DECIDED || taking->err.code == ERR_MORE_PEOPLE) {
+    enum err_code code = taking->err.code;
+    if (code == ERR_ALREADY_DECIDED || code == ERR_MORE_PEOPLE)
         (void)exchange_undecided(x, &taking->decide);
-        return;
-    }
-    if (taking->err.code != ERR_OK) {
+    else if (code != ERR_OK)
         refuse(x, &taking->err);
-        return;
-    }
-    json_open(&out, '{');
-    json_member(&out, "toolCallId", taking->decide.call_id);
-    json_member(&out, "decision", str_of(decision_name(taking->decide.decision)));
-    json_close(&out, '}');
-    exchange_answer(x, 200, &buf);
+    else
+        exchange_decided(x, &taking->decide);
 }
 
 /* Open to anyone: the token is the credential. Only a POST decides, so that a program which follows links in messages

@@ -292,11 +292,7 @@ static void cancelled(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
     struct exchange *x = decide->op.owner;
-    if (decide->op.err.code == ERR_ALREADY_DECIDED)
-        exchange_lost(x, &decide->op.err, &decide->call);
-    else if (decide->op.err.code != ERR_OK)
-        exchange_fail(x, &decide->op.err);
-    else
+    if (!exchange_undecided(x, decide))
         answer_call(x, &decide->call);
 }
 
