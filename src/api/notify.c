@@ -5,6 +5,13 @@
 #include "io/clock.h"
 #include "notify/notify.h"
 
+static void answer_empty(struct exchange *x, int status)
+{
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    buf_puts(&buf, "{}");
+    exchange_answer(x, status, &buf);
+}
+
 void channels_list(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -59,6 +66,23 @@ void channels_test(struct exchange *x)
     notify_test_channel(x->api->notify, test);
 }
 
+/* ---- who looks ---- */
+
+/* A page or terminal shows these calls to a person who is there. */
+void approvals_seen(struct exchange *x)
+{
+    enum { SEEN_MAX = 64 };
+    const struct json *calls = json_get(x->body, "calls");
+    if (!calls || calls->type != JSON_ARRAY || calls->count > SEEN_MAX) {
+        exchange_error(x, ERR_INVALID, "\"calls\" must be a list of at most 64 {sessionId, toolCallId}");
+        return;
+    }
+    for (const struct json *call = calls->first; call; call = call->next)
+        notify_seen(x->api->notify, notify_person(x->actor), json_text(call, "sessionId"),
+                    json_text(call, "toolCallId"));
+    answer_empty(x, 200);
+}
+
 /* ---- callbacks ---- */
 
 /* Each token learns the key that its own callbacks are signed with. */
@@ -86,13 +110,6 @@ void push_key(struct exchange *x)
     json_member(&out, "publicKey", str_of(key));
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
-}
-
-static void answer_empty(struct exchange *x, int status)
-{
-    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
-    buf_puts(&buf, "{}");
-    exchange_answer(x, status, &buf);
 }
 
 void push_subscribe(struct exchange *x)

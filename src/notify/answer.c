@@ -9,13 +9,20 @@
 
 /* ---- an answer ---- */
 
+static void finish(struct notify_taking *taking, struct err err)
+{
+    taking->err = err;
+    taking->notify->answers_taken += err.code == ERR_OK;
+    taking->notify->answers_refused += err.code != ERR_OK;
+    taking->done(taking);
+}
+
 static void decided(struct op *op)
 {
     struct notify_taking *taking = ((struct decide *)op)->op.owner;
     struct decide *decide = &taking->decide;
     bool again = op->err.code == ERR_ALREADY_DECIDED && decide->call.decision == decide->decision;
-    taking->err = again ? (struct err){0} : op->err;
-    taking->done(taking);
+    finish(taking, again ? (struct err){0} : op->err);
 }
 
 void notify_take(struct notify *n, struct notify_taking *taking)
@@ -24,9 +31,9 @@ void notify_take(struct notify *n, struct notify_taking *taking)
     const struct token *person;
     struct decide *decide = &taking->decide;
     struct arena *arena = taking->arena;
-    struct rc rc = notify_find_person(n, taking->token, &answer, &person, &taking->err);
-    if (rc_bad(rc)) {
-        taking->done(taking);
+    taking->notify = n;
+    if (rc_bad(notify_find_person(n, taking->token, &answer, &person, &taking->err))) {
+        finish(taking, taking->err);
         return;
     }
     *decide = (struct decide){.op = gate_op(arena, decided, taking),

@@ -52,5 +52,7 @@ struct rc channel_post(struct sending *sending, const char *const *headers, stru
     sending->final = is_final(fetch.status);
     if (fetch.status >= 200 && fetch.status < 300)
         return RC_OK;
+    if (fetch.status == 401 || fetch.status == 403)
+        return err_set(err, ERR_INVALID, "it refuses the secret: status %ld", fetch.status);
     return err_set(err, sending->final ? ERR_INVALID : ERR_UNAVAILABLE, "it answered with status %ld", fetch.status);
 }

@@ -141,19 +141,81 @@ static struct rc read_step(const struct config *config, const struct json *json,
     return RC_OK;
 }
 
-static struct rc read_route(struct arena *arena, const struct config *config, const struct json *json,
-                            struct route *route, struct err *err)
+static struct rc read_only(struct arena *arena, const struct json *json, struct only *only, struct err *err)
 {
-    const struct json *steps = json_get(json, "steps"), *only = json_get(json, "only");
-    *route = (struct route){.person = arena_str(arena, json_text(json, "person")),
-                            .only_tool = arena_str(arena, json_text(only, "tool"))};
+    struct str session = STR_NONE;
+    if (!json)
+        return RC_OK;
+    TRY(json_want_str(json, "tool", 128, &only->tool, err));
+    TRY(json_want_str(json, "agent", 128, &only->agent, err));
+    TRY(json_want_str(json, "session", 256, &session, err));
+    TRY(json_want_bool(json, "risky", &only->risky, err));
+    only->tool = arena_str(arena, only->tool);
+    only->agent = arena_str(arena, only->agent);
+    only->session = session.n ? arena_c(arena, session) : NULL;
+    return RC_OK;
+}
+
+/* "07:30"; -1: it is no time of the day. */
+static int read_minute(struct str text)
+{
+    uint64_t hour, minute;
+    struct str rest, first = str_cut(text, ':', &rest);
+    bool good = first.n == 2 && rest.n == 2 && str_to_u64(first, &hour) && str_to_u64(rest, &minute) && hour < 24 &&
+                minute < 60;
+    return good ? (int)(hour * 60 + minute) : -1;
+}
+
+/* ["22:00-07:00"] */
+static struct rc read_quiet(const struct json *json, struct route *route, struct err *err)
+{
+    if (!json)
+        return RC_OK;
+    if (json->type != JSON_ARRAY || json->count > QUIETS_MAX)
+        return err_set(err, ERR_INVALID, "\"quiet\" must be a list of at most %d", QUIETS_MAX);
+    for (const struct json *one = json->first; one; one = one->next) {
+        struct str to, from = str_cut(one->text, '-', &to);
+        struct quiet *quiet = &route->quiet[route->quiet_count++];
+        *quiet = (struct quiet){read_minute(from), read_minute(to)};
+        if (one->type != JSON_STRING || quiet->from < 0 || quiet->to < 0 || quiet->from == quiet->to)
+            return err_set(err, ERR_INVALID, "\"quiet\" has hours like \"22:00-07:00\"");
+    }
+    return RC_OK;
+}
+
+/* A step for somebody else is a route of its own, for the same calls. */
+static struct rc read_escalation(struct arena *arena, struct config *config, unsigned of, const struct json *step,
+                                 struct err *err)
+{
+    if (config->route_count == ROUTES_MAX)
+        return err_set(err, ERR_INVALID, "with their escalations there are more than %d routes", ROUTES_MAX);
+    struct route *route = &config->routes[config->route_count++];
+    *route = (struct route){.person = arena_str(arena, json_text(step, "person")), .only = config->routes[of].only,
+                            .instead_of = of, .count = 1};
+    config->routes[of].has_escalation = true;
+    return read_step(config, step, &route->steps[0], err);
+}
+
+static struct rc read_route(struct arena *arena, struct config *config, const struct json *json, struct err *err)
+{
+    const struct json *steps = json_get(json, "steps");
+    unsigned at = config->route_count++;
+    struct route *route = &config->routes[at];
+    *route = (struct route){.person = arena_str(arena, json_text(json, "person"))};
+    TRY(read_only(arena, json_get(json, "only"), &route->only, err));
+    TRY(read_quiet(json_get(json, "quiet"), route, err));
     if (route->person.n == 0)
         return err_set(err, ERR_INVALID, "\"person\" is missing: the name of a token that may answer");
     if (!steps || steps->type != JSON_ARRAY || steps->count == 0 || steps->count > STEPS_MAX)
         return err_set(err, ERR_INVALID, "\"steps\" must be a list of 1 to %d", STEPS_MAX);
-    for (const struct json *step = steps->first; step; step = step->next)
-        TRY(read_step(config, step, &route->steps[route->count++], err));
-    return RC_OK;
+    for (const struct json *step = steps->first; step; step = step->next) {
+        struct str person = json_text(step, "person");
+        if (person.n && !str_eq(person, route->person))
+            TRY(read_escalation(arena, config, at, step, err));
+        else
+            TRY(read_step(config, step, &route->steps[route->count++], err));
+    }
+    return route->count ? RC_OK : err_set(err, ERR_INVALID, "the first step must be for \"person\" itself");
 }
 
 static struct rc read_lease(const struct json *json, struct config *config, struct err *err)
@@ -195,10 +257,13 @@ static struct rc read_all(struct arena *arena, const struct json *json, struct c
     }
     if (!routes || routes->type != JSON_ARRAY || routes->count >= ROUTES_MAX)
         return err_set(err, ERR_INVALID, "\"routes\" must be a list of fewer than %d", ROUTES_MAX);
+    unsigned number = 0;
     for (const struct json *one = routes->first; one; one = one->next) {
-        struct rc rc = read_route(arena, config, one, &config->routes[config->route_count++], err);
+        number++;
+        struct rc rc = config->route_count < ROUTES_MAX ? read_route(arena, config, one, err)
+                                                        : err_set(err, ERR_INVALID, "there are too many");
         if (rc_bad(rc))
-            return err_wrap(err, rc, "route %u", config->route_count - 1);
+            return err_wrap(err, rc, "route %u", number);
     }
     return RC_OK;
 }

@@ -13,6 +13,7 @@ enum {
     CHANNELS_MAX = 16,
     ROUTES_MAX = 64,
     STEPS_MAX = 8,
+    QUIETS_MAX = 4,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
 };
@@ -24,8 +25,11 @@ enum detail {
     DETAIL_FULL,    /* the whole call */
 };
 
-enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK };
-static inline bool purpose_asks(enum purpose purpose) { return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND; }
+enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK, PURPOSE_ESCALATE };
+static inline bool purpose_asks(enum purpose purpose)
+{
+    return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND || purpose == PURPOSE_ESCALATE;
+}
 const char *purpose_name(enum purpose purpose);
 
 struct channel {
@@ -51,10 +55,26 @@ struct step {
     unsigned count;
 };
 
+/* Minutes of the day, by the server's clock; `to` may be on the next day. */
+struct quiet {
+    int from, to;
+};
+
+/* Of which calls a person is told. */
+struct only {
+    struct str tool, agent; /* empty: every one */
+    const char *session;    /* a pattern of its title, for fnmatch(3); NULL: every one */
+    bool risky;             /* only calls that are */
+};
+
 /* Which person is told of which calls, and when. */
 struct route {
     struct str person;
-    struct str only_tool;   /* empty: every tool */
+    struct only only;
+    struct quiet quiet[QUIETS_MAX];
+    unsigned quiet_count;
+    unsigned instead_of;    /* an escalation: of this route's person, who did not answer; else 0 */
+    bool has_escalation;
     struct step steps[STEPS_MAX];
     unsigned count;
     int64_t next_ms[CHANNELS_MAX]; /* coalescing: no message before this time */
@@ -90,8 +110,13 @@ struct plan {
     int64_t due_ms;
 };
 enum { PLANS_MAX = 64 };
-size_t plan_request(const struct config *config, struct str session, struct str call, struct str tool, int64_t at_ms,
-                    struct plan ret_plans[PLANS_MAX]);
+/* A request, as its event has it. */
+struct plan_call {
+    struct str session, call, tool, agent;
+    int64_t at_ms, deadline_ms; /* 0: none */
+    bool routine;               /* not risky */
+};
+size_t plan_request(const struct config *config, const struct plan_call *call, struct plan ret_plans[PLANS_MAX]);
 /* The same delivery has the same id in every process and after every restart. */
 void plan_id(struct str session, struct str call, struct str person, struct str channel, unsigned step,
              enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);

@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/loop.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -163,7 +164,7 @@ void notify_write_channels(const struct notify *n, struct json_out *out)
 void notify_write_deliveries(const struct notify *n, struct json_out *out, struct str call)
 {
     static const char *const states[] = {[DUE] = "due", [CLAIMING] = "due", [SENDING] = "sending",
-                                         [SENT] = "sent", [OVER] = "over"};
+                                         [SENT] = "sent", [OVER] = "not needed"};
     size_t at = 0;
     struct str key;
     void *value;
@@ -180,13 +181,48 @@ void notify_write_deliveries(const struct notify *n, struct json_out *out, struc
             json_member(out, "person", n->config.routes[d->route].person);
             json_member(out, "channel", n->config.channels[d->channel].name);
             json_member(out, "purpose", str_of(purpose_name(d->purpose)));
-            json_member(out, "state", str_of(states[d->state]));
+            json_member(out, "state", d->failed ? STR("failed") : str_of(states[d->state]));
+            if (d->status)
+                json_member_i64(out, "status", d->status);
             json_member_time(out, "dueAt", d->due_ms);
             json_member_u64(out, "attempts", d->attempts);
             json_close(out, '}');
         }
     }
     json_close(out, ']');
+}
+
+static void write_attempts(const struct notify *n, struct buf *out)
+{
+    buf_puts(out, "# HELP nod_delivery_attempts_total Messages that receivers took, or did not.\n"
+                  "# TYPE nod_delivery_attempts_total counter\n");
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
+        const struct channel *channel = &n->config.channels[i];
+        buf_printf(out, "nod_delivery_attempts_total{channel=\"%.*s\",outcome=\"sent\"} %" PRIu64 "\n",
+                   STR_ARG(channel->name), channel->sent);
+        buf_printf(out, "nod_delivery_attempts_total{channel=\"%.*s\",outcome=\"failed\"} %" PRIu64 "\n",
+                   STR_ARG(channel->name), channel->failed);
+    }
+}
+
+void notify_write_metrics(const struct notify *n, struct buf *out)
+{
+    int64_t now_ms = clock_wall_ms();
+    int64_t late_ms = n->heap_count && n->heap[0]->due_ms < now_ms ? now_ms - n->heap[0]->due_ms : 0;
+    write_attempts(n, out);
+    buf_printf(out, "# HELP nod_deliveries_due Messages that wait for their time, or to be tried again.\n"
+                    "# TYPE nod_deliveries_due gauge\nnod_deliveries_due %zu\n", n->heap_count);
+    buf_printf(out, "# HELP nod_deliveries_late_seconds How late the message is that should have been sent first.\n"
+                    "# TYPE nod_deliveries_late_seconds gauge\nnod_deliveries_late_seconds %" PRId64 "\n",
+               late_ms / 1000);
+    buf_printf(out, "# HELP nod_answers_afar_total Answers from messages.\n# TYPE nod_answers_afar_total counter\n"
+                    "nod_answers_afar_total{outcome=\"taken\"} %" PRIu64 "\n"
+                    "nod_answers_afar_total{outcome=\"refused\"} %" PRIu64 "\n", n->answers_taken, n->answers_refused);
+}
+
+void notify_seen(struct notify *n, struct str person, struct str session, struct str call)
+{
+    outbox_seen(n, person, session, call);
 }
 
 void notify_test_channel(struct notify *n, struct notify_test *test)

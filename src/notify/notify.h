@@ -12,6 +12,7 @@
 #define NOTIFY_NOTIFY_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/str.h"
@@ -53,6 +54,8 @@ bool notify_remove_device(struct notify *notify, struct str token, struct str en
 /* ---- for people who set it up ---- */
 /* [{"name","type","detail","sent","failed","lastError"}] */
 void notify_write_channels(const struct notify *notify, struct json_out *out);
+/* Figures for Prometheus. */
+void notify_write_metrics(const struct notify *notify, struct buf *out);
 /* Deliveries of calls that wait, and the last ones that have ended. */
 void notify_write_deliveries(const struct notify *notify, struct json_out *out, struct str call);
 
@@ -65,6 +68,9 @@ struct notify_test {
 };
 /* Sends a message that names itself a test; ERR_NOT_FOUND when there is no such channel. */
 void notify_test_channel(struct notify *notify, struct notify_test *test);
+
+/* The person looks at a waiting call: what they would be told of it waits a while, unless it is risky. */
+void notify_seen(struct notify *notify, struct str person, struct str session, struct str call);
 
 /* ---- callbacks: programs that sleep while their call waits ---- */
 /* Whether an answer may be posted there; an error says why not. */
@@ -95,6 +101,7 @@ struct notify_taking {
     struct err err;
     void (*done)(struct notify_taking *taking);
     void *arg;
+    struct notify *notify;   /* notify_take's */
 };
 void notify_take(struct notify *notify, struct notify_taking *taking);
 

@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { LOOKING_MS = 90000 };
+
 /* ---- calls and their deliveries ---- */
 
 static struct str key_of(struct arena *arena, struct str session, struct str call)
@@ -93,6 +95,24 @@ void outbox_withdraw(struct notify *n, const struct delivery *sent)
         add_delivery(n, sent->asked, &plan);
 }
 
+void outbox_seen(struct notify *n, struct str person, struct str session, struct str call)
+{
+    ARENA_SCOPE(scratch);
+    int64_t until_ms = clock_wall_ms() + LOOKING_MS;
+    const struct asked *asked = map_get(&n->calls, key_of(&scratch, session, call));
+    if (!asked || asked->answered || !asked->routine) /* a risky one is not held back */
+        return;
+    for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next) {
+        bool theirs = str_eq(n->config.routes[delivery->route].person, person);
+        if (!theirs || delivery->state != DUE || delivery->claimed || delivery->due_ms >= until_ms)
+            continue;
+        outbox_not_due(n, delivery);
+        delivery->due_ms = until_ms;
+        outbox_due(n, delivery);
+    }
+    outbox_arm(n);
+}
+
 /* ---- following the log ---- */
 
 static struct str pack(char **at, struct str text)
@@ -113,7 +133,10 @@ static void follow_request(struct notify *n, const struct event *event)
     (void)READ_DATA(&scratch, tool_approval_request, event->data, &request);
     if (map_get(&n->calls, key))
         return;
-    size_t count = plan_request(&n->config, event->session, event->call, request.tool, event->at_ms, plans);
+    struct plan_call call = {.session = event->session, .call = event->call, .tool = request.tool,
+                             .agent = event->actor, .at_ms = event->at_ms, .deadline_ms = request.deadline,
+                             .routine = request.routine};
+    size_t count = plan_request(&n->config, &call, plans);
     if (count == 0 && request.callback.n == 0)
         return;
     const struct str texts[] = {event->session, event->call, request.callback, event->actor};
@@ -124,6 +147,7 @@ static void follow_request(struct notify *n, const struct event *event)
     asked->call = pack(&at, texts[1]);
     asked->callback = pack(&at, texts[2]);
     asked->agent = pack(&at, texts[3]);
+    asked->routine = request.routine;
     (void)map_put(&n->calls, key, asked);
     for (size_t i = 0; i < count; i++)
         add_delivery(n, asked, &plans[i]);
@@ -228,6 +252,8 @@ static void follow_ended(struct notify *n, const struct event *event)
         return;
     delivery->ended = true;
     delivery->ended_sent = str_is(ended.outcome, "sent");
+    delivery->failed = !delivery->ended_sent && ended.attempts > 0;
+    delivery->status = ended.status;
     (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
     if (delivery->ended_sent && delivery->asked->answered)
         outbox_withdraw(n, delivery);

@@ -41,7 +41,10 @@ struct delivery {
     /* The last claim, of whatever process: until when others leave it alone. Once claimed it may have been sent. */
     int64_t lease_ms;
     bool claimed, ours, won;
+    bool fits;              /* the session's title is one that the route names */
     char external[64];      /* what the receiver calls it; empty: not known, or it stands for several calls */
+    bool failed;            /* given up: the receiver did not take it */
+    int64_t status;         /* of the receiver's last answer; 0: none */
     bool ended, ended_sent; /* somebody else has kept its end while our claim was on its way */
     size_t heap_at;         /* place in the heap, from 1; 0: not there */
     struct delivery *next;  /* of the same call */
@@ -53,7 +56,7 @@ struct asked {
     struct str callback, agent; /* the address of whoever asked; empty: nobody is told */
     struct delivery *deliveries;
     struct asked *later;      /* in the list of answered ones */
-    bool answered, late;
+    bool answered, late, routine;
     char decision[24], actor[64];
     char digest[DIGEST_TEXT_BYTES]; /* of the call as tokens were made for it; empty: none were */
     char bytes[];
@@ -77,6 +80,7 @@ struct notify {
     struct watcher watcher;
     bool started, following; /* the gate has recovered; somebody is to be told */
     bool closing;
+    uint64_t answers_taken, answers_refused;
     unsigned busy;
 };
 
@@ -107,6 +111,8 @@ void outbox_arm(struct notify *n);
 void outbox_tell(struct watcher *watcher, struct happening *happening);
 /* Of a message that was sent, or may have been, and whose call was answered. */
 void outbox_withdraw(struct notify *n, const struct delivery *sent);
+/* The person looks at the call: what they would be told of it can wait. */
+void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
 /* Another process has sent it or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);

@@ -5,6 +5,7 @@
 #include "event/shapes.h"
 #include "io/clock.h"
 
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -42,6 +43,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
     bool asks = purpose_asks(delivery->purpose);
     delivery->attempts++;
     delivery->lease_ms = 0;
+    delivery->status = s->sending.status;
     int64_t wait_ms = s->sent || s->sending.final ? -1 : plan_retry_ms(delivery->attempts, asks);
     if (!s->sent && wait_ms >= 0) {
         if (s->sending.retry_after_ms > wait_ms && s->sending.retry_after_ms <= 3600000)
@@ -52,6 +54,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
         return;
     }
     delivery->state = s->sent ? SENT : OVER;
+    delivery->failed = !s->sent;
     if (s->count == 1)
         (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(s->sending.external));
     keep_ended(n, delivery, s->sent, s->sending.status);
@@ -259,6 +262,46 @@ static void claim(struct notify *n, struct send_job *s, struct delivery *deliver
     gate_keep(n->options.gate, append);
 }
 
+/* ---- a route for some sessions only ---- */
+
+struct title_look {
+    struct session_look look;
+    struct notify *notify;
+    struct delivery *delivery;
+};
+
+/* A session that cannot be read is told of: better once too often. */
+static void title_known(struct op *op)
+{
+    ARENA_SCOPE(scratch);
+    struct title_look *title = op->owner;
+    struct notify *n = title->notify;
+    struct delivery *delivery = title->delivery;
+    const struct session *session = title->look.session;
+    const char *pattern = n->config.routes[delivery->route].only.session;
+    delivery->fits = op->err.code != ERR_OK || !session ||
+                     fnmatch(pattern, arena_c(&scratch, session->title), 0) == 0;
+    n->busy--;
+    free(title);
+    if (delivery->fits) {
+        outbox_due(n, delivery);
+    } else {
+        delivery->state = OVER;
+        outbox_forget_if_over(n, delivery->asked);
+    }
+    send_due(n);
+}
+
+static void look_at_title(struct notify *n, struct delivery *delivery)
+{
+    struct title_look *title = heap_new(sizeof *title);
+    *title = (struct title_look){.notify = n, .delivery = delivery};
+    title->look = (struct session_look){.op = gate_op(NULL, title_known, title), .id = delivery->asked->session};
+    delivery->state = CLAIMING;
+    n->busy++;
+    gate_session(n->options.gate, &title->look);
+}
+
 /* ---- what is due ---- */
 
 /* Everything that is due now or soon for the same person on the same channel: one message for all of it. */
@@ -268,7 +311,8 @@ static void gather(struct notify *n, struct send_job *s, int64_t now_ms)
     for (size_t i = 0; i < n->heap_count && s->count < BATCH_MAX;) {
         struct delivery *other = n->heap[i];
         if (other->channel == first->channel && other->route == first->route && other->due_ms <= now_ms + TOGETHER_MS &&
-            purpose_asks(other->purpose) && !other->asked->answered) {
+            purpose_asks(other->purpose) && !other->asked->answered &&
+            (!n->config.routes[other->route].only.session || other->fits)) {
             outbox_not_due(n, other);
             s->batch[s->count++] = other;
             i = 0; /* the heap has changed */
@@ -293,6 +337,10 @@ static void send_first(struct notify *n, int64_t now_ms)
     if (spaced && *next_ms > now_ms) {
         delivery->due_ms = *next_ms;
         outbox_due(n, delivery);
+        return;
+    }
+    if (n->config.routes[delivery->route].only.session && purpose_asks(delivery->purpose) && !delivery->fits) {
+        look_at_title(n, delivery);
         return;
     }
     struct send_job *s = heap_new(sizeof *s);

@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 static struct config make_config(void)
@@ -15,7 +17,7 @@ static struct config make_config(void)
     config.routes[0] = (struct route){.person = STR("owner"), .count = 2,
                                       .steps = {{.after_ms = 10000, .channels = {0}, .count = 1},
                                                 {.after_ms = 300000, .channels = {0, 1}, .count = 2}}};
-    config.routes[1] = (struct route){.person = STR("ops"), .only_tool = STR("Deploy"), .count = 1,
+    config.routes[1] = (struct route){.person = STR("ops"), .only = {.tool = STR("Deploy")}, .count = 1,
                                       .steps = {{.after_ms = 0, .channels = {1}, .count = 1}}};
     return config;
 }
@@ -25,7 +27,9 @@ static void plans_follow_routes(void **state)
     (void)state;
     struct config config = make_config();
     struct plan plans[PLANS_MAX], again[PLANS_MAX];
-    size_t count = plan_request(&config, STR("s"), STR("c"), STR("Bash"), 1000, plans);
+    struct plan_call call = {.session = STR("s"), .call = STR("c"), .tool = STR("Bash"), .agent = STR("claude"),
+                             .at_ms = 1000};
+    size_t count = plan_request(&config, &call, plans);
     assert_int_equal(count, 3);
     assert_int_equal(plans[0].due_ms, 11000);
     assert_int_equal(plans[0].purpose, PURPOSE_ASK);
@@ -33,9 +37,79 @@ static void plans_follow_routes(void **state)
     assert_int_equal(plans[1].purpose, PURPOSE_REMIND);
     assert_string_not_equal(plans[0].id, plans[1].id);
     assert_string_not_equal(plans[1].id, plans[2].id);
-    assert_int_equal(plan_request(&config, STR("s"), STR("c"), STR("Bash"), 1000, again), 3);
+    assert_int_equal(plan_request(&config, &call, again), 3);
     assert_string_equal(plans[2].id, again[2].id);
-    assert_int_equal(plan_request(&config, STR("s"), STR("c"), STR("Deploy"), 1000, again), 4);
+    call.tool = STR("Deploy");
+    assert_int_equal(plan_request(&config, &call, again), 4);
+    config.routes[1].only = (struct only){.agent = STR("codex")};
+    assert_int_equal(plan_request(&config, &call, again), 3);
+    config.routes[1].only = (struct only){.risky = true};
+    assert_int_equal(plan_request(&config, &call, again), 4);
+    call.routine = true;
+    assert_int_equal(plan_request(&config, &call, again), 3);
+}
+
+/* A local time of Berlin, in which the clock goes from 02:00 to 03:00 on 2026-03-29 and back on 2026-10-25. */
+static int64_t berlin_ms(int month, int day, int hour, int minute)
+{
+    struct tm local = {.tm_year = 126, .tm_mon = month - 1, .tm_mday = day, .tm_hour = hour, .tm_min = minute,
+                       .tm_isdst = -1};
+    return (int64_t)mktime(&local) * 1000;
+}
+
+static int64_t first_due(const struct config *config, int64_t at_ms, int64_t deadline_ms)
+{
+    struct plan plans[PLANS_MAX];
+    struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = at_ms, .deadline_ms = deadline_ms};
+    assert_true(plan_request(config, &call, plans) > 0);
+    return plans[0].due_ms;
+}
+
+static void quiet_hours_delay(void **state)
+{
+    (void)state;
+    struct config config = {.channel_count = 1, .route_count = 1};
+    config.routes[0] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 2,
+                                      .quiet = {{22 * 60, 7 * 60 + 30}, {12 * 60, 13 * 60}},
+                                      .steps = {{.after_ms = 60000, .channels = {0}, .count = 1}}};
+    assert_int_equal(setenv("TZ", "Europe/Berlin", 1), 0);
+    tzset();
+    static const struct {
+        int month, day, hour, minute, due_day, due_hour, due_minute;
+    } rows[] = {
+        {6, 1, 10, 0, 1, 10, 1},   {6, 1, 21, 58, 1, 21, 59}, {6, 1, 21, 59, 2, 7, 30}, {6, 1, 23, 0, 2, 7, 30},
+        {6, 2, 3, 0, 2, 7, 30},    {6, 2, 7, 29, 2, 7, 30},   {6, 2, 12, 30, 2, 13, 0}, {6, 30, 23, 0, 31, 7, 30},
+        {3, 28, 23, 0, 29, 7, 30}, {10, 24, 23, 0, 25, 7, 30}, /* the night has 23 hours, 25 hours */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_int_equal(first_due(&config, berlin_ms(rows[i].month, rows[i].day, rows[i].hour, rows[i].minute), 0),
+                         berlin_ms(rows[i].month, rows[i].due_day, rows[i].due_hour, rows[i].due_minute));
+    assert_int_equal(berlin_ms(3, 29, 7, 30) - berlin_ms(3, 28, 22, 30), 8 * 3600 * 1000);
+    /* It would time out in the night, and nobody else is told: the night does not count. */
+    int64_t at_ms = berlin_ms(6, 1, 23, 0);
+    assert_int_equal(first_due(&config, at_ms, at_ms + 3600000), at_ms + 60000);
+    assert_int_equal(unsetenv("TZ"), 0);
+    tzset();
+}
+
+static void escalations_go_to_others(void **state)
+{
+    (void)state;
+    struct config config = {.channel_count = 2, .route_count = 3};
+    struct plan plans[PLANS_MAX];
+    config.routes[1] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 1, .quiet = {{0, 1439}},
+                                      .has_escalation = true,
+                                      .steps = {{.after_ms = 10000, .channels = {0}, .count = 1}}};
+    config.routes[2] = (struct route){.person = STR("oncall"), .count = 1, .instead_of = 1,
+                                      .steps = {{.after_ms = 900000, .channels = {1}, .count = 1}}};
+    struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = berlin_ms(6, 1, 12, 0)};
+    assert_int_equal(plan_request(&config, &call, plans), 2);
+    assert_int_equal(plans[1].purpose, PURPOSE_ESCALATE);
+    assert_int_equal(plans[1].due_ms, call.at_ms + 900000);
+    call.deadline_ms = call.at_ms + 60000; /* the owner sleeps through it: the other one is told at once */
+    assert_int_equal(plan_request(&config, &call, plans), 1);
+    assert_int_equal(plans[0].route, 2);
+    assert_int_equal(plans[0].due_ms, call.at_ms);
 }
 
 static void questions_are_repeated_others_end(void **state)
@@ -143,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_follow_routes),       cmocka_unit_test(questions_are_repeated_others_end),
+        cmocka_unit_test(quiet_hours_delay),         cmocka_unit_test(escalations_go_to_others),
         cmocka_unit_test(secrets_are_masked),        cmocka_unit_test(details_decide_how_much_is_said),
         cmocka_unit_test(tokens_are_good_for_one_thing), cmocka_unit_test(base64_both_ways),
     };
