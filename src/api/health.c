@@ -1,6 +1,8 @@
 /* Whether it lives, whether it can work, and its figures for Prometheus. */
 #include "api/exchange.h"
 
+#include "notify/notify.h"
+
 static void answer_state(struct exchange *x, int status, const char *state)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -136,6 +138,7 @@ void metrics_show(struct exchange *x)
     buf_printf(&buf, "nod_pending_query_seconds_total %.6f\n", (double)x->api->query_us / 1e6);
     one(&buf, "nod_pending_queries_total", "counter", "Times it was asked what is pending.", x->api->queries);
     store_figures_text(&buf, &f.store);
+    notify_write_metrics(x->api->notify, &buf);
     if (x->api->server) {
         struct http_figures h = http_figures(x->api->server);
         connections(&buf, &h);

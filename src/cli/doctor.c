@@ -29,6 +29,7 @@
     X(hooks, "hooks")                             \
     X(tokens, "tokens")                           \
     X(rules, "rules")                             \
+    X(channels, "channels")                       \
     X(box, "box")                                 \
     X(clock, "clock")                             \
     X(descriptors, "descriptors")                 \
@@ -321,6 +322,28 @@ static struct finding check_hooks(struct cli *cli)
     if (str_empty(installed))
         return FOUND(&cli->arena, LEVEL_OK, NULL, "none are installed");
     return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
+}
+
+/* A channel whose last message was not taken reaches nobody. */
+static struct finding check_channels(struct cli *cli)
+{
+    struct reply reply;
+    struct err err = {0};
+    size_t count = 0;
+    if (rc_bad(remote_get(cli, STR("/api/channels"), &reply, &err)))
+        return FOUND(&cli->arena, LEVEL_OK, "", "looked at when a server runs, with a token that may answer");
+    const struct json *channels = json_get(reply.json, "channels");
+    for (const struct json *one = channels ? channels->first : NULL; one; one = one->next) {
+        struct str why = text_line(&cli->arena, json_text(one, "lastError"));
+        struct str name = text_line(&cli->arena, json_text(one, "name"));
+        count++;
+        if (why.n)
+            return FOUND(&cli->arena, LEVEL_BAD,
+                         arena_printf(&cli->arena, "mend notify.json, restart, then nod notify test %.*s",
+                                      STR_ARG(name)).p,
+                         "\"%.*s\" does not reach anybody: %.*s", STR_ARG(name), STR_ARG(why));
+    }
+    return FOUND(&cli->arena, LEVEL_OK, "", "%zu, and none has failed", count);
 }
 
 static struct finding check_box(struct cli *cli)
