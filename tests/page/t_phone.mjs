@@ -1,5 +1,6 @@
 // A phone, from the picture on a terminal to an answer, over built-in TLS with an authority of Nod's own.
 import { execFileSync } from "node:child_process";
+import { createServer } from "node:http";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -124,6 +125,33 @@ export default {
     } finally {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });
+    }
+  },
+
+  async "messages: settings show a channel that reaches nobody; a person who looks is not rung"() {
+    const server = new Server(), hook = createServer((_, answer) => answer.writeHead(401).end());
+    await new Promise((done) => hook.listen(0, "127.0.0.1", done));
+    writeFileSync(join(server.data, "notify.json"), JSON.stringify({
+      channels: { ops: { type: "webhook", url: `http://127.0.0.1:${hook.address().port}/` }, calm: { type: "command", command: ["true"] } },
+      routes: [{ person: "ops", steps: [{ after: "0s", to: ["ops"] }] }, { person: "alice", steps: [{ after: "30s", to: ["calm"] }] }],
+    }));
+    await server.start();
+    try {
+      const page = await person(server), due = async () => (await server.api("GET", "/api/deliveries")).deliveries.find((one) => one.person === "alice")?.dueAt;
+      await server.bash(await server.session(), "make x", "c1");
+      await page.locator(".answers.armed").waitFor();
+      const before = await due();
+      await page.mouse.move(300, 300);
+      await poll(due, (at) => at > before);
+      await page.goto(`${server.url}/#/settings`);
+      await page.locator("#messages").getByText(/refuses the secret: status 401/).waitFor();
+      await page.locator("#messages summary").click();
+      await page.locator("#messages td.bad", { hasText: "failed (401)" }).waitFor();
+      await page.locator("#messages tr", { hasText: "calm" }).first().getByRole("button", { name: "Test" }).click();
+      await page.locator(".toast", { hasText: "calm took the message" }).waitFor();
+    } finally {
+      hook.close();
+      await server.stop();
     }
   },
 };

@@ -12,6 +12,7 @@ import { canAnswer, offers, toast, useNow, useStore, type Item } from "./store";
 import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
 import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
+import { useSeen } from "./seen";
 
 export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
 
@@ -164,6 +165,7 @@ interface BarOf { item: Item; panel: Panel; setPanel: (panel: Panel) => void; se
 export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const { connection, search } = useStore();
   const armed = useArmed([item], search + readStamp(item));
+  useSeen(item, armed);
   const [mode, setMode] = useState("default");
   const live = connection === "live" && !item.closed && !item.busy;
   const ready = live && armed;

@@ -4,6 +4,7 @@ import { call, forgetKey, get } from "./api";
 import { stop } from "./live";
 import { setPrefs, toast, useNow, useStore, type Prefs } from "./store";
 import { ago, clock, Shown } from "./text";
+import { Messages } from "./messages";
 import { Passkeys } from "./passkeys";
 import { Copy } from "./request";
 import { canPush, subscribe, subscription, unsubscribe } from "./push";
@@ -110,6 +111,7 @@ export function Settings() {
           <button type="button" class="danger" onClick={() => void out()}>Log out</button></div>
       </section>
       <Passkeys />
+      <Messages />
       {me?.role === "admin" && <><NewDevice /><Devices /></>}
     </main>
   );
