@@ -127,7 +127,7 @@ def test_a_wrong_secret_is_not_tried_again_and_named(world):
     eventually(lambda: hook().get("lastError"), "the channel says what is wrong")
     channel = hook()
     must("401" in channel["lastError"] and channel["failed"] == 1, channel)
-    eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "over", "it is given up")
+    eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "failed", "it is given up")
     receiver.close()
 
 

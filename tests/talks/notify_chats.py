@@ -173,7 +173,7 @@ def test_slack_with_a_wrong_token_is_named(world):
     admin = serve(world, {"type": "slack", "url": service.url, "chat": "D1"}, "xoxb-1")
     ask(admin, "c1")
     eventually(lambda: "invalid_auth" in last_error(admin), "the channel says so")
-    eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "over", "it is not tried again")
+    eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "failed", "it is not tried again")
     must("/a#" not in service.calls[0][3]["text"], "a chat that others read has a link that answers")
 
 
