@@ -9,7 +9,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 bad=0
 "$root/web/build" >/dev/null
-node node_modules/typescript/bin/tsc -p "$root/web" || bad=1
+node node_modules/typescript/bin/tsc -p "$root/web" || { bad=1; echo "FAILED  types of the page: see above"; }
 [ $bad -eq 0 ] && echo "1 passed, 0 failed (types)" >"$log" || echo "0 passed, 1 failed (types)" >"$log"
 node run.mjs "$@" | tee -a "$log" || true
 node watch.mjs "$@" | tee -a "$log" || true
