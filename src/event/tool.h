@@ -19,6 +19,16 @@ enum tool_class {
 
 enum { TOOL_PATHS_MAX = 32 };
 
+/* What the server of an MCP tool says of it, in the definition that is pinned; where it is silent, the protocol's
+ * defaults. None: nothing is pinned, or nobody has looked. */
+enum tool_hint {
+    HINT_TOLD = 1 << 0,
+    HINT_READ_ONLY = 1 << 1,
+    HINT_DESTRUCTIVE = 1 << 2,
+    HINT_IDEMPOTENT = 1 << 3,
+    HINT_OPEN_WORLD = 1 << 4,
+};
+
 struct tool_facts {
     struct str name;
     enum tool_class class;
@@ -32,6 +42,7 @@ struct tool_facts {
     /* Of a call that came under another name (event/tool_names.h): */
     struct str asked;         /* that name; empty: the tool's own */
     bool foreign;             /* the name is one of other agents than the one that asks: it allows nothing */
+    unsigned hints;           /* set of enum tool_hint */
     const char *unclear;      /* why its input cannot be read for sure; NULL: it can */
 };
 

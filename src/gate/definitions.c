@@ -108,6 +108,7 @@ struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, s
         !servers_holds(gate->servers, ask->op.arena, proxied_root(ask, source), ask->name, &definition))
         return err_set(err, ERR_CONFLICT, "no definition of this tool holds: tell it first (tool-definitions)");
     ask->preview = described(ask->op.arena, ask, definition);
+    ask->hints = tool_hints(definition);
     return RC_OK;
 }
 

@@ -94,6 +94,7 @@ struct ask {
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     enum by_default by_default;
     bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
+    unsigned hints;      /* of a proxied MCP tool, by its pinned definition: enum tool_hint */
     bool only_person;    /* what rules would allow is asked all the same */
     bool withdraws;      /* the question is withdrawn when whoever asked hangs up and stays away */
     struct call call;    /* the answer */

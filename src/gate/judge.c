@@ -89,6 +89,7 @@ void judge_ask(struct op *op, struct arena *scratch)
     struct tool_facts facts = tool_facts_from(scratch, ask->dialect, ask->name, ask->input);
     if (rc_bad(tool_facts_check(&facts, &op->err)))
         return;
+    facts.hints = ask->hints;
     struct verdict *verdict = arena_new(scratch, struct verdict);
     *verdict = gate_judge(gate, scratch, op->session, &facts, ask->cwd);
     if (verdict->effect == EFFECT_ALLOW && ask->only_person)

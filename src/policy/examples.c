@@ -30,7 +30,7 @@ struct rc example_facts(struct arena *arena, const struct rule *rule, struct str
     }
     json_close(&out, '}');
     TRY(json_parse(arena, arena_str(arena, buf_str(&buf)), &input, err));
-    struct tool_facts facts = {.name = rule->tool, .input = input};
+    struct tool_facts facts = {.name = rule->tool, .input = input, .hints = rule->hints | HINT_TOLD};
     if (str_is(field, "command")) {
         facts.class = TOOL_COMMAND;
         facts.command = example;

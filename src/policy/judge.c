@@ -184,9 +184,19 @@ static bool address_fits(struct judging *j, const struct rule *rule, enum rule_s
 }
 
 /* Everything but commands and paths, which are judged part by part. */
+/* An allow needs what the pinned definition says; a deny or ask holds as well where nobody knows. */
+static bool hints_fit(const struct rule *rule, const struct tool_facts *facts, enum rule_side side)
+{
+    if (!rule->hints || (side == SIDE_STOP && !(facts->hints & HINT_TOLD)))
+        return true;
+    return (facts->hints & HINT_TOLD) && (facts->hints & rule->hints) == rule->hints;
+}
+
 static bool whole_fits(struct judging *j, const struct rule *rule, enum rule_side side)
 {
     const struct tool_facts *facts = j->q->facts;
+    if (!hints_fit(rule, facts, side))
+        return false;
     bool named = !str_empty(facts->asked) && str_eq(rule->tool, facts->asked);
     bool same = str_is(rule->tool, "*") || named ||
                 ((side == SIDE_STOP || !facts->foreign) &&

@@ -59,7 +59,7 @@ static struct str example_of(struct linting *l, bool more)
     struct str text = lint_content(rule->text);
     switch (rule->kind) {
     case RULE_TOOL: return rule->tool;
-    case RULE_SERVER: return arena_printf(l->arena, "%.*s" PROBE, STR_ARG(rule->tool));
+    case RULE_SERVER: text = str_trim(str_sub(rule->text, 0, str_find(rule->text, '&'))); break;
     case RULE_GROUP: return rule->tool;
     case RULE_HOST:
         return arena_printf(l->arena, "https://%s%.*s/",

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "event/tool.h"
 #include "event/tool_names.h"
 #include "policy/groups.h"
 #include "policy/shell.h"
@@ -536,15 +537,38 @@ static struct rc take_hosts(struct making *m, struct str list)
     return RC_OK;
 }
 
-/* The text after the last ` & ` behind the parentheses; the rule itself stays in *text. */
+static const struct {
+    const char *name;
+    enum tool_hint hint;
+} hints[] = {{"readOnly", HINT_READ_ONLY},
+             {"destructive", HINT_DESTRUCTIVE},
+             {"idempotent", HINT_IDEMPOTENT},
+             {"openWorld", HINT_OPEN_WORLD}};
+
+/* RULE & readOnly */
+static struct rc take_hint(struct making *m, struct str name)
+{
+    struct rule *rule = m->rule;
+    for (size_t i = 0; i < sizeof hints / sizeof *hints; i++)
+        if (str_is(name, hints[i].name))
+            rule->hints = hints[i].hint;
+    if (!rule->hints || (rule->kind != RULE_TOOL && rule->kind != RULE_SERVER))
+        return bad(m, "`& readOnly`, `& destructive`, `& idempotent`, `& openWorld` go with tools of an MCP server");
+    rule->text = arena_printf(m->arena, "%.*s & %.*s", STR_ARG(rule->text), STR_ARG(name));
+    return RC_OK;
+}
+
+/* The text after the last ` & ` behind the parentheses, or behind tools of a server; the rule itself stays in *text. */
 static struct str cut_condition(struct str *text)
 {
-    static const struct str mark = {" & host:", 8};
+    static const struct str mark = {" & ", 3};
     for (size_t i = text->n; i-- > 0;) {
         if (!str_starts(str_sub(*text, i, text->n), mark))
             continue;
         struct str before = str_trim(str_sub(*text, 0, i)), condition = str_trim(str_sub(*text, i + 3, text->n));
-        if (!str_ends(before, STR(")")) && !str_starts(before, STR("@")))
+        bool hosts = str_starts(condition, STR("host:")) &&
+                     (str_ends(before, STR(")")) || str_starts(before, STR("@")));
+        if (!hosts && !str_starts(before, STR("mcp__")))
             return STR_NONE;
         *text = before;
         return condition;
@@ -590,7 +614,7 @@ struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule
     }
     m.text = whole;
     if (!str_empty(condition))
-        TRY(take_hosts(&m, condition));
+        TRY(str_starts(rule.tool, STR("mcp__")) ? take_hint(&m, condition) : take_hosts(&m, condition));
     CHECK(!str_empty(rule.tool) && !str_empty(rule.text));
     *ret_rule = rule;
     return RC_OK;

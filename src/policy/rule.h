@@ -11,6 +11,7 @@
  *                                      may have `*` anywhere
  *   @group                             the commands of a group: groups.c
  *   RULE & host:a,*.b                  Bash(…) or @group, and every address it talks to is one of these
+ *   RULE & readOnly                    mcp__…, and its pinned definition says so; destructive, idempotent, openWorld
  *   Tool(field:value)                  a field of the input, `*` is any text
  *   bash:ls*   web-fetch:URL*          an older spelling of the same
  *
@@ -64,6 +65,7 @@ struct rule {
     /* Of a command: hosts it may talk to, `host` or `*.host`; none: wherever its words say */
     struct str *hosts;
     size_t host_count;
+    unsigned hints;          /* RULE_TOOL, RULE_SERVER: what its server must say of it (enum tool_hint) */
     /* RULE_FIELD */
     struct str field;
     struct str value;        /* with `*` */

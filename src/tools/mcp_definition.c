@@ -80,6 +80,16 @@ struct str definition_text(struct arena *arena, struct str tool, const struct js
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+unsigned tool_hints(const struct json *definition)
+{
+    const struct json *said = json_get(definition, "annotations");
+    bool reads = json_bool(said, "readOnlyHint", false);
+    unsigned hints = HINT_TOLD | (reads ? HINT_READ_ONLY : 0);
+    hints |= !reads && json_bool(said, "destructiveHint", true) ? HINT_DESTRUCTIVE : 0;
+    hints |= json_bool(said, "idempotentHint", false) ? HINT_IDEMPOTENT : 0;
+    return hints | (json_bool(said, "openWorldHint", true) ? HINT_OPEN_WORLD : 0);
+}
+
 struct str definition_digest(struct arena *arena, struct str text)
 {
     char hex[DIGEST_HEX_BYTES];

@@ -46,6 +46,8 @@ struct server_news {
 #define SERVERS_TOLD "proxy:"
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err);
+/* What a definition says of its tool: enum tool_hint. */
+unsigned tool_hints(const struct json *definition);
 /* The definition that holds; false: there is none. */
 bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                    const struct json **ret_definition);

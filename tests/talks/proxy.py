@@ -145,6 +145,26 @@ def test_rules_answer_and_a_changed_definition_is_asked_about_again(world):
     p.close()
 
 
+def test_a_rule_may_hold_for_what_a_server_says_of_its_tools(world):
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs  &  readOnly"})
+    must([r["rule"] for r in admin.ok("GET", "/api/policy")["user"]] == ["mcp__fs__* & readOnly"], "one spelling")
+    p = Proxied(world)
+    must(p.said(p.call("echo", {"text": "a"})) == "echo: a", "its pinned definition says that it only reads")
+    number = p.call("slow", {"text": "b"})
+    call = waiting(admin, "mcp__fs__slow")
+    admin.decided(call["sessionId"], call["toolCallId"], "deny")
+    p.answer(number)
+    admin.ok("POST", "/api/policy/rules", {"effect": "deny", "rule": "mcp__* & destructive"})
+    p.answer(p.call("slow", {"text": "c"}))
+    must(not [c for c in admin.pending() if c["toolCall"]["name"] == "mcp__fs__slow"], "silence means the protocol's default: it may destroy")
+    must(p.said(p.call("echo", {"text": "d"})) == "echo: d", "what reads destroys nothing")
+    made = admin.session()
+    must(admin.call(made["threadId"], "mcp__fs__echo", {"text": "e"})["status"] == "denied", "another way in: nobody knows")
+    must(not any("c" in str(c["arguments"]) for c in p.calls()), f"{p.calls()}")
+    p.close()
+
+
 def test_a_server_of_another_command_brings_definitions_of_its_own(world):
     admin = world.server().admin()
     admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs"})

@@ -75,6 +75,8 @@ static void test_canonical(void **state)
         {"mcp__slack", "mcp__slack__*"},
         {"mcp__slack__*", "mcp__slack__*"},
         {"mcp__slack__post", "mcp__slack__post"},
+        {"mcp__slack  &  readOnly", "mcp__slack__* & readOnly"},
+        {"mcp__*__delete_* & destructive", "mcp__*__delete_* & destructive"},
         {"Task(explore)", "Task(subagent_type:explore)"},
         {"Foo(bar:x*)", "Foo(bar:x*)"},
         {"Skill(commit:*)", "Skill(commit:*)"},
@@ -88,6 +90,36 @@ static void test_canonical(void **state)
             fail_msg("%s: %s", pairs[i][0], err.text);
         assert_string_equal(arena_c(&arena, canonical), pairs[i][1]);
     }
+}
+
+/* What the pinned definition of a tool says decides; where none is known an allow holds for nothing, a deny for all. */
+static void test_hints(void **state)
+{
+    static const struct { enum effect effect; const char *rule; unsigned hints; enum effect wanted; } rows[] = {
+        {EFFECT_ALLOW, "mcp__fs & readOnly", HINT_TOLD | HINT_READ_ONLY, EFFECT_ALLOW},
+        {EFFECT_ALLOW, "mcp__fs & readOnly", HINT_TOLD | HINT_DESTRUCTIVE, EFFECT_ASK},
+        {EFFECT_ALLOW, "mcp__fs & readOnly", HINT_READ_ONLY, EFFECT_ASK},
+        {EFFECT_ALLOW, "mcp__fs__read & idempotent", HINT_TOLD | HINT_IDEMPOTENT, EFFECT_ALLOW},
+        {EFFECT_ALLOW, "mcp__other & readOnly", HINT_TOLD | HINT_READ_ONLY, EFFECT_ASK},
+        {EFFECT_DENY, "mcp__* & destructive", HINT_TOLD | HINT_DESTRUCTIVE, EFFECT_DENY},
+        {EFFECT_DENY, "mcp__* & destructive", HINT_TOLD | HINT_READ_ONLY, EFFECT_ASK},
+        {EFFECT_DENY, "mcp__* & openWorld", 0, EFFECT_DENY},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ARENA_SCOPE(arena);
+        struct rule_source source = {.effect = rows[i].effect, .text = str_of(rows[i].rule), .layer = LAYER_USER};
+        struct rule_set *set = rule_set_new(&source, 1);
+        struct tool_facts facts = {.name = STR("mcp__fs__read"), .hints = rows[i].hints};
+        struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p")};
+        assert_int_equal(policy_judge(&arena, &question).effect, rows[i].wanted);
+        rule_set_free(set);
+    }
+    ARENA_SCOPE(arena);
+    struct str canonical;
+    struct err err = {0};
+    assert_int_equal(rule_check(&arena, STR("mcp__fs & readonly"), &canonical, &err).code, ERR_INVALID);
+    assert_int_equal(rule_check(&arena, STR("Bash(ls) & readOnly"), &canonical, &err).code, ERR_INVALID);
 }
 
 static void test_malformed_says_why(void **state)
@@ -369,7 +401,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_canonical),
-        cmocka_unit_test(test_malformed_says_why),
+        cmocka_unit_test(test_malformed_says_why), cmocka_unit_test(test_hints),
         cmocka_unit_test(test_strictest_wins_over_layers),
         cmocka_unit_test(test_project_only_tightens),
         cmocka_unit_test(test_expiry_and_uses),
