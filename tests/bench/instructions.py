@@ -67,17 +67,22 @@ def measure_all(server, folder):
     return found
 
 
+def count_all(world, name, environment=None):
+    """What each act costs at a server of this name."""
+    folder = world.path(f"callgrind-{name}")
+    os.makedirs(folder, exist_ok=True)
+    counting = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes", "-q",
+                f"--callgrind-out-file={folder}/out"]
+    with world.serve(name, before=counting, environment=environment) as server:
+        return measure_all(server, folder)
+
+
 @section("instructions")
 def instructions(world, report):
     if not shutil.which("callgrind_control"):
         report.left_out("instructions", "valgrind is not installed (dev/setup bench)")
         return
-    folder = world.path("callgrind")
-    os.makedirs(folder, exist_ok=True)
-    counting = ["valgrind", "--tool=callgrind", "--instr-atstart=no", "--separate-threads=yes", "-q",
-                f"--callgrind-out-file={folder}/out"]
-    with world.serve("instructions", before=counting) as server:
-        found = measure_all(server, folder)
+    found = count_all(world, "instructions")
     for name, limits in LIMITS.items():
         for part, limit in limits.items():
             report.row(f"instructions: {name}, {part}", found[name][part], "k", at_most=limit)
