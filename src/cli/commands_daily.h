@@ -64,6 +64,10 @@
       OPTION(0, "watch", NULL, "go on and show every change"))                                             \
     X(watch, "watch", TALKS, "", "answer calls in the terminal",                                           \
       "The inbox with keys: j and k move, y allows once, n denies with words, ? shows the others.", )      \
+    X(desktop, "desktop", TALKS, "", "show waiting calls as notifications of this desktop",                \
+      "With buttons that answer, where the desktop has them. A call that is risky, or not whole in the "   \
+      "notification, can be denied there and not allowed. Runs until it is ended.",                        \
+      OPTION(0, "after", "TIME", "only calls that have waited so long"))                                   \
     X(login, "login", TALKS, "", "make a link that logs a browser in",                                     \
       "The link is good once, for ten minutes. Whoever opens it may do what its role may.",                \
       OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
