@@ -111,6 +111,8 @@ struct exchange {
     void (*with_session)(struct exchange *x, const struct session *session);
     struct str session;           /* the one that was found */
     void *state;                  /* the handler's */
+    struct str signature;         /* under the request */
+    bool key_used, waits_for_key; /* that it is used is kept; is being kept */
 };
 
 /* Identifies the sender and checks that it may speak to us at all. The token goes into x. */
@@ -144,13 +146,12 @@ void exchange_error(struct exchange *x, enum err_code code, const char *format, 
 struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_claim, struct err *err);
 /* Reads {"decision","feedback","mode",…} of the body. */
 struct rc decide_read(struct exchange *x, struct decide *d, struct err *err);
-/* The signature under this request, as it is kept; empty when there is none and none is needed. `needed`: it loosens
- * what agents may do. */
+/* The signature under this request; empty: none was sent, and none is needed. `needed`: it loosens what agents may do.
+ * Asked before anything is done: the use of a signature is kept first, then the route's function is called again. */
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err);
 /* A passkey is made on a page of ours, for the host name of that page. */
 struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err);
-/* Answers a decision that is not the response: 409 with the winner, 202 when more persons must allow it, or what went
- * wrong. False: it is the response. */
+/* Answers a decision that is not the response (409, 202 when more persons must allow it, …); false: it is. */
 bool exchange_undecided(struct exchange *x, const struct decide *decide);
 /* 200 with what was decided. */
 void exchange_decided(struct exchange *x, const struct decide *decide);

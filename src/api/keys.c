@@ -133,6 +133,18 @@ static struct statement request_statement(struct exchange *x)
                                 body_signed(x));
 }
 
+/* The request begins anew, with a signature that is good for it. */
+static void key_used(struct op *op)
+{
+    struct exchange *x = op->owner;
+    x->waits_for_key = false;
+    x->key_used = op->err.code == ERR_OK && rc_ok(auth_allow(x->token, x->route->right, &op->err));
+    if (x->key_used)
+        x->route->handle(x);
+    else
+        exchange_fail(x, &op->err);
+}
+
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err)
 {
     const struct signature_claim *claim = NULL;
@@ -141,9 +153,19 @@ struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret
         return err_set(err, ERR_SIGNATURE_REQUIRED,
                        "this loosens what agents may do, and needs a signature: do it on the page with a passkey, or "
                        "in a terminal with a key (`nod key create`)");
-    if (!claim)
+    if (!claim || x->key_used) {
+        *ret_signature = x->signature;
         return RC_OK;
-    return gate_check_signature(x->gate, x->arena, request_statement(x), claim, ret_signature, err);
+    }
+    struct key_use *use = arena_new(x->arena, struct key_use);
+    TRY(gate_check_signature(x->gate, x->arena, request_statement(x), claim, &x->signature, &use->counter, err));
+    use->op = gate_op(x->arena, key_used, x);
+    use->key = claim->key;
+    use->nonce = claim->nonce;
+    use->actor = x->actor;
+    x->waits_for_key = true;
+    gate_use_key(x->gate, use);
+    return err_set(err, ERR_UNAVAILABLE, "the use of the signature is being kept");
 }
 
 /* ---- a new key ---- */

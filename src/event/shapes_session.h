@@ -89,6 +89,11 @@
     F(text, reason, "reason", SET, "reset: on the server's machine, without a signature") \
     F(raw, signature, "signature", SET, "by the key that revoked it")
 
+#define KEY_USED_FIELDS(F)                                                            \
+    F(text, id, "id", ALWAYS, "the key that has signed")                              \
+    F(text, nonce, "nonce", SET, "of the request that was signed: it is good for one") \
+    F(number, counter, "counter", SET, "of the authenticator: it never goes back")
+
 #define SESSION_ARCHIVED_FIELDS(F)                                                    \
     F(text, file, "archive", ALWAYS, "the archive's name, without its folder")        \
     F(text, file_digest, "archiveDigest", ALWAYS, "SHA-256 of the archive")           \
@@ -115,6 +120,7 @@
     S(rule_distrusted, RULE_CHANGED, "distrusted", RULE_DISTRUSTED_FIELDS, "It is not trusted any more.")        \
     S(rule_pinned, RULE_CHANGED, "pinned", RULE_PINNED_FIELDS, "A tool's definition holds as it is.")            \
     S(key_added, TOKEN_CHANGED, "key_added", KEY_ADDED_FIELDS, "A person's key for signing decisions is known.")       \
+    S(key_used, TOKEN_CHANGED, "key_used", KEY_USED_FIELDS, "A person's key has signed something.")                    \
     S(key_revoked, TOKEN_CHANGED, "key_revoked", KEY_REVOKED_FIELDS, "A person's key is revoked.")                     \
     S(session_archived, SESSION_ARCHIVED, NULL, SESSION_ARCHIVED_FIELDS, "A session's events left the store.")
 

@@ -145,6 +145,7 @@ struct decide {
     struct str actor, by;       /* the name and the id of the token */
     const struct signature_claim *claim; /* by a person's key; NULL: none was sent */
     struct str signature;       /* the gate's: that claim, checked, as it is kept */
+    uint32_t counter;           /* the gate's: of the authenticator that signed; 0: it does not count */
     struct str person;          /* the gate's: whose key it is; unsigned: the actor */
     unsigned have, need;        /* ERR_MORE_PEOPLE: it is kept, and so many persons have allowed it, must allow it */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */

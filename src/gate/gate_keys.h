@@ -34,10 +34,19 @@ void gate_issue(const struct gate *gate, struct arena *arena, struct statement *
 struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
                             struct err *err);
 /* Whether a key that is known here has signed this statement, and the statement was issued here and is still good.
- * The JSON to be kept goes into *ret_signature. */
+ * The JSON to be kept goes into *ret_signature. Nothing is remembered of it: gate_use_key does that. */
 struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
                                const struct signature_claim *claim, struct str *ret_signature,
-                               struct err *err);
+                               uint32_t *ret_counter, struct err *err);
+
+/* Keeps that a signature under a request was used, before anything comes of it: ERR_SIGNATURE_REQUIRED when it was used
+ * before, here or at another node. */
+struct key_use {
+    struct op op;
+    struct str key, nonce, actor;
+    uint32_t counter;
+};
+void gate_use_key(struct gate *gate, struct key_use *use);
 
 struct key_change {
     union {

@@ -5,6 +5,7 @@
 #include "gate/inner.h"
 
 #include "base/sign.h"
+#include "event/shapes.h"
 #include "io/clock.h"
 
 #define KEY_UNKNOWN "the key that signed is not known here, or was revoked"
@@ -55,16 +56,6 @@ void gate_issue(const struct gate *gate, struct arena *arena, struct statement *
     statement_issue(statement, arena, &secret);
 }
 
-static struct rc check_with(struct person_key *key, struct str text, const struct signature_claim *claim,
-                            struct err *err)
-{
-    uint32_t counter;
-    TRY(signature_check(key, text, claim, &counter, err));
-    if (counter)
-        key->counter = counter;
-    return RC_OK;
-}
-
 struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
                             struct err *err)
 {
@@ -81,14 +72,14 @@ struct rc gate_check_issued(const struct gate *gate, struct statement *statement
 
 struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
                                const struct signature_claim *claim, struct str *ret_signature,
-                               struct err *err)
+                               uint32_t *ret_counter, struct err *err)
 {
-    struct person_key *key = key_ring_find(&gate->keys, claim->key);
+    const struct person_key *key = key_ring_find(&gate->keys, claim->key);
     if (!key)
         return err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     TRY(gate_check_issued(gate, &statement, claim, err));
     struct str text = statement_text(arena, &statement);
-    if (rc_bad(check_with(key, text, claim, err)))
+    if (rc_bad(signature_check(key, text, claim, ret_counter, err)))
         return (struct rc){err->code = ERR_SIGNATURE_REQUIRED};
     *ret_signature = signature_write(arena, key, text, claim);
     return RC_OK;
@@ -133,7 +124,7 @@ struct rc signed_check(struct gate *gate, struct decide *d, const struct open *o
         return key_ring_find(&gate->keys, d->claim->key) ? RC_OK : err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
     if (d->claim)
         return gate_check_signature(gate, d->op.arena, decision_statement(gate, d->op.arena, d, open), d->claim,
-                                    &d->signature, err);
+                                    &d->signature, &d->counter, err);
     if (!wanted(gate, d, open))
         return RC_OK;
     return err_set(err, ERR_SIGNATURE_REQUIRED,
@@ -158,6 +149,51 @@ struct rc gate_decision_statement(struct gate *gate, const struct decide *d, str
     ret->key = key;
     gate_issue(gate, d->op.arena, ret);
     return RC_OK;
+}
+
+/* ---- a signature is used once ---- */
+
+static void spend(struct key_use *use);
+
+static void spent(struct append *append)
+{
+    struct key_use *use = append->arg;
+    enum append_outcome outcome = append->outcome;
+    if (outcome == APPEND_FAILED)
+        use->op.err = append->err;
+    append_free(append);
+    if (outcome == APPEND_REFUSED) /* keys, tokens or rules have changed: perhaps by this very nonce at another node */
+        spend(use);
+    else
+        op_end(&use->op);
+}
+
+static void spend(struct key_use *use)
+{
+    struct gate *gate = use->op.gate;
+    if (key_ring_spent(&gate->keys, use->nonce) || !key_ring_find(&gate->keys, use->key)) {
+        (void)err_set(&use->op.err, ERR_SIGNATURE_REQUIRED, "this signature was used already; sign again");
+        op_end(&use->op);
+        return;
+    }
+    struct append *append = append_new();
+    struct arena *arena = &append->arena;
+    append_need(append, installation_unchanged(gate));
+    (void)append_event(append, (struct event){
+        .kind = EVENT_TOKEN_CHANGED,
+        .at_ms = clock_wall_ms(),
+        .actor = arena_str(arena, use->actor),
+        .data = DATA(arena, key_used, .id = use->key, .nonce = use->nonce, .counter = use->counter),
+    });
+    append->done = spent;
+    append->arg = use;
+    store_append(gate->store, append);
+}
+
+void gate_use_key(struct gate *gate, struct key_use *use)
+{
+    use->op.gate = gate;
+    spend(use);
 }
 
 /* ---- keys ---- */

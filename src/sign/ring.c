@@ -109,6 +109,21 @@ static void take_revoked(struct key_ring *ring, const struct event *event)
     ring->active--;
 }
 
+static void take_used(struct key_ring *ring, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_used data;
+    if (!READ_DATA(&scratch, key_used, event->data, &data))
+        return;
+    struct person_key *key = find_any(ring, data.id);
+    if (key && data.counter > key->counter && data.counter <= UINT32_MAX)
+        key->counter = (uint32_t)data.counter;
+    if (!str_empty(data.nonce))
+        (void)map_put(&ring->spent, data.nonce, ring);
+}
+
+bool key_ring_spent(const struct key_ring *ring, struct str nonce) { return map_get(&ring->spent, nonce) != NULL; }
+
 void key_ring_follow(struct key_ring *ring, const struct event *event)
 {
     if (event->kind != EVENT_TOKEN_CHANGED)
@@ -116,11 +131,17 @@ void key_ring_follow(struct key_ring *ring, const struct event *event)
     struct str change = shape_change(event->data);
     if (str_is(change, "key_added"))
         take_added(ring, event);
+    else if (str_is(change, "key_used"))
+        take_used(ring, event);
     else if (str_is(change, "key_revoked"))
         take_revoked(ring, event);
 }
 
-void key_ring_done(struct key_ring *ring) { arena_done(&ring->arena); }
+void key_ring_done(struct key_ring *ring)
+{
+    map_done(&ring->spent);
+    arena_done(&ring->arena);
+}
 
 static void put_set(struct json_out *out, const char *name, struct str value)
 {

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/digest.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "event/event.h"
 
 /* ---- statements ---- */
@@ -87,6 +88,7 @@ struct key_ring {
     struct arena arena;
     struct person_key *keys;
     size_t active;
+    struct map spent; /* nonces of requests that were made */
 };
 
 enum key_kind key_kind_parse(struct str name);
@@ -98,6 +100,8 @@ void key_ring_follow(struct key_ring *ring, const struct event *event);
 struct person_key *key_ring_find(const struct key_ring *ring, struct str id);
 /* The key as it was when the event with this seq was kept. */
 const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq);
+/* Whether a request with this nonce was made before. */
+bool key_ring_spent(const struct key_ring *ring, struct str nonce);
 void key_ring_done(struct key_ring *ring);
 void key_write(struct json_out *out, const struct person_key *key);
 

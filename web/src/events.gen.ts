@@ -268,6 +268,14 @@ export interface KeyAddedData {
   signature?: Json; // by the key that vouches for it; absent for the first of the installation
 }
 
+/** A person's key has signed something. */
+export interface KeyUsedData {
+  change: "key_used";
+  id: string; // the key that has signed
+  nonce?: string; // of the request that was signed: it is good for one
+  counter?: number; // of the authenticator: it never goes back
+}
+
 /** A person's key is revoked. */
 export interface KeyRevokedData {
   change: "key_revoked";
@@ -400,7 +408,7 @@ export interface EventData {
   COMPACTION: CompactionData;
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
-  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyRevokedData;
+  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyUsedData | KeyRevokedData;
   RULE_CHANGED: RuleAddedData | RuleBoundData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;

@@ -88,6 +88,8 @@ unsigned people_with(const struct open *open, const struct decide *decide, bool 
 struct shape_texts people_names(struct arena *arena, const struct open *open, const struct decide *decide);
 struct append *people_append(const struct core *core, const struct decide *decide, const struct open *open,
                              struct now now);
+/* The authenticator's counter is kept with what it signed: it never goes back, also after a restart. */
+void decide_add_use(struct append *append, const struct decide *decide);
 /* A partial answer is told; another input makes those before it void. */
 void people_take(struct open *open, const struct event *event);
 /* The token was revoked: its answer counts no more. */

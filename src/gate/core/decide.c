@@ -116,6 +116,16 @@ static void add_definition(struct append *append, const struct call *call)
                                               .actor = response->actor, .data = data});
 }
 
+void decide_add_use(struct append *append, const struct decide *d)
+{
+    struct event event = append->events[0];
+    if (!d->counter || append->event_count == APPEND_EVENTS_MAX)
+        return;
+    (void)append_event(append, (struct event){.kind = EVENT_TOKEN_CHANGED, .at_ms = event.at_ms, .actor = event.actor,
+                                              .data = DATA(&append->arena, key_used, .id = d->claim->key,
+                                                           .counter = d->counter)});
+}
+
 static struct append *keep_response(struct core *core, struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = decide_append(d, open, now);
@@ -125,6 +135,7 @@ static struct append *keep_response(struct core *core, struct decide *d, const s
     if (decide_is_definition(d, open))
         add_definition(append, &d->call);
     add_settings(append, d, open);
+    decide_add_use(append, d);
     d->call.id = d->call_id;
     return append;
 }

@@ -92,6 +92,7 @@ struct append *people_append(const struct core *core, const struct decide *d, co
                      .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE, .by = d->by,
                      .signature = d->signature),
     });
+    decide_add_use(append, d);
     return append;
 }
 
