@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/setup.h"
+#include "cli/signing.h"
 
 #include <unistd.h>
 
@@ -60,7 +61,7 @@ static struct rc add(struct cli *cli, const struct setup_pack *pack, const char 
     json_member(&out, "rule", str_of(rule));
     json_member(&out, "reason", arena_printf(&cli->arena, "nod setup: %s", pack->words));
     json_close(&out, '}');
-    TRY(remote_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
+    TRY(signing_post(cli, STR("/api/policy/rules"), buf_str(&body), &reply, err));
     record->rules[record->rule_count++] = json_text(reply.json, "id");
     return setup_record_save(cli, record, err);
 }

@@ -60,15 +60,19 @@ struct rc signing_passphrase(struct arena *arena, const char *prompt, struct str
 
 struct rc signing_open(struct cli *cli, struct private_key **ret_key, struct err *err)
 {
-    struct str pem, passphrase;
+    static struct str passphrase; /* of one command: setup signs several rules */
+    struct str pem;
     const char *path = cli->settings.key;
     struct rc rc = file_read(&cli->arena, path, KEY_FILE_BYTES_MAX, &pem, err);
     if (rc.code == ERR_NOT_FOUND)
         return err_set(err, ERR_INVALID, "this needs your signature, and there is no key in %s: answer on the page, or "
                                          "make one with `nod key create`", path);
     TRY(rc);
-    TRY(signing_passphrase(&cli->arena, arena_printf(&cli->arena, "Passphrase of %s: ", path).p, &passphrase, err));
+    if (!passphrase.p)
+        TRY(signing_passphrase(&cli->arena, arena_printf(&cli->arena, "Passphrase of %s: ", path).p, &passphrase, err));
     *ret_key = private_key_read(pem, passphrase, err);
+    if (!*ret_key)
+        passphrase = STR_NONE;
     return *ret_key ? RC_OK : (struct rc){ERR_INVALID};
 }
 
