@@ -10,6 +10,7 @@ import os
 import pty
 import select
 import sqlite3
+import threading
 
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
@@ -205,6 +206,50 @@ def test_a_passkey_is_for_our_own_page(world):
         must(add(admin, Passkey(origin, host)).status in (400, 403), f"{origin} {host}")
 
 
+def test_a_signed_request_is_made_once(world):
+    server = world.server()
+    admin, key = server.admin(), FileKey()
+    add(admin, key)
+    rule = {"rule": "Bash(make:*)", "effect": "allow"}
+    whole = signed(admin, key, "POST", "/api/policy/rules", rule)
+    must(compact(admin, "POST", "/api/policy/rules", whole).status == 201, "signed")
+    rules = admin.ok("GET", "/api/policy")["user"]
+    must(code(compact(admin, "POST", "/api/policy/rules", whole)) == "signature_required", "the same bytes again")
+    server.kill()
+    server.start()
+    must(code(compact(admin, "POST", "/api/policy/rules", whole)) == "signature_required", "nor after a restart")
+    must(len(admin.ok("GET", "/api/policy")["user"]) == len(rules) == 1, "one rule")
+    many = signed(admin, key, "POST", "/api/policy/rules", {**rule, "rule": "Bash(ninja:*)"})
+    statuses = []
+    threads = [threading.Thread(target=lambda: statuses.append(compact(admin, "POST", "/api/policy/rules", many).status))
+               for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    must(sorted(statuses) == [201] + [403] * 5, f"nor at the same time: {statuses}")
+
+
+def test_a_copied_authenticator_is_found_after_a_restart(world):
+    server = world.server()
+    admin = server.admin()
+    key = Passkey(f"http://localhost:{server.port}")
+    must(add(admin, key).status == 201, "a passkey")
+
+    def attempt(call):
+        session = ask(admin, call)
+        return decide(admin, session, call, decision="allow_once",
+                      signature=key.sign(issue(admin, key, session, call, decision="allow_once")))
+
+    must(attempt("c1").status == 200, "it counts")
+    server.kill()
+    server.start()
+    key.counter = 0
+    must(code(attempt("c2")) == "signature_required", "a copy counts from the start")
+    key.counter = 100
+    must(attempt("c3").status == 200, "the one that goes on is good")
+
+
 def test_a_second_key_needs_the_first(world):
     server = world.server()
     admin = server.admin()
@@ -328,10 +373,11 @@ def test_what_a_server_says_of_its_tools_is_agreed_to_with_one(world):
     must(code(decide(admin, session["id"], call, decision="allow_once")) == "signature_required", f"{reply}")
 # ---- the terminal's key ----
 
-def at_terminal(world, *arguments, answers=()):
+def at_terminal(world, *arguments, answers=(), folder="/"):
     """Runs nod at a terminal of its own; gives each answer when it is asked for one."""
     pid, fd = pty.fork()
     if pid == 0:
+        os.chdir(folder)
         os.execve(NOD, [NOD, *arguments], world.environment)
     said, left = b"", list(answers)
     while True:
@@ -370,6 +416,17 @@ def test_the_terminal_has_a_key_of_its_own(world):
     status, said = at_terminal(world, "key", "revoke", key, answers=["correct horse"])
     must(status == 0 and "is revoked" in said, said)
     del session
+
+
+def test_starter_rules_are_signed_with_one_passphrase(world):
+    admin = world.server().admin()
+    at_terminal(world, "key", "create", answers=["correct horse", "correct horse"])
+    project = os.path.join(world.folder, "project")
+    os.mkdir(project)
+    open(os.path.join(project, "package.json"), "wb").close()
+    status, said = at_terminal(world, "setup", "--yes", answers=["correct horse"], folder=project)
+    must(status == 0 and said.count("Passphrase") == 1, said)
+    must(len(admin.ok("GET", "/api/policy")["user"]) > 1, "the rules are there")
 
 
 # ---- proof without a server ----
