@@ -3,8 +3,9 @@
  *     table_make OUTPUT.c FACTS.tab... -- MARKS.tab...
  *
  * It refuses what a reviewer would miss: an option whose name or value looks like a file, folder, command, address
- * or configuration and that has no mark; a mark for an option that facts do not know; two marks for one option; a
- * row that nobody decided about. Every refusal is printed as FILE:LINE: words; the exit status is 1 if there is one.
+ * or configuration and that has no mark; one that is called an output and marked as read; a mark for an option that
+ * facts do not know; two marks for one option; a row that nobody decided about. Every refusal is printed as
+ * FILE:LINE: words; the exit status is 1 if there is one.
  * It runs once per build and frees nothing. The grammar of marks is in table.h, that of facts in dev/facts/README.md.
  */
 #include <errno.h>
@@ -616,6 +617,12 @@ static void inherit_marks(struct row *row)
     }
 }
 
+/* OUTFILE, output-dir, DEST: what it names is written. */
+static bool names_output(const char *hint)
+{
+    return strcasestr(hint, "outfile") || strcasestr(hint, "output") || strcasestr(hint, "dest");
+}
+
 static void check_row(const struct row *row)
 {
     at_file = row->file;
@@ -629,6 +636,8 @@ static void check_row(const struct row *row)
         const struct option *option = &row->options[i];
         if (!option->marked && option->arity != ARITY_NONE && (name_tells(option->name) || name_tells(option->hint)))
             refuse("`%s %s%s%s` has no mark", row->names[0], option->name, *option->hint ? "=" : "", option->hint);
+        if (option->mark == ROLE_READ && names_output(option->hint))
+            refuse("`%s %s=%s` is marked as read", row->names[0], option->name, option->hint);
     }
 }
 
