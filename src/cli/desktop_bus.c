@@ -2,8 +2,8 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/library.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <systemd/sd-bus.h>
@@ -20,9 +20,7 @@ enum { TEXT_BYTES_MAX = 4096 };
     X(sd_bus_message_read_strv) X(sd_bus_message_unref) X(sd_bus_error_free)
 
 static struct {
-#define X(name) typeof(name) *name;
-    BUS_FUNCTIONS(X)
-#undef X
+    BUS_FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
 struct desktop {
@@ -33,19 +31,11 @@ struct desktop {
 
 static struct rc load(struct err *err)
 {
-    bool missing = false;
-    void *library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        return err_set(err, ERR_UNAVAILABLE, "notifications of the desktop need libsystemd.so.0");
-#define X(name)                                  \
-    {                                            \
-        void *found = dlsym(library, #name);     \
-        memcpy(&lib.name, &found, sizeof found); \
-        missing = missing || !found;             \
-    }
-    BUS_FUNCTIONS(X)
-#undef X
-    return missing ? err_set(err, ERR_UNAVAILABLE, "this libsystemd.so.0 is too old") : RC_OK;
+    static const struct library_function functions[] = {BUS_FUNCTIONS(LIBRARY_FUNCTION_SHARED)};
+    const char *missing = library_load("libsystemd.so.0", functions, LIBRARY_COUNT(functions));
+    if (missing)
+        return err_set(err, ERR_UNAVAILABLE, "desktop notifications need libsystemd0 (%s is missing)", missing);
+    return RC_OK;
 }
 
 /* ---- what the server says ---- */

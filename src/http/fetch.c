@@ -1,12 +1,13 @@
 #include "http/fetch.h"
 
 #include "base/buf.h"
+#include "base/library.h"
 #include "base/limits.h"
 #include "http/address.h"
 #include "http/event_lines.h"
 
+#define CURL_DISABLE_TYPECHECK /* its macros would stand in the way of pointers with the functions' names */
 #include <curl/curl.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,38 +23,25 @@ enum { CONNECT_SECONDS_MAX = 20, RETRY_AFTER_SECONDS_MAX = 600 };
     X(curl_slist_append) X(curl_slist_free_all)
 
 static struct {
-#define X(name) typeof(name) *name##_;
-    CURL_FUNCTIONS(X)
-#undef X
-    bool loaded;
-    char why[200];
+    CURL_FUNCTIONS(LIBRARY_POINTER)
 } lib;
+static const char *missing; /* NULL: all is there */
 
 static void load(void)
 {
-    void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library)
-        library = dlopen("libcurl-gnutls.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        (void)snprintf(lib.why, sizeof lib.why, "%s", dlerror());
-        return;
-    }
-#define X(name) lib.name##_ = (typeof(name) *)dlsym(library, #name);
-    CURL_FUNCTIONS(X)
-#undef X
-    lib.loaded = true;
-#define X(name) lib.loaded = lib.loaded && lib.name##_;
-    CURL_FUNCTIONS(X)
-#undef X
-    if (lib.loaded && lib.curl_global_init_(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        lib.loaded = false;
+    static const struct library_function functions[] = {CURL_FUNCTIONS(LIBRARY_FUNCTION)};
+    missing = library_load("libcurl.so.4", functions, LIBRARY_COUNT(functions));
+    if (missing && !library_load("libcurl-gnutls.so.4", functions, LIBRARY_COUNT(functions)))
+        missing = NULL;
+    if (!missing && lib.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        missing = "curl_global_init";
 }
 
 static bool library_ready(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     CHECK(pthread_once(&once, load) == 0);
-    return lib.loaded;
+    return !missing;
 }
 
 /* ---- one request ---- */
@@ -79,7 +67,7 @@ struct fetch_line *fetch_line_new(void) { return heap_new(sizeof(struct fetch_li
 void fetch_line_free(struct fetch_line *line)
 {
     if (line->curl)
-        lib.curl_easy_cleanup_(line->curl);
+        lib.curl_easy_cleanup(line->curl);
     free(line);
 }
 
@@ -95,8 +83,8 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
 static void decide(struct receiving *r)
 {
     char *type = NULL;
-    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_RESPONSE_CODE, &r->fetch->status);
-    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_CONTENT_TYPE, &type);
+    (void)lib.curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &r->fetch->status);
+    (void)lib.curl_easy_getinfo(r->curl, CURLINFO_CONTENT_TYPE, &type);
     bool good = r->fetch->status >= 200 && r->fetch->status < 300;
     r->streams = good && r->fetch->event && str_starts(str_of(type), STR("text/event-stream"));
     r->decided = true;
@@ -175,8 +163,8 @@ static void set_up_mail(struct receiving *r)
 {
     const struct fetch *fetch = r->fetch;
     CURL *curl = r->curl;
-#define SET(option, value) CHECK(lib.curl_easy_setopt_(curl, (option), (value)) == CURLE_OK)
-    r->recipients = lib.curl_slist_append_(NULL, fetch->mail_to);
+#define SET(option, value) CHECK(lib.curl_easy_setopt(curl, (option), (value)) == CURLE_OK)
+    r->recipients = lib.curl_slist_append(NULL, fetch->mail_to);
     SET(CURLOPT_PROTOCOLS_STR, "smtp,smtps");
     SET(CURLOPT_MAIL_FROM, fetch->mail_from);
     SET(CURLOPT_MAIL_RCPT, r->recipients);
@@ -194,8 +182,8 @@ static void set_up(struct receiving *r, struct curl_slist *headers)
 {
     const struct fetch *fetch = r->fetch;
     CURL *curl = r->curl;
-    lib.curl_easy_reset_(curl);
-#define SET(option, value) CHECK(lib.curl_easy_setopt_(curl, (option), (value)) == CURLE_OK)
+    lib.curl_easy_reset(curl);
+#define SET(option, value) CHECK(lib.curl_easy_setopt(curl, (option), (value)) == CURLE_OK)
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_HTTPHEADER, headers);
@@ -232,9 +220,9 @@ static void set_up(struct receiving *r, struct curl_slist *headers)
 static struct rc perform(struct receiving *r, struct err *err)
 {
     struct fetch *fetch = r->fetch;
-    if (lib.curl_easy_setopt_(r->curl, CURLOPT_URL, fetch->url) != CURLE_OK)
+    if (lib.curl_easy_setopt(r->curl, CURLOPT_URL, fetch->url) != CURLE_OK)
         return err_set(err, ERR_INVALID, "\"%s\" is no URL", fetch->url);
-    CURLcode code = lib.curl_easy_perform_(r->curl);
+    CURLcode code = lib.curl_easy_perform(r->curl);
     if (!r->decided)
         decide(r);
     if (r->bad)
@@ -246,9 +234,9 @@ static struct rc perform(struct receiving *r, struct err *err)
     if (code != CURLE_OK && fetch->mail_from && fetch->status >= 400)
         return RC_OK; /* the mail server has said no */
     if (code != CURLE_OK && !r->enough)
-        return err_set(err, ERR_UNAVAILABLE, "%s: %s", fetch->url, lib.curl_easy_strerror_(code));
+        return err_set(err, ERR_UNAVAILABLE, "%s: %s", fetch->url, lib.curl_easy_strerror(code));
     char *redirect = NULL;
-    (void)lib.curl_easy_getinfo_(r->curl, CURLINFO_REDIRECT_URL, &redirect);
+    (void)lib.curl_easy_getinfo(r->curl, CURLINFO_REDIRECT_URL, &redirect);
     fetch->redirect = arena_str(fetch->arena, str_of(redirect));
     fetch->answer = arena_str(fetch->arena, buf_str(&r->body));
     return RC_OK;
@@ -260,10 +248,9 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
     struct receiving r = {.fetch = fetch, .body = buf_init(fetch->bytes_max), .err = err ? err : &own};
     struct curl_slist *headers = NULL;
     if (!library_ready())
-        return err_set(err, ERR_UNAVAILABLE, "libcurl is not installed, and requests to other servers need it (%s)",
-                       lib.why);
+        return err_set(err, ERR_UNAVAILABLE, "requests need libcurl (%s is missing): install libcurl4", missing);
     if (!line->curl)
-        line->curl = lib.curl_easy_init_();
+        line->curl = lib.curl_easy_init();
     CHECK(line->curl);
     fetch->status = 0;
     fetch->redirect = STR_NONE;
@@ -273,11 +260,11 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
     r.lines.event = on_event;
     r.lines.arg = &r;
     for (const char *const *header = fetch->headers; header && *header; header++)
-        headers = lib.curl_slist_append_(headers, *header);
+        headers = lib.curl_slist_append(headers, *header);
     set_up(&r, headers);
     struct rc rc = perform(&r, r.err);
-    lib.curl_slist_free_all_(headers);
-    lib.curl_slist_free_all_(r.recipients);
+    lib.curl_slist_free_all(headers);
+    lib.curl_slist_free_all(r.recipients);
     event_lines_done(&r.lines);
     buf_done(&r.body);
     return rc;

@@ -1,11 +1,11 @@
 #include "http/tls.h"
 
 #include "base/arena.h"
+#include "base/library.h"
 #include "base/log.h"
 #include "io/clock.h"
 
 #include <arpa/inet.h>
-#include <dlfcn.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -31,26 +31,16 @@ enum {
     X(SSL_get_error) X(SSL_is_init_finished)
 
 static struct {
-#define X(name) typeof(name) *name;
-    TLS_FUNCTIONS(X)
-#undef X
+    TLS_FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
 static struct rc load(struct err *err)
 {
-    const char *missing = NULL;
-    void *library = dlopen("libssl.so.3", RTLD_NOW | RTLD_LOCAL); /* stays for the life of the process */
-    if (!library)
-        return err_set(err, ERR_UNAVAILABLE, "TLS needs OpenSSL's libssl.so.3: install libssl3");
-#define X(name)                                     \
-    {                                               \
-        void *found = dlsym(library, #name);        \
-        memcpy(&lib.name, &found, sizeof found);    \
-        missing = found ? missing : #name;          \
-    }
-    TLS_FUNCTIONS(X)
-#undef X
-    return missing ? err_set(err, ERR_UNAVAILABLE, "this libssl.so.3 has no %s", missing) : RC_OK;
+    static const struct library_function functions[] = {TLS_FUNCTIONS(LIBRARY_FUNCTION)};
+    const char *missing = library_load("libssl.so.3", functions, LIBRARY_COUNT(functions));
+    if (missing)
+        return err_set(err, ERR_UNAVAILABLE, "TLS needs libssl.so.3 (%s is missing): install libssl3", missing);
+    return RC_OK;
 }
 
 /* ---- the certificate ---- */

@@ -1,28 +1,26 @@
 #include "io/qr.h"
 
-#include <dlfcn.h>
+#include "base/library.h"
+
 #include <qrencode.h>
 #include <string.h>
 
 enum { TEXT_BYTES_MAX = 1024, SIZE_MAX_MODULES = 177 };
 
+#define QR_FUNCTIONS(X) X(QRcode_encodeString8bit) X(QRcode_free)
+
 static struct {
-    typeof(QRcode_encodeString8bit) *encode;
-    typeof(QRcode_free) *free;
+    QR_FUNCTIONS(LIBRARY_POINTER)
 } lib;
 
 /* Loaded when it is first needed; without it links are typed. On the loop only. */
 static bool load(void)
 {
-    static bool tried;
-    void *library = tried ? NULL : dlopen("libqrencode.so.4", RTLD_NOW | RTLD_LOCAL);
+    static const struct library_function functions[] = {QR_FUNCTIONS(LIBRARY_FUNCTION)};
+    static bool tried, there;
+    there = tried ? there : !library_load("libqrencode.so.4", functions, LIBRARY_COUNT(functions));
     tried = true;
-    if (library) {
-        void *encode = dlsym(library, "QRcode_encodeString8bit"), *give_back = dlsym(library, "QRcode_free");
-        memcpy(&lib.encode, &encode, sizeof encode);
-        memcpy(&lib.free, &give_back, sizeof give_back);
-    }
-    return lib.encode && lib.free;
+    return there;
 }
 
 struct qr qr_make(struct arena *arena, struct str text)
@@ -31,7 +29,7 @@ struct qr qr_make(struct arena *arena, struct str text)
     char letters[TEXT_BYTES_MAX];
     if (!str_c(text, letters, sizeof letters) || !load())
         return qr;
-    QRcode *code = lib.encode(letters, 0, QR_ECLEVEL_M);
+    QRcode *code = lib.QRcode_encodeString8bit(letters, 0, QR_ECLEVEL_M);
     if (!code || code->width <= 0 || code->width > SIZE_MAX_MODULES)
         return qr;
     qr.size = (size_t)code->width;
@@ -42,6 +40,6 @@ struct qr qr_make(struct arena *arena, struct str text)
             row[x] = code->data[y * qr.size + x] & 1 ? '1' : '0';
         qr.rows[y] = (struct str){row, qr.size};
     }
-    lib.free(code);
+    lib.QRcode_free(code);
     return qr;
 }

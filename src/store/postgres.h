@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/id.h"
+#include "base/library.h"
 #include "store/backend.h"
 #include "store/postgres_sql.h"
 
@@ -30,9 +31,7 @@
     X(PQgetisnull) X(PQclear) X(PQnotifies) X(PQfreemem) X(PQsetNoticeReceiver)
 
 struct pq {
-#define X(name) typeof(name) *name;
-    PQ_FUNCTIONS(X)
-#undef X
+    PQ_FUNCTIONS(LIBRARY_POINTER)
 };
 
 extern struct pq pq;

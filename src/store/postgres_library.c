@@ -2,7 +2,6 @@
  * every process that keeps its events in SQLite. */
 #include "store/postgres.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 struct pq pq;
@@ -12,21 +11,10 @@ static const char *missing; /* NULL: all is there */
 
 static void load(void)
 {
-    void *library = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL); /* stays for the life of the process */
-    if (!library) {
-        missing = "libpq.so.5";
-        return;
-    }
-    /* POSIX lets a pointer to a function come out of dlsym; ISO C has no cast for it. */
-#define X(name)                                      \
-    {                                                \
-        void *found = dlsym(library, #name);         \
-        memcpy(&pq.name, &found, sizeof found);      \
-        if (!found)                                  \
-            missing = #name;                         \
-    }
-    PQ_FUNCTIONS(X)
+#define X(name) LIBRARY_FUNCTION_OF(pq, name)
+    static const struct library_function functions[] = {PQ_FUNCTIONS(X)};
 #undef X
+    missing = library_load("libpq.so.5", functions, LIBRARY_COUNT(functions));
 }
 
 struct rc pq_load(struct err *err)
