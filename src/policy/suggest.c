@@ -3,7 +3,7 @@
 #include "policy/effects.h"
 #include "policy/judge.h"
 
-enum breadth { BREADTH_EXACT, BREADTH_KIND, BREADTH_PROGRAM, BREADTH_COUNT };
+enum breadth { BREADTH_EXACT, BREADTH_HOST, BREADTH_KIND, BREADTH_PROGRAM, BREADTH_COUNT };
 
 struct suggesting {
     struct arena *arena;
@@ -172,7 +172,7 @@ static size_t named_words(struct judging *j, struct node *node, enum breadth bre
     size_t kind = kind_words(j, &argv, study, j->depth);
     switch (breadth) {
     case BREADTH_EXACT: return node->word_count;
-    case BREADTH_KIND: return kind ? node->assign_count + kind : 0;
+    case BREADTH_HOST: case BREADTH_KIND: return kind ? node->assign_count + kind : 0;
     case BREADTH_PROGRAM:
         if (!program || row_runs_anything(program) || row_runs_anything(study->table))
             return kind ? node->assign_count + kind : 0;
@@ -182,11 +182,29 @@ static size_t named_words(struct judging *j, struct node *node, enum breadth bre
     return node->word_count;
 }
 
+/* ` & host:a,b`: the hosts that it talks to, where its words say which; else empty. */
+static struct str hosts_of(struct suggesting *s, const struct study *study)
+{
+    BUF_SCOPE(buf, 1024);
+    for (const struct act *act = study->acts; act; act = act->next) {
+        struct url url;
+        if (act->kind != ACT_TALKS || !act->path.text.p)
+            continue;
+        if (!word_literal(&act->path) || !url_parse(s->arena, act->path.text, &url))
+            return STR_NONE;
+        buf_printf(&buf, "%s%.*s", buf_str(&buf).n ? "," : " & host:", STR_ARG(url.host));
+    }
+    return buf.over ? STR_NONE : arena_str(s->arena, buf_str(&buf));
+}
+
 /* A part that cannot be widened keeps its exact words, so that the others can. */
 static struct str breadth_rule(struct suggesting *s, struct judging *j, struct node *node, enum breadth breadth)
 {
     size_t named = named_words(j, node, breadth);
     struct str rule = named ? words_rule(s, node, named, breadth != BREADTH_EXACT) : STR_NONE;
+    struct str hosts = breadth == BREADTH_HOST ? hosts_of(s, node_study(j, node)) : STR_NONE;
+    if (!str_empty(rule) && !str_empty(hosts))
+        return arena_printf(s->arena, "%.*s%.*s", STR_ARG(rule), STR_ARG(hosts));
     return str_empty(rule) ? words_rule(s, node, node->word_count, false) : rule;
 }
 
@@ -206,6 +224,7 @@ struct open_parts {
     struct node *nodes[SUGGESTION_RULES_MAX];
     size_t count;
     struct str files[SUGGESTION_RULES_MAX]; /* rules for what redirections touch */
+    struct str wider[SUGGESTION_RULES_MAX]; /* the same for everything below the folder of a file that is written */
     size_t file_count;
     bool too_many;
 };
@@ -221,6 +240,13 @@ static struct str spell_path(struct suggesting *s, const struct judging *j, stru
     return arena_printf(s->arena, "/%.*s", STR_ARG(path));
 }
 
+static struct str parent(struct str path)
+{
+    while (path.n > 1 && path.p[path.n - 1] != '/')
+        path.n--;
+    return path.n > 1 ? str_sub(path, 0, path.n - 1) : path;
+}
+
 static void add_file(struct suggesting *s, struct judging *j, struct open_parts *parts, const struct word *word,
                      bool writes)
 {
@@ -228,11 +254,16 @@ static void add_file(struct suggesting *s, struct judging *j, struct open_parts 
     struct place place;
     if (!word_is_path(word) || str_is(word->text, "/dev/null") || !place_of(j, &here, word->text, &place))
         return;
-    if (parts->file_count == SUGGESTION_RULES_MAX)
+    if (parts->file_count == SUGGESTION_RULES_MAX) {
         parts->too_many = true;
-    else
-        parts->files[parts->file_count++] = arena_printf(s->arena, "%s(%.*s)", writes ? "Edit" : "Read",
-                                                         STR_ARG(spell_path(s, j, place.named)));
+        return;
+    }
+    struct str path = spell_path(s, j, place.named), folder = spell_path(s, j, parent(place.named)), below;
+    bool inside = path_below(parent(place.named), j->places.project.named, &below) && !str_empty(below);
+    size_t at = parts->file_count++;
+    parts->files[at] = parts->wider[at] = arena_printf(s->arena, "%s(%.*s)", writes ? "Edit" : "Read", STR_ARG(path));
+    if (writes && inside)
+        parts->wider[at] = arena_printf(s->arena, "Edit(%.*s/**)", STR_ARG(folder));
 }
 
 /* The files of redirections and options, and those read outside the folder, as long as the line stays where it is. */
@@ -278,21 +309,24 @@ static void find_open(const struct verdict *verdict, struct node *node, struct o
 static void suggest_breadth(struct suggesting *s, struct judging *j, const struct open_parts *parts,
                             enum breadth breadth)
 {
-    static const char *const labels[] = {"exactly this", "this kind of command",
+    static const char *const labels[] = {"exactly this", "this kind of command, to this host", "this kind of command",
                                          "everything this program does"};
+    bool hosts = false;
     struct suggestion suggestion = {.label = str_of(labels[breadth])};
     for (size_t i = 0; i < parts->count; i++) {
         struct str rule = breadth_rule(s, j, parts->nodes[i], breadth);
         if (str_empty(rule))
             return;
         add_rule(&suggestion, rule);
+        hosts = hosts || str_has(rule, STR(" & host:"));
         struct str warning = breadth_warning(s, j, parts->nodes[i], breadth);
         if (!str_empty(warning))
             suggestion.warning = warning;
     }
     for (size_t i = 0; i < parts->file_count; i++)
-        add_rule(&suggestion, parts->files[i]);
-    offer(s, &suggestion);
+        add_rule(&suggestion, breadth == BREADTH_PROGRAM ? parts->wider[i] : parts->files[i]);
+    if (breadth != BREADTH_HOST || hosts)
+        offer(s, &suggestion);
 }
 
 static void suggest_command(struct suggesting *s)
@@ -323,13 +357,6 @@ static void suggest_rule(struct suggesting *s, struct str rule, const char *labe
     if (rc_ok(rule_check(s->arena, rule, &canonical, &ignored)))
         add_rule(&suggestion, canonical);
     offer(s, &suggestion);
-}
-
-static struct str parent(struct str path)
-{
-    while (path.n > 1 && path.p[path.n - 1] != '/')
-        path.n--;
-    return path.n > 1 ? str_sub(path, 0, path.n - 1) : path;
 }
 
 static void suggest_paths(struct suggesting *s)

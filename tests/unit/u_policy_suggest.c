@@ -77,6 +77,18 @@ static void test_redirections(void **state)
                         "Bash(make) + Read(//tmp/in) + Edit(/out.log)\n"
                         "Bash(make:*) + Read(//tmp/in) + Edit(/out.log) !\n");
     assert_string_equal(texts(&arena, "Bash", "{\"command\":\"{ ls; } >> x\"}", "Bash(ls:*)"), "Edit(/x)\n");
+    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"ls > src/gen/x\"}", "Bash(ls:*)"),
+                        "Bash(ls) + Edit(/src/gen/x)\nBash(ls:*) + Edit(/src/gen/x)\nBash(ls:*) + Edit(/src/gen/**)\n");
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"curl -s https://api.example.org/v1\"}", NULL),
+                        "Bash(curl -s https://api.example.org/v1)\nBash(curl:*) & host:api.example.org\n"
+                        "Bash(curl:*)\n");
+    assert_string_equal(texts(&arena, "Bash", "{\"command\":\"curl -s \\\"$URL\\\"\"}", NULL), "Bash(curl:*)\n");
 }
 
 /* No rule lets these pass, so none is offered; or only the exact one. */
@@ -124,7 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commands),
         cmocka_unit_test(test_commands_that_need_a_person),
-        cmocka_unit_test(test_redirections),
+        cmocka_unit_test(test_redirections), cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_addresses_and_tools),
     };
