@@ -142,6 +142,7 @@ struct decide {
     struct str session_rules;   /* or those of the session, an array */
     bool rules_chosen;          /* the gate's: it named the rules itself */
     unsigned looks;             /* the gate's: how often it was looked for */
+    uint64_t checked_seq;       /* the gate's: what was told when tokens, keys and rules were last looked at */
     struct str actor, by;       /* the name and the id of the token */
     const struct signature_claim *claim; /* by a person's key; NULL: none was sent */
     struct str signature;       /* the gate's: that claim, checked, as it is kept */

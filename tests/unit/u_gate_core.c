@@ -236,6 +236,33 @@ static void an_answer_during_the_append_is_not_missed(void **state)
     assert_int_equal(core.waiting, 0);
 }
 
+/* Asked again when the rules would deny it by now, while the first answer comes. */
+static void an_answer_to_a_known_call_is_not_missed(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    struct event events[] = {event(EVENT_TOOL_CALL, 1, asked),
+                             event(EVENT_TOOL_APPROVAL_REQUEST, 2, "{\"toolCallId\":\"c\",\"tool\":\"Bash\"}")};
+    struct event response = event(EVENT_TOOL_APPROVAL_RESPONSE, 3, "{\"toolCallId\":\"c\",\"decision\":\"abort\"}");
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    a.ask.thread = STR("ses_1.main");
+    a.thread.id = STR("ses_1.main");
+    a.verdict.effect = EFFECT_DENY;
+    struct out out = keep_ask(&a, step(&a.ask.op), APPEND_REFUSED, 0);
+    assert_non_null(out.read);
+    waits_follow(&core, &response);
+    out.read->events = events;
+    out.read->event_count = 2;
+    a.ask.op.read = out.read;
+    struct read *read = out.read;
+    out = step(&a.ask.op);
+    read_free(read);
+    assert_true(!out.park && !out.read && !out.append);
+    assert_int_equal(a.ask.call.status, CALL_ABORTED);
+    assert_int_equal(core.waiting, 0);
+}
+
 static void whoever_waits_is_rung_once(void **state)
 {
     ARENA_SCOPE(arena);
@@ -332,6 +359,33 @@ static void the_first_decision_wins(void **state)
     out = step(&first.op); /* not open here: it is looked for */
     assert_non_null(out.read);
     read_free(out.read);
+}
+
+/* A token that is revoked while the call is read does not let the decision pass. */
+static void a_decision_rests_on_what_was_known_when_it_was_checked(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct open open = {.session = STR("ses_1"), .call = STR("c"), .thread = STR("main"), .name = STR(DEFINITION_TOOL)};
+    struct call_key key = call_key(open.session, open.call);
+    struct decide d = {.op = {.arena = &arena, .step = decide_step}, .session = open.session, .call_id = open.call,
+                       .decision = DECISION_ALLOW_ONCE, .actor = STR("eve")};
+    struct event events[] = {event(EVENT_TOOL_CALL, 1, asked)};
+    struct read read = {.events = events, .event_count = 1};
+    (void)state;
+    (void)map_put(&core.open, call_key_str(&key), &open);
+    core.delivered = 40;
+    struct out out = step(&d.op);
+    assert_non_null(out.read);
+    read_free(out.read);
+    core.delivered = 41;
+    d.op.read = &read;
+    out = step(&d.op);
+    assert_non_null(out.append);
+    assert_int_equal(out.append->needs[2].need, NEED_NONE_AFTER);
+    assert_int_equal(out.append->needs[2].seq, 40);
+    append_free(out.append);
+    core.delivered = 0;
+    map_done(&core.open);
 }
 
 /* ---- doing a call ---- */
@@ -646,6 +700,7 @@ int main(void)
         cmocka_unit_test(only_an_allowed_call_has_a_result),
         cmocka_unit_test(a_call_is_kept_with_its_request),
         cmocka_unit_test(an_answer_during_the_append_is_not_missed),
+        cmocka_unit_test(an_answer_to_a_known_call_is_not_missed),
         cmocka_unit_test(whoever_waits_is_rung_once),
         cmocka_unit_test(a_wait_ends_with_its_time),
         cmocka_unit_test(a_stale_verdict_is_judged_again),
@@ -660,6 +715,7 @@ int main(void)
         cmocka_unit_test(a_call_that_was_found_is_not_read_again),
         cmocka_unit_test(a_call_in_two_seen_sessions_is_ambiguous),
         cmocka_unit_test(a_status_that_waits_reads_after_it_is_registered),
+        cmocka_unit_test(a_decision_rests_on_what_was_known_when_it_was_checked),
         cmocka_unit_test(the_nearest_is_due_first),
         cmocka_unit_test(an_alert_comes_once_and_before_the_deadline),
     };

@@ -154,9 +154,11 @@ static void judge(struct ask *ask, struct out *out)
     out->judge = ask->session;
 }
 
+/* What was expected of a new call does not matter any more: an answer that is told meanwhile is to this one. */
 static void look_up(struct ask *ask, struct out *out)
 {
     ask->op.phase = ASK_KNOWN;
+    ask->call = (struct call){.status = CALL_UNKNOWN};
     out->read = core_read_call(ask->session, ask->id);
 }
 

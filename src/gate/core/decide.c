@@ -126,11 +126,11 @@ void decide_add_use(struct append *append, const struct decide *d)
                                                            .counter = d->counter)});
 }
 
-static struct append *keep_response(struct core *core, struct decide *d, const struct open *open, struct now now)
+static struct append *keep_response(struct decide *d, const struct open *open, struct now now)
 {
     struct append *append = decide_append(d, open, now);
     CHECK(append->need_count == NEEDS_OF_CALL);
-    append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = core->delivered});
+    append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = d->checked_seq});
     add_user_rules(append, d);
     if (decide_is_definition(d, open))
         add_definition(append, &d->call);
@@ -244,7 +244,7 @@ static void keep(struct core *core, struct decide *d, struct now now, struct out
     if (keep_partial(core, d, open, now, out))
         return;
     d->op.phase = DECIDE_KEPT;
-    out->append = keep_response(core, d, open, now);
+    out->append = keep_response(d, open, now);
 }
 
 static void begin(struct core *core, struct decide *d, struct out *out)
@@ -266,6 +266,7 @@ static void begin(struct core *core, struct decide *d, struct out *out)
 static void go_on(struct core *core, struct decide *d, struct now now, struct out *out)
 {
     const struct open *open = core_open(core, d->session, d->call_id);
+    d->checked_seq = core->delivered;
     if (d->op.err.code != ERR_OK || (open && rc_bad(people_check_person(open, d, &d->op.err))))
         return;
     if ((open && decide_is_definition(d, open)) || (d->decision == DECISION_ALLOW_ALWAYS && !d->updated_input) ||
@@ -324,6 +325,7 @@ void decide_step(struct core *core, struct op *op, struct now now, struct out *o
             keep(core, d, now, out);
         return;
     case DECIDE_JUDGED:
+        d->checked_seq = core->delivered;
         if (op->err.code == ERR_OK)
             keep(core, d, now, out);
         return;

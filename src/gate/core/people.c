@@ -79,7 +79,7 @@ struct append *people_append(const struct core *core, const struct decide *d, co
                                       .call = call});
     append_need(append, (struct need){.need = NEED_ABSENT, .kind = EVENT_TOOL_APPROVAL_RESPONSE, .session = session,
                                       .call = call});
-    append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = core->delivered});
+    append_need(append, (struct need){.need = NEED_NONE_AFTER, .seq = d->checked_seq});
     append_need(append, (struct need){.need = NEED_NONE_AFTER, .session = session, .seq = core->delivered});
     (void)append_event(append, (struct event){
         .kind = EVENT_TOOL_APPROVAL_PARTIAL,
