@@ -339,6 +339,17 @@ static struct rc refuse_archive(struct backend_handle *handle, struct err *err)
     return RC_OK;
 }
 
+/* A process that was killed between writing a commit and syncing it has left it in the log, where it counts. It is
+ * about to be told: first it is made durable, as every commit is. */
+static struct rc sync_log(struct backend_handle *handle, struct err *err)
+{
+    sqlite3_file *log = NULL;
+    int code = sqlite3_file_control(handle->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code == SQLITE_OK && log && log->pMethods)
+        code = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    return code == SQLITE_OK ? RC_OK : sqlite_fail(handle->db, code, handle->path, err);
+}
+
 static struct rc open_writer(struct backend_handle *handle, struct err *err)
 {
     TRY(sqlite_lock_folder(handle, err));
@@ -356,6 +367,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(sqlite_schema_compare(handle->db, handle->path, err));
     TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
+    TRY(sync_log(handle, err));
     (void)sqlite3_wal_hook(handle->db, count_frames, handle);
     handle->memory = memory_open(handle->path);
     return prepare_all(handle, err);
