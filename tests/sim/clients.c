@@ -1,0 +1,477 @@
+/* Agents, people and administrators: what they want of a node, by gate.h alone. Few sessions, calls and tokens, so that
+ * everything meets. Each begins by showing its token, as api/ does: one that the node does not know may have been made
+ * at another, so the node catches up before it refuses. */
+#include "gate/inner.h"
+#include "sim/sim.h"
+
+#include "event/shapes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct gate *gate_of(const struct client *client) { return sim->nodes[client->node].gate; }
+
+/* ---- the end of one ---- */
+
+static void client_free(struct client *client)
+{
+    struct arena arena = client->arena;
+    arena_done(&arena);
+    *client = (struct client){.kind = CLIENT_NONE};
+}
+
+static void note_acked(uint64_t seq)
+{
+    if (seq > sim->acked && seq <= sim->db.count)
+        sim->acked = seq;
+}
+
+static void note_answer(struct client *client)
+{
+    struct token_known *token = &sim->tokens[client->by];
+    if (client->op.err.code != ERR_OK)
+        return;
+    if (client->kind == CLIENT_ASK)
+        note_acked(client->ask.call.call_seq);
+    if (client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS)
+        note_acked(client->ask.call.response_seq);
+    if (client->kind == CLIENT_DECIDE)
+        note_acked(client->decide.call.response_seq);
+    if (client->kind == CLIENT_TOKEN && client->token.role != ROLE_NONE) {
+        (void)snprintf(token->id, sizeof token->id, "%.*s", STR_ARG(client->token.id));
+        token->made = true;
+    }
+}
+
+static void trace(const struct client *client, const char *what)
+{
+    static const char *const kinds[CLIENT_KINDS] = {"", "ask", "status", "decide", "report", "execute", "note",
+                                                    "session", "rule", "token", "catch-up", "keep"};
+    if (sim->trace)
+        (void)printf("      %s of %.*s %.*s at node %d %s%s%s\n", kinds[client->kind],
+                     STR_ARG(sim_session(client->slot)), STR_ARG(sim_call(client->slot)), client->node, what,
+                     client->op.err.code != ERR_OK ? ": " : "", client->op.err.text);
+}
+
+static void client_done(struct op *op)
+{
+    struct client *client = op->owner;
+    trace(client, "ends");
+    if (!sim->nodes[client->node].dead) {
+        check_done(client);
+        note_answer(client);
+        sim->ended++;
+    }
+    client_free(client);
+}
+
+bool clients_open(int node)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        if (sim->clients[i].kind != CLIENT_NONE && sim->clients[i].node == node)
+            return true;
+    return false;
+}
+
+void clients_hang_up(int number)
+{
+    struct client *client = &sim->clients[number];
+    bool asks = client->kind == CLIENT_ASK || client->kind == CLIENT_STATUS;
+    if (!asks || client->op.step == NULL)
+        return;
+    sim->at = client->node;
+    if (gate_forget(&client->ask))
+        client_free(client);
+}
+
+void clients_leave(int node)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++)
+        if (sim->clients[i].node == node)
+            clients_hang_up(i);
+}
+
+/* ---- the beginning ---- */
+
+static struct client *client_new(enum client_kind kind, int node, int slot)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++) {
+        struct client *client = &sim->clients[i];
+        if (client->kind != CLIENT_NONE)
+            continue;
+        *client = (struct client){.kind = kind, .node = node, .slot = slot, .acked = sim->acked, .epoch = sim->epoch};
+        return client;
+    }
+    return NULL;
+}
+
+static struct op op_of(struct client *client) { return gate_op(&client->arena, client_done, client); }
+
+static void show_token(struct client *client);
+
+static void caught_up(struct op *op)
+{
+    struct client *client = op->owner;
+    if (sim->nodes[client->node].dead || op->err.code != ERR_OK) {
+        client_free(client);
+        return;
+    }
+    client->caught_up = true;
+    show_token(client);
+}
+
+static void show_token(struct client *client)
+{
+    struct gate *gate = gate_of(client);
+    struct str id = str_of(sim->tokens[client->by].id);
+    const struct token *token = gate_token_by_id(gate, id);
+    if (token) {
+        trace(client, "begins");
+        client->go(client);
+    } else if (client->caught_up || !gate_is_shared(gate)) {
+        if (client->told_of_token && client->epoch == sim->epoch && !sim->tokens[client->by].revoking)
+            sim_fail("token %.*s was made, and node %d does not know it", STR_ARG(id), client->node);
+        client_free(client);
+    } else {
+        client->op = gate_op(&client->arena, caught_up, client);
+        gate_catch_up(gate, &client->op);
+    }
+}
+
+static void begin(enum client_kind kind, int node, int slot, bool person, void (*go)(struct client *client))
+{
+    int by = (int)sim_random(TOKENS / 2) * 2 + person;
+    struct client *client = sim->tokens[by].made ? client_new(kind, node, slot) : NULL;
+    if (!client)
+        return;
+    client->by = by;
+    client->told_of_token = !sim->tokens[by].revoking;
+    client->go = go;
+    show_token(client);
+}
+
+/* ---- agents ---- */
+
+static struct str by_id(const struct client *client)
+{
+    return str_of(sim->tokens[client->by].id);
+}
+
+static struct str by_name(const struct client *client) { return str_of(sim->tokens[client->by].name); }
+
+static const struct json *input_of(struct client *client, uint64_t number)
+{
+    const struct json *input = NULL;
+    struct str text = arena_printf(&client->arena, "{\"call\":\"%.*s\",\"n\":%llu}", STR_ARG(sim_call(client->slot)),
+                                   (unsigned long long)number);
+    CHECK(rc_ok(json_parse(&client->arena, text, &input, NULL)));
+    return input;
+}
+
+static void go_ask(struct client *client)
+{
+    struct str tool = sim_tool(client->slot);
+    bool shows = str_is(tool, "Paint");
+    client->ask = (struct ask){
+        .op = op_of(client), .session = sim_session(client->slot), .thread = sim_thread(client->slot),
+        .id = sim_call(client->slot), .name = tool, .input = input_of(client, sim_random(12) == 0),
+        .actor = by_name(client), .by = by_id(client),
+        .wait_ms = sim_random(2) ? 1 + (int64_t)sim_random(6000) : 0, .brief = sim_random(3) == 0,
+        .withdraws = sim_random(4) == 0,
+    };
+    if (shows) {
+        client->ask.files = arena_printf(&client->arena, "version %d", sim->files);
+        client->ask.preview = STR("{}");
+    }
+    gate_ask(gate_of(client), &client->ask);
+}
+
+static void go_status(struct client *client)
+{
+    client->ask = (struct ask){.op = op_of(client), .session = sim_session(client->slot), .id = sim_call(client->slot),
+                               .wait_ms = sim_random(2) ? 1 + (int64_t)sim_random(6000) : 0,
+                               .brief = sim_random(3) == 0};
+    gate_status(gate_of(client), &client->ask);
+}
+
+static void go_report(struct client *client)
+{
+    client->report = (struct report){.op = op_of(client), .session = sim_session(client->slot),
+                                     .call = sim_call(client->slot), .actor = by_name(client),
+                                     .content = sim_random(2) ? STR("\"a\"") : STR("\"b\"")};
+    gate_report(gate_of(client), &client->report);
+}
+
+/* The agent of our own does what was allowed. */
+static void go_execute(struct client *client)
+{
+    client->execute = (struct execute){.op = op_of(client), .session = sim_session(client->slot),
+                                       .call = sim_call(client->slot), .actor = by_name(client)};
+    gate_execute(gate_of(client), &client->execute);
+}
+
+static void go_note(struct client *client)
+{
+    client->note = (struct note){.op = op_of(client), .session = sim_session(client->slot),
+                                 .thread = sim_thread(client->slot), .actor = by_name(client),
+                                 .kind = EVENT_USER_MESSAGE,
+                                 .data = arena_printf(&client->arena, "{\"text\":\"hello %llu\"}",
+                                                      (unsigned long long)++sim->ids)};
+    gate_note(gate_of(client), &client->note);
+}
+
+/* ---- people ---- */
+
+static void go_decide(struct client *client)
+{
+    static const enum decision decisions[] = {DECISION_ALLOW_ONCE, DECISION_ALLOW_SESSION, DECISION_ALLOW_ALWAYS,
+                                              DECISION_DENY, DECISION_ABORT, DECISION_CANCELLED};
+    enum decision decision = decisions[sim_random(sizeof decisions / sizeof *decisions)];
+    client->decide = (struct decide){
+        .op = op_of(client), .session = sim_session(client->slot), .call_id = sim_call(client->slot),
+        .decision = decision, .actor = by_name(client), .by = by_id(client),
+        .mode = sim_random(6) ? STR_NONE : STR("acceptEdits"),
+        .digest = sim_random(8) ? STR_NONE : STR("of something else"),
+        .reach = DECIDE_EVERYWHERE,
+    };
+    if (decision == DECISION_ALLOW_ALWAYS)
+        client->decide.rules = arena_printf(&client->arena, "[\"%.*s\"]", STR_ARG(sim_tool(client->slot)));
+    if (decision == DECISION_ALLOW_ONCE && sim_random(6) == 0)
+        client->decide.updated_input = input_of(client, 7);
+    gate_decide(gate_of(client), &client->decide);
+}
+
+static void go_session(struct client *client)
+{
+    static const char *const policies[] = {"{\"Dig\":\"allow\"}", "{\"Dig\":\"deny\"}", "{\"Dig\":null}"};
+    uint64_t which = sim_random(6);
+    struct str data = which < 3 ? DATA(&client->arena, session_settings, .policies = str_of(policies[which]),
+                                       .timeout_seconds = -1)
+                                : DATA(&client->arena, session_settings, .timeout_seconds = (int64_t)(which - 3) * 4);
+    client->session = (struct session_change){.op = op_of(client), .id = sim_session(client->slot),
+                                              .thread = sim_thread(client->slot), .actor = by_name(client),
+                                              .data = data};
+    gate_change_session(gate_of(client), &client->session);
+}
+
+static struct str new_rule(struct client *client)
+{
+    static const char *const tools[] = {"Dig", "Fell", "Plant"};
+    const struct json *object = NULL;
+    struct rule_source source;
+    struct str json = STR_NONE;
+    bool counted = sim_random(3) == 0;
+    struct str text = arena_printf(&client->arena, "{\"effect\":\"%s\",\"rule\":\"%s\",\"scope\":\"everywhere\"%s}",
+                                   counted || sim_random(2) ? "allow" : "deny", counted ? "Sow" : tools[sim_random(3)],
+                                   counted ? ",\"uses\":2" : "");
+    CHECK(rc_ok(json_parse(&client->arena, text, &object, NULL)));
+    CHECK(rc_ok(gate_prepare_rule(&client->arena, object, &json, &source, NULL)));
+    return json;
+}
+
+static void go_rule(struct client *client)
+{
+    size_t count;
+    const struct str *ids = gate_user_rule_ids(gate_of(client), &client->arena, &count);
+    client->rule = (struct rule_change){.op = op_of(client), .change = STR("removed"), .actor = by_name(client)};
+    if (count && sim_random(2)) {
+        client->rule.id = ids[sim_random(count)];
+    } else {
+        client->rule.change = STR("added");
+        client->rule.rule = new_rule(client);
+    }
+    gate_change_rule(gate_of(client), &client->rule);
+}
+
+/* ---- whoever runs it ---- */
+
+/* Makes the session, or the token; of a token that was made: revokes it. */
+static void make_session(int node, int slot)
+{
+    struct client *client = client_new(CLIENT_SESSION, node, slot);
+    if (!client)
+        return;
+    struct data_session_created *created = arena_new(&client->arena, struct data_session_created);
+    *created = (struct data_session_created){.title = STR("a garden"), .timeout_seconds = (int64_t)sim_random(3) * 4};
+    client->session = (struct session_change){.op = op_of(client), .new_id = sim_session(slot), .created = created,
+                                              .actor = STR("admin")};
+    gate_change_session(gate_of(client), &client->session);
+}
+
+static void change_token(int node, int by)
+{
+    struct token_known *token = &sim->tokens[by];
+    struct client *client = NULL;
+    if (token->revoking && !token->made)
+        return; /* somebody makes it */
+    if (token->made && sim_random(8))
+        return;
+    client = client_new(CLIENT_TOKEN, node, 0);
+    if (!client)
+        return;
+    client->by = by;
+    token->revoking = true;
+    client->token = (struct token_change){.op = op_of(client), .name = str_of(token->name), .actor = STR("admin"),
+                                          .role = by % 2 ? ROLE_APPROVER : ROLE_AGENT};
+    if (token->made)
+        client->token = (struct token_change){.op = op_of(client), .id = str_of(token->id), .actor = STR("admin")};
+    gate_change_token(gate_of(client), &client->token);
+}
+
+static void kept(struct append *append)
+{
+    struct client *client = append->arg;
+    append_free(append);
+    client_free(client);
+}
+
+static void keep(int node, struct append *append)
+{
+    struct client *client = client_new(CLIENT_KEEP, node, 0);
+    if (!client) {
+        append_free(append);
+        return;
+    }
+    append->done = kept;
+    append->arg = client;
+    gate_keep(gate_of(client), append);
+}
+
+/* A run is claimed by whoever saw its last status, which is named in the new one. */
+static void claim_run(int node, int slot)
+{
+    struct append *append = append_new();
+    uint64_t delivered = sim->nodes[node].gate->core.delivered, last = 0;
+    for (size_t i = 0; i < sim->db.count && sim->db.rows[i].event.seq <= delivered; i++)
+        if (sim->db.rows[i].event.kind == EVENT_RUN_STATUS &&
+            str_eq(sim->db.rows[i].event.session, sim_session(slot)))
+            last = sim->db.rows[i].event.seq;
+    if (sim->mistake != MISTAKE_SECOND_RUN)
+        append_need(append, (struct need){.need = NEED_RUN_AT, .session = sim_session(slot), .call = sim_thread(slot),
+                                          .seq = last});
+    struct str data = arena_printf(&append->arena, "{\"status\":\"running\",\"after\":%llu}", (unsigned long long)last);
+    (void)append_event(append, (struct event){.kind = EVENT_RUN_STATUS, .at_ms = sim->wall_ms,
+                                              .session = sim_session(slot), .thread = sim_thread(slot),
+                                              .actor = STR("nod"), .data = data});
+    keep(node, append);
+}
+
+/* What archive.c does when the file is written: the session leaves if nothing has happened in it since. */
+static void archive(int node, int slot)
+{
+    struct archived archived = {.file = STR("a.nodarchive")};
+    const struct row *last = NULL;
+    for (size_t i = 0; i < sim->db.count; i++) {
+        const struct row *row = &sim->db.rows[i];
+        if (!str_eq(row->event.session, sim_session(slot)))
+            continue;
+        last = row;
+        archived.events++;
+        archived.calls += row->event.kind == EVENT_TOOL_CALL;
+        if (row->event.kind == EVENT_TOOL_APPROVAL_REQUEST &&
+            !rows_find(row->event.session, row->event.call, EVENT_TOOL_APPROVAL_RESPONSE))
+            return; /* it is not finished */
+    }
+    if (!last || last->event.kind == EVENT_SESSION_ARCHIVED)
+        return;
+    archived.first_seq = last->chain;
+    archived.last_seq = last->event.seq;
+    archived.hash = last->hash;
+    struct append *append = append_new();
+    append_need(append, (struct need){.need = NEED_LAST_AT, .session = sim_session(slot), .seq = archived.last_seq});
+    (void)append_event(append, (struct event){.kind = EVENT_SESSION_ARCHIVED, .at_ms = sim->wall_ms,
+                                              .session = sim_session(slot), .actor = STR("admin"),
+                                              .data = archived_data(&append->arena, &archived)});
+    keep(node, append);
+}
+
+void clients_act(int node)
+{
+    int slot = (int)sim_random(SLOTS);
+    uint64_t act = sim_random(100);
+    sim->at = node;
+    if (act < 26)
+        begin(CLIENT_ASK, node, slot, false, go_ask);
+    else if (act < 32)
+        begin(CLIENT_STATUS, node, slot, false, go_status);
+    else if (act < 52)
+        begin(CLIENT_DECIDE, node, slot, true, go_decide);
+    else if (act < 58)
+        begin(CLIENT_REPORT, node, slot, false, go_report);
+    else if (act < 68)
+        begin(CLIENT_EXECUTE, node, slot, false, go_execute);
+    else if (act < 71)
+        begin(CLIENT_NOTE, node, slot, false, go_note);
+    else if (act < 75)
+        begin(CLIENT_SESSION, node, slot, true, go_session);
+    else if (act < 81)
+        begin(CLIENT_RULE, node, slot, true, go_rule);
+    else if (act < 84)
+        claim_run(node, slot);
+    else if (act < 90)
+        make_session(node, slot);
+    else if (act < 96)
+        change_token(node, (int)sim_random(TOKENS));
+    else if (act < 98)
+        sim->files++;
+    else
+        archive(node, slot);
+    node_turn(node);
+}
+
+/* ---- followers ---- */
+
+static bool lags(const struct watcher *watcher)
+{
+    const struct follower *follower = watcher->arg;
+    return follower->lagging;
+}
+
+static void tell(struct watcher *watcher, struct happening *happening) { check_told(watcher->arg, happening->event); }
+static void wants_more(struct watcher *watcher) { (void)watcher; } /* it asks when its turn comes */
+
+static void connect(struct follower *follower, int number, int node)
+{
+    static const uint64_t kinds[FOLLOWERS] = {[2] = (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE};
+    if (follower->epoch != sim->epoch && follower->told > sim->db.kept_count)
+        follower->told = sim->db.kept_count; /* it was told of what is lost, and begins anew */
+    follower->epoch = sim->epoch;
+    follower->lost_told = follower->new_told = follower->lagging = false;
+    follower->node = node;
+    follower->watcher = (struct watcher){.session = number % 2 ? sim_session((number / 2) * CALLS) : STR_NONE,
+                                         .kinds = kinds[number], .after = follower->told, .tell = tell, .lags = lags,
+                                         .caught_up = wants_more, .arg = follower};
+    gate_watch(sim->nodes[node].gate, &follower->watcher);
+}
+
+static void disconnect(struct follower *follower)
+{
+    gate_unwatch(&follower->watcher);
+    follower->node = -1;
+}
+
+void followers_act(int number)
+{
+    struct follower *follower = &sim->followers[number];
+    int node = (int)sim_random(sim->node_count);
+    if (follower->node < 0) {
+        if (sim->nodes[node].gate && sim->nodes[node].ready && !sim->nodes[node].broken)
+            connect(follower, number, node);
+        return;
+    }
+    sim->at = follower->node;
+    if (!sim->calm && sim_random(12) == 0)
+        disconnect(follower);
+    else if (!follower->watcher.live) {
+        follower->lagging = false;
+        gate_watch_more(&follower->watcher);
+    } else if (!sim->calm)
+        follower->lagging = sim_luck(FAULT_SLOW, 3);
+}
+
+void followers_leave(int node)
+{
+    for (int i = 0; i < FOLLOWERS; i++)
+        if (sim->followers[i].node == node)
+            disconnect(&sim->followers[i]);
+}
