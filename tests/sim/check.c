@@ -63,7 +63,8 @@ static unsigned uses_of(struct str rule, uint64_t before)
     return uses;
 }
 
-static void weigh_rules(const struct event *call, struct str tool, bool *denies, bool *allowed)
+/* `maybe`: by a rule for a number of calls, the last of which may be on their way. */
+static void weigh_rules(const struct event *call, struct str tool, bool *denies, bool *allowed, bool *maybe)
 {
     for (size_t i = 0; i < sim->db.count && sim->db.rows[i].event.seq < call->seq; i++) {
         const struct event *row = &sim->db.rows[i].event;
@@ -73,7 +74,9 @@ static void weigh_rules(const struct event *call, struct str tool, bool *denies,
             (says(row, "\"uses\":2") && uses_of(id, call->seq) >= 2))
             continue;
         *denies = *denies || says(row, "\"effect\":\"deny\"");
-        *allowed = *allowed || says(row, "\"effect\":\"allow\"");
+        bool lets = says(row, "\"effect\":\"allow\"");
+        *maybe = *maybe || (lets && says(row, "\"uses\":2"));
+        *allowed = *allowed || (lets && !says(row, "\"uses\":2"));
     }
 }
 
@@ -97,12 +100,13 @@ static void weigh_session(const struct event *call, struct str tool, bool *denie
 
 static void check_verdict(const struct event *call)
 {
-    bool denies = false, allowed = false;
+    bool denies = false, allowed = false, maybe = false;
     struct str tool = text_after(call->data, "\"name\":\"");
-    weigh_rules(call, tool, &denies, &allowed);
+    weigh_rules(call, tool, &denies, &allowed, &maybe);
     weigh_session(call, tool, &denies, &allowed);
     const char *effect = denies ? "deny" : allowed ? "allow" : "ask";
-    if (!str_is(text_after(call->data, "\"effect\":\""), effect))
+    struct str said = text_after(call->data, "\"effect\":\"");
+    if (!str_is(said, effect) && !(maybe && !denies && str_is(said, "allow")))
         sim_fail("%.*s is judged by rules or a session that had changed: it should be %s", STR_ARG(call->call), effect);
 }
 
