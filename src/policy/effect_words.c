@@ -37,6 +37,14 @@ static bool find_reads(const struct word *words, size_t count)
     return row && (row->styles & STYLE_READS);
 }
 
+static bool find_hands_on(const struct studying *s)
+{
+    for (size_t i = 1; i < s->count; i++)
+        if (str_starts(s->words[i].text, STR("-exec")) || str_starts(s->words[i].text, STR("-ok")))
+            return true;
+    return false;
+}
+
 /* The starting points stand before the expression; without one it is the folder itself. */
 static void read_find(struct studying *s)
 {
@@ -65,6 +73,10 @@ static void read_find(struct studying *s)
         if (removes || runs)
             touch(s, removes ? ACT_REMOVES : ACT_WRITES, 0, STR("."), ACT_TREE | ACT_PERHAPS);
     }
+    /* A name that is looked for is read where a command gets it. */
+    for (size_t i = at; i + 1 < s->count && find_hands_on(s); i++)
+        if (word_is(&s->words[i], "-name") || word_is(&s->words[i], "-iname") || word_is(&s->words[i], "-path"))
+            touch(s, ACT_READS, i + 1, s->words[i + 1].text, 0);
     for (size_t i = at; i < s->count; i++)
         if (word_is(&s->words[i], "-files0-from"))
             act_other(s, i, "it takes its starting points from a file");

@@ -145,6 +145,8 @@ bool risk_holds_back(unsigned risk);
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,
                          const struct node *node, const struct folder *folder,
                          bool (*passes)(void *arg, struct act *act), void *arg);
+/* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
+bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the assignments of a node reach no program, or none that would obey them. */
 bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether every part of a text inside another one is covered. */

@@ -295,6 +295,17 @@ static bool uses_secret(const struct judging *j, const struct word *word)
     return false;
 }
 
+bool words_secret(const struct judging *j, const struct node *node)
+{
+    for (size_t i = 0; i < node->word_count; i++)
+        if (uses_secret(j, &node->words[i]))
+            return true;
+    for (const struct redir *redir = node->redirs; redir; redir = redir->next)
+        if (uses_secret(j, &redir->target))
+            return true;
+    return false;
+}
+
 /* Commands that would tell the whole environment, or a secret of it. */
 static bool shows_secrets(const struct judging *j, const struct argv *argv, const struct study *study)
 {
@@ -410,7 +421,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
     if (j->rules_alone || j->q->no_builtin || !study->table || !argv->count || !word_literal(&argv->words[0]) ||
         !plain_program(argv->words[0].text) || !is_reader(study))
         return why;
-    if (shows_secrets(j, argv, study))
+    if (shows_secrets(j, argv, study) || (node && words_secret(j, node)))
         return "it would show what may be secret: variables of the environment";
     bool inside = folder->inside && !str_empty(j->places.project.named);
     if (!inside && !(study->table->styles & STYLE_ANYWHERE))

@@ -300,6 +300,8 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
             ((node->words[i].flags & WORD_RUNS) && (j->rules_alone || j->q->no_builtin || node->inside_bad)))
             note_uncovered(j, node->words[i].raw,
                            "it runs a substitution, or expands in a way that is not understood");
+    if (!j->rules_alone && words_secret(j, node))
+        note_uncovered(j, node->raw, "it would show what may be secret: variables of the environment");
     if (node->kind == NODE_BRANCH)
         values_stop(j, node, folder);
     redirs_stops(j, node, folder);

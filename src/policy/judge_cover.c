@@ -306,7 +306,7 @@ static bool fine_anywhere(const struct argv *argv)
 /* `x=$(c)`: no command, only names of the line's own. */
 static bool sets_own(struct judging *j, const struct node *node, const struct folder *folder)
 {
-    if (!has_builtins(j) || !assignments_harmless(j, node, folder))
+    if (!has_builtins(j) || !assignments_harmless(j, node, folder) || words_secret(j, node))
         return false;
     j->builtin = true;
     return true;

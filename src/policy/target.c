@@ -44,7 +44,10 @@ static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),
                                           STR("*.pem"),       STR("*.key"),     STR("*.p12"),    STR("*.pfx"),
                                           STR("id_rsa"),      STR("id_dsa"),    STR("id_ecdsa"), STR("id_ed25519"),
                                           STR("id_*_sk"),     STR("*.keystore"), STR("*.jks"),   STR("*.kdbx"),
-                                          STR("credentials.json"), STR("*.ppk")};
+                                          STR("credentials.json"), STR("*.ppk"), STR(".npmrc"),  STR(".pypirc"),
+                                          STR("secrets.json"), STR("secrets.yml"), STR("secrets.yaml"),
+                                          STR("secrets.toml"), STR("*.tfstate"), STR("*.tfstate.backup"),
+                                          STR("kubeconfig"),  STR(".envrc"),    STR(".dockercfg")};
 
 /* Names of these lists that hold nothing. */
 static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sample"), STR(".env.template"),
