@@ -239,7 +239,7 @@ void desk_decide(struct worker *w, struct decide *decide)
 static void start_wake(struct errand *errand)
 {
     struct batch *batch = errand->arg;
-    runs_wake(batch->worker->runtime, batch->worker->run->session, batch->text);
+    runtime_wake(batch->worker->runtime, batch->worker->run->session, batch->text);
     errand_finish(errand);
 }
 
@@ -253,7 +253,7 @@ static void start_silent(struct errand *errand)
 {
     struct batch *batch = errand->arg;
     const struct worker *w = batch->worker;
-    batch->count = leases_silent(w->runtime, w->talk.run.owner);
+    batch->count = runs_silent(&w->runtime->runs, w->talk.run.owner, clock_steady_us());
     errand_finish(errand);
 }
 

@@ -4,41 +4,21 @@
 
 #include "base/id.h"
 #include "base/limits.h"
-#include "base/map.h"
 #include "gate/gate.h"
 #include "io/work.h"
+#include "runtime/core/runs.h"
 #include "runtime/provider.h"
 #include "runtime/runtime.h"
 #include "runtime/talk.h"
 
 struct fetch_line;
 
-/* Why a job has ended. */
-enum run_end {
-    RUN_OVER,    /* nothing more is to be done */
-    RUN_WAITS,   /* for an answer: it is woken by it */
-    RUN_LEFT,    /* someone else's, or put down: not ours any more */
-    RUN_TROUBLE, /* the store could not: tried again soon */
-};
-
-/* A run that someone works on here, or that waits for an answer. By thread: a thread has one at a time. */
-struct run {
+/* The job that is at work on a run. */
+struct run_job {
     struct runtime *runtime;
-    struct str session, thread; /* in `bytes` */
-    atomic_bool cancelled;      /* ends the job at its next step */
-    bool working, again;        /* again: something happened meanwhile, look once more */
-    enum run_end end;           /* the job's */
-    uint64_t from;              /* the seq of a COMPACTION from which the next job may read on; 0: from the start */
+    struct run *run;
     struct job job;
-    char bytes[];
-};
-
-/* leases.c */
-struct leases {
-    struct map owners;          /* owner → struct heard */
-    struct map elsewhere;       /* thread → struct elsewhere */
-    struct timer *timer;
-    int64_t began_us;
+    atomic_bool cancelled;      /* ends it at its next step */
 };
 
 struct runtime {
@@ -47,14 +27,13 @@ struct runtime {
     struct runtime_options options;
     struct arena arena;
     struct work_pool *pool;
-    struct map runs;            /* thread → struct run */
-    struct leases leases;
+    struct runs runs;
     struct watcher watcher;
     struct timer *trouble;      /* wakes the runs that had it */
     struct timer *rest;         /* after the last job */
-    struct str owner;           /* this process, in RUN_STATUS */
+    struct timer *leases;       /* several times within a lease */
     struct str tools;           /* definitions */
-    bool started, stopping;
+    bool started;
     void (*ended)(void *arg);
     void *ended_arg;
 };
@@ -62,6 +41,7 @@ struct runtime {
 /* ---- what a job has in hand ---- */
 struct worker {
     struct run *run;
+    struct run_job *job;
     struct runtime *runtime;
     struct arena arena;         /* for as long as the job */
     struct talk talk;
@@ -75,21 +55,12 @@ struct worker {
 
 static inline bool worker_cancelled(const struct worker *w)
 {
-    return atomic_load_explicit(&w->run->cancelled, memory_order_relaxed);
+    return atomic_load_explicit(&w->job->cancelled, memory_order_relaxed);
 }
 
 /* ---- runs.c ---- */
 /* It is looked at: now, or once more when the job that is at it ends. */
-void runs_wake(struct runtime *runtime, struct str session, struct str thread);
-
-/* ---- leases.c ---- */
-void leases_start(struct runtime *runtime);
-void leases_done(struct runtime *runtime);
-/* A RUN_STATUS: who is at work on which run. */
-void leases_told(struct runtime *runtime, const struct event *event, const struct data_run_status *data);
-void leases_heard(struct runtime *runtime, struct str owner);
-/* Whether it has not been heard of for a lease. */
-bool leases_silent(const struct runtime *runtime, struct str owner);
+void runtime_wake(struct runtime *runtime, struct str session, struct str thread);
 
 /* ---- moves.c ---- */
 /* Cancels the runs of the thread's sub-agents that are not over. */
@@ -137,7 +108,7 @@ struct desk_run {
 };
 struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err);
 void desk_wake(struct worker *w, struct str thread);
-/* Whether the run's owner is taken for dead (leases.c). */
+/* Whether the run's owner is taken for dead (core/runs.h). */
 bool desk_owner_silent(struct worker *w);
 /* The session's folder, and what its threads say of this one. */
 struct rc desk_root(struct worker *w, struct err *err);

@@ -120,7 +120,7 @@ static struct rc attempt_once(struct worker *w, struct attempt *attempt, const s
         .body = buf_str(&body),
         .bytes_max = ERROR_BYTES_MAX,
         .silence_seconds_max = SILENCE_SECONDS_MAX,
-        .cancelled = &w->run->cancelled,
+        .cancelled = &w->job->cancelled,
         .event = on_event,
         .arg = attempt,
     };

@@ -134,7 +134,7 @@ static void go_now(struct creating *creating)
 {
     struct run_go *go = creating->go;
     if (go->err.code == ERR_OK)
-        runs_wake(creating->runtime, go->session, go->thread);
+        runtime_wake(creating->runtime, go->session, go->thread);
     go->done(go);
 }
 

@@ -35,7 +35,7 @@ static struct rc look(struct worker *w, struct arena *arena, bool *ret_more, str
     struct gate_news news;
     const struct ask like = {.op = {.arena = arena}, .session = w->run->session, .thread = w->run->thread,
                              .cwd = w->root, .actor = w->actor};
-    gate_tool_news(w->runtime->gate, &like, &w->run->cancelled, &news);
+    gate_tool_news(w->runtime->gate, &like, &w->job->cancelled, &news);
     *ret_more = news.pins != NULL;
     if (news.pins)
         TRY(desk_append(w, news.pins, err));

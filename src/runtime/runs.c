@@ -1,78 +1,62 @@
-/* The runs of this process, on the loop: who is at work, who waits, what wakes whom.
- *
- * A run that waits costs an entry in a map. It is woken by following: a response to one of its calls, whoever gave
- * it and wherever. A wake while the job is at work makes it look once more when it is done, so nothing that is
- * kept between its last look and its end is missed.
- */
+/* The driver of the runs: does on the loop what core/runs.c says. Each job is at work in a thread of its own. */
 #include "runtime/inner.h"
 
 #include "base/log.h"
-#include "base/small.h"
+#include "event/shapes.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 
-enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000, REST_MS = 5000 };
+enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000, REST_MS = 5000, LEASE_TICKS = 3 };
 
-static void wake(struct run *run);
-
-static struct run *run_find(const struct runtime *runtime, struct str thread)
-{
-    return map_get(&runtime->runs, thread);
-}
-
-static struct run *run_ensure(struct runtime *runtime, struct str session, struct str thread)
-{
-    struct run *run = run_find(runtime, thread);
-    if (run)
-        return run;
-    run = small_new(sizeof *run + session.n + thread.n);
-    memcpy(run->bytes, session.p, session.n);
-    memcpy(run->bytes + session.n, thread.p, thread.n);
-    run->runtime = runtime;
-    run->session = (struct str){run->bytes, session.n};
-    run->thread = (struct str){run->bytes + session.n, thread.n};
-    (void)map_put(&runtime->runs, run->thread, run);
-    return run;
-}
-
-static void run_free(struct run *run) { small_free(run, sizeof *run + run->session.n + run->thread.n); }
-
-static void run_drop(struct run *run)
-{
-    CHECK(!run->working);
-    CHECK(map_take(&run->runtime->runs, run->thread) == run);
-    run_free(run);
-}
+/* ---- jobs ---- */
 
 static void end_if_over(struct runtime *runtime)
 {
-    if (!runtime->stopping || work_open(runtime->pool) > 0 || !runtime->ended)
+    if (!runtime->runs.stopping || work_open(runtime->pool) > 0 || !runtime->ended)
         return;
     void (*ended)(void *arg) = runtime->ended;
     runtime->ended = NULL;
     ended(runtime->ended_arg);
 }
 
+static void worked(struct job *job);
+
+static void start(struct runtime *runtime, struct run *run)
+{
+    struct run_job *work = heap_new(sizeof *work);
+    *work = (struct run_job){.runtime = runtime, .run = run, .job = {.run = run_work, .done = worked, .arg = work}};
+    run->job = work;
+    work_submit(runtime->pool, &work->job);
+}
+
+static void carry_out(struct runtime *runtime, const struct runs_out *out)
+{
+    for (struct run *run = out->start, *next; run; run = next) {
+        next = run->next; /* it may be in another list soon */
+        start(runtime, run);
+    }
+    for (struct run *run = out->cancel; run; run = run->next)
+        atomic_store(&((struct run_job *)run->job)->cancelled, true);
+    if (out->trouble)
+        timer_start(runtime->trouble, TROUBLE_MS);
+}
+
 static void worked(struct job *job)
 {
-    struct run *run = job->arg;
-    struct runtime *runtime = run->runtime;
-    run->working = false;
-    if (runtime->stopping) {
-        run_drop(run);
-        end_if_over(runtime);
-    } else if (run->end == RUN_TROUBLE) {
-        timer_start(runtime->trouble, TROUBLE_MS);
-    } else if (run->again) {
-        wake(run);
-    } else if (run->end != RUN_WAITS) {
-        run_drop(run);
-    }
+    struct run_job *work = job->arg;
+    struct run *run = work->run;
+    struct runtime *runtime = work->runtime;
+    struct runs_out out = {0};
+    run->job = NULL;
+    free(work);
+    runs_ended(&runtime->runs, run, &out);
+    carry_out(runtime, &out);
+    end_if_over(runtime);
     /* Memory that jobs needed is given back when there is a pause, so that waiting runs cost next to nothing. */
-    if (work_open(runtime->pool) == 0 && !runtime->stopping)
+    if (work_open(runtime->pool) == 0 && !runtime->runs.stopping)
         timer_start(runtime->rest, REST_MS);
 }
 
@@ -83,97 +67,74 @@ static void give_back(void *arg)
         (void)malloc_trim(0);
 }
 
-static void wake(struct run *run)
+void runtime_wake(struct runtime *runtime, struct str session, struct str thread)
 {
-    run->again = run->working;
-    if (run->working || run->runtime->stopping)
-        return;
-    run->working = true;
-    atomic_store(&run->cancelled, false);
-    run->job = (struct job){.run = run_work, .done = worked, .arg = run};
-    work_submit(run->runtime->pool, &run->job);
+    struct runs_out out = {0};
+    runs_wake(&runtime->runs, session, thread, &out);
+    carry_out(runtime, &out);
 }
 
-void runs_wake(struct runtime *runtime, struct str session, struct str thread)
-{
-    if (!runtime->stopping)
-        wake(run_ensure(runtime, session, thread));
-}
-
-/* Those that had trouble, and those that wait, look again: the latter find nothing to do. */
 static void try_again(void *arg)
 {
     struct runtime *runtime = arg;
-    size_t at = 0;
-    struct str thread;
-    void *value;
-    while (map_next(&runtime->runs, &at, &thread, &value)) {
-        struct run *run = value;
-        if (!run->working && run->end == RUN_TROUBLE)
-            wake(run);
-    }
+    struct runs_out out = {0};
+    runs_try_again(&runtime->runs, &out);
+    carry_out(runtime, &out);
+}
+
+/* ---- leases ---- */
+
+static void said(struct append *append) { append_free(append); } /* not kept: the next one may be */
+
+static void say_alive(struct runtime *runtime)
+{
+    struct append *append = append_new();
+    (void)append_event(append, (struct event){
+        .kind = EVENT_RUN_LEASE,
+        .at_ms = clock_wall_ms(),
+        .actor = STR("nod"),
+        .data = DATA(&append->arena, run_lease, .owner = runtime->runs.owner),
+    });
+    append->done = said;
+    gate_keep(runtime->gate, append);
+}
+
+/* Three times within a lease, on a store that others use, too. */
+static void tick(void *arg)
+{
+    struct runtime *runtime = arg;
+    struct runs_out out = {0};
+    if (runtime->runs.stopping)
+        return;
+    if (work_open(runtime->pool) > 0)
+        say_alive(runtime);
+    runs_take_over(&runtime->runs, clock_steady_us(), &out);
+    carry_out(runtime, &out);
+    timer_start(runtime->leases, runtime->options.lease_seconds * 1000 / LEASE_TICKS);
+}
+
+static void start_leases(struct runtime *runtime)
+{
+    if (runtime->options.only_process)
+        return;
+    CHECK(runtime->options.lease_seconds > 0);
+    runtime->runs.began_us = clock_steady_us();
+    timer_start(runtime->leases, runtime->options.lease_seconds * 1000 / LEASE_TICKS);
 }
 
 /* ---- following ---- */
-
-/* A sub-agent whose run is over wakes the run that waits for it; a run that came to no good end ends its own. */
-static void over_told(struct runtime *runtime, const struct event *event, const struct data_run_status *data)
-{
-    struct str parent = data->parent ? data->parent->thread : STR_NONE;
-    if (runtime->stopping)
-        return;
-    if (parent.n)
-        runs_wake(runtime, event->session, parent);
-    if (run_status_parse(data->status) == RUN_COMPLETED)
-        return;
-    move_cancel_children(runtime, event->session, event->thread);
-    if (!parent.n)
-        gate_end_commands(runtime->gate, event->session);
-}
-
-static void status_told(struct runtime *runtime, const struct event *event)
-{
-    ARENA_SCOPE(scratch);
-    struct data_run_status data;
-    if (!READ_DATA(&scratch, run_status, event->data, &data))
-        return;
-    enum run_status status = run_status_parse(data.status);
-    struct str owner = data.owner;
-    struct run *run = run_find(runtime, event->thread);
-    leases_told(runtime, event, &data);
-    if (run_status_over(status))
-        over_told(runtime, event, &data);
-    if (status == RUN_AWAITING_APPROVAL && !run && !runtime->stopping)
-        run_ensure(runtime, event->session, event->thread)->end = RUN_WAITS;
-    else if (run && run->working && (status == RUN_CANCELLED || (owner.n && !str_eq(owner, runtime->owner))))
-        atomic_store(&run->cancelled, true); /* it is not ours any more */
-    else if (run_status_over(status) && run && !run->working)
-        run_drop(run);
-}
-
-static void lease_told(struct runtime *runtime, const struct event *event)
-{
-    ARENA_SCOPE(scratch);
-    struct data_run_lease data;
-    if (READ_DATA(&scratch, run_lease, event->data, &data))
-        leases_heard(runtime, data.owner);
-}
 
 static void tell(struct watcher *watcher, struct happening *happening)
 {
     struct runtime *runtime = watcher->arg;
     const struct event *event = happening->event;
-    if (event->kind == EVENT_RUN_LEASE) {
-        lease_told(runtime, event);
-        return;
-    }
-    if (event->kind == EVENT_RUN_STATUS) {
-        status_told(runtime, event);
-        return;
-    }
-    struct run *run = run_find(runtime, event->thread);
-    if (run)
-        wake(run);
+    struct runs_out out = {0};
+    runs_follow(&runtime->runs, event, clock_steady_us(), &out);
+    carry_out(runtime, &out);
+    if (out.cancel_children)
+        move_cancel_children(runtime, event->session, event->thread);
+    if (out.end_commands)
+        gate_end_commands(runtime->gate, event->session);
 }
 
 static void caught_up(struct watcher *watcher)
@@ -191,23 +152,15 @@ static void runs_read(struct read *read)
     struct runtime *runtime = read->arg;
     uint64_t covered = read->covered, after = read->after;
     size_t count = read->event_count;
+    struct runs_out out = {0};
     if (read->err.code != ERR_OK)
         log_line(LOG_ERROR, "runs cannot be recovered", LOG_C("error", read->err.text));
-    for (size_t i = 0; i < count; i++) {
-        ARENA_SCOPE(scratch);
-        struct data_run_status data;
-        const struct event *event = &read->events[i];
-        if (!READ_DATA(&scratch, run_status, event->data, &data))
-            continue;
-        enum run_status status = run_status_parse(data.status);
-        leases_told(runtime, event, &data); /* who works on it elsewhere may be alive: that takes a lease to know */
-        bool elsewhere = !runtime->options.only_process && status == RUN_RUNNING;
-        if (!run_status_over(status) && status != RUN_PENDING && !elsewhere)
-            wake(run_ensure(runtime, event->session, event->thread));
-    }
+    for (size_t i = 0; i < count; i++)
+        runs_recover(&runtime->runs, &read->events[i], clock_steady_us(), &out);
     bool failed = read->err.code != ERR_OK;
     read_free(read);
-    if (runtime->stopping || failed)
+    carry_out(runtime, &out);
+    if (runtime->runs.stopping || failed)
         return;
     if (count && covered > after) {
         read_runs(runtime, covered);
@@ -253,10 +206,12 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
     copy_options(runtime, options);
     gate_tool_definitions(runtime->gate, STR_NONE, &out);
     runtime->tools = arena_str(&runtime->arena, buf_str(&tools));
-    runtime->owner = arena_str(&runtime->arena, str_of(id_new("own").text));
+    runtime->runs.owner = arena_str(&runtime->arena, str_of(id_new("own").text));
+    runtime->runs.lease_us = options->only_process ? 0 : options->lease_seconds * 1000000;
     runtime->pool = work_pool_new(loop, RUN_THREADS_MAX);
     runtime->trouble = timer_new(loop, try_again, runtime);
     runtime->rest = timer_new(loop, give_back, runtime);
+    runtime->leases = timer_new(loop, tick, runtime);
     runtime->watcher = (struct watcher){
         .kinds = (uint64_t)1 << EVENT_RUN_STATUS | (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE |
                  (uint64_t)1 << EVENT_RUN_LEASE,
@@ -270,23 +225,20 @@ struct runtime *runtime_new(struct loop *loop, const struct runtime_options *opt
 
 void runtime_start(struct runtime *runtime)
 {
-    leases_start(runtime);
+    start_leases(runtime);
     read_runs(runtime, 0);
 }
 
 void runtime_stop(struct runtime *runtime, void (*ended)(void *arg), void *arg)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
-    runtime->stopping = true;
+    struct runs_out out = {0};
     runtime->ended = ended;
     runtime->ended_arg = arg;
     if (runtime->started)
         gate_unwatch(&runtime->watcher);
     runtime->started = false;
-    while (map_next(&runtime->runs, &at, &thread, &value))
-        atomic_store(&((struct run *)value)->cancelled, true);
+    runs_stop(&runtime->runs, &out);
+    carry_out(runtime, &out);
     end_if_over(runtime);
 }
 
@@ -294,17 +246,12 @@ bool runtime_busy(const struct runtime *runtime) { return work_open(runtime->poo
 
 void runtime_free(struct runtime *runtime)
 {
-    size_t at = 0;
-    struct str thread;
-    void *value;
     CHECK(!runtime_busy(runtime));
-    while (map_next(&runtime->runs, &at, &thread, &value))
-        run_free(value);
-    map_done(&runtime->runs);
+    runs_done(&runtime->runs);
     work_pool_free(runtime->pool);
-    leases_done(runtime);
     timer_free(runtime->trouble);
     timer_free(runtime->rest);
+    timer_free(runtime->leases);
     arena_done(&runtime->arena);
     free(runtime);
 }

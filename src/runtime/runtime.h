@@ -13,7 +13,7 @@
  *   RUN_STATUS     {"runId","status","reason","model","maxIterations","maxTokens","owner",
  *                   of a sub-agent: "agent","depth","parent":{"threadId","callId","runId"}}
  *   COMPACTION     {"runId","summary","usage","basis"}     what came before is not sent to the model any more
- *   RUN_LEASE      {"owner"}                  of no session: a process that works on runs is alive (leases.c)
+ *   RUN_LEASE      {"owner"}                  of no session: a process that works on runs is alive (core/runs.h)
  *   LOCAL_SYSTEM_MESSAGE {"runId","text"}     for people: a retry, a limit
  * Status: pending → running ⇄ awaiting_approval → completed | rejected | failed | cancelled.
  * A run that only waits for its sub-agents is running and has no owner.

@@ -30,7 +30,7 @@ static struct rc keep_status(struct worker *w, const struct status_change *chang
 /* The run becomes ours. */
 static struct rc claim(struct worker *w, struct err *err)
 {
-    return keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->owner}, err);
+    return keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->runs.owner}, err);
 }
 
 /* Releases ownership: writes RUN_STATUS without an owner. */
@@ -300,7 +300,7 @@ static struct rc next_executes(struct worker *w, struct arena *arena, struct exe
             .call = call->id,
             .actor = w->actor,
             .fence = {.need = NEED_RUN_AT, .session = w->run->session, .call = w->run->thread, .seq = w->fence},
-            .cancelled = &w->run->cancelled,
+            .cancelled = &w->job->cancelled,
         };
         if (elsewhere)
             TRY(task_prepare(w, call, &executes[count], err));
@@ -447,7 +447,7 @@ static struct rc go_on(struct worker *w, struct err *err)
 static bool takeable(struct worker *w)
 {
     const struct run_state *run = &w->talk.run;
-    if (str_empty(run->owner) || str_eq(run->owner, w->runtime->owner) || w->runtime->options.only_process)
+    if (str_empty(run->owner) || str_eq(run->owner, w->runtime->runs.owner) || w->runtime->options.only_process)
         return true;
     if (!desk_owner_silent(w))
         return false;
@@ -484,8 +484,9 @@ static struct rc take_up(struct worker *w, struct err *err)
 
 void run_work(struct job *job)
 {
-    struct run *run = job->arg;
-    struct worker w = {.run = run, .runtime = run->runtime};
+    struct run_job *work = job->arg;
+    struct run *run = work->run;
+    struct worker w = {.run = run, .job = work, .runtime = work->runtime};
     struct err err = {.code = ERR_OK};
     talk_init(&w.talk);
     w.talk.seq = run->from ? run->from - 1 : 0;
