@@ -250,10 +250,7 @@ static void session_made(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct exchange *x = change->op.owner;
-    if (change->op.err.code != ERR_OK)
-        exchange_fail(x, &change->op.err);
-    else
-        start_in(x, x->http->arg, change->id, change->thread);
+    start_in(x, x->http->arg, change->id, change->thread);
 }
 
 static struct str title_of(struct arena *arena, struct str prompt)
@@ -275,7 +272,7 @@ static void make_session(struct exchange *x, struct asking *asking)
         .timeout_seconds = x->api->timeout_seconds ? x->api->timeout_seconds : -1,
         .owner = x->token_id,
     };
-    asking->change = (struct session_change){.op = gate_op(x->arena, session_made, x), .created = &created,
+    asking->change = (struct session_change){.op = exchange_op(x, session_made), .created = &created,
                                              .actor = x->actor};
     gate_change_session(x->gate, &asking->change);
 }
@@ -390,8 +387,6 @@ static void approved(struct op *op)
     struct exchange *x = decide->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (exchange_undecided(x, decide))
-        return;
     json_open(&out, '{');
     json_member_bool(&out, "success", true);
     json_member(&out, "toolCallId", decide->call_id);
@@ -405,7 +400,7 @@ void requests_approve(struct exchange *x)
     struct decide *decide = arena_new(x->arena, struct decide);
     bool yes = false;
     struct err err;
-    *decide = (struct decide){.op = exchange_op(x, approved), .call_id = x->params[0], .actor = x->actor,
+    *decide = (struct decide){.op = exchange_decision(x, approved), .call_id = x->params[0], .actor = x->actor,
                               .by = x->token_id};
     struct rc rc = exchange_name_session(x, &decide->session, &err);
     if (rc_ok(rc))

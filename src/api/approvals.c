@@ -169,6 +169,7 @@ void pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], 
 
 /* ---- decide ---- */
 
+/* 409 with the winner. */
 static void answer_lost(struct exchange *x, const struct err *err, const struct call *winner)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -213,6 +214,20 @@ bool exchange_undecided(struct exchange *x, const struct decide *decide)
     return true;
 }
 
+static void decision_ended(struct op *op)
+{
+    struct exchange *x = op->owner;
+    if (!exchange_undecided(x, (struct decide *)op))
+        x->ended(op);
+}
+
+struct op exchange_decision(struct exchange *x, void (*done)(struct op *op))
+{
+    struct op op = exchange_op(x, done);
+    op.done = decision_ended;
+    return op;
+}
+
 void exchange_decided(struct exchange *x, const struct decide *decide)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
@@ -228,13 +243,7 @@ void exchange_decided(struct exchange *x, const struct decide *decide)
     exchange_answer(x, 200, &buf);
 }
 
-static void decided(struct op *op)
-{
-    const struct decide *decide = (struct decide *)op;
-    struct exchange *x = decide->op.owner;
-    if (!exchange_undecided(x, decide))
-        exchange_decided(x, decide);
-}
+static void decided(struct op *op) { exchange_decided(op->owner, (struct decide *)op); }
 
 enum { RULES_PER_DECISION = 5 };
 
@@ -320,7 +329,7 @@ static void decide(struct exchange *x, struct str session, struct str thread)
 {
     struct decide *d = arena_new(x->arena, struct decide);
     struct err err;
-    *d = (struct decide){.op = exchange_op(x, decided), .session = session, .thread = thread,
+    *d = (struct decide){.op = exchange_decision(x, decided), .session = session, .thread = thread,
                          .call_id = x->params[1], .actor = x->actor, .by = x->token_id};
     if (str_empty(session)) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such thread");

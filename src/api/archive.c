@@ -7,10 +7,6 @@ static void archived(struct op *op)
     struct exchange *x = archiving->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (archiving->op.err.code != ERR_OK) {
-        exchange_fail(x, &archiving->op.err);
-        return;
-    }
     gate_archive_write(&out, &archiving->result);
     exchange_answer(x, 200, &buf);
 }
@@ -28,7 +24,7 @@ void archive_make(struct exchange *x)
         exchange_error(x, ERR_INVALID, "\"olderThanSeconds\" is missing");
         return;
     }
-    archiving->op = gate_op(x->arena, archived, x);
+    archiving->op = exchange_op(x, archived);
     archiving->older_than_ms = seconds * 1000;
     archiving->actor = x->actor;
     gate_archive(x->gate, archiving);

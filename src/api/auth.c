@@ -299,9 +299,19 @@ struct rc exchange_name_session(struct exchange *x, struct str *ret_session, str
     return query_text(x, "session", ret_session, err);
 }
 
+static void ended(struct op *op)
+{
+    struct exchange *x = op->owner;
+    if (op->err.code != ERR_OK)
+        exchange_fail(x, &op->err);
+    else
+        x->ended(op);
+}
+
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op))
 {
-    struct op op = gate_op(x->arena, done, x);
+    struct op op = gate_op(x->arena, ended, x);
+    x->ended = done;
     op.viewer = x->token;
     return op;
 }

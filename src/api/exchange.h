@@ -75,7 +75,6 @@ struct api {
 };
 
 struct exchange;
-
 enum body { BODY_NONE, BODY_OPTIONAL, BODY_OBJECT };
 
 struct route {
@@ -110,6 +109,7 @@ struct exchange {
     struct session_look look;
     void (*with_session)(struct exchange *x, const struct session *session);
     struct str session;           /* the one that was found */
+    void (*ended)(struct op *op); /* of exchange_op */
     void *state;                  /* the handler's */
     struct str signature;         /* under the request */
     bool key_used, waits_for_key; /* that it is used is kept; is being kept */
@@ -131,7 +131,6 @@ bool newcomer_may_send(const struct exchange *x);
 struct str auth_offered(const struct http_request *http, const char *prefix);
 /* Whether the token of a request that waited was revoked meanwhile; then the answer says only that. */
 bool auth_revoked(struct exchange *x);
-
 /* Whether a session that this token starts may be in the folder: a person's token says so itself, an agent's was given
  * folders. Empty is no folder, which nobody gives. */
 bool auth_gives_folder(struct exchange *x, struct str folder);
@@ -164,8 +163,10 @@ void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session));
 void exchange_with_thread(struct exchange *x, struct str thread,
                           void (*then)(struct exchange *x, const struct session *session));
-/* An operation that reaches as far as this token sees. */
+/* An operation that reaches as far as this token sees. One that fails answers the exchange; else `done` is called. */
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op));
+/* The same for a struct decide, whose failure tells who has won. */
+struct op exchange_decision(struct exchange *x, void (*done)(struct op *op));
 /* The session that the query or the token names; empty: neither does, and the gate looks in all that it may see. */
 struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err);
 
@@ -180,7 +181,6 @@ void exchange_with_agent(struct exchange *x, const struct agent_session *agent,
                          void (*then)(void *arg, const struct session *session, const struct err *err), void *arg);
 /* The session that this token's agent knows by an id of its own. */
 struct str sessions_id_of(struct exchange *x, struct str agent, struct str theirs);
-
 /* A wrapper in front of an agent has asked rules about this call, and will ask a person next; see hooks.c. */
 void hooks_wrapped(struct exchange *x, struct str session, struct str call);
 

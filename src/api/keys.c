@@ -175,10 +175,6 @@ static void key_changed(struct op *op)
     struct exchange *x = op->owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (op->err.code != ERR_OK) {
-        exchange_fail(x, &op->err);
-        return;
-    }
     const struct person_key *key = gate_keys(x->gate)->keys;
     while (key && !str_eq(key->id, x->params[0]))
         key = key->next;
@@ -193,7 +189,7 @@ static void key_changed(struct op *op)
 static void change_key(struct exchange *x, struct str data)
 {
     struct key_change *change = arena_new(x->arena, struct key_change);
-    *change = (struct key_change){.op = gate_op(x->arena, key_changed, x), .actor = x->actor, .data = data};
+    *change = (struct key_change){.op = exchange_op(x, key_changed), .actor = x->actor, .data = data};
     gate_change_key(x->gate, change);
 }
 

@@ -213,10 +213,6 @@ static void logged_in(struct op *op)
     struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->op.err.code != ERR_OK) {
-        exchange_fail(x, &change->op.err);
-        return;
-    }
     struct str secret = str_of(change->secret);
     CHECK(secret.n > COOKIE_CHARS);
     json_open(&out, '{');
@@ -250,7 +246,7 @@ void login_begin(struct exchange *x)
         return;
     }
     struct token_change *change = arena_new(x->arena, struct token_change);
-    *change = (struct token_change){.op = gate_op(x->arena, logged_in, x),
+    *change = (struct token_change){.op = exchange_op(x, logged_in),
                                     .name = arena_printf(x->arena, "%s, %.*s", code.name, STR_ARG(device)),
                                     .role = code.role, .actor = arena_str(x->arena, str_of(code.name))};
     gate_change_token(x->gate, change);
@@ -262,10 +258,6 @@ static void logged_out(struct op *op)
 {
     struct token_change *change = (struct token_change *)op;
     struct exchange *x = change->op.owner;
-    if (change->op.err.code != ERR_OK) {
-        exchange_fail(x, &change->op.err);
-        return;
-    }
     x->api->answers[2]++;
     http_answer(x->http, 200, STR("application/json"), cookie_line(x, STR(""), 0), STR("{}"));
 }
@@ -277,6 +269,6 @@ void login_end(struct exchange *x)
         return;
     }
     struct token_change *change = arena_new(x->arena, struct token_change);
-    *change = (struct token_change){.op = gate_op(x->arena, logged_out, x), .id = x->token_id, .actor = x->actor};
+    *change = (struct token_change){.op = exchange_op(x, logged_out), .id = x->token_id, .actor = x->actor};
     gate_change_token(x->gate, change);
 }

@@ -13,10 +13,6 @@ static void noted(struct op *op)
     struct exchange *x = note->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (note->op.err.code != ERR_OK) {
-        exchange_fail(x, &note->op.err);
-        return;
-    }
     json_open(&out, '{');
     json_member_u64(&out, "seq", note->kept.event.seq);
     json_close(&out, '}');
@@ -46,7 +42,7 @@ static void note_in_thread(struct exchange *x, const struct session *session)
     struct note *note = arena_new(x->arena, struct note);
     struct err err;
     (void)session;
-    *note = (struct note){.op = gate_op(x->arena, noted, x), .session = x->session, .thread = x->params[0],
+    *note = (struct note){.op = exchange_op(x, noted), .session = x->session, .thread = x->params[0],
                           .actor = x->actor};
     if (rc_bad(read_note(x, note, &err)))
         exchange_fail(x, &err);
@@ -61,7 +57,7 @@ void notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_
 static void say(struct exchange *x, const struct session *session, enum event_kind kind, struct str data)
 {
     struct note *note = arena_new(x->arena, struct note);
-    *note = (struct note){.op = gate_op(x->arena, noted, x), .kind = kind, .actor = x->actor,
+    *note = (struct note){.op = exchange_op(x, noted), .kind = kind, .actor = x->actor,
                           .session = arena_str(x->arena, session->id),
                           .thread = arena_str(x->arena, session->main_thread), .data = data};
     gate_note(x->gate, note);

@@ -189,10 +189,7 @@ void policy_remove(struct exchange *x)
 static void rule_bound(struct op *op)
 {
     struct rule_change *change = (struct rule_change *)op;
-    if (change->op.err.code != ERR_OK)
-        exchange_fail(change->op.owner, &change->op.err);
-    else
-        write_policy(change->op.owner, NULL);
+    write_policy(change->op.owner, NULL);
 }
 
 void policy_bind(struct exchange *x)
@@ -200,7 +197,7 @@ void policy_bind(struct exchange *x)
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     struct err err;
     struct str signature = STR_NONE;
-    *change = (struct rule_change){.op = gate_op(x->arena, rule_bound, x), .change = STR("bound"), .id = x->params[0],
+    *change = (struct rule_change){.op = exchange_op(x, rule_bound), .change = STR("bound"), .id = x->params[0],
                                    .actor = x->actor};
     if (rc_bad(gate_prepare_bond(x->arena, x->body, &change->rule, &err)) ||
         rc_bad(exchange_check_signed(x, true, &signature, &err)))
@@ -364,10 +361,7 @@ static void trust_changed(struct op *op)
 {
     struct rule_change *change = (struct rule_change *)op;
     struct exchange *x = change->op.owner;
-    if (change->op.err.code != ERR_OK)
-        exchange_fail(x, &change->op.err);
-    else
-        exchange_with_session(x, x->session, write_policy);
+    exchange_with_session(x, x->session, write_policy);
 }
 
 static void trust_in(struct exchange *x, const struct session *session)
@@ -389,7 +383,7 @@ static void trust_in(struct exchange *x, const struct session *session)
         return;
     }
     struct rule_change *change = arena_new(x->arena, struct rule_change);
-    *change = (struct rule_change){.op = gate_op(x->arena, trust_changed, x),
+    *change = (struct rule_change){.op = exchange_op(x, trust_changed),
                                    .change = trust ? STR("trusted") : STR("distrusted"), .path = path,
                                    .hash = trust ? hash : STR_NONE, .actor = x->actor};
     gate_change_rule(x->gate, change);

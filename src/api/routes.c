@@ -267,8 +267,6 @@ void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t t
 /* RFC 9110: whoever is told that a method will not do is told which will. */
 static void refuse_method(struct exchange *x, const struct err *err)
 {
-    BUF_SCOPE(body, LIMIT_BODY_BYTES);
-    struct json_out out = json_out(&body);
     struct str allow = STR("Allow: "), params[PARAMS_MAX];
     bool first = true;
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
@@ -277,15 +275,7 @@ static void refuse_method(struct exchange *x, const struct err *err)
         allow = arena_printf(x->arena, "%.*s%s%s", STR_ARG(allow), first ? "" : ", ", routes[i].method);
         first = false;
     }
-    json_open(&out, '{');
-    json_key(&out, "error");
-    json_open(&out, '{');
-    json_member(&out, "code", str_of(err_wire(err->code)));
-    json_member(&out, "message", str_of(err->text));
-    json_close(&out, '}');
-    json_close(&out, '}');
-    http_answer(x->http, err_http(err->code), STR("application/json"),
-                arena_printf(x->arena, "%.*s\r\n", STR_ARG(allow)), buf_str(&body));
+    http_answer_error_as(x->http, err_http(err->code), arena_printf(x->arena, "%.*s\r\n", STR_ARG(allow)), err);
 }
 
 void exchange_fail(struct exchange *x, const struct err *err)

@@ -254,10 +254,7 @@ static void thread_added(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
     struct exchange *x = change->op.owner;
-    if (change->op.err.code != ERR_OK)
-        exchange_fail(x, &change->op.err);
-    else
-        exchange_with_session(x, change->id, answer_thread);
+    exchange_with_session(x, change->id, answer_thread);
 }
 
 /* The part of the thread's id behind the dot, for whoever brings one: the same again is the same thread. */
@@ -288,7 +285,7 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     }
     struct session_change *change = arena_new(x->arena, struct session_change);
     x->state = change;
-    change->op = gate_op(x->arena, thread_added, x);
+    change->op = exchange_op(x, thread_added);
     change->id = arena_str(x->arena, session->id);
     struct id made = id_short();
     name = str_empty(name) ? str_of(made.text) : name;

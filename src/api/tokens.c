@@ -9,10 +9,6 @@ static void token_made(struct op *op)
     struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->op.err.code != ERR_OK) {
-        exchange_fail(x, &change->op.err);
-        return;
-    }
     json_open(&out, '{');
     json_member(&out, "token", str_of(change->secret));
     json_member(&out, "id", change->id);
@@ -113,7 +109,7 @@ static struct rc read_token(struct exchange *x, struct token_change *change, str
 static struct token_change *new_change(struct exchange *x, void (*done)(struct op *op))
 {
     struct token_change *change = arena_new(x->arena, struct token_change);
-    change->op = gate_op(x->arena, done, x);
+    change->op = exchange_op(x, done);
     change->actor = x->actor;
     return change;
 }
@@ -159,10 +155,6 @@ static void token_gone(struct op *op)
     struct exchange *x = change->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (change->op.err.code != ERR_OK) {
-        exchange_fail(x, &change->op.err);
-        return;
-    }
     for (const struct token *token = gate_tokens(x->gate); token; token = token->next)
         if (str_eq(token->id, change->id))
             token_write(&out, token);

@@ -23,12 +23,9 @@ static void asked(struct op *op)
 {
     struct ask *ask = (struct ask *)op;
     struct exchange *x = ask->op.owner;
-    if (ask->op.err.code == ERR_OK && ask->only_rules && ask->call.status == CALL_UNKNOWN)
+    if (ask->only_rules && ask->call.status == CALL_UNKNOWN)
         hooks_wrapped(x, ask->session, ask->id);
-    if (ask->op.err.code != ERR_OK)
-        exchange_fail(x, &ask->op.err);
-    else
-        answer_call(x, &ask->call);
+    answer_call(x, &ask->call);
 }
 
 enum { INPUT_KEPT_BYTES = 4 << 10 }; /* while the call waits; a larger one is read again */
@@ -240,10 +237,6 @@ static void shown(struct op *op)
     struct exchange *x = ask->op.owner;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (ask->op.err.code != ERR_OK) {
-        exchange_fail(x, &ask->op.err);
-        return;
-    }
     write_detail(&out, &ask->call);
     exchange_answer(x, 200, &buf);
 }
@@ -253,7 +246,7 @@ void calls_show(struct exchange *x)
     struct ask *ask = new_ask(x);
     struct err err;
     ask->id = x->params[0];
-    ask->op.done = shown;
+    ask->op = exchange_op(x, shown);
     if (rc_bad(read_wait(x, &ask->wait_ms, &err)) || rc_bad(exchange_name_session(x, &ask->session, &err)))
         exchange_fail(x, &err);
     else
@@ -262,15 +255,7 @@ void calls_show(struct exchange *x)
 
 /* ---- report ---- */
 
-static void reported(struct op *op)
-{
-    struct exchange *x = op->owner;
-    const struct report *report = (struct report *)op;
-    if (op->err.code != ERR_OK)
-        exchange_fail(x, &op->err);
-    else
-        answer_call(x, &report->state);
-}
+static void reported(struct op *op) { answer_call(op->owner, &((struct report *)op)->state); }
 
 void calls_result(struct exchange *x)
 {
@@ -288,19 +273,13 @@ void calls_result(struct exchange *x)
 
 /* ---- give up ---- */
 
-static void cancelled(struct op *op)
-{
-    struct decide *decide = (struct decide *)op;
-    struct exchange *x = decide->op.owner;
-    if (!exchange_undecided(x, decide))
-        answer_call(x, &decide->call);
-}
+static void cancelled(struct op *op) { answer_call(op->owner, &((struct decide *)op)->call); }
 
 void calls_cancel(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
     struct err err;
-    *decide = (struct decide){.op = exchange_op(x, cancelled), .call_id = x->params[0], .whole = true,
+    *decide = (struct decide){.op = exchange_decision(x, cancelled), .call_id = x->params[0], .whole = true,
                               .decision = DECISION_CANCELLED, .actor = x->actor, .by = x->token_id};
     if (rc_bad(exchange_name_session(x, &decide->session, &err)))
         exchange_fail(x, &err);

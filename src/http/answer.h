@@ -6,9 +6,6 @@
 
 /* "HTTP/1.1 200 OK\r\n"; the status must be one of the table's. */
 struct str http_status_line(int status);
-/* http_answer_error with another status and with more headers. */
-void http_answer_error_as(struct http_request *request, int status, struct str headers,
-                          const struct err *err);
 /* Frees a request, wherever it came from. */
 void http_request_free(struct http_request *request);
 

@@ -122,6 +122,7 @@ void http_answer_lasting(struct http_request *request, int status, struct str co
                          struct str body);
 /* {"error":{"code","message"}} with the status of the code. */
 void http_answer_error(struct http_request *request, const struct err *err);
+void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err);
 /* Marks the sender as identified: the connection is no stranger's any more. */
 void http_known(struct http_request *request);
 /* Lets go of the body and of what lies in `spare`: a request that waits costs next to nothing, whatever it brought. */
