@@ -13,6 +13,8 @@ void buf_done(struct buf *buf)
     *buf = (struct buf){.max = buf->max};
 }
 
+enum { BUF_FIRST_BYTES = 256 }; /* most of what is written fits, or grows once */
+
 char *buf_room(struct buf *buf, size_t bytes)
 {
     if (buf->over || bytes > buf->max || buf->n > buf->max - bytes) {
@@ -21,7 +23,7 @@ char *buf_room(struct buf *buf, size_t bytes)
     }
     size_t want = buf->n + bytes;
     if (want + 1 > buf->cap) {
-        size_t cap = buf->cap ? buf->cap : 64;
+        size_t cap = buf->cap ? buf->cap : BUF_FIRST_BYTES;
         while (cap < want + 1)
             cap *= 2;
         buf->p = heap_grow(buf->p, cap);
