@@ -11,7 +11,8 @@ void hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_call call;
-    if (event->kind != EVENT_TOOL_CALL || !READ_DATA(&scratch, tool_call, event->data, &call) || !call.verdict)
+    bool perhaps = event->kind == EVENT_TOOL_CALL && str_has(event->data, STR("\"rules\":[")); /* most name none */
+    if (!perhaps || !READ_DATA(&scratch, tool_call, event->data, &call) || !call.verdict)
         return;
     for (size_t i = 0; i < call.verdict->rules.count; i++) {
         struct str id = call.verdict->rules.items[i];
