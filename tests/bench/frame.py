@@ -221,7 +221,10 @@ class Server:
     def __init__(self, world, name, data, environment=None, before=()):
         self.world, self.name, self.data = world, name, data
         self.child = world.spawn([*before, NOD, "serve", "--data", data, "--listen", "127.0.0.1:0", *NO_LIMITS], name, environment)
-        found = until(self.address, f"the server {name} is ready")
+        self.wait_ready()
+
+    def wait_ready(self):
+        found = until(self.address, f"the server {self.name} is ready")
         self.port = int(found[1])
         self.url = f"http://127.0.0.1:{self.port}"
 
