@@ -1,10 +1,11 @@
 """Building: a build that fails says so, and an image takes nothing of the host's build folders."""
 import fnmatch
 import os
+import re
 import shutil
 import subprocess
 
-from world import must
+from world import Skip, must
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -37,3 +38,15 @@ def test_an_image_takes_no_build_folder_and_keeps_its_data(world):
         must(not any(fnmatch.fnmatch(needed, pattern) for pattern in patterns), f"{needed} is missing in the image: {patterns}")
     with open(os.path.join(ROOT, "docs", "compose", "Dockerfile"), encoding="utf-8") as file:
         must("\nVOLUME /data" in file.read(), "what is kept would go with the container")
+
+
+def test_the_service_is_confined(world):
+    """Below 3.0 of 10 in systemd's own count of what a service could reach."""
+    if not shutil.which("systemd-analyze"):
+        raise Skip("there is no systemd-analyze")
+    unit = os.path.join(world.folder, "nod.service")
+    with open(os.path.join(ROOT, "packaging", "nod.service"), encoding="utf-8") as file, open(unit, "w", encoding="utf-8") as copy:
+        copy.write(re.sub(r"ExecStart=\S+", "ExecStart=/bin/true", file.read()))  # the program need not be installed
+    run = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True, check=False)
+    found = re.search(r"exposure level for nod\.service: ([\d.]+)", run.stdout)
+    must(found and float(found[1]) < 3.0, run.stdout[-300:] + run.stderr)
