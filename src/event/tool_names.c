@@ -164,7 +164,8 @@ static unsigned known_fields(const struct row *row, const struct json *input)
     return known;
 }
 
-/* The row of the agent that asks; else the one, of whichever agent, that knows most of the fields. */
+/* The row of the agent that asks; else the one, of whichever agent, that knows most of the fields. A name that is ours,
+ * too, is another agent's only when the input has that agent's fields. */
 static const struct row *find_row(struct str dialect, struct str name, const struct json *input)
 {
     const struct row *best = NULL;
@@ -173,6 +174,8 @@ static const struct row *find_row(struct str dialect, struct str name, const str
             continue;
         if (str_is(dialect, rows[i].dialect))
             return &rows[i];
+        if (str_is(name, rows[i].ours) && known_fields(&rows[i], input) == 0)
+            continue;
         if (!best || known_fields(&rows[i], input) > known_fields(best, input))
             best = &rows[i];
     }

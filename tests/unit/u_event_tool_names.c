@@ -141,12 +141,26 @@ static void allows_hold_at_home(void **state)
                            "Bash(ls)"), EFFECT_ASK);
 }
 
+/* Cursor calls some of its tools as we do: that makes nobody else's call a foreign one. */
+static void our_own_names_stay_ours(void **state)
+{
+    ARENA_SCOPE(arena);
+    (void)state;
+    struct tool_named ours = tool_named(&arena, STR_NONE, STR("Read"), parse(&arena, "{\"file_path\":\"/p/x\"}"));
+    assert_true(str_is(ours.name, "Read") && !ours.foreign);
+    struct tool_named list = tool_named(&arena, STR("claude"), STR("LS"), parse(&arena, "{\"path\":\"/p\"}"));
+    assert_true(str_is(list.name, "LS") && !list.foreign);
+    struct tool_named theirs = tool_named(&arena, STR_NONE, STR("Read"), parse(&arena, "{\"path\":\"/p/x\"}"));
+    assert_true(theirs.foreign && str_is(json_text(theirs.input, "file_path"), "/p/x"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_as),
         cmocka_unit_test(stops_hold_everywhere),
         cmocka_unit_test(allows_hold_at_home),
+        cmocka_unit_test(our_own_names_stay_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
