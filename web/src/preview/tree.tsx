@@ -1,7 +1,9 @@
 /* Any input as a readable tree: every key, every value, nothing cut. */
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { RawNumber, type Json } from "../types";
 import { Shown, byteLength, bytes } from "../text";
+import { BigTree, size } from "./bigtree";
+import { pictureOf } from "./picture";
 
 const LONG = 4000;
 
@@ -20,17 +22,27 @@ function Text({ text }: { text: string }) {
   );
 }
 
+const VALUES_MAX = 400;
+
+/* Any input, whatever its size. */
 export function Tree({ value, label }: { value: Json; label?: string }) {
+  const big = useMemo(() => size(value, VALUES_MAX) > VALUES_MAX, [value]);
+  return big ? <BigTree value={value} label={label} /> : <SmallTree value={value} label={label} />;
+}
+
+function SmallTree({ value, label }: { value: Json; label?: string }) {
   if (value instanceof RawNumber || value === null || typeof value === "number" || typeof value === "boolean")
     return <span class="mono value t-n">{String(value)}</span>;
+  const picture = pictureOf(value);
+  if (picture) return picture;
   if (typeof value === "string") return <Text text={value} />;
   if (Array.isArray(value) && value.length && value.every((v) => v === null || typeof v !== "object" || v instanceof RawNumber))
-    return <ol class="list-values mono" aria-label={label}>{value.map((v) => <li><Tree value={v} /></li>)}</ol>;
+    return <ol class="list-values mono" aria-label={label}>{value.map((v) => <li><SmallTree value={v} /></li>)}</ol>;
   const entries: [string, Json][] = Array.isArray(value) ? value.map((v, i) => [String(i + 1), v]) : Object.entries(value);
   if (!entries.length) return <span class="dim">{Array.isArray(value) ? "an empty list" : "nothing"}</span>;
   return (
     <dl class="tree" aria-label={label}>
-      {entries.map(([key, v]) => <div><dt class="mono"><Shown text={key} line /></dt><dd><Tree value={v} /></dd></div>)}
+      {entries.map(([key, v]) => <div><dt class="mono"><Shown text={key} line /></dt><dd><SmallTree value={v} /></dd></div>)}
     </dl>
   );
 }
