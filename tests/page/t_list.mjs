@@ -12,9 +12,9 @@ export default {
     await server.call(two, "mcp__x__y", { a: 1 }, "c4");
     const page = await person(server);
     await count(page, 4);
-    const rows = () => page.locator(".rows > [role=listitem]").evaluateAll((all) => all.map((row) => row.matches(".group") ? `# ${row.querySelector("b").textContent}` : row.querySelector(".who").textContent.replace(/\d+ s$/, "")));
+    const rows = () => page.locator(".rows > [role=listitem]").evaluateAll((all) => all.map((row) => row.matches(".group") ? `# ${row.querySelector("b").textContent}` : row.querySelector(".who").textContent.replace(/\d+ (s|min)$/, "")));
     await page.locator(".group", { hasText: "second" }).waitFor();
-    same(await rows(), ["# first", "Bashclaude-code", "Write↳ reviewer, of claude-code", "# second", "Bashclaude-code⚠ risky", "x: yclaude-code⚠ risky"], "by session");
+    same(await rows(), ["# first", "claude-code", "↳ reviewer, of claude-code", "# second", "claude-coderisky: Deletes", "claude-coderisky: Not understood"], "by session");
     // The keys go the way of the list.
     await page.keyboard.press("j");
     await page.locator(".crumbs", { hasText: "first›claude-code›reviewer (sub-agent)" }).waitFor();

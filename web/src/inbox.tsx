@@ -7,12 +7,13 @@ import { agentOf, GROUPINGS, KINDS, setHovered, shownGroups, titleOf, type Group
 import { Preview } from "./preview/preview";
 import { Chips, Heading, Request, Warnings, Why, type Panel } from "./request";
 import { canAnswer, changed, isPhone, setPrefs, state, useNow, useStore, waiting, type Item, type Prefs } from "./store";
+import { edgeOf, RiskWords } from "./risk";
 import { ago, left, Shown } from "./text";
 import type { AuditRecord } from "./types";
 import { headline, kindOf, risky, toolName, warnings } from "./words";
 
 /* Heights of a line and of a head, as in style/inbox.css: only what is near the window is made. */
-const HEAD = 32;
+const headHeight = (): number => isPhone() ? 44 : 32;
 const rowHeight = (): number => isPhone() ? 68 : 60;
 const AROUND = 400;
 
@@ -24,17 +25,17 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
   const agent = of ? `↳ ${name}, of ${of}` : name, title = titleOf(sessions.get(item.p.sessionId), item.p);
   const where = item.late || prefs.group === "none" ? `${agent} · ${title}` : prefs.group === "session" ? agent : title;
   return (
-    <div class={`item ${open ? "open" : ""} ${item.closed ? "closed" : ""}`} role="listitem">
+    <div class={`item edge ${edgeOf(item.p)} ${open ? "open" : ""} ${item.closed ? "closed" : ""} ${picked.has(item.key) ? "picked" : ""}`} role="listitem">
       {canAnswer() && <label class="pick"><input type="checkbox" aria-label={`Pick ${headline(item.p).slice(0, 80)}`} checked={picked.has(item.key)} onChange={() => {
         if (!picked.delete(item.key)) picked.add(item.key);
         changed();
       }} /></label>}
       <button type="button" class="face" aria-current={open ? "true" : undefined} onClick={() => { picked.clear(); show(item.key); }}>
-        <span class="what mono">{item.fresh && <span class="dot" title="new">●</span>}<Shown text={headline(item.p).slice(0, 200)} line /></span>
+        <span class={`what ${kindOf(item.p) === "command" ? "mono" : ""}`}>{item.fresh && <span class="dot" title="new">●</span>}<Shown text={headline(item.p).slice(0, 200)} line /></span>
         <span class="who">
-          <span class="tool"><Shown text={toolName(item.p.toolCall.name)} line /></span>
           <span class="where"><Shown text={where} line /></span>
-          {words && <span class="risk" title={words}>⚠<span class="sr"> risky</span></span>}
+          {words && !(item.p.risky !== false && item.p.risk?.length) ? <span class="risk red" title={words}>⚠<span class="sr"> risky</span></span> : null}<RiskWords p={item.p} />
+          {item.p.nobodyWaits && <span class="tag">nobody waits</span>}
           <span class={`age ${soon || item.p.alerted ? "bad" : ""}`} title={item.p.alerted ? "nobody has answered" : undefined}>{item.p.deadline ? left(item.p.deadline, now) : ago(item.p.requestedAt, now)}</span>
         </span>
       </button>
@@ -42,13 +43,20 @@ function Row({ item, open, now }: { item: Item; open: boolean; now: number }) {
   );
 }
 
+/* All of them, or none when all are picked. */
+export function pickAll(items: Item[]): void {
+  const all = items.every((item) => state.picked.has(item.key));
+  for (const item of items) if (all) state.picked.delete(item.key); else state.picked.add(item.key);
+  changed();
+}
+
 interface Line { y: number; group?: Group; item?: Item }
 
 function linesOf(groups: Group[]): { lines: Line[]; height: number } {
-  const lines: Line[] = [], row = rowHeight();
+  const lines: Line[] = [], row = rowHeight(), head = headHeight();
   let y = 0;
   for (const group of groups) {
-    if (group.title) { lines.push({ y, group }); y += HEAD; }
+    if (group.title) { lines.push({ y, group }); y += head; }
     for (const item of group.items) { lines.push({ y, item }); y += row; }
   }
   return { lines, height: y };
@@ -79,7 +87,7 @@ function List({ groups }: { groups: Group[] }) {
     const element = box.current, line = lines.find((one) => one.item?.key === open);
     if (!element || !line || open === null) return;
     const end = line.y + rowHeight();
-    if (line.y < element.scrollTop + HEAD) element.scrollTop = Math.max(0, line.y - HEAD);
+    if (line.y < element.scrollTop + headHeight()) element.scrollTop = Math.max(0, line.y - headHeight());
     else if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
   }, [open]);
   const first = Math.max(0, lines.findIndex((line) => line.y > top - AROUND));
@@ -89,7 +97,8 @@ function List({ groups }: { groups: Group[] }) {
     <div class="rows" ref={box} role="list" aria-label="Waiting requests" tabIndex={-1} onPointerEnter={hover(true)} onPointerLeave={hover(false)}>
       <div style={{ height: `${lines[first]?.y ?? 0}px` }} aria-hidden="true" role="presentation" />
       {lines.slice(first, last).map(({ group, item }) => group
-        ? <div key={`head ${group.key}`} class="group" role="listitem"><b><Shown text={group.title} line /></b><span class="dim" title={group.about}><Shown text={group.about} line /></span><span class="count">{group.items.length}</span></div>
+        ? <div key={`head ${group.key}`} class="group" role="listitem"><b><Shown text={group.title} line /></b><span class="dim" title={group.about}><Shown text={group.about} line /></span><span class="count">{group.items.length}</span>
+          {canAnswer() && group.items.length > 1 && <button type="button" class="quiet all" aria-label={`Select all of ${group.title}`} onClick={() => pickAll(group.items)}>{group.items.every((one) => state.picked.has(one.key)) ? "None" : "Select all"}</button>}</div>
         : <Row key={item!.key} item={item!} open={item!.key === open} now={now} />)}
       <div style={{ height: `${whole - (lines[last]?.y ?? whole)}px` }} aria-hidden="true" role="presentation" />
     </div>
@@ -166,7 +175,7 @@ function Bulk({ items }: { items: Item[] }) {
   };
   return (
     <article class="request" aria-label="Several requests">
-      <div class="place"><b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
+      <div class="place">{isPhone() && <button type="button" class="quiet" onClick={() => { state.reviewing = false; changed(); }}>‹ List</button>}<b>{items.length} picked</b><span class="grow" /><button type="button" class="quiet" onClick={() => { state.picked.clear(); changed(); }}>Clear</button></div>
       <div class="scroll" ref={box}>
         {held.length > 0 && <div class="banner warn"><span aria-hidden="true">⚠</span><span>{held.length === 1 ? "1 request is risky, large, or needs a choice, and is not included. Review it separately." : `${held.length} requests are risky, large, or need a choice, and are not included. Review each separately.`}</span></div>}
         {items.map((item) => <section class="bulk-item" key={item.key}>
@@ -207,21 +216,26 @@ function ListHead({ count }: { count: number }) {
 }
 
 export function Inbox({ panel, setPanel }: { panel: Panel; setPanel: (panel: Panel) => void }) {
-  const { open, items, search, kind, picked, loaded, connection } = useStore();
+  const { open, items, search, kind, picked, loaded, connection, reviewing } = useStore();
   const groups = shownGroups(), count = groups.reduce((sum, group) => sum + group.items.length, 0);
   const item = open !== null ? items.get(open) : undefined;
   const chosen = [...picked].map((key) => items.get(key)).filter((one): one is Item => one !== undefined && !one.closed);
+  // On a phone the list stays until "Review" is pressed.
+  const bulk = chosen.length > 1 && (!isPhone() || reviewing);
+  useEffect(() => { if (!chosen.length && state.reviewing) { state.reviewing = false; changed(); } }, [chosen.length]);
   useEffect(() => setPanel(""), [open, item?.p.digest]);
   useEffect(() => { if (item?.p.cut && !item.closed) void readWhole(item); }, [item?.key, item?.p.cut]);
   if (!loaded) return <main class="inbox"><div class="list" /><div class="detail"><p class="dim loading">{connection === "lost" ? "The server cannot be reached." : ""}</p></div></main>;
   return (
-    <main class={`inbox ${item || chosen.length > 1 ? "has-open" : ""}`}>
+    <main class={`inbox ${item || bulk ? "has-open" : ""} ${chosen.length ? "picking" : ""}`}>
       <div class="list">
         <ListHead count={count} />
+        {chosen.length > 0 && isPhone() && !bulk && <div class="review-bar"><button type="button" class="quiet" onClick={() => { picked.clear(); changed(); }}>Clear</button>
+          <button type="button" class="primary" disabled={chosen.length < 2} onClick={() => { state.reviewing = true; changed(); }}>Review {chosen.length}</button></div>}
         {count ? <List groups={groups} /> : <p class="dim none">{search || kind ? "No requests match." : ""}</p>}
       </div>
       <div class="detail">
-        {chosen.length > 1 ? <Bulk items={chosen} /> : item ? <Request key={item.key} item={item} panel={panel} setPanel={setPanel} />
+        {bulk ? <Bulk items={chosen} /> : item ? <Request key={item.key} item={item} panel={panel} setPanel={setPanel} />
           : waiting().length ? <div class="quiet-inbox"><h1>{waiting().length} waiting</h1><p class="dim">{count ? <>Choose one, or press <kbd>j</kbd>.</> : "No requests match."}</p></div> : <Quiet />}
       </div>
     </main>

@@ -17,7 +17,7 @@ export type Connection = "connecting" | "live" | "lost" | "login";
 
 export interface Prefs {
   theme: "auto" | "light" | "dark"; split: "auto" | "split" | "unified"; wrap: boolean; notify: boolean; sound: boolean;
-  group: "session" | "agent" | "none";
+  group: "session" | "agent" | "none"; keys: boolean; undo: boolean; editor: "" | "vscode" | "idea";
 }
 
 export const state = {
@@ -30,11 +30,13 @@ export const state = {
   items: new Map<string, Item>(),            // in order of asking
   open: null as string | null,               // key of the request on screen
   picked: new Set<string>(),                 // for one answer to several
+  reviewing: false,                          // they are looked at (on a phone the list stays until then)
+  palette: false,
   sessions: new Map<string, Session>(),
   search: "",
   kind: "",                                  // of requests that are shown; "": all
   route: location.hash,
-  toast: null as null | { words: string; tone: "good" | "bad" | "plain"; at: number },
+  toast: null as null | { words: string; tone: "good" | "bad" | "plain"; at: number; act?: string },
   prefs: readPrefs(),
   help: false,
   version: 0,
@@ -44,7 +46,7 @@ export function isPhone(): boolean { return matchMedia("(max-width: 959px)").mat
 
 function readPrefs(): Prefs {
   const otherwise: Prefs = {
-    theme: "auto", split: "auto", wrap: isPhone(), notify: false, sound: false, group: "session",
+    theme: "auto", split: "auto", wrap: isPhone(), notify: false, sound: false, group: "session", keys: true, undo: false, editor: "",
   };
   try { return { ...otherwise, ...JSON.parse(localStorage.getItem("nod.prefs") ?? "{}") }; } catch { return otherwise; }
 }
@@ -98,9 +100,10 @@ export function useNow(): number {
 
 export const waiting = (): Item[] => [...state.items.values()].filter((item) => !item.closed);
 
-export function toast(words: string, tone: "good" | "bad" | "plain" = "plain"): void {
+/* `act`: a button on it, which undoes. */
+export function toast(words: string, tone: "good" | "bad" | "plain" = "plain", act?: string): void {
   const at = Date.now();
-  state.toast = { words, tone, at };
+  state.toast = { words, tone, at, act };
   changed();
   setTimeout(() => { if (state.toast?.at === at) { state.toast = null; changed(); } }, 4000);
 }

@@ -10,7 +10,7 @@ export class RawNumber {
 export interface Reason { source?: string; why?: string; rule?: string; layer?: string }
 export interface Part {
   text?: string; command?: string; operator?: string; effect?: string; verdict?: string; rule?: string; why?: string;
-  depth?: number; redirections?: (string | { text?: string; effect?: string; path?: string })[];
+  depth?: number; risk?: string[]; redirections?: (string | { text?: string; effect?: string; path?: string })[];
 }
 export interface Preview {
   type: string; command?: string; cwd?: string; description?: string; parts?: Part[];
@@ -19,7 +19,7 @@ export interface Preview {
   fragment?: boolean;    // the numbers of its lines are those of the texts, not of the file
   input?: Json; files?: Preview[]; edits?: number;   // how many of them made this one difference
   unified?: string[]; marks?: (RawNumber | number)[][]; diff?: string; diff_lines?: string[]; added?: number; removed?: number; cut?: boolean;
-  file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; binary?: boolean;
+  file_path?: string; path?: string; is_new_file?: boolean; created?: boolean; new?: boolean; deleted?: boolean; moved_to?: string; binary?: boolean;
   note?: string; error?: string; problem?: string; original_content?: string; new_content?: string; before?: string; after?: string;
 }
 export interface Suggestion { label?: string; rules: string[]; warning?: string }

@@ -1,6 +1,7 @@
 /* A request in plain words, made from the real call and never from what the agent says about it. */
 import { compare } from "./preview/difference";
 import { byteLength, bytes, hasHidden, relative, shortPath } from "./text";
+import { isAtPart } from "./risk";
 import type { Json, Pending, Preview } from "./types";
 
 export interface Warning { words: string; grave: boolean }
@@ -82,7 +83,7 @@ export const isPlan = (p: Pending): boolean => /^(ExitPlanMode|exit_plan_mode)$/
 /* What it is, for filters: the names stand in order.ts. */
 export function kindOf(p: Pending): string {
   if (isQuestion(p) || isPlan(p)) return "question";
-  if (p.preview.command !== undefined || p.preview.type === "command" || p.toolCall.name === "Bash") return "command";
+  if (p.preview.command !== undefined || p.preview.type === "command" || (p.toolCall.name === "Bash" && p.preview.type === "generic")) return "command";
   return /^(diff|multi_diff)$/.test(p.preview.type) || /^(Edit|MultiEdit|Write|NotebookEdit)$/.test(p.toolCall.name) ? "file" : "other";
 }
 
@@ -92,7 +93,7 @@ export const toolName = (name: string): string => TOOL_NAMES[name] ?? name.repla
 
 /* One line for lists: what it would do. */
 export function headline(p: Pending): string {
-  const command = p.preview.command ?? text(p.toolCall.input.command);
+  const command = p.preview.command ?? (kindOf(p) === "command" ? text(p.toolCall.input.command) : "");
   if (command) return command;
   const said = sentence(p);
   return [said.verb, said.object, said.tail].filter(Boolean).join(" ");
@@ -107,10 +108,10 @@ function everyText(value: Json, take: (text: string) => void): void {
     for (const [key, v] of Object.entries(value as { [key: string]: Json })) { take(key); everyText(v, take); }
 }
 
-/* What the judge says of the call, what its preview says, and letters that cannot be seen. */
+/* What the judge says of the call and stands at no part of it, what its preview says, and letters that cannot be seen. */
 export function warnings(p: Pending): Warning[] {
   const found = new Map<string, boolean>();
-  for (const words of p.riskWords ?? []) found.set(words[0].toUpperCase() + words.slice(1), p.risky !== false);
+  for (const [i, words] of (p.riskWords ?? []).entries()) if (!isAtPart(p.parts, p.risk?.[i] ?? "")) found.set(words[0].toUpperCase() + words.slice(1), p.risky !== false);
   for (const warning of gather(p.warnings ? { ...p.preview, warnings: p.warnings } : p.preview)) found.set(warning.words, warning.grave);
   let hidden = false;
   everyText(p.toolCall.input, (t) => { hidden ||= hasHidden(t); });

@@ -1,4 +1,5 @@
 /* A command: each part on its own line, with its verdict where the rules gave one. Complete, never shortened. */
+import { Risks, toneOf } from "../risk";
 import { Shown } from "../text";
 import type { Part, Preview } from "../types";
 import { colour } from "./colour";
@@ -44,10 +45,11 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
           {!whole && <p class="small dim parts-head">How Nod reads it</p>}
           <ol class="parts">
             {parts!.map((part) => (
-              <li class={part.depth ? "deep" : ""}>
+              <li class={`${part.depth ? "deep" : ""} edge ${toneOf(part.risk)}`}>
                 <span class="operator mono" aria-label={part.operator ? `then, ${part.operator}` : undefined}>{part.operator ?? ""}</span>
                 <pre class="mono"><Code text={part.text ?? part.command ?? ""} family="sh" /></pre>
                 <Verdict part={part} />
+                <Risks risks={part.risk} />
                 <Because part={part} />
                 {(part.redirections ?? []).map((redirection) => (
                   <div class="redirection"><Shown text={typeof redirection === "string" ? redirection : redirection.text ?? `writes to ${redirection.path}`} line /></div>
@@ -60,8 +62,8 @@ export function Command({ preview, command, judged }: { preview: Preview; comman
             <pre class="mono whole"><Code text={command} family="sh" /></pre>
           </details>}
         </>
-      ) : <div class="single"><pre class="mono whole"><Code text={command} family="sh" /></pre>
-        {single && <><Verdict part={single} /><Because part={single} /></>}</div>}
+      ) : <div class={`single edge ${toneOf(single?.risk)}`}><pre class="mono whole"><Code text={command} family="sh" /></pre>
+        {single && <><Verdict part={single} /><Risks risks={single.risk} /><Because part={single} /></>}</div>}
     </section>
   );
 }
