@@ -99,9 +99,9 @@ export default {
     const s = await server.session(), page = await person(server);
     await server.bash(s, "make", "c1");
     await heading(page, "Run a command");
-    await page.keyboard.press("x");
+    await page.keyboard.press("q");
     await page.locator("#deny-words").fill("stop");
-    await page.locator("button", { hasText: "Abort the run" }).click();
+    await page.locator("button", { hasText: "Stop the run" }).click();
     await page.locator(".toast", { hasText: "aborted" }).waitFor();
     same((await server.status("c1", s)).status, "aborted", "status");
   },
@@ -110,8 +110,9 @@ export default {
     await server.call(s, "Bash", { command: "make test", timeout: 30 }, "c1");
     await armed(page);
     await page.keyboard.press("e");
-    await page.locator("#edit-input").fill("make -n test");
-    await page.locator("button", { hasText: "Allow as edited" }).click();
+    await page.locator(".cm-content").fill("make -n test");
+    await page.locator(".edit-changes .row.add", { hasText: "make -n test" }).waitFor();
+    await page.locator("button", { hasText: "Allow edited version" }).click();
     await page.locator(".toast", { hasText: "allowed once" }).waitFor();
     same((await server.status("c1", s)).input, { command: "make -n test", timeout: 30 }, "what is to run");
   },
@@ -122,11 +123,13 @@ export default {
     await page.locator(".tree", { hasText: "1.10" }).waitFor();
     await armed(page);
     await page.keyboard.press("e");
-    const field = page.locator("#edit-input");
-    await field.fill("{ no json");
-    must(await page.locator("button", { hasText: "Allow as edited" }).isDisabled(), "what is no JSON could be sent");
-    await field.fill('{"cents": 12345678901234567891, "rate": 1.10}');
-    await page.locator("button", { hasText: "Allow as edited" }).click();
+    const field = page.locator(".cm-content");
+    const write = async (text) => { await field.click(); await page.keyboard.press("Control+a"); await page.keyboard.press("Backspace"); await page.keyboard.insertText(text); };
+    await write("{ no json");
+    await page.locator("#edit-wrong", { hasText: "Not JSON" }).waitFor();
+    must(await page.locator("button", { hasText: "Allow edited version" }).isDisabled(), "what is no JSON could be sent");
+    await write('{"cents": 12345678901234567891, "rate": 1.10}');
+    await page.locator("button", { hasText: "Allow edited version" }).click();
     await page.locator(".toast", { hasText: "allowed" }).waitFor();
     const text = await (await fetch(`${server.url}/api/tool-calls/c1`, { headers: { Authorization: `Bearer ${server.token}` } })).text();
     must(/"cents": ?12345678901234567891/.test(text) && /"rate": ?1\.10/.test(text), `the digits changed: ${text}`);

@@ -47,7 +47,7 @@ async function everyScreen(server, options, scheme) {
     await armed(page);
     await check(text);
   }
-  for (const key of ["n", "x", "e", "a"]) {
+  for (const key of ["n", "q", "e", "a"]) {
     await page.keyboard.press(key);
     await page.locator(".panel").waitFor();
     await check(`panel ${key}`);

@@ -70,7 +70,7 @@ export default {
     await server.bash(s, "make four", "c4");
     await count(page, 3);
     await page.locator("#search").focus();
-    for (const name of ["Show", "Group", "Pick make one"]) {
+    for (const name of ["Show", "Group", "Select all of greeter", "Pick make one"]) {
       await page.keyboard.press("Tab");
       must(await page.evaluate((words) => document.activeElement.getAttribute("aria-label") === words, name), `Tab does not reach ${name}`);
     }
@@ -93,7 +93,7 @@ export default {
       await page.keyboard.press("Tab");
       seen.push(await page.evaluate(() => document.activeElement.firstChild?.textContent ?? ""));
     }
-    same(seen.filter((t) => /^(Deny|Abort|Edit|For this|Allow)/.test(t)), ["Deny…", "Abort…", "Edit…", "For this session", "Allow once"], "in the order of Tab");
+    same(seen.filter((t) => /^(Deny|Stop|Edit|For this|Allow)/.test(t)), ["Deny…", "Stop…", "Edit…", "For this session", "Allow once"], "in the order of Tab");
     await page.keyboard.press("Enter");
     await poll(() => server.status("c1", s), (c) => c.status === "allowed");
   },

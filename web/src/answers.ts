@@ -66,10 +66,32 @@ function body(item: Item, decision: string, extra: Extra): string {
   return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;
 }
 
+/* An allow is held back for a moment, if that is switched on: nothing was sent, so nothing is taken back. Whoever leaves
+ * the page meanwhile has not answered. */
+export const HOLD_MS = 3000;
+let held: (() => void) | null = null;
+export function undo(): boolean {
+  held?.();
+  return held !== null;
+}
+async function holds(item: Item, words: string): Promise<boolean> {
+  held?.(); // one at a time: the one before it was meant
+  show(neighbour(item.key, 1));
+  const sent = await new Promise<boolean>((done) => {
+    const timer = setTimeout(() => done(true), HOLD_MS);
+    held = () => { clearTimeout(timer); done(false); };
+    toast(`${item.p.toolCall.name} ${words}`, "good", "Undo");
+  });
+  held = null;
+  if (!sent) { item.busy = false; toast("Not sent: it waits again"); show(item.key); }
+  return sent;
+}
+
 export async function answer(item: Item, decision: string, extra: Extra = {}): Promise<boolean> {
   if (item.closed || item.busy || state.connection !== "live") return false;
   item.busy = true;
   changed();
+  if (state.prefs.undo && isAllow(decision) && !await holds(item, DECISIONS[decision] ?? decision)) return false;
   const path = `/api/sessions/${encodeURIComponent(item.p.sessionId)}/approvals/${encodeURIComponent(item.p.toolCallId)}`;
   try {
     const said = await answerSigned(path, item.p.sessionId, item.p.toolCallId, body(item, decision, extra));

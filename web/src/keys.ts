@@ -1,9 +1,9 @@
 /* Every key, in one table: the help is printed from it. */
-import { answer, isArmed, show } from "./answers";
-import { neighbour, shownOrder } from "./order";
+import { answer, isArmed, show, undo } from "./answers";
+import { neighbour, shownGroups, shownOrder } from "./order";
 import type { Panel } from "./request";
 import { pickByNumber } from "./question";
-import { canAnswer, changed, offers, setPrefs, state, type Item } from "./store";
+import { canAnswer, changed, offers, setPrefs, state, toast, type Item } from "./store";
 import { isPlan, isQuestion } from "./words";
 
 export interface Key { keys: string; words: string; group: string }
@@ -12,13 +12,19 @@ export const KEYS: Key[] = [
   { keys: "k / ↑", words: "previous request", group: "Move" },
   { keys: "Enter", words: "open the first request", group: "Move" },
   { keys: "Esc", words: "close what is open", group: "Move" },
+  { keys: "Space", words: "scroll the request; Shift+Space, PageUp, PageDown, Home, End too", group: "Move" },
   { keys: "/", words: "search", group: "Move" },
+  { keys: "Ctrl K", words: "all commands, sessions and rules", group: "Move" },
   { keys: "y", words: "allow once", group: "Answer" },
   { keys: "s", words: "allow for this session", group: "Answer" },
   { keys: "a", words: "allow always…", group: "Answer" },
   { keys: "e", words: "edit, then allow…", group: "Answer" },
   { keys: "n", words: "deny, with words…", group: "Answer" },
-  { keys: "x", words: "abort the run…", group: "Answer" },
+  { keys: "q", words: "stop the run…", group: "Answer" },
+  { keys: "x", words: "pick for one answer to several", group: "Answer" },
+  { keys: "X", words: "pick the whole group", group: "Answer" },
+  { keys: "c", words: "comment on a line", group: "Answer" },
+  { keys: "u", words: "undo an allow, if that is switched on", group: "Answer" },
   { keys: "1 … 9", words: "pick an answer of a question", group: "Answer" },
   { keys: "d", words: "unified or side by side", group: "Look" },
   { keys: "z", words: "fold or unfold unchanged lines", group: "Look" },
@@ -56,7 +62,7 @@ export const isInbox = (): boolean => /^(#\/?|#\/request\/.*)?$/.test(state.rout
 function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   const item = openItem();
   if (!item || item.closed || item.busy || !canAnswer() || state.connection !== "live") return false;
-  const panels: Record<string, Panel> = { n: "deny", x: "abort", e: "edit", a: "always" };
+  const panels: Record<string, Panel> = { n: "deny", q: "abort", e: "edit", a: "always" };
   const question = isQuestion(item.p), narrow = question || isPlan(item.p);
   if (key === "a" && (narrow || !offers("/api/policy"))) return false;
   if (question && /^[1-9]$/.test(key)) return pickByNumber(item, Number(key));
@@ -71,12 +77,54 @@ function answers(key: string, setPanel: (panel: Panel) => void): boolean {
   return false;
 }
 
+/* What can be done with the open request, for the palette; done as its key does it. */
+const answerable = (): Item | undefined => { const item = openItem(); return item && !item.closed && !item.busy && canAnswer() && state.connection === "live" ? item : undefined; };
+const plain = (): boolean => { const item = answerable(); return !!item && !isQuestion(item.p) && !isPlan(item.p); };
+export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [
+  { key: "y", words: "Allow once", can: () => !!answerable() }, { key: "n", words: "Deny…", can: () => !!answerable() }, { key: "a", words: "Always…", can: () => plain() && offers("/api/policy") },
+  { key: "s", words: "Allow for this session", can: plain }, { key: "e", words: "Edit, then allow…", can: () => !!answerable() }, { key: "q", words: "Stop the run…", can: () => !!answerable() },
+  { key: "x", words: "Pick for one answer to several", can: () => !!answerable() }, { key: "c", words: "Comment on a line", can: () => !!answerable() && !!document.querySelector(".row.can") },
+  { key: "d", words: "Unified or side by side", can: () => !!document.querySelector(".diff") }, { key: "w", words: "Wrap long lines", can: () => !!document.querySelector(".diff") },
+  { key: "f", words: "The whole file around a difference", can: () => !!document.querySelector(".diff") }, { key: "l", words: "Copy the link of this request", can: () => !!openItem() },
+];
+export function act(key: string, setPanel: (panel: Panel) => void): void { void (answers(key, setPanel) || picks(key) || look(key)); }
+
+/* Picking for one answer to several, by key. */
+function picks(key: string): boolean {
+  const item = openItem() ?? (state.open !== null && isInbox() ? state.items.get(state.open) : undefined);
+  if (!item || item.closed || !canAnswer() || (key !== "x" && key !== "X")) return false;
+  const group = key === "X" ? shownGroups().find((one) => one.items.includes(item))?.items ?? [item] : [item];
+  const all = group.every((one) => state.picked.has(one.key));
+  for (const one of group) if (all) state.picked.delete(one.key); else state.picked.add(one.key);
+  changed();
+  return true;
+}
+
+/* The request, by a page, a line or to an end; true when there is something to scroll. */
+function scrolls(event: KeyboardEvent): boolean {
+  const box = document.querySelector<HTMLElement>(".request .scroll");
+  const pages: Record<string, number> = { " ": event.shiftKey ? -1 : 1, PageDown: 1, PageUp: -1 };
+  if (!box || event.target instanceof HTMLButtonElement || event.target instanceof HTMLAnchorElement || event.target instanceof HTMLInputElement) return false;
+  if (event.key in pages) box.scrollBy({ top: pages[event.key] * (box.clientHeight - 60) });
+  else if (event.key === "Home") box.scrollTo({ top: 0 });
+  else if (event.key === "End") box.scrollTo({ top: box.scrollHeight });
+  else if ((event.key === "ArrowDown" || event.key === "ArrowUp") && document.activeElement === box) box.scrollBy({ top: event.key === "ArrowDown" ? 60 : -60 });
+  else return false;
+  return true;
+}
+
 function look(key: string): boolean {
+  if (key === "u") return undo();
   if (key === "d") setPrefs({ split: state.prefs.split === "split" ? "unified" : state.prefs.split === "unified" ? "split"
     : document.querySelector(".code.split") ? "unified" : "split" });
   else if (key === "z") dispatchEvent(new Event("nod-fold"));
   else if (key === "f") dispatchEvent(new Event("nod-whole"));
   else if (key === "w") setPrefs({ wrap: !state.prefs.wrap });
+  else if (key === "c") {
+    const lines = document.querySelector<HTMLElement>(".code:has(.row.can)");
+    lines?.focus();
+    lines?.dispatchEvent(new KeyboardEvent("keydown", { key: "c", cancelable: true }));
+  } else if (key === "l" && openItem()) void navigator.clipboard?.writeText(location.origin + "/" + location.hash).then(() => toast("Link copied"), () => toast("The browser does not let this page copy"));
   else return false;
   return true;
 }
@@ -107,19 +155,30 @@ function movement(event: KeyboardEvent, setPanel: (panel: Panel) => void): boole
 
 export function listenToKeys(setPanel: (panel: Panel) => void): () => void {
   const pressed = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-    if (typing(event.target)) {
-      if (event.key === "Escape") { (event.target as HTMLElement).blur(); movement(event, setPanel); }
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k" && state.connection !== "login") {
+      state.palette = !state.palette;
+      changed();
+      event.preventDefault();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || state.palette) return;
+    if (event.defaultPrevented) return; // an editor has taken it
+    const target = event.composedPath()[0]; // an editor is in a shadow root
+    if (typing(target)) {
+      if (event.key === "Escape") { (target as HTMLElement).blur(); movement(event, setPanel); }
       return;
     }
     if (state.connection === "login") return;
+    if (!state.help && isInbox() && scrolls(event)) { event.preventDefault(); return; }
+    // Letters that act can be switched off; then Escape, Enter, arrows and the palette are left.
+    if (!state.prefs.keys && event.key.length === 1) return;
     const gone = Date.now() - going < 1000;
     going = 0;
     let taken = false;
     if (gone && PLACES[event.key]) { location.hash = PLACES[event.key]; taken = true; }
     else if (event.key === "g") { going = Date.now(); taken = true; }
     // A key that is held down moves; it never answers.
-    else taken = movement(event, setPanel) || (!event.repeat && !state.help && (answers(event.key, setPanel) || look(event.key)));
+    else taken = movement(event, setPanel) || (!event.repeat && !state.help && (answers(event.key, setPanel) || picks(event.key) || look(event.key)));
     if (taken) event.preventDefault();
   };
   addEventListener("keydown", pressed);

@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { forgetKey, login, Refused } from "./api";
 import { showCount } from "./alerts";
-import { show } from "./answers";
+import { show, undo } from "./answers";
 import { Figures } from "./figures";
 import { Inbox } from "./inbox";
 import { KEYS, isInbox, listenToKeys } from "./keys";
@@ -12,6 +12,7 @@ import { Decided } from "./decided";
 import { History } from "./history";
 import { Look } from "./look";
 import { shownOrder } from "./order";
+import { Palette } from "./palette";
 import { renewSubscription } from "./push";
 import { Rules } from "./rules";
 import { SessionView, Sessions } from "./sessions";
@@ -43,6 +44,7 @@ function Nav() {
           <svg viewBox="0 0 24 24" aria-hidden="true"><path d={path} /></svg><span class="name">{name}</span>
           {name === "Inbox" && count > 0 && <span class="number" aria-label={`${count} waiting`}>{count}</span>}</a>;
       })}
+      <button type="button" class="quiet keys" onClick={() => { state.palette = true; changed(); }}><span>Commands</span><kbd>Ctrl K</kbd></button>
       <button type="button" class="quiet keys" onClick={() => { state.help = true; changed(); }}><span>Keys</span><kbd>?</kbd></button>
       <Connected />
     </nav>
@@ -141,7 +143,8 @@ function App() {
       <Nav />
       <Screen panel={panel} setPanel={setPanel} />
       {store.help && <Help />}
-      <div class="toasts" role="status" aria-live="polite">{store.toast && <div class={`toast ${store.toast.tone}`}><Shown text={store.toast.words} line /></div>}</div>
+      {store.palette && <Palette setPanel={setPanel} />}
+      <div class="toasts" role="status" aria-live="polite">{store.toast && <div class={`toast ${store.toast.tone}`}><Shown text={store.toast.words} line />{store.toast.act && <button type="button" class="small" onClick={() => undo()}>{store.toast.act}<kbd>u</kbd></button>}</div>}</div>
     </div>
   );
 }

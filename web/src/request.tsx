@@ -1,8 +1,9 @@
 /* One request, top to bottom: what, who and why, the thing itself, warnings, the agent's own words; the answers at
  * its foot. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { print } from "./api";
 import { answer, isArmed, show, useArmed, type Extra } from "./answers";
+import { wordsOf, written } from "./comments";
+import { Edit } from "./edit";
 import { Always } from "./always";
 import { agentOf, neighbour, shownOrder, titleOf } from "./order";
 import { agentWords, Preview, shownWhole } from "./preview/preview";
@@ -118,42 +119,13 @@ function DenyPanel({ item, close, decision }: { item: Item; close: () => void; d
   const field = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => field.current?.focus(), []); // before the next key can come
   return (
-    <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: words.trim() || undefined }).then(close); }}>
-      <label for="deny-words">{decision === "deny" ? "Deny, and tell the agent" : "Abort the run; tell the agent why"}</label>
+    <form class="panel" onSubmit={(event) => { event.preventDefault(); void answer(item, decision, { feedback: wordsOf(item, words) }).then(close); }}>
+      <label for="deny-words">{decision === "deny" ? "Deny, and tell the agent" : "Stop the whole run; tell the agent why"}</label>
       <div class="line">
         <input id="deny-words" ref={field} value={words} onInput={(event) => setWords(event.currentTarget.value)} autocomplete="off"
           placeholder={decision === "deny" ? "why not, or what to do instead (may be empty)" : "may be empty"} maxLength={16000} />
-        <button type="submit" class="danger">{decision === "deny" ? "Deny" : "Abort the run"}</button>
+        <button type="submit" class="danger">{decision === "deny" ? "Deny" : "Stop the run"}</button>
         <button type="button" class="quiet" onClick={close}>Cancel</button>
-      </div>
-    </form>
-  );
-}
-
-function EditPanel({ item, close, armed }: { item: Item; close: () => void; armed: boolean }) {
-  const command = typeof item.p.toolCall.input.command === "string" && item.p.preview.type === "command";
-  const [asJson, setAsJson] = useState(!command);
-  const [text, setText] = useState(command ? String(item.p.toolCall.input.command) : print(item.p.toolCall.input));
-  const field = useRef<HTMLTextAreaElement>(null);
-  useLayoutEffect(() => field.current?.focus(), [asJson]);
-  let wrong = "";
-  if (asJson) try {
-    const value = JSON.parse(text);
-    if (value === null || typeof value !== "object" || Array.isArray(value)) wrong = "The input must be an object.";
-  } catch (error) { wrong = `Not JSON: ${error instanceof Error ? error.message : ""}`; }
-  const input = () => asJson ? text : print({ ...item.p.toolCall.input, command: text });
-  return (
-    <form class="panel" onSubmit={(event) => { event.preventDefault(); if (!wrong && armed) void answer(item, "allow_once", { updatedInput: input() }).then(close); }}>
-      <label for="edit-input">{asJson ? "Edit the input, then allow" : "Edit the command, then allow"}</label>
-      <textarea id="edit-input" ref={field} class="mono" rows={Math.min(14, Math.max(3, text.split("\n").length + 1))} value={text}
-        onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} aria-invalid={wrong !== ""} aria-describedby="edit-wrong" />
-      <p id="edit-wrong" class="bad small" role="alert">{wrong}</p>
-      <div class="line end">
-        {command && <button type="button" class="quiet" onClick={() => { setText(asJson ? String(item.p.toolCall.input.command) : print({ ...item.p.toolCall.input, command: text })); setAsJson(!asJson); }}>
-          {asJson ? "Command only" : "Whole input"}</button>}
-        <span class="grow" />
-        <button type="button" class="quiet" onClick={close}>Cancel</button>
-        <button type="submit" class="primary" disabled={wrong !== "" || !armed}>Allow as edited</button>
       </div>
     </form>
   );
@@ -179,23 +151,26 @@ export function AnswerBar({ item, panel, setPanel, seenAll }: BarOf) {
   const question = isQuestion(item.p), plan = isPlan(item.p), wide = !question && !plan;
   const allow = question ? "Send answers" : plan ? "Approve plan" : "Allow once";
   const toggle = (to: Panel) => () => setPanel(panel === to ? "" : to);
+  const remarks = written(item).length, deny = () => { if (live) void answer(item, "deny", { feedback: wordsOf(item, "") }); };
   return (
     <footer class={`answers ${armed ? "armed" : "arming"}`} aria-label="Answers">
       {panel === "deny" && <DenyPanel item={item} close={close} decision="deny" />}
       {panel === "abort" && <DenyPanel item={item} close={close} decision="abort" />}
-      {panel === "edit" && <EditPanel item={item} close={close} armed={armed} />}
+      {panel === "edit" && <Edit item={item} close={close} armed={armed} />}
       {panel === "always" && <Always item={item} close={close} armed={armed} seenAll={seenAll} />}
-      <div class={`buttons ${panel === "more" ? "more" : ""}`}>
-        <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Keep planning…" : "Deny…"}<kbd>n</kbd></button>
-        <button type="button" class="abort wide" disabled={!live} onClick={toggle("abort")} aria-keyshortcuts="x">Abort…<kbd>x</kbd></button>
+      {remarks > 0 && panel === "" && <p class="state small"><span class="warn">{remarks === 1 ? "1 comment goes" : `${remarks} comments go`} to the agent only if you deny.</span></p>}
+      <div class={`buttons ${panel === "more" ? "more" : ""} ${remarks ? "has-remarks" : ""}`}>
+        {remarks > 0 ? <button type="button" class="danger solid deny" disabled={!live} onClick={deny}>{plan ? "Keep planning" : "Deny"} with {remarks === 1 ? "1 comment" : `${remarks} comments`}</button>
+          : <button type="button" class="danger deny" disabled={!live} onClick={toggle("deny")} aria-keyshortcuts="n">{plan ? "Keep planning…" : "Deny…"}<kbd>n</kbd></button>}
+        <button type="button" class="abort wide" disabled={!live} onClick={toggle("abort")} aria-keyshortcuts="q">Stop…<kbd>q</kbd></button>
         <span class="grow wide" />
         <button type="button" class="wide" disabled={!live} onClick={toggle("edit")} aria-keyshortcuts="e">Edit…<kbd>e</kbd></button>
         {wide && offers("/api/policy") && <button type="button" class="wide" disabled={!live} onClick={toggle("always")} aria-keyshortcuts="a">Always…<kbd>a</kbd></button>}
-        {wide && <button type="button" class="wide" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
+        {wide && <button type="button" class="wide for-session" disabled={!ready} onClick={() => say("allow_session")} aria-keyshortcuts="s">For this session<kbd>s</kbd></button>}
         {plan && <select aria-label="The mode that follows" value={mode} onChange={(event) => setMode(event.currentTarget.value)}>
           {MODES.filter(([id]) => id !== "plan" && id !== "read-only").map(([id, name]) => <option value={id}>Then: {name}</option>)}</select>}
         <button type="button" class="toggle narrow" aria-expanded={panel === "more"} onClick={toggle("more")}>More</button>
-        <button type="button" class="primary allow" disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
+        <button type="button" class={`${remarks ? "" : "primary"} allow`} disabled={!ready || (question && !isAnswered(item))} aria-keyshortcuts="y"
           onClick={() => question ? sendAnswers(item) : say("allow_once", plan ? { mode } : {})}>
           {item.busy ? "Sending…" : allow}<kbd>y</kbd><span class="fuse" aria-hidden="true" /></button>
       </div>
@@ -269,7 +244,7 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
         <span class="count" aria-live="polite">{at >= 0 ? `${at + 1} of ${order.length}` : `${order.length} waiting`}</span>
         <button type="button" class="quiet step" aria-label="Next request" disabled={at < 0 || at >= order.length - 1} onClick={() => step(1)}>›</button>
       </div>
-      <div class="scroll" ref={box}>
+      <div class="scroll" ref={box} tabIndex={0} role="region" aria-label="The request">
         {item.closed && <ClosedBanner item={item} />}
         {item.changed && !item.closed && <div class="banner warn" role="alert"><span aria-hidden="true">↻</span><span>This request <b>changed</b> since you saw it. Look again before you answer.</span></div>}
         {connection === "lost" && !item.closed && <div class="banner warn" role="status"><span aria-hidden="true">⏸</span><span>Disconnected. Answering is paused until Nod reconnects.</span></div>}

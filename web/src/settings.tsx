@@ -106,6 +106,8 @@ export function Settings() {
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
         {canPush() && <Push />}
+        <Toggle name="Single-letter keys" words="y, n, j and the others act; without them, arrows, Enter, Esc and Ctrl+K are left" on={prefs.keys} change={(keys) => setPrefs({ keys })} />
+        <Toggle name="Undo" words="an allow is sent three seconds later, and can be taken back until then" on={prefs.undo} change={(undo) => setPrefs({ undo })} />
         <Toggle name="Sound" words="a short tone for each new request" on={prefs.sound} change={(sound) => setPrefs({ sound })} />
         <div class="setting"><span class="words"><b>Log out</b><span class="dim small">this device needs a new link to come back</span></span>
           <button type="button" class="danger" onClick={() => void out()}>Log out</button></div>

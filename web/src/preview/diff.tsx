@@ -1,7 +1,8 @@
 /* A difference on the screen: unified or side by side, folded, coloured, marked; complete, however long. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { setPrefs, useStore } from "../store";
+import { begin, commentsOf, drop, finish, write, type Comment } from "../comments";
+import { canAnswer, setPrefs, useStore, type Item } from "../store";
 import { put, Shown } from "../text";
 import type { Json, Preview } from "../types";
 import { colour, familyOf, type Token } from "./colour";
@@ -22,7 +23,7 @@ export function fileOf(preview: Preview): FileDiff {
     : before !== undefined && after !== undefined ? compare(before, after) : [];
   const placed = preview.fragment ? lines.filter((line) => line.kind !== "@") : lines;
   const fresh = preview.is_new_file ?? preview.created ?? preview.new;
-  const state = fresh ? "new file" : preview.deleted ? "deleted" : preview.binary ? "binary" : "";
+  const state = fresh ? "new file" : preview.deleted ? "deleted" : preview.moved_to ? "moved" : preview.binary ? "binary" : "";
   return { path, lines: placed, state, cut: preview.cut === true, note: preview.note ?? preview.error ?? "" };
 }
 
@@ -65,7 +66,8 @@ export function wholeFile(files: FileDiff[], name: string, input: { [key: string
   return after === null ? null : { ...file, lines: compare(content, after), note: "", cut: false, whole: true };
 }
 
-export function Diff({ file, split }: { file: FileDiff; split: boolean }) {
+/* `item`: of a request that waits, whose lines can be commented on; `name`: what the file is called there. */
+export function Diff({ file, split, item, name = file.path }: { file: FileDiff; split: boolean; item?: Item; name?: string }) {
   const { prefs } = useStore();
   const [opened, setOpened] = useState<Set<number>>(() => new Set());
   const [whole, setWhole] = useState(file.whole === true);
@@ -83,17 +85,25 @@ export function Diff({ file, split }: { file: FileDiff; split: boolean }) {
   const added = file.lines.filter((l) => l.kind === "+").length, removed = file.lines.filter((l) => l.kind === "-").length;
   const total = cells?.length ?? rows.length;
   const open = (from: number) => setOpened((set) => new Set(set).add(from));
+  const on = item && !item.closed && canAnswer() ? item : undefined;
+  const mine = on ? commentsOf(on).filter((one) => one.path === name) : [], stamp = mine.map((one) => `${one.old}${one.line}${one.writing ? "writing" : one.text}`).join("\n");
+  const remarks = useMemo((): Remarks | null => on ? {
+    of: (line) => mine.filter((one) => one.line === (one.old ? line.old : line.new) && (one.old ? line.kind === "-" : line.kind !== "-")),
+    begin: (line) => begin(on, { path: name, line: (line.kind === "-" ? line.old : line.new) ?? 0, old: line.kind === "-" }),
+    write: (one, text) => write(on, one, text), finish: (one) => finish(on, one), drop: (one) => drop(on, one),
+  } : null, [on?.key, on?.p.digest, stamp, file]);
   return (
     <section class="diff" aria-label={`Difference of ${file.path}: ${added} lines added, ${removed} removed`}>
       <header>
         <span class="path mono"><Shown text={file.path} line /></span>
-        {file.state && <span class="tag">{file.state}</span>}
+        {file.state && <span class={`tag state-${file.state.split(" ")[0]}`}>{file.state}</span>}
+        {mine.length > 0 && <span class="tag">{mine.length} comment{mine.length > 1 ? "s" : ""}</span>}
         <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
       </header>
       {file.note && <p class="note"><Shown text={file.note} line /></p>}
-      <div class={`code ${both ? "split" : "unified"} ${prefs.wrap || both ? "wrap" : ""}`} tabIndex={0} role="group" aria-label="Lines">
+      <div class={`code ${both ? "split" : "unified"} ${prefs.wrap || both ? "wrap" : ""}`} tabIndex={0} role="group" aria-label={on ? "Lines; up and down move, c comments" : "Lines"} onKeyDown={on ? moveCursor : undefined}>
         {Array.from({ length: Math.ceil(total / CHUNK) }, (_, i) => (
-          <Chunk key={i} rows={cells ? null : rows} cells={cells} from={i * CHUNK} to={Math.min(total, (i + 1) * CHUNK)} family={family} open={open} />
+          <Chunk key={i} rows={cells ? null : rows} cells={cells} from={i * CHUNK} to={Math.min(total, (i + 1) * CHUNK)} family={family} open={open} remarks={remarks} />
         ))}
       </div>
       {file.cut && <p class="note warn">The difference is longer than what is shown. It can be allowed once, not for always.</p>}
@@ -103,10 +113,85 @@ export function Diff({ file, split }: { file: FileDiff; split: boolean }) {
 
 interface ChunkOf {
   rows: Row[] | null; cells: [Row | null, Row | null][] | null; from: number; to: number; family: string; open: (from: number) => void;
+  remarks: Remarks | null;
+}
+
+/* ---- comments on lines ---- */
+
+interface Remarks {
+  of: (line: Line) => Comment[]; begin: (line: Line) => void; write: (one: Comment, text: string) => void; finish: (one: Comment) => void; drop: (one: Comment) => void;
+}
+
+function button(words: string, run: () => void, name = ""): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = name;
+  made.textContent = words;
+  made.onclick = run;
+  return made;
+}
+
+function remark(one: Comment, remarks: Remarks, line: Line): HTMLElement {
+  const box = document.createElement("div");
+  box.className = "remark";
+  const acts = document.createElement("div");
+  acts.className = "line end";
+  if (!one.writing) {
+    const words = document.createElement("p");
+    put(words, one.text);
+    acts.append(button("Edit", () => remarks.begin(line), "quiet small"), button("Delete", () => remarks.drop(one), "quiet small"));
+    box.append(words, acts);
+    return box;
+  }
+  const field = document.createElement("textarea");
+  field.rows = 2;
+  field.value = one.text;
+  field.setAttribute("aria-label", `Comment on ${one.old ? "old line" : "line"} ${one.line}`);
+  field.placeholder = "What should change here? Sent with a denial.";
+  field.oninput = () => remarks.write(one, field.value);
+  const leave = (act: () => void) => { const lines = box.closest<HTMLElement>(".code"); act(); lines?.focus(); };
+  field.onkeydown = (event) => {
+    if (event.key === "Escape") leave(() => remarks.drop(one));
+    else if (event.key === "Enter" && !event.shiftKey) leave(() => remarks.finish(one));
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  acts.append(button("Cancel", () => leave(() => remarks.drop(one)), "quiet small"), button("Add comment", () => leave(() => remarks.finish(one)), "small"));
+  box.append(field, acts);
+  queueMicrotask(() => field.focus({ preventScroll: false }));
+  return box;
+}
+
+/* A line that can be commented on: by its sign, by its number, or by the cursor that up and down move. */
+function commentable(element: HTMLElement, line: Line, remarks: Remarks | null): (HTMLElement | null)[] {
+  if (!remarks || line.kind === "@" || line.kind === "~") return [element];
+  element.classList.add("can");
+  (element as HTMLElement & { comment?: () => void }).comment = () => remarks.begin(line);
+  const plus = button("+", () => remarks.begin(line), "plus-comment");
+  plus.tabIndex = -1;
+  plus.setAttribute("aria-label", `Comment on line ${line.new ?? line.old}`);
+  element.append(plus);
+  return [element, ...remarks.of(line).map((one) => remark(one, remarks, line))];
+}
+
+function moveCursor(event: KeyboardEvent): void {
+  const box = event.currentTarget as HTMLElement, step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (event.target !== box || event.ctrlKey || event.metaKey || event.altKey) return;
+  const rows = [...box.querySelectorAll<HTMLElement & { comment?: () => void }>(".row.can")], at = rows.findIndex((row) => row.classList.contains("cursor"));
+  if (event.key === "c") (rows[at] ?? rows.find((row) => row.matches(".add, .del, .two")) ?? rows[0])?.comment?.();
+  else if (step && rows.length) {
+    const next = rows[at < 0 ? Math.max(0, rows.findIndex((row) => row.matches(".add, .del"))) : Math.min(rows.length - 1, Math.max(0, at + step))];
+    rows[at]?.classList.remove("cursor");
+    next.classList.add("cursor");
+    next.scrollIntoView({ block: "nearest" });
+  } else return;
+  event.preventDefault();
+  event.stopPropagation();
 }
 
 /* Built by hand when it comes near the window: tens of thousands of lines cost nothing until they are looked at. */
-function Chunk({ rows, cells, from, to, family, open }: ChunkOf) {
+function Chunk({ rows, cells, from, to, family, open, remarks }: ChunkOf) {
   const box = useRef<HTMLDivElement>(null);
   const [near, setNear] = useState(from === 0);
   useEffect(() => {
@@ -122,9 +207,12 @@ function Chunk({ rows, cells, from, to, family, open }: ChunkOf) {
     element.style.height = near ? "" : `${(to - from) * 20}px`;
     if (!near) return;
     const made = document.createDocumentFragment();
-    for (let i = from; i < to; i++) made.append(cells ? pairRow(cells[i], family, open) : row(rows![i], family, open));
+    for (let i = from; i < to; i++) {
+      const line = cells ? cells[i][1] ?? cells[i][0]! : rows![i], one = cells ? pairRow(cells[i], family, open) : row(line, family, open);
+      made.append(...commentable(one, line as Line, line.kind === "fold" ? null : remarks) as HTMLElement[]);
+    }
     element.replaceChildren(made);
-  }, [near, rows, cells, from, to, family]);
+  }, [near, rows, cells, from, to, family, remarks]);
   return <div class="chunk" ref={box} />;
 }
 
@@ -210,9 +298,10 @@ export function DiffTools({ split, more }: { split: boolean; more?: ComponentChi
   return (
     <div class="tools" role="toolbar" aria-label="How differences are shown">
       {more}
-      <button type="button" aria-pressed={split} onClick={() => setPrefs({ split: split ? "unified" : "split" })} title="d">
-        {split ? "Side by side" : "Unified"}
-      </button>
+      <div class="segments" role="group" aria-label="Layout">
+        <button type="button" aria-pressed={!split} onClick={() => setPrefs({ split: "unified" })} title="d">Unified</button>
+        <button type="button" aria-pressed={split} onClick={() => setPrefs({ split: "split" })} title="d">Side by side</button>
+      </div>
       <button type="button" onClick={() => dispatchEvent(new Event("nod-fold"))} title="z">Fold</button>
       <button type="button" aria-pressed={prefs.wrap} onClick={() => setPrefs({ wrap: !prefs.wrap })} title="w">Wrap</button>
     </div>

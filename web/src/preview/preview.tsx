@@ -2,7 +2,7 @@
 import { useEffect } from "preact/hooks";
 import { Plan, Questions } from "../question";
 import { useStore, type Item } from "../store";
-import { Shown } from "../text";
+import { relative, Shown } from "../text";
 import type { Json, Pending, Preview as PreviewOf } from "../types";
 import { isPlan, isQuestion } from "../words";
 import { Command } from "./command";
@@ -75,7 +75,8 @@ export function Preview({ item, wide }: { item: Item; wide: boolean }) {
   if (files)
     return <>
       <DiffTools split={split} more={more && <button type="button" onClick={more} title="f">Whole file</button>} />
-      {files.map((file, i) => <Diff key={`${i} ${file.path}`} file={file} split={split} />)}
+      {files.map((file, i) => <Diff key={`${i} ${file.path}`} file={file} split={split} item={item}
+        name={relative(file.path, p.preview.cwd) + (files.some((one) => one !== file && one.path === file.path) ? `, change ${i + 1},` : "")} />)}
       {files.every((file) => !file.lines.length && !file.note) && <Tree value={p.toolCall.input} />}
     </>;
   if (command) {
