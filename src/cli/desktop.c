@@ -1,8 +1,8 @@
 /* nod desktop: waiting calls as notifications of this desktop, with buttons that answer.
  *
- * One thread follows the log and says only that something has happened; the other looks at what waits now and makes the
- * One thread follows the log and says only that something has happened; the other looks at what waits and makes the
- * the server has no desktop.
+ * One thread follows the log and says only that something has happened; the other looks at what waits now and makes
+ * the desktop show that, so nothing is missed and nothing stays. It runs in a person's own session, with that person's
+ * token: the server has no desktop.
  */
 #include "base/limits.h"
 #include "base/stamp.h"
