@@ -55,5 +55,7 @@ void api_print_routes(void);
 
 /* A token in force of this person, which may decide in the session; NULL: there is none. For answers from afar. */
 const struct token *api_find_person(const struct gate *gate, struct str person, struct str session);
+/* Somebody who had tokens, all of which were revoked: they are told nothing more. */
+bool api_was_revoked(const struct gate *gate, struct str person);
 
 #endif

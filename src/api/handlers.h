@@ -15,7 +15,7 @@ struct exchange;
     X(pending_session) X(pending_thread) X(decide_session) X(decide_thread) X(events_read) X(socket_open) \
     X(tokens_create) X(tokens_list) X(tokens_revoke) X(tokens_self) X(openapi_show) X(metrics_show)       \
     X(health_show) X(ready_show) X(ping) X(login_begin) X(login_end) X(logins_create) X(audit_read)   \
-    X(pending_show_in_thread) X(authority_show) X(approvals_seen)                                        \
+    X(pending_show_in_thread) X(authority_show) X(approvals_seen) X(answers_press)                       \
     X(pending_show) X(pending_file) X(requests_create) X(requests_show) X(requests_execute)               \
     X(requests_cancel) X(calls_history)                                                                  \
     X(requests_checkpoint) X(requests_events) X(requests_approve) X(agent_terminal_open) X(archive_make)

@@ -142,6 +142,19 @@ const struct token *api_find_person(const struct gate *gate, struct str name, st
     return NULL;
 }
 
+bool api_was_revoked(const struct gate *gate, struct str person)
+{
+    bool revoked = false;
+    for (const struct token *token = gate_tokens(gate); token; token = token->next) {
+        if (!str_eq(token->name, person) && !str_eq(notify_person(token->name), person))
+            continue;
+        if (!token->revoked_ms)
+            return false;
+        revoked = true;
+    }
+    return revoked;
+}
+
 /* Tokens cannot be guessed. Whoever tries does not fill the log, and does not keep others from answering. */
 static void refuse(struct exchange *x, const struct err *err)
 {
@@ -205,6 +218,34 @@ void answers_take(struct exchange *x)
     *taking = (struct notify_taking){.arena = x->arena, .done = answered, .arg = x};
     if (rc_bad(json_want_str(x->body, "token", LIMIT_ID_BYTES, &taking->token, &err)) ||
         rc_bad(json_want_str(x->body, "feedback", LIMIT_FEEDBACK_BYTES, &taking->feedback, &err)))
+        refuse(x, &err);
+    else
+        notify_take(x->api->notify, taking);
+}
+
+/* ---- presses that a chat posts ---- */
+
+/* Slack shows whoever pressed an error unless it gets a 200; what became of the call stands in the message. */
+static void press_taken(struct notify_taking *taking)
+{
+    if (taking->err.code != ERR_OK)
+        log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", taking->err.text));
+    answer_empty(taking->arg, 200);
+}
+
+/* Open to anyone: the signature is the credential, and the token in it. */
+void answers_press(struct exchange *x)
+{
+    struct notify_taking *taking = arena_new(x->arena, struct notify_taking);
+    struct notify_press press = {.channel = x->params[0], .body = x->http->body,
+                                 .timestamp = http_header(x->http, "x-slack-request-timestamp"),
+                                 .signature = http_header(x->http, "x-slack-signature")};
+    bool there = false;
+    struct err err;
+    x->http->query = x->http->body; /* a form is written as a query is */
+    *taking = (struct notify_taking){.arena = x->arena, .done = press_taken, .arg = x};
+    if (rc_bad(http_query(x->http, "payload", &there, &press.payload, &err)) ||
+        rc_bad(notify_read_press(x->api->notify, x->arena, &press, &taking->token, &err)))
         refuse(x, &err);
     else
         notify_take(x->api->notify, taking);

@@ -152,6 +152,8 @@ static const struct route routes[] = {
      "Look at the call of a message, with its token", "", "Answer", 200, "AnswerLook"},
     {"POST", "/api/answers", ANYONE, BODY_OBJECT, answers_take,
      "Answer with the token of a message", "", "Answer", 200, "DecisionAnswer"},
+    {"POST", "/api/answers/slack/:channel", ANYONE, BODY_NONE, answers_press,
+     "A press of a button, as Slack posts it: signed", "", NULL, 200, NULL},
     {"GET", "/api/keys", HERE(DECIDE), BODY_NONE, keys_list,
      "Keys with which people sign, and when a signature is asked for", "", NULL, 200, "KeyList"},
     {"POST", "/api/keys", WIDE(DECIDE), BODY_OBJECT, keys_add,
@@ -186,6 +188,8 @@ size_t api_body_max(struct str target)
     struct str path = str_cut(target, '?', &query);
     bool large = str_starts(path, STR("/api/hooks/")) || str_eq(path, STR("/api/mcp")) ||
                  (str_starts(path, STR("/api/threads/")) && str_has(query, STR("large=1")));
+    if (str_starts(path, STR("/api/answers/slack/")))
+        return LIMIT_PRESS_BYTES;
     if (str_eq(path, STR("/api/login")) || str_starts(path, STR("/api/answers")))
         return LIMIT_OPEN_BODY_BYTES;
     return large ? LIMIT_LARGE_BODY_BYTES : LIMIT_BODY_BYTES;

@@ -5,6 +5,7 @@
 enum {
     LIMIT_BODY_BYTES = 1 << 20,          /* of a request */
     LIMIT_OPEN_BODY_BYTES = 4 << 10,     /* of one that anyone may send */
+    LIMIT_PRESS_BYTES = 32 << 10,        /* the same, of a press that a chat posts with the message in it */
     LIMIT_BODIES_BYTES = 128 << 20,      /* of all bodies that are being read, by all connections */
     LIMIT_LARGE_BODY_BYTES = 8 << 20,    /* of one on the routes of hooks and MCP, and with ?large=1 */
     LIMIT_HEADER_BYTES = 16 << 10,       /* request line and header block */

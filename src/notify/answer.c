@@ -58,6 +58,17 @@ struct rc notify_find_person(struct notify *n, struct str token, struct notify_a
 
 /* ---- presses ---- */
 
+struct rc notify_read_press(const struct notify *n, struct arena *arena, const struct notify_press *press,
+                            struct str *ret_token, struct err *err)
+{
+    for (unsigned i = 0; i < n->config.channel_count; i++) {
+        const struct channel *channel = &n->config.channels[i];
+        if (str_eq(channel->name, press->channel) && channel->kind->read_press)
+            return channel->kind->read_press(arena, channel, press, ret_token, err);
+    }
+    return err_set(err, ERR_NOT_FOUND, "no such channel takes presses here");
+}
+
 enum { WAIT_MS = 5000, WAIT_LONG_MS = 45000 };
 
 struct poller {

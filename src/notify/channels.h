@@ -48,6 +48,10 @@ struct channel_kind {
     struct rc (*check)(const struct channel *channel, struct err *err);
     struct rc (*send)(struct sending *sending, struct err *err);
     struct rc (*poll)(struct polling *polling, struct err *err); /* NULL: nothing comes back by itself */
+    /* A press that the service posts: whether it is from there, of whom, and with which answer token. NULL: it posts
+     * none. */
+    struct rc (*read_press)(struct arena *arena, const struct channel *channel, const struct notify_press *press,
+                            struct str *ret_token, struct err *err);
 };
 const struct channel_kind *channel_kind(struct str name);
 /* A number of a JSON object. */

@@ -73,6 +73,17 @@ static struct rc read_command(struct arena *arena, const struct json *options, s
     return RC_OK;
 }
 
+static struct rc read_users(struct arena *arena, const struct json *users, struct channel *channel, struct err *err)
+{
+    if (!users)
+        return RC_OK;
+    if (users->type != JSON_ARRAY || users->count > USERS_MAX)
+        return err_set(err, ERR_INVALID, "\"users\" must be a list of at most %d ids", USERS_MAX);
+    for (const struct json *user = users->first; user; user = user->next)
+        channel->users[channel->user_count++] = arena_str(arena, user->text);
+    return RC_OK;
+}
+
 static struct rc read_detail(const struct json *options, struct channel *channel, struct err *err)
 {
     static const char *const names[] = {[DETAIL_KIND] = "kind", [DETAIL_SUMMARY] = "summary", [DETAIL_FULL] = "full"};
@@ -107,6 +118,8 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     TRY(json_want_bool(options, "protected", &channel->is_protected, err));
     TRY(read_secret(arena, options, "secret", &channel->secret, err));
     TRY(read_secret(arena, options, "token", &channel->secret, err));
+    TRY(read_secret(arena, options, "signing", &channel->signing, err));
+    TRY(read_users(arena, json_get(options, "users"), channel, err));
     TRY(read_command(arena, options, channel, err));
     channel->url = url.n ? arena_c(arena, url) : NULL;
     channel->topic = arena_str(arena, channel->topic);

@@ -14,6 +14,7 @@ enum {
     ROUTES_MAX = 64,
     STEPS_MAX = 8,
     QUIETS_MAX = 4,
+    USERS_MAX = 8,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
 };
@@ -40,6 +41,9 @@ struct channel {
     struct str secret;      /* webhook: key; ntfy: access token */
     struct str topic;       /* ntfy: topic; chats: where to; email: to whom */
     struct str from;        /* email */
+    struct str signing;     /* slack: with what its presses are signed; empty: messages have no buttons */
+    struct str users[USERS_MAX]; /* slack: whose presses count */
+    unsigned user_count;
     bool is_protected;      /* only the person reads what is sent there */
     bool cloudevents;       /* webhook: CloudEvents instead of Standard Webhooks' own form */
     char **command;         /* NULL after the last word */

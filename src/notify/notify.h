@@ -29,6 +29,8 @@ struct notify_options {
     bool private_net;        /* push services may be on this machine or in the networks around it */
     /* A token in force of this person, which may decide in the session; NULL: there is none. */
     const struct token *(*find_person)(const struct gate *gate, struct str person, struct str session);
+    /* The person had tokens, and all of them were revoked. */
+    bool (*was_revoked)(const struct gate *gate, struct str person);
     const char *public_url;  /* where people reach the page; NULL: messages have no link */
 };
 
@@ -92,6 +94,16 @@ struct rc notify_read_token(struct notify *notify, struct str token, struct noti
 /* The same, and the person's token; ERR_GONE when the person may not answer any more. */
 struct rc notify_find_person(struct notify *notify, struct str token, struct notify_answer *ret_answer,
                              const struct token **ret_person, struct err *err);
+
+/* A press of a button, as a chat's service posts it: a form with the member `payload`. */
+struct notify_press {
+    struct str channel;
+    struct str timestamp, signature; /* headers of the request */
+    struct str body, payload;        /* as it came, and the decoded member */
+};
+/* The answer token of a press. ERR_FORBIDDEN when it is not from the service, or of somebody who may not press. */
+struct rc notify_read_press(const struct notify *notify, struct arena *arena, const struct notify_press *press,
+                            struct str *ret_token, struct err *err);
 
 /* Decides with an answer token. A repeat of what was decided is no error. */
 struct notify_taking {

@@ -339,6 +339,11 @@ static void send_first(struct notify *n, int64_t now_ms)
         outbox_due(n, delivery);
         return;
     }
+    if (purpose_asks(delivery->purpose) &&
+        n->options.was_revoked(n->options.gate, n->config.routes[delivery->route].person)) {
+        delivery->state = OVER;
+        return;
+    }
     if (n->config.routes[delivery->route].only.session && purpose_asks(delivery->purpose) && !delivery->fits) {
         look_at_title(n, delivery);
         return;

@@ -1,14 +1,20 @@
-/* A bot of Slack (api.slack.com/methods/chat.postMessage, chat.update): a message with a link that looks and denies.
- * Slack answers 200 also to a refusal and says "ok": false. */
+/* A bot of Slack (api.slack.com/methods/chat.postMessage, chat.update): a message with a link that looks and denies,
+ * and with buttons where the app's presses are posted to us (interaction-payloads/block_actions-payloads), signed
+ * (authentication/verifying-requests-from-slack). Slack answers 200 also to a refusal and says "ok": false. */
 #include "notify/inner.h"
 
-enum { BODY_BYTES_MAX = 8000 };
+#include "base/sign.h"
+#include "io/clock.h"
+
+enum { BODY_BYTES_MAX = 8000, SIGNED_SECONDS_MAX = 300 };
 
 static struct rc check(const struct channel *channel, struct err *err)
 {
     if (!str_starts(channel->secret, STR("xoxb-")) || channel->topic.n == 0)
         return err_set(err, ERR_INVALID, "\"token\" (of the bot, xoxb-…) and \"chat\" (a channel's or person's id) are "
                                          "needed");
+    if (channel->signing.n && !channel->user_count)
+        return err_set(err, ERR_INVALID, "\"users\" is missing: the ids of those whose presses count");
     return RC_OK;
 }
 
@@ -58,6 +64,49 @@ static struct str escaped(struct arena *arena, struct str text)
     return arena_str(arena, buf_str(&buf));
 }
 
+static void write_button(struct json_out *out, const char *words, const char *style, struct str token)
+{
+    if (!token.n)
+        return;
+    json_open(out, '{');
+    json_member(out, "type", STR("button"));
+    json_key(out, "text");
+    json_open(out, '{');
+    json_member(out, "type", STR("plain_text"));
+    json_member(out, "text", str_of(words));
+    json_close(out, '}');
+    json_member(out, "style", str_of(style));
+    json_member(out, "action_id", str_of(style));
+    json_member(out, "value", token);
+    json_close(out, '}');
+}
+
+/* Without buttons once it is answered: an update that names no blocks would leave them. */
+static void write_blocks(struct json_out *out, const struct message *message, struct str text)
+{
+    json_key(out, "blocks");
+    json_open(out, '[');
+    json_open(out, '{');
+    json_member(out, "type", STR("section"));
+    json_key(out, "text");
+    json_open(out, '{');
+    json_member(out, "type", STR("mrkdwn"));
+    json_member(out, "text", text);
+    json_close(out, '}');
+    json_close(out, '}');
+    if (message->deny.n) {
+        json_open(out, '{');
+        json_member(out, "type", STR("actions"));
+        json_key(out, "elements");
+        json_open(out, '[');
+        write_button(out, "Deny", "danger", message->deny);
+        write_button(out, "Allow once", "primary", message->allow);
+        json_close(out, ']');
+        json_close(out, '}');
+    }
+    json_close(out, ']');
+}
+
 static struct str write_message(const struct sending *sending, struct str replaces)
 {
     BUF_SCOPE(buf, BODY_BYTES_MAX);
@@ -73,6 +122,8 @@ static struct str write_message(const struct sending *sending, struct str replac
     if (link.n && message->purpose != PURPOSE_WITHDRAW)
         text = arena_printf(sending->arena, "%.*s\n<%.*s|Look, or deny>", STR_ARG(text), STR_ARG(link));
     json_member(&out, "text", text);
+    if (sending->channel->signing.n)
+        write_blocks(&out, message, text);
     json_member_bool(&out, "unfurl_links", false);
     json_close(&out, '}');
     return arena_str(sending->arena, buf_str(&buf));
@@ -88,6 +139,44 @@ static struct rc send(struct sending *sending, struct err *err)
     return rc;
 }
 
+/* Before anything of it is parsed: from Slack, and not an old one that somebody has kept. */
+static struct rc check_signature(struct arena *arena, const struct channel *channel, const struct notify_press *press,
+                                 struct err *err)
+{
+    uint64_t at_s = 0;
+    struct digest claimed;
+    int64_t now_s = clock_wall_ms() / 1000;
+    if (!channel->signing.n || !str_starts(press->signature, STR("v0=")) || !str_to_u64(press->timestamp, &at_s) ||
+        !digest_parse(str_sub(press->signature, 3, press->signature.n), &claimed))
+        return err_set(err, ERR_FORBIDDEN, "this press is not signed as Slack signs");
+    struct str text = arena_printf(arena, "v0:%.*s:%.*s", STR_ARG(press->timestamp), STR_ARG(press->body));
+    struct digest mac = mac_of(channel->signing, text);
+    if (!mac_eq(&mac, &claimed))
+        return err_set(err, ERR_FORBIDDEN, "this press is not from Slack, or \"signing\" is wrong");
+    if ((int64_t)at_s > now_s + SIGNED_SECONDS_MAX || (int64_t)at_s < now_s - SIGNED_SECONDS_MAX)
+        return err_set(err, ERR_FORBIDDEN, "this press is too old, or a clock is wrong");
+    return RC_OK;
+}
+
+static struct rc read_press(struct arena *arena, const struct channel *channel, const struct notify_press *press,
+                            struct str *ret_token, struct err *err)
+{
+    const struct json *json;
+    TRY(check_signature(arena, channel, press, err));
+    TRY(json_parse(arena, press->payload, &json, err));
+    const struct json *actions = json_get(json, "actions");
+    struct str user = json_text(json_get(json, "user"), "id");
+    if (!str_is(json_text(json, "type"), "block_actions") || !actions || actions->type != JSON_ARRAY || !actions->first)
+        return err_set(err, ERR_INVALID, "this is no press of a button");
+    for (unsigned i = 0; i < channel->user_count; i++) {
+        if (str_eq(channel->users[i], user)) {
+            *ret_token = json_text(actions->first, "value");
+            return RC_OK;
+        }
+    }
+    return err_set(err, ERR_FORBIDDEN, "this user of Slack is not among \"users\"");
+}
+
 const struct channel_kind channel_slack = {.name = "slack", .coalesces = true, .withdraws = true,
                                            .carries_answers = true, .detail = DETAIL_KIND, .check = check,
-                                           .send = send};
+                                           .send = send, .read_press = read_press};

@@ -355,7 +355,7 @@ static struct rc open_house(struct house *house, struct err *err)
     TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
     struct notify_options notify = {.loop = house->loop, .gate = house->gate, .file = settings->notify,
                                     .folder = settings->data, .private_net = settings->web_private,
-                                    .find_person = api_find_person,
+                                    .find_person = api_find_person, .was_revoked = api_was_revoked,
                                     .public_url = settings->public_url[0] ? settings->public_url : NULL};
     TRY(notify_open(&notify, &house->notify, err));
     struct api_options api = {.gate = house->gate, .runtime = house->runtime, .notify = house->notify,

@@ -6,12 +6,16 @@ Slack: api.slack.com/methods/chat.postMessage, chat.update, "Rate limits". Disco
 """
 import email
 import email.policy
+import hashlib
+import hmac
 import http.server
 import json
 import os
 import queue
 import socketserver
 import threading
+import time
+import urllib.parse
 
 from notify import ask
 from world import eventually, must
@@ -175,6 +179,59 @@ def test_slack_with_a_wrong_token_is_named(world):
     eventually(lambda: "invalid_auth" in last_error(admin), "the channel says so")
     eventually(lambda: admin.ok("GET", "/api/deliveries")["deliveries"][0]["state"] == "failed", "it is not tried again")
     must("/a#" not in service.calls[0][3]["text"], "a chat that others read has a link that answers")
+
+
+SIGNING = b"8f742231b10e8888abcd99yyyzzz85a5"
+
+
+def slack_press(admin, user, value, at=None, key=SIGNING, channel="chat", kind="block_actions"):
+    """What Slack posts when somebody presses: block_actions, signed as "Verifying requests from Slack" says."""
+    stamp = str(int(time.time()) if at is None else at)
+    payload = {"type": kind, "team": {"id": "T1"}, "user": {"id": user}, "actions": [{"action_id": "danger", "value": value}]}
+    body = urllib.parse.urlencode({"payload": json.dumps(payload)})
+    mac = "v0=" + hmac.new(key, f"v0:{stamp}:{body}".encode(), hashlib.sha256).hexdigest()
+    return admin.request("POST", f"/api/answers/slack/{channel}", body, headers={
+        "Authorization": None, "Content-Type": "application/x-www-form-urlencoded", "X-Slack-Request-Timestamp": stamp,
+        "X-Slack-Signature": mac})
+
+
+def test_slack_presses_are_signed(world):
+    service = Service(lambda _path, _body: (200, {"ok": True, "ts": "17.1"}))
+    signing = os.path.join(world.folder, "signing")
+    with open(signing, "wb") as file:
+        file.write(SIGNING)
+    admin = serve(world, {"type": "slack", "url": service.url, "chat": "D1"}, "xoxb-1", signing={"file": signing}, users=["U1"])
+    session = ask(admin, "c1")
+    eventually(lambda: service.of("/chat.postMessage"), "the message")
+    section, actions = service.of("/chat.postMessage")[0][3]["blocks"]
+    must(section["type"] == "section" and [b["text"]["text"] for b in actions["elements"]] == ["Deny"], f"{actions}")
+    token = actions["elements"][0]["value"]
+    now = int(time.time())
+    rows = [("another key", 403, {"key": b"x" * 32}), ("six minutes old", 403, {"at": now - 360}), ("from the future", 403, {"at": now + 360}),
+            ("another user", 403, {"user": "U2"}), ("another channel", 404, {"channel": "nothing"}), ("no press", 400, {"kind": "view_submission"}),
+            ("a forged token", 200, {"value": "x" * 50})]
+    for words, status_, change in rows:
+        got = slack_press(admin, **{"user": "U1", "value": token, **change})
+        must(got.status == status_ and status(admin, "c1") == "awaiting", f"{words}: {got}")
+    must(slack_press(admin, "U1", token).status == 200 and status(admin, "c1") == "denied", "the press of the right one")
+    eventually(lambda: service.of("/chat.update"), "the message is changed")
+    must([b["type"] for b in service.of("/chat.update")[0][3]["blocks"]] == ["section"], "and has no buttons any more")
+    must(slack_press(admin, "U1", token).status == 200, "once more does no harm")
+    must(session, "asked")
+
+
+def test_a_revoked_person_is_told_nothing_more(world):
+    service = Service(lambda _path, _body: (200, {"ok": True, "ts": "17.1"}))
+    admin = serve(world, {"type": "slack", "url": service.url, "chat": "D1"}, "xoxb-1")
+    ask(admin, "c1")
+    eventually(lambda: service.of("/chat.postMessage"), "while the person may answer")
+    for token in admin.ok("GET", "/api/tokens")["tokens"]:
+        if token["name"] == "boss":
+            admin.ok("DELETE", f"/api/tokens/{token['id']}")
+    ask(admin, "c2")
+    states = lambda: [one["state"] for one in admin.ok("GET", "/api/deliveries?call=c2")["deliveries"]]
+    eventually(lambda: states() == ["not needed"], lambda: f"the second message: {states()}")
+    must(len(service.of("/chat.postMessage")) == 1, "nothing was sent")
 
 
 # ---- Discord ----
