@@ -231,9 +231,12 @@ static struct rc read_route(struct arena *arena, struct config *config, const st
     return route->count ? RC_OK : err_set(err, ERR_INVALID, "the first step must be for \"person\" itself");
 }
 
-static struct rc read_lease(const struct json *json, struct config *config, struct err *err)
+static struct rc read_times(const struct json *json, struct config *config, struct err *err)
 {
-    struct str text = STR_NONE;
+    struct str text = STR_NONE, answers = STR_NONE;
+    TRY(json_want_str(json, "answers", 16, &answers, err));
+    if (answers.n && (!read_duration(answers, &config->answers_ms) || config->answers_ms == 0))
+        return err_set(err, ERR_INVALID, "\"answers\" must be like 10m: how long buttons and links are good");
     TRY(json_want_str(json, "lease", 16, &text, err));
     if (text.n && (!read_duration(text, &config->lease_ms) || config->lease_ms < LEASE_MIN_MS))
         return err_set(err, ERR_INVALID, "\"lease\" must be like 30s, at least 3s");
@@ -256,7 +259,7 @@ static struct rc read_callbacks(struct arena *arena, const struct json *json, st
 
 static struct rc read_all(struct arena *arena, const struct json *json, struct config *config, struct err *err)
 {
-    TRY(read_lease(json, config, err));
+    TRY(read_times(json, config, err));
     TRY(read_callbacks(arena, json_get(json, "callbacks"), &config->callbacks, err));
     const struct json *channels = json_get(json, "channels"), *routes = json_get(json, "routes");
     if (!channels && !routes)

@@ -98,6 +98,7 @@ struct config {
     unsigned channel_count;
     struct route routes[ROUTES_MAX];
     unsigned route_count;
+    int64_t answers_ms;     /* buttons and links are good for so long at most; 0: as usual */
     int64_t lease_ms;       /* a claim holds so long; an attempt ends within two thirds of it */
 };
 

@@ -19,7 +19,8 @@ static struct str bound_to(struct arena *arena, struct str digest, struct str pe
 static struct str make_token(struct notify *n, struct arena *arena, const struct delivery *delivery, bool allow)
 {
     char token[ANSWER_TOKEN_BYTES];
-    int64_t seconds = allow ? ALLOW_MINUTES * 60 : DENY_HOURS * 3600;
+    int64_t seconds = allow ? ALLOW_MINUTES * 60 : DENY_HOURS * 3600, at_most = n->config.answers_ms / 1000;
+    seconds = at_most && at_most < seconds ? at_most : seconds;
     struct answer_claims claims = {.allow = allow, .until_s = clock_wall_ms() / 1000 + seconds};
     struct str person = n->config.routes[delivery->route].person;
     memcpy(claims.delivery, delivery->id, sizeof claims.delivery);

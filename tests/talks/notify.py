@@ -48,10 +48,10 @@ class Receiver:
         self.server.server_close()
 
 
-def configure(world, channels, steps, person="admin"):
+def configure(world, channels, steps, person="admin", **more):
     path = os.path.join(world.folder, "notify.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"channels": channels, "routes": [{"person": person, "steps": steps}]}, file)
+        json.dump({"channels": channels, "routes": [{"person": person, "steps": steps}], **more}, file)
     return path
 
 
@@ -206,12 +206,12 @@ def test_a_test_message(world):
     receiver.close()
 
 
-def answering(world, receiver, person="boss"):
+def answering(world, receiver, person="boss", **more):
     token = os.path.join(world.folder, "token")
     with open(token, "w", encoding="utf-8") as file:
         file.write("tk_1")
     file = configure(world, {"phone": {"type": "ntfy", "url": receiver.url, "topic": "t", "token": {"file": token},
-                                       "protected": True, "detail": "full"}}, [{"after": "0s", "to": ["phone"]}], person)
+                                       "protected": True, "detail": "full"}}, [{"after": "0s", "to": ["phone"]}], person, **more)
     server = world.server("--notify", file, "--public-url", "https://nod.example")
     return server, server.admin()
 
@@ -430,6 +430,21 @@ def test_answer_tokens_table(world):
     boss_token = boss["id"]
     admin.ok("DELETE", f"/api/tokens/{boss_token}")
     must(send(first) == 410, "a revoked person")
+    receiver.close()
+
+
+def test_an_answer_expires(world):
+    receiver = Receiver()
+    server, admin = answering(world, receiver, answers="2s")
+    admin.ok("POST", "/api/tokens", {"name": "boss", "role": "approver"}, status=(201,))
+    ask(admin, "c1")
+    eventually(lambda: receiver.posts, "the message")
+    token = json.loads(next(a for a in receiver.bodies()[0]["actions"] if a["label"] == "Deny")["body"])["token"]
+    nobody = type(admin)(server, None)
+    eventually(lambda: nobody.post("/api/answers/look", {"token": token}).status == 410, "it is too old")
+    late = nobody.post("/api/answers", {"token": token})
+    must(late.status == 410 and "too old" in late.json["error"]["message"], f"{late}")
+    must(admin.ok("GET", "/api/tool-calls/c1")["status"] == "awaiting", "the call waits on")
     receiver.close()
 
 
