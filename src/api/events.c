@@ -2,6 +2,7 @@
 #include "api/exchange.h"
 
 #include "api/forms.h"
+#include "event/cloud_event.h"
 
 #include <stdlib.h>
 
@@ -19,6 +20,20 @@ static struct rc read_types(struct str types, uint64_t *ret_kinds, struct err *e
     return RC_OK;
 }
 
+static struct rc read_form(struct exchange *x, enum form *ret_form, struct err *err)
+{
+    struct str format = STR_NONE;
+    TRY(query_text(x, "format", &format, err));
+    *ret_form = str_is(format, "message")       ? FORM_SSE_MESSAGE
+                : str_is(format, "cloudevents") ? FORM_SSE_CLOUD
+                                                : FORM_SSE;
+    if (*ret_form == FORM_SSE && !str_empty(format) && !str_is(format, "named"))
+        return err_set(err, ERR_INVALID, "format= is named, message or cloudevents");
+    if (*ret_form != FORM_SSE && !str_has(http_header(x->http, "accept"), STR("text/event-stream")))
+        return err_set(err, ERR_INVALID, "format= is for streams: add Accept: text/event-stream");
+    return RC_OK;
+}
+
 static struct rc read_scope(struct exchange *x, struct event_scope *scope, struct err *err)
 {
     struct str types = STR_NONE;
@@ -31,6 +46,7 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     TRY(query_text(x, "types", &types, err));
     TRY(read_types(types, &scope->kinds, err));
     TRY(query_u64(x, "live", 1, &live, err));
+    TRY(read_form(x, &scope->form, err));
     scope->live = live == 1;
     scope->limit = limit ? (unsigned)limit : 1;
     if (last.p && !str_to_u64(last, &scope->after))
@@ -98,22 +114,38 @@ struct follower {
     struct watcher watcher;
     struct http_stream *stream;
     const struct token *token;
+    enum form form;
     char bytes[]; /* of session and thread */
 };
 
-struct shared *form_sse(struct happening *happening)
+/* The same event in the shape of others. */
+static void make_cloud_event(struct buf *json)
 {
-    if (happening->forms[FORM_SSE])
-        return happening->forms[FORM_SSE];
+    ARENA_SCOPE(arena);
+    const struct json *event;
+    CHECK(rc_ok(json_parse(&arena, arena_str(&arena, buf_str(json)), &event, NULL)));
+    buf_clear(json);
+    cloud_event_put(json, event);
+    json->n -= json->n ? 1 : 0; /* its line's end */
+}
+
+struct shared *form_sse(struct happening *happening, enum form form)
+{
+    if (happening->forms[form])
+        return happening->forms[form];
     const struct event *event = happening->event;
-    BUF_SCOPE(json, LIMIT_EVENT_BYTES * 2);
-    BUF_SCOPE(text, LIMIT_EVENT_BYTES * 2);
+    BUF_SCOPE(json, LIMIT_EVENT_BYTES * 3);
+    BUF_SCOPE(text, LIMIT_EVENT_BYTES * 3);
     struct json_out out = json_out(&json);
     event_write(&out, event);
+    if (form == FORM_SSE_CLOUD)
+        make_cloud_event(&json);
     buf_puts(&text, "id: ");
     buf_u64(&text, event->seq);
-    buf_puts(&text, "\nevent: ");
-    buf_puts(&text, event_kind_name(event->kind));
+    if (form == FORM_SSE) {
+        buf_puts(&text, "\nevent: ");
+        buf_puts(&text, event_kind_name(event->kind));
+    }
     /* Blanks between an input's tokens are kept as they came, and may hold line ends. */
     struct str left = buf_str(&json);
     while (left.n) {
@@ -125,8 +157,8 @@ struct shared *form_sse(struct happening *happening)
         left = str_sub(left, end < left.n ? end + 1 : end, left.n);
     }
     buf_puts(&text, "\n\n");
-    happening->forms[FORM_SSE] = shared_new(buf_str(&text));
-    return happening->forms[FORM_SSE];
+    happening->forms[form] = shared_new(buf_str(&text));
+    return happening->forms[form];
 }
 
 static void tell(struct watcher *watcher, struct happening *happening)
@@ -135,7 +167,7 @@ static void tell(struct watcher *watcher, struct happening *happening)
     if (follower->token->revoked_ms)
         http_stream_end(follower->stream);
     else
-        (void)http_stream_send(follower->stream, form_sse(happening));
+        (void)http_stream_send(follower->stream, form_sse(happening, follower->form));
 }
 
 /* A slow reader goes on in pages; only the first half of its queue is for live events. */
@@ -235,6 +267,7 @@ static void stream(struct exchange *x, const struct event_scope *scope)
     struct follower *follower = follower_new(scope);
     struct gate *gate = x->gate;
     follower->token = x->token;
+    follower->form = scope->form;
     struct http_stream_options options = {.gone = gone, .drained = drained, .arg = follower};
     x->api->answers[2]++;
     follower->stream = http_stream_start(x->http, &options);

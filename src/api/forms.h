@@ -4,7 +4,9 @@
 
 #include "gate/gate.h"
 
-enum form { FORM_SSE, FORM_MESSAGE };
+/* FORM_MESSAGE is for sockets. Of streams: each event under its type; each as a "message"; the same as CloudEvents. */
+enum form { FORM_SSE, FORM_MESSAGE, FORM_SSE_MESSAGE, FORM_SSE_CLOUD, FORM_COUNT };
+_Static_assert((int)FORM_COUNT == (int)HAPPENING_FORMS, "each form has its place");
 
 struct event_scope {
     struct str session, thread; /* empty: all */
@@ -12,6 +14,7 @@ struct event_scope {
     uint64_t after;
     unsigned limit;
     bool live;                  /* text that is being said, too */
+    enum form form;             /* of a stream */
 };
 
 /* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */
@@ -20,7 +23,7 @@ struct rc scope_known(const struct gate *gate, const struct event_scope *scope, 
 struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err);
 
 /* Made once per event and shared by all who are told. */
-struct shared *form_sse(struct happening *happening);
+struct shared *form_sse(struct happening *happening, enum form form);
 struct shared *form_message(struct happening *happening);
 
 #endif

@@ -17,7 +17,21 @@ __asm__(".section .rodata\n"
 extern const char nod_schemas[], nod_schemas_end[];
 
 /* "content":{"application/json":{"schema":{"$ref":"#/components/schemas/X"}}} */
-static void put_content(struct json_out *out, const char *schema)
+/* A stream is text to OpenAPI; what its "data:" holds is named beside it. */
+static void put_stream(struct json_out *out, const char *schema)
+{
+    json_key(out, "text/event-stream");
+    json_open(out, '{');
+    json_key(out, "schema");
+    json_open(out, '{');
+    json_member(out, "type", STR("string"));
+    json_member(out, "x-data", str_of(schema));
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+/* `stream`: the schema of a stream's data, where the answer may be one; NULL: it is none. */
+static void put_content(struct json_out *out, const char *schema, const char *stream)
 {
     char pointer[128];
     (void)snprintf(pointer, sizeof pointer, "#/components/schemas/%s", schema);
@@ -30,6 +44,8 @@ static void put_content(struct json_out *out, const char *schema)
     json_member(out, "$ref", str_of(pointer));
     json_close(out, '}');
     json_close(out, '}');
+    if (stream)
+        put_stream(out, stream);
     json_close(out, '}');
 }
 
@@ -68,6 +84,8 @@ static void put_parameter(struct json_out *out, struct str name, const char *in)
         json_member_u64(out, "minimum", 0);
     if (number && number_most(name))
         json_member_u64(out, "maximum", number_most(name));
+    if (str_is(name, "format"))
+        json_member_raw(out, "enum", STR("[\"named\",\"message\",\"cloudevents\"]"));
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -87,6 +105,16 @@ static void put_parameters(struct json_out *out, const struct route *route)
     json_close(out, ']');
 }
 
+/* With Accept: text/event-stream. */
+static const char *stream_of(const struct route *route)
+{
+    return route->handle == events_read       ? "Event"
+           : route->handle == requests_events ? "AgentEventPage"
+           : route->handle == agent_state     ? "AgentState"
+           : route->handle == mcp_message     ? "McpMessage"
+                                              : NULL;
+}
+
 static void put_answers(struct json_out *out, const struct route *route)
 {
     char status[8];
@@ -97,12 +125,12 @@ static void put_answers(struct json_out *out, const struct route *route)
     json_open(out, '{');
     json_member(out, "description", str_of(route->summary));
     if (route->gives)
-        put_content(out, route->gives);
+        put_content(out, route->gives, stream_of(route));
     json_close(out, '}');
     json_key(out, "default");
     json_open(out, '{');
     json_member(out, "description", STR("An error, with the status of its code"));
-    put_content(out, "Error");
+    put_content(out, "Error", NULL);
     json_close(out, '}');
     json_close(out, '}');
 }
@@ -163,7 +191,7 @@ static void put_operation(struct json_out *out, const struct route *route)
         json_key(out, "requestBody");
         json_open(out, '{');
         json_member_bool(out, "required", route->body == BODY_OBJECT);
-        put_content(out, route->takes);
+        put_content(out, route->takes, NULL);
         json_close(out, '}');
     }
     put_answers(out, route);

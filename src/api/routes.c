@@ -73,7 +73,7 @@ static const struct route routes[] = {
      "Answer a call of a thread", "", "Decision", 200, "DecisionAnswer"},
     {"GET", "/api/events", HERE(SEE), BODY_NONE, events_read,
      "Events after a seq: a page, or a live stream (Accept: text/event-stream)",
-     "after session thread types limit live", NULL, 200, "EventPage"},
+     "after session thread types limit live format", NULL, 200, "EventPage"},
     {"GET", "/api/ws", HERE(SEE), BODY_NONE, socket_open,
      "WebSocket: subscribe, decide, call", "", NULL, 101, NULL},
     {"POST", "/api/agent-requests", WIDE(RUN), BODY_OBJECT, requests_create,

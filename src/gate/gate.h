@@ -158,7 +158,7 @@ struct rc gate_decision_statement(struct gate *gate, const struct decide *decide
 
 /* ---- watching ---- */
 /* An event on its way to many: forms of it are made once and shared. */
-enum { HAPPENING_FORMS = 2 };
+enum { HAPPENING_FORMS = 4 };
 struct happening {
     const struct event *event;
     struct shared *forms[HAPPENING_FORMS];
