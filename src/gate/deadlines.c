@@ -47,7 +47,7 @@ static void timed_out(struct op *op)
     free(overdue);
 }
 
-static void end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback)
+void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback)
 {
     struct overdue *overdue = heap_new(sizeof *overdue);
     overdue->decide = (struct decide){
@@ -97,9 +97,9 @@ static void ring(void *arg)
         core_due_remove(&gate->core, open);
         open->ending = true;
         if (open->deadline_ms && open->deadline_ms <= wall_ms)
-            end(gate, open, DECISION_TIMEOUT, STR_NONE);
+            deadlines_end(gate, open, DECISION_TIMEOUT, STR_NONE);
         else if (open->withdraw_ms && open->withdraw_ms <= wall_ms)
-            end(gate, open, DECISION_CANCELLED, STR("whoever asked has gone"));
+            deadlines_end(gate, open, DECISION_CANCELLED, STR("whoever asked has gone"));
         else
             alert(gate, open);
     }

@@ -118,6 +118,8 @@ void deadlines_init(struct gate *gate);
 /* Starts the timers for what is due next; before the loop sleeps. */
 void deadlines_arm(struct gate *gate);
 void deadlines_done(struct gate *gate);
+/* Nod itself answers an open call. */
+void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback);
 
 /* Counts and limits waiting calls. Taken and given with the same values. */
 void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);

@@ -5,8 +5,6 @@
 #include "base/sign.h"
 #include "event/shapes.h"
 
-#include <stdlib.h>
-
 static struct str hash_of(struct str secret, char hex[DIGEST_HEX_BYTES])
 {
     struct digest digest = digest_of(secret);
@@ -38,27 +36,6 @@ static struct token *by_id(const struct gate *gate, struct str id)
 
 /* ---- what a revoked agent had asked ---- */
 
-struct withdrawal {
-    struct arena arena;
-    struct decide decide;
-};
-
-static void withdrawn(struct op *op)
-{
-    struct withdrawal *withdrawal = op->owner;
-    arena_done(&withdrawal->arena);
-    free(withdrawal);
-}
-
-static void withdraw(struct gate *gate, const struct open *open)
-{
-    struct withdrawal *w = heap_new(sizeof *w);
-    w->decide = (struct decide){.op = gate_op(&w->arena, withdrawn, w), .session = arena_str(&w->arena, open->session),
-                                .call_id = arena_str(&w->arena, open->call), .decision = DECISION_CANCELLED,
-                                .feedback = STR("the token of whoever asked was revoked"), .actor = STR("nod")};
-    gate_decide(gate, &w->decide);
-}
-
 /* Calls are kept under the name of whoever asked: while another token has that name it may be the other's. */
 static bool only_of_its_name(const struct gate *gate, const struct token *token)
 {
@@ -79,7 +56,7 @@ static void withdraw_all(struct gate *gate, const struct token *token)
         const struct open *open = value;
         if (str_eq(open->actor, token->name) &&
             (str_empty(token->session) || str_eq(token->session, open->session)))
-            withdraw(gate, open);
+            deadlines_end(gate, open, DECISION_CANCELLED, STR("the token of whoever asked was revoked"));
     }
 }
 
