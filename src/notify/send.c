@@ -334,14 +334,14 @@ static void send_first(struct notify *n, int64_t now_ms)
         outbox_forget_if_over(n, delivery->asked);
         return;
     }
-    if (spaced && *next_ms > now_ms) {
-        delivery->due_ms = *next_ms;
-        outbox_due(n, delivery);
-        return;
-    }
     if (purpose_asks(delivery->purpose) &&
         n->options.was_revoked(n->options.gate, n->config.routes[delivery->route].person)) {
         delivery->state = OVER;
+        return;
+    }
+    if (spaced && *next_ms > now_ms) {
+        delivery->due_ms = *next_ms;
+        outbox_due(n, delivery);
         return;
     }
     if (n->config.routes[delivery->route].only.session && purpose_asks(delivery->purpose) && !delivery->fits) {
