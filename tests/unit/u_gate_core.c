@@ -284,6 +284,23 @@ static void whoever_waits_is_rung_once(void **state)
     due_done(&core.waits);
 }
 
+static void whoever_waits_looks_again_when_the_session_has_left(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct asking a;
+    struct event left = event(EVENT_SESSION_ARCHIVED, 10, "{}");
+    (void)state;
+    begin_ask(&a, &arena, 1000);
+    assert_true(keep_ask(&a, step(&a.ask.op), APPEND_KEPT, 0).park);
+    waits_follow(&core, &left);
+    assert_ptr_equal(waits_next(&core, now), &a.ask.op);
+    struct out out = step(&a.ask.op);
+    assert_true(!out.park && out.read && out.read->kind == READ_CALL);
+    read_free(out.read);
+    assert_int_equal(core.waiting, 0);
+    due_done(&core.waits);
+}
+
 static void a_wait_ends_with_its_time(void **state)
 {
     ARENA_SCOPE(arena);
@@ -702,6 +719,7 @@ int main(void)
         cmocka_unit_test(an_answer_during_the_append_is_not_missed),
         cmocka_unit_test(an_answer_to_a_known_call_is_not_missed),
         cmocka_unit_test(whoever_waits_is_rung_once),
+        cmocka_unit_test(whoever_waits_looks_again_when_the_session_has_left),
         cmocka_unit_test(a_wait_ends_with_its_time),
         cmocka_unit_test(a_stale_verdict_is_judged_again),
         cmocka_unit_test(the_first_decision_wins),

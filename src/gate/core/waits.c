@@ -62,21 +62,42 @@ void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now no
     core_away(core, open, true, now);
 }
 
+static void ring(struct core *core, struct ask *ask)
+{
+    if (!ask->parked)
+        return;
+    due_take(&core->waits, &ask->wait);
+    ask->parked = false;
+    ask->answered = true;
+    ask->op.next = core->rung;
+    core->rung = &ask->op;
+}
+
+/* The answers may have left with their session, before this node has read them: whoever waits looks for himself. */
+static void ring_session(struct core *core, struct str session)
+{
+    size_t at = 0;
+    struct str key;
+    void *first;
+    while (map_next(&core->waiters, &at, &key, &first)) {
+        for (struct ask *ask = first; ask && str_eq(ask->session, session); ask = ask->next_waiter) {
+            ask->reread = ask->answered = true;
+            ring(core, ask);
+        }
+    }
+}
+
 void waits_follow(struct core *core, const struct event *event)
 {
+    if (event->kind == EVENT_SESSION_ARCHIVED)
+        ring_session(core, event->session);
     if (event->kind != EVENT_TOOL_APPROVAL_RESPONSE || core->waiters.count == 0)
         return;
     struct call_key key = call_key(event->session, event->call);
     for (struct ask *ask = map_get(&core->waiters, call_key_str(&key)); ask; ask = ask->next_waiter) {
         if (!ask->reread)
             call_apply(ask->op.arena, &ask->call, event);
-        if (!ask->parked)
-            continue;
-        due_take(&core->waits, &ask->wait);
-        ask->parked = false;
-        ask->answered = true;
-        ask->op.next = core->rung;
-        core->rung = &ask->op;
+        ring(core, ask);
     }
 }
 
