@@ -48,7 +48,8 @@ static struct rc connect_for_lock(struct backend_handle *handle, int64_t deadlin
     return handle->conn ? RC_OK : postgres_connect(handle, deadline_us, err);
 }
 
-/* Whether our last group was kept. The lock is had only when that transaction has ended. */
+/* Whether our last group was kept. The lock is had only when that transaction has ended. A group that was kept will be
+ * told, though nobody here has read it: from now on the store must hold the last event that stands there with it. */
 static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct err *err)
 {
     RESULT_SCOPE(mark);
@@ -63,6 +64,12 @@ static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     *ret_kept = pq.PQntuples(mark) == 1 && (uint64_t)row_int(mark, 0, 0) == handle->group_no;
+    if (!*ret_kept)
+        return RC_OK;
+    struct anchor last = {.seq = (uint64_t)row_int(mark, 0, 1)};
+    if (!row_digest(mark, 0, 2, &last.hash))
+        return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
+    memory_meet(handle->memory, &last);
     return RC_OK;
 }
 

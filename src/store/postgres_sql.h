@@ -115,7 +115,8 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " AND c.archived_seq = 0 AND c.session_id <> '' AND ($4 = '' OR c.session_id = $4)"               \
       " AND NOT EXISTS (SELECT 1 FROM open_approvals o WHERE o.session_id = c.session_id)"              \
       " ORDER BY c.first_seq LIMIT $2::bigint")                                                         \
-    X(MARKED, FOR_WRITER, "SELECT group_no FROM nodes WHERE id = $1")                                 \
+    X(MARKED, FOR_WRITER, "SELECT group_no, seq, hash FROM nodes,"                                       \
+      " (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last WHERE id = $1")                     \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
     X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', hash, chain FROM events"   \

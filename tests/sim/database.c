@@ -305,7 +305,7 @@ static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct e
             rc = check_history(handle, err);
         struct anchor last = last_row();
         *ret_kept = rc_ok(rc) && db()->marks[handle->node] == handle->group_no;
-        if (*ret_kept)
+        if (*ret_kept && sim->mistake != MISTAKE_DOUBT_FORGOTTEN)
             memory_meet(handle->memory, &last); /* it will be told, though nobody has read it */
         unlock_database(handle);
         if (rc_ok(rc) || rc.code == ERR_HISTORY)

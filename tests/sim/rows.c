@@ -187,9 +187,10 @@ void rows_add(const struct row *row)
 void rows_settle(struct append *group, const struct rows *rows, struct ghost *ghost)
 {
     size_t at = 0;
+    bool forgets = sim->mistake != MISTAKE_NONE && sim->mistake <= MISTAKE_OLD_RULES;
     sim->db.groups++;
     for (struct append *append = group; append; append = append->next) {
-        if (!ghost && sim->mistake == MISTAKE_NONE) /* what a ghost leaves is compared when it is kept */
+        if (!ghost && !forgets) /* what a ghost leaves is compared when it is kept */
             compare(append);
         for (unsigned i = 0; append->outcome == APPEND_KEPT && i < append->event_count; i++, at++) {
             CHECK(at < rows->count);

@@ -43,6 +43,7 @@ enum {
     X(TORN_GROUP, "half of a group is left when the power fails")                       \
     X(DOUBT_TAKEN_FOR_KEPT, "a commit in doubt is taken for kept")                      \
     X(DOUBT_TAKEN_FOR_LOST, "a commit in doubt is taken for lost")                      \
+    X(DOUBT_FORGOTTEN, "a commit in doubt was kept, and nobody looks whether it stays there") \
     X(MARK_WITHOUT_LOCK, "what became of a commit is read without the lock")            \
     X(NO_LOCK, "a group is judged and written without the lock")                        \
     X(HISTORY_UNNOTICED, "nobody looks whether history went backwards")                 \
