@@ -11,6 +11,7 @@
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/loose_json.h"
+#include "cli/toml_servers.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -44,7 +45,8 @@ struct work {
     const char *path, *memory; /* the settings, and where the old bytes are kept */
     const char *self, *identity;
     struct str text, plain;    /* plain: without comments, byte for byte in the same place */
-    const struct json *settings;
+    const struct json *servers;
+    bool toml;
     struct change changes[ENTRIES_MAX];
     size_t count;
 };
@@ -87,6 +89,7 @@ static struct rc read_settings(struct work *work, struct err *err)
     struct arena *arena = &work->cli->arena;
     char *real = realpath(work->path, NULL);
     char hex[DIGEST_HEX_BYTES];
+    const struct json *settings = NULL;
     if (!real)
         return err_set(err, ERR_NOT_FOUND, "%s: %s", work->path, strerror(errno));
     work->path = arena_c(arena, str_of(real));
@@ -96,11 +99,15 @@ static struct rc read_settings(struct work *work, struct err *err)
     work->memory = arena_printf(arena, "%s/identities/mcp-%s-%.8s.old", work->cli->settings.data, work->client,
                                 hex).p;
     TRY(file_read(arena, work->path, SETTINGS_BYTES_MAX, &work->text, err));
-    work->plain = json_without_comments(arena, work->text);
-    TRY(json_parse(arena, work->plain, &work->settings, err));
-    const struct json *servers = json_get(work->settings, work->mcp.member);
-    if (!servers || servers->type != JSON_OBJECT)
-        return err_set(err, ERR_NOT_FOUND, "%s names no servers (\"%s\")", work->path, work->mcp.member);
+    size_t n = strlen(work->mcp.file);
+    work->toml = n > strlen(".toml") && strcmp(work->mcp.file + n - strlen(".toml"), ".toml") == 0;
+    work->plain = work->toml ? work->text : json_without_comments(arena, work->text);
+    if (!work->toml)
+        TRY(json_parse(arena, work->plain, &settings, err));
+    work->servers = work->toml ? toml_servers(arena, work->text, work->mcp.member)
+                               : json_get(settings, work->mcp.member);
+    if (!work->servers || work->servers->type != JSON_OBJECT || !work->servers->count)
+        return err_set(err, ERR_NOT_FOUND, "%s names no servers (%s)", work->path, work->mcp.member);
     return RC_OK;
 }
 
@@ -138,7 +145,7 @@ static struct str wrapped(struct work *work, const struct json *entry, struct st
     json_put_str(&word, str_of(work->self));
     if (!first) {
         buf_put(&buf, str_sub(text, after, args_from));
-        buf_puts(&buf, args ? "" : ", \"args\": ");
+        buf_puts(&buf, args ? "" : work->toml ? "\nargs = " : ", \"args\": ");
         buf_put(&buf, buf_str(&list));
     }
     buf_put(&buf, str_sub(text, first ? after : args_to, end));
@@ -168,7 +175,7 @@ static bool is_ours(const struct work *work, const struct json *entry)
 
 static struct rc wrap_all(struct work *work, struct err *err)
 {
-    const struct json *servers = json_get(work->settings, work->mcp.member);
+    const struct json *servers = work->servers;
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
         if (is_ours(work, entry))
             continue;
@@ -193,7 +200,7 @@ static struct rc wrap_all(struct work *work, struct err *err)
 static struct rc read_memory(struct work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
-    const struct json *kept, *servers = json_get(work->settings, work->mcp.member);
+    const struct json *kept, *servers = work->servers;
     struct str text;
     TRY(file_read(arena, work->memory, SETTINGS_BYTES_MAX, &text, err));
     TRY(json_parse(arena, text, &kept, err));
@@ -247,7 +254,7 @@ static struct rc write_changes(struct work *work, struct err *err)
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 2);
     struct stat st;
     size_t at = 0;
-    const struct json *servers = json_get(work->settings, work->mcp.member);
+    const struct json *servers = work->servers;
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
         size_t base = (size_t)(entry->raw.p - work->plain.p);
         for (size_t i = 0; i < work->count; i++) {

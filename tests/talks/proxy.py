@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import tomllib
 
 from world import NOD, PATIENCE, eventually, must
 
@@ -330,6 +331,50 @@ def test_install_puts_the_proxy_in_front_and_remove_gives_the_bytes_back(world):
     with open(path, encoding="utf-8") as file:
         must(file.read() == SETTINGS, "not as before")
     must("MCP clients are" in world.nod("mcp", "install", "nobody", exits=2).stderr, "an unknown client")
+
+
+TOML = """model = "x" # of this person
+[mcp_servers.files]
+command = "node" # stays
+args = ["x.mjs", # the first
+  '/tmp/it"s']
+startup_timeout_sec = 20
+
+[mcp_servers.files.env]
+command = "not this one"
+
+[mcp_servers."bare one"]
+command = '/usr/bin/server'
+[mcp_servers.web]
+url = "https://example.org/mcp"
+[mcp_servers.strange]
+command = \"\"\"a
+b\"\"\"
+[tools]
+command = "nor this"
+"""
+
+
+def test_install_writes_settings_that_are_toml(world):
+    world.server()
+    path = os.path.join(world.folder, "config.toml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(TOML)
+    said = world.nod("mcp", "install", "codex", "--settings", path, "--yes").stderr
+    must("left alone: web" in said and "left alone: strange" in said, said)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    args = tomllib.loads(text)["mcp_servers"]["files"]["args"]
+    must(args[:2] == ["mcp", "proxy"] and args[-2:] == ["x.mjs", '/tmp/it"s'], f"{args}")
+    must('command = "not this one"' in text and 'command = "nor this"' in text and "# stays\nargs = [" in text, f"{text}")
+    for name, last in (("files", '"--name","files","--","node","x.mjs","/tmp/it\\"s"]\nstartup_timeout_sec = 20\n'),
+                       ('"bare one"', '"--name","bare-one","--","/usr/bin/server"]\n[mcp_servers.web]')):
+        section = text[text.index(f"[mcp_servers.{name}]"):]
+        must(section.split("\n")[1].startswith(f'command = "{NOD}"') and last in section, f"{section}")
+    must("nothing to change" in world.nod("mcp", "install", "codex", "--settings", path, "--yes").stderr, "a second time changes something")
+    world.nod("mcp", "install", "codex", "--settings", path, "--remove", "--yes")
+    with open(path, encoding="utf-8") as file:
+        must(file.read() == TOML, "not as before")
 
 
 def test_it_needs_an_identity_and_a_server(world):

@@ -1,0 +1,148 @@
+/* Only what such a section needs of TOML is read: bare and quoted names, strings in double or single quotes on one
+ * line, and lists of them over several lines. */
+#include "cli/toml_servers.h"
+
+#include "base/limits.h"
+
+struct scan {
+    struct arena *arena;
+    struct str text;
+    size_t at;
+};
+
+static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ','; }
+
+/* Behind blanks, commas and remarks. */
+static void skip(struct scan *scan)
+{
+    while (scan->at < scan->text.n && (blank(scan->text.p[scan->at]) || scan->text.p[scan->at] == '#')) {
+        bool remark = scan->text.p[scan->at] == '#';
+        scan->at++;
+        while (remark && scan->at < scan->text.n && scan->text.p[scan->at] != '\n')
+            scan->at++;
+    }
+}
+
+/* A string; NULL: none that is understood. Basic strings have JSON's escapes, and a few more, which are not taken. */
+static struct json *take_string(struct scan *scan)
+{
+    size_t from = scan->at;
+    char quote = from < scan->text.n ? scan->text.p[from] : '\0';
+    if (quote != '"' && quote != '\'')
+        return NULL;
+    for (scan->at++; scan->at < scan->text.n && scan->text.p[scan->at] != quote; scan->at++) {
+        if (scan->text.p[scan->at] == '\n')
+            return NULL;
+        if (quote == '"' && scan->text.p[scan->at] == '\\')
+            scan->at++;
+    }
+    if (scan->at >= scan->text.n)
+        return NULL;
+    struct str raw = str_sub(scan->text, from, ++scan->at);
+    struct json *value = arena_new(scan->arena, struct json);
+    const struct json *read;
+    *value = (struct json){.type = JSON_STRING, .raw = raw, .text = str_sub(raw, 1, raw.n - 1)};
+    if (quote == '\'')
+        return value;
+    if (rc_bad(json_parse(scan->arena, raw, &read, NULL)))
+        return NULL;
+    value->text = read->text;
+    return value;
+}
+
+static void append(struct json *parent, const struct json ***last, const struct json *child)
+{
+    **last = child;
+    *last = (const struct json **)&child->next;
+    parent->count++;
+}
+
+static struct json *take_list(struct scan *scan)
+{
+    struct json *list = arena_new(scan->arena, struct json);
+    size_t from = scan->at++;
+    const struct json **last = &list->first;
+    *list = (struct json){.type = JSON_ARRAY};
+    for (skip(scan); scan->at < scan->text.n && scan->text.p[scan->at] != ']'; skip(scan)) {
+        struct json *word = take_string(scan);
+        if (!word)
+            return NULL;
+        BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
+        struct json_out out = json_out(&buf);
+        json_put_str(&out, word->text); /* in double quotes, whatever it was in */
+        word->raw = arena_str(scan->arena, buf_str(&buf));
+        append(list, &last, word);
+    }
+    if (scan->at >= scan->text.n)
+        return NULL;
+    list->raw = str_sub(scan->text, from, ++scan->at);
+    return list;
+}
+
+/* The name in [MEMBER.NAME]; empty: another section, or one below it. */
+static struct str section_name(struct str line, const char *member)
+{
+    struct str rest = str_trim(line);
+    size_t end = str_find(rest, ']'), n = strlen(member);
+    if (rest.n < n + 3 || rest.p[0] != '[' || end == rest.n || !str_starts(str_sub(rest, 1, end), str_of(member)) ||
+        rest.p[n + 1] != '.')
+        return STR_NONE;
+    struct str name = str_sub(rest, n + 2, end);
+    bool quoted = name.n > 2 && (name.p[0] == '"' || name.p[0] == '\'') && name.p[name.n - 1] == name.p[0];
+    name = quoted ? str_sub(name, 1, name.n - 1) : name;
+    return str_find(name, '.') < name.n && !quoted ? STR_NONE : name;
+}
+
+/* One `key = value`; what is not understood leaves `broken` behind. */
+static void take_member(struct scan *scan, struct json *entry, const struct json ***last, bool *broken)
+{
+    struct str rest = str_sub(scan->text, scan->at, scan->text.n), line = str_sub(rest, 0, str_find(rest, '\n')), value;
+    struct str key = str_trim(str_cut(line, '=', &value));
+    bool matters = str_is(key, "command") || str_is(key, "args");
+    size_t end = scan->at + line.n;
+    scan->at += line.n - value.n;
+    while (matters && scan->at < end && blank(scan->text.p[scan->at]))
+        scan->at++;
+    char first = scan->at < scan->text.n ? scan->text.p[scan->at] : '\0';
+    struct json *read = !matters ? NULL : first == '[' ? take_list(scan) : take_string(scan);
+    *broken = *broken || (matters && !read);
+    if (read) {
+        read->key = key;
+        append(entry, last, read);
+    }
+    rest = str_sub(scan->text, scan->at, scan->text.n);
+    scan->at += str_find(rest, '\n');
+}
+
+static struct json *take_section(struct scan *scan, struct str name)
+{
+    struct json *entry = arena_new(scan->arena, struct json);
+    const struct json **last = &entry->first;
+    bool broken = false;
+    size_t from = scan->at, to = from;
+    *entry = (struct json){.type = JSON_OBJECT, .key = name};
+    for (skip(scan); scan->at < scan->text.n && scan->text.p[scan->at] != '['; skip(scan)) {
+        take_member(scan, entry, &last, &broken);
+        to = scan->at;
+    }
+    entry->raw = str_sub(scan->text, from, to);
+    if (broken)
+        entry->first = NULL, entry->count = 0;
+    return entry;
+}
+
+const struct json *toml_servers(struct arena *arena, struct str text, const char *member)
+{
+    struct scan scan = {.arena = arena, .text = text};
+    struct json *servers = arena_new(arena, struct json);
+    const struct json **last = &servers->first;
+    *servers = (struct json){.type = JSON_OBJECT, .raw = text};
+    while (scan.at < text.n) {
+        struct str rest = str_sub(text, scan.at, text.n), line = str_sub(rest, 0, str_find(rest, '\n'));
+        struct str name = section_name(line, member);
+        scan.at += line.n < rest.n ? line.n + 1 : line.n;
+        if (!str_empty(name))
+            append(servers, &last, take_section(&scan, name));
+    }
+    return servers;
+}
