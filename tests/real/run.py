@@ -34,6 +34,7 @@ def tests():
             if key.startswith("test_") and callable(value):
                 yield f"{name}: {key[5:].replace('_', ' ')}", value
     yield "docs: name tests that exist", test_the_docs_name_tests_that_exist
+    yield "docs: every agent has a row, and every row its tests", test_every_agent_has_a_row
 
 
 def run(name, test):
@@ -66,6 +67,22 @@ def named_in_docs():
 def test_the_docs_name_tests_that_exist(_place):
     named, known = named_in_docs(), {name for name, _ in tests()}
     world.must(len(named) > 50 and named <= known, f"{len(named)} are named; there is no {sorted(named - known)}")
+
+
+def test_every_agent_has_a_row(_place):
+    """docs/AGENTS.md against the table of agents: nobody is left out, and every row names a test or says "not run"."""
+    root = os.path.dirname(os.path.dirname(HERE))
+    with open(os.path.join(root, "src/agents/agent.h"), encoding="utf-8") as file:
+        known = re.findall(r"X\((\w+)\)", file.read().split("#define AGENTS(X)")[1].split("AGENT_WORD")[0])
+    with open(os.path.join(root, "docs/AGENTS.md"), encoding="utf-8") as file:
+        rows = [line.strip("|").split("|") for line in file.read().split("\n") if line.startswith("| ")][1:]
+    missing = [name for name in known if name != "claude" and not any(f"nod hook install {name}`" in row[1] for row in rows)]
+    world.must(len(known) >= 8 and not missing, f"{missing} of {known} have no row")
+    for row in rows:
+        named = re.findall(r"`(?:talks/(\w+)|(?:%s)(?:: [^`]+)?|tests/clients)`" % "|".join(SUITES), row[-1])
+        world.must(len(row) == 5 and (named or "not run" in row[-1]), f"no test is named: {row}")
+        for talk in filter(None, named):
+            world.must(os.path.exists(os.path.join(root, "tests/talks", talk + ".py")), f"there is no talks/{talk}")
 
 
 def main():
