@@ -47,7 +47,7 @@ struct timer *__wrap_timer_new(struct loop *loop, void (*fire)(void *arg), void 
 
 void __wrap_timer_start(struct timer *timer, int64_t after_ms)
 {
-    timer->at_us = sim->steady_us + (after_ms > 0 ? after_ms * 1000 : 0) + 1;
+    timer->at_us = sim->steady_us + (after_ms > 0 ? after_ms * 1000 : 0);
 }
 
 void __wrap_timer_stop(struct timer *timer) { timer->at_us = 0; }
