@@ -60,6 +60,7 @@ async function everyScreen(server, options, scheme) {
   await check("help");
   await page.keyboard.press("Escape");
   for (const text of ["Use y", "Change"]) await page.locator(".item", { hasText: text }).locator("input").check();
+  if (phone) { await check("picking"); await page.locator(".review-bar .primary").click(); }
   await page.locator("article[aria-label='Several requests']").waitFor();
   await check("several");
   const further = {
