@@ -159,10 +159,15 @@ class Client:
     def __init__(self, server, token, name="", tcp=False):
         self.server, self.token, self.name, self.tcp = server, token, name, tcp
 
+    @property
+    def tls(self):
+        """How to check the server's certificate; a proxy or an address that stands for a server has none."""
+        return getattr(self.server, "tls", None)
+
     def connection(self, timeout=PATIENCE):
-        if self.tcp and self.server.tls:
+        if self.tcp and self.tls:
             return http.client.HTTPSConnection("127.0.0.1", self.server.tls_port, timeout=timeout,
-                                               context=self.server.tls)
+                                               context=self.tls)
         if self.tcp:
             return http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=timeout)
         return UnixConnection(self.server.socket, timeout)
@@ -349,7 +354,7 @@ class Socket:
         connection.connect()
         self.sock = connection.sock
         key = base64.b64encode(os.urandom(16)).decode()
-        port = client.server.tls_port if client.server.tls else client.server.port
+        port = client.server.tls_port if client.tls else client.server.port
         fields = {"Host": f"127.0.0.1:{port}" if client.tcp else "localhost",
                   "Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
                   "Sec-WebSocket-Key": key, **client.headers(None, None), **(headers or {})}
