@@ -151,17 +151,17 @@ struct str shape_quote(struct arena *arena, struct str text)
 
 /* ---- reading ---- */
 
-struct cursor {
+struct shape_cursor {
     const char *at, *end;
 };
 
-static void pass_blanks(struct cursor *c)
+static void pass_blanks(struct shape_cursor *c)
 {
     while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t' || *c->at == '\r'))
         c->at++;
 }
 
-static bool pass(struct cursor *c, char byte)
+static bool pass(struct shape_cursor *c, char byte)
 {
     pass_blanks(c);
     if (c->at == c->end || *c->at != byte)
@@ -172,7 +172,7 @@ static bool pass(struct cursor *c, char byte)
 
 /* Behind the closing quote; false when there is none. A quote behind an odd number of backslashes belongs to the
  * string. */
-static bool pass_string(struct cursor *c)
+static bool pass_string(struct shape_cursor *c)
 {
     const char *from = ++c->at;
     for (const char *quote; c->at < c->end && (quote = memchr(c->at, '"', (size_t)(c->end - c->at)));) {
@@ -193,7 +193,7 @@ static bool ends_scalar(char byte)
 }
 
 /* Steps over one value, whatever is in it. */
-static bool pass_value(struct cursor *c, struct str *ret_value)
+static bool pass_value(struct shape_cursor *c, struct str *ret_value)
 {
     size_t depth = 0;
     pass_blanks(c);
@@ -313,7 +313,7 @@ static const struct shape_field *find_field(const struct shape *shape, struct st
 }
 
 /* The next member; false at the end, or when it is none. */
-static bool next_member(struct cursor *c, bool first, struct str *ret_key, struct str *ret_value)
+static bool next_member(struct shape_cursor *c, bool first, struct str *ret_key, struct str *ret_value)
 {
     if (!first && !pass(c, ','))
         return false;
@@ -327,7 +327,7 @@ static bool next_member(struct cursor *c, bool first, struct str *ret_key, struc
 
 bool shape_read(struct arena *arena, const struct shape *shape, struct str json, void *ret_data)
 {
-    struct cursor c = {json.p, json.p + json.n};
+    struct shape_cursor c = {json.p, json.p + json.n};
     struct str key, value;
     size_t at = 0;
     memset(ret_data, 0, shape->size);
@@ -348,7 +348,7 @@ bool shape_read(struct arena *arena, const struct shape *shape, struct str json,
 
 struct str shape_change(struct str json)
 {
-    struct cursor c = {json.p, json.p + json.n};
+    struct shape_cursor c = {json.p, json.p + json.n};
     struct str key, value;
     if (!json.n || !pass(&c, '{'))
         return STR_NONE;

@@ -16,7 +16,7 @@
 
 #include "base/limits.h"
 
-enum shape {
+enum name_shape {
     FIELDS, /* the row's names for the fields */
     EDITOR, /* `command` says which of several acts it is */
     TYPING, /* text for a command that runs already */
@@ -26,7 +26,7 @@ enum shape {
 static const struct row {
     const char *dialect; /* "" are the names that Nod itself takes, from whoever names no dialect */
     const char *theirs, *ours;
-    enum shape shape;
+    enum name_shape shape;
     const char *fields;
 } rows[] = {
     {"", "bash", "Bash", FIELDS, ""},

@@ -98,12 +98,12 @@ struct str definition_digest(struct arena *arena, struct str text)
     return arena_str(arena, str_of(hex));
 }
 
-struct shown {
+struct definition_shown {
     struct str path, before, after, warning;
     bool is_new;
 };
 
-static struct str preview_of(struct arena *arena, const struct shown *shown)
+static struct str preview_of(struct arena *arena, const struct definition_shown *shown)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
@@ -123,7 +123,7 @@ static struct str preview_of(struct arena *arena, const struct shown *shown)
 
 struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
 {
-    const struct shown shown = {
+    const struct definition_shown shown = {
         .path = tool, .before = before, .after = after,
         .warning = STR("the server changed what this tool says of itself; the model will believe the new text")};
     return preview_of(arena, &shown);
@@ -131,7 +131,7 @@ struct str definition_preview(struct arena *arena, struct str tool, struct str b
 
 struct str definition_file_preview(struct arena *arena, struct str path, struct str text)
 {
-    const struct shown shown = {
+    const struct definition_shown shown = {
         .path = path, .after = text, .is_new = true,
         .warning = STR("the programs that this file names will be started; who wrote the repository chose them")};
     return preview_of(arena, &shown);
