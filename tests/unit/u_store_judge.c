@@ -315,10 +315,38 @@ static void the_judge_and_the_model_agree(void **state)
     free(model);
 }
 
+/* What happened in between may have been in any session. */
+static void memory_forgets_when_an_event_was_not_followed(void **state)
+{
+    struct memory *memory = memory_open("another place of the test");
+    struct digest hash = {.bytes = {1}};
+    struct event event = {.seq = 1, .kind = EVENT_SESSION_CHANGED, .session = STR("s1"), .data = STR("{}")};
+    (void)state;
+    for (int gap = 0; gap < 2; gap++) {
+        struct facts facts = {0};
+        struct append *append = append_new();
+        memory_clear(memory);
+        event.session = STR("s1");
+        event.seq = 10 * (uint64_t)gap + 1;
+        memory_follow(memory, &event, event.seq, &hash);
+        event.session = STR("s2");
+        event.seq += 1 + (uint64_t)gap;
+        memory_follow(memory, &event, event.seq, &hash);
+        (void)append_event(append, (struct event){.kind = event.kind, .session = STR("s1"), .data = event.data});
+        facts_name(&facts, append);
+        assert_true(memory_recall(memory, &facts));
+        assert_int_equal(facts_head(&facts, STR("s1"))->known, gap == 0);
+        facts_done(&facts);
+        append_free(append);
+    }
+    memory_close(memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_judge_and_the_model_agree),
+        cmocka_unit_test(memory_forgets_when_an_event_was_not_followed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
