@@ -27,7 +27,7 @@ struct watch {
     struct cli *cli;
     struct tui tui;
     struct http_client *stream;
-    int bell[2];
+    int waker[2];
     atomic_bool live, ended;
     atomic_uint_fast64_t after;
 };
@@ -37,7 +37,7 @@ struct watch {
 static void ring(struct watch *watch)
 {
     char one = 1;
-    (void)!write(watch->bell[1], &one, 1);
+    (void)!write(watch->waker[1], &one, 1);
 }
 
 static bool heard(void *arg, struct str id, struct str type, struct str data)
@@ -341,12 +341,12 @@ static bool take_keys(struct watch *watch)
 
 static void run(struct watch *watch)
 {
-    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = watch->bell[0], .events = POLLIN}};
+    struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = watch->waker[0], .events = POLLIN}};
     char rung[256];
     do {
         draw(watch);
         (void)poll(fds, 2, TICK_MS);
-        if (read(watch->bell[0], rung, sizeof rung) > 0)
+        if (read(watch->waker[0], rung, sizeof rung) > 0)
             refresh_list(watch, false);
     } while (take_keys(watch) && !(fds[0].revents & (POLLHUP | POLLERR)));
 }
@@ -358,7 +358,7 @@ struct rc watch_command(struct cli *cli, struct err *err)
     watch = heap_new(sizeof *watch);
     pthread_t thread;
     watch->cli = cli;
-    if (pipe2(watch->bell, O_NONBLOCK | O_CLOEXEC) != 0)
+    if (pipe2(watch->waker, O_NONBLOCK | O_CLOEXEC) != 0)
         return err_set(err, ERR_IO, "no pipe could be made");
     TRY(read_list(watch, err));
     TRY(remote_client(cli, &watch->stream, err));

@@ -27,7 +27,7 @@ struct archivist {
     bool working;           /* the thread is to be joined */
     bool shedding;          /* its last work: the room that was left is given back */
     _Atomic bool stop;
-    struct bell *bell;
+    struct waker *waker;
 };
 
 static void finish(struct archivist *archivist)
@@ -36,7 +36,7 @@ static void finish(struct archivist *archivist)
     archiving->op.err = archivist->err;
     archive_plan_free(archivist->plan, archivist->err.code == ERR_OK);
     archivist->gate->archivist = NULL;
-    bell_free(archivist->bell);
+    waker_free(archivist->waker);
     free(archivist->actor);
     free(archivist);
     op_end(&archiving->op);
@@ -56,7 +56,7 @@ static void *make_plan(void *arg)
     };
     if (rc_ok(archive_plan(&archiving, &archivist->plan, &archivist->err)))
         archivist->err = (struct err){.code = ERR_OK};
-    bell_ring(archivist->bell);
+    waker_wake(archivist->waker);
     return NULL;
 }
 
@@ -67,7 +67,7 @@ static void *shed(void *arg)
     struct err err = {0};
     if (rc_bad(store_shed(archivist->gate->store_url, &err)))
         log_line(LOG_WARN, "room that archived sessions left was not given back", LOG_C("why", err.text));
-    bell_ring(archivist->bell);
+    waker_wake(archivist->waker);
     return NULL;
 }
 
@@ -165,7 +165,7 @@ void gate_archive(struct gate *gate, struct gate_archiving *archiving)
     archivist->archiving = archiving;
     archivist->actor = heap_new(archiving->actor.n + 1);
     memcpy(archivist->actor, archiving->actor.p, archiving->actor.n);
-    archivist->bell = bell_new(gate->loop, planned, archivist);
+    archivist->waker = waker_new(gate->loop, planned, archivist);
     gate->archivist = archivist;
     begin(archivist, make_plan);
 }

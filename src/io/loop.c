@@ -18,7 +18,7 @@ struct timer {
     void *arg;
 };
 
-struct bell {
+struct waker {
     uv_async_t uv;
     void (*rung)(void *arg);
     void *arg;
@@ -132,24 +132,24 @@ void timer_start(struct timer *timer, int64_t after_ms)
 void timer_stop(struct timer *timer) { (void)uv_timer_stop(&timer->uv); }
 void timer_free(struct timer *timer) { uv_close((uv_handle_t *)&timer->uv, free_handle); }
 
-static void on_bell(uv_async_t *uv)
+static void on_wake(uv_async_t *uv)
 {
-    struct bell *bell = uv->data;
-    bell->rung(bell->arg);
+    struct waker *waker = uv->data;
+    waker->rung(waker->arg);
 }
 
-struct bell *bell_new(struct loop *loop, void (*rung)(void *arg), void *arg)
+struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg)
 {
-    struct bell *bell = heap_new(sizeof *bell);
-    CHECK(uv_async_init(&loop->uv, &bell->uv, on_bell) == 0);
-    bell->uv.data = bell;
-    bell->rung = rung;
-    bell->arg = arg;
-    return bell;
+    struct waker *waker = heap_new(sizeof *waker);
+    CHECK(uv_async_init(&loop->uv, &waker->uv, on_wake) == 0);
+    waker->uv.data = waker;
+    waker->rung = rung;
+    waker->arg = arg;
+    return waker;
 }
 
-void bell_ring(struct bell *bell) { CHECK(uv_async_send(&bell->uv) == 0); }
-void bell_free(struct bell *bell) { uv_close((uv_handle_t *)&bell->uv, free_handle); }
+void waker_wake(struct waker *waker) { CHECK(uv_async_send(&waker->uv) == 0); }
+void waker_free(struct waker *waker) { uv_close((uv_handle_t *)&waker->uv, free_handle); }
 
 static void on_signal(uv_signal_t *uv, int number)
 {

@@ -1,4 +1,4 @@
-/* One loop waits for everything. It owns all sockets and timers; other threads reach it only by a bell. */
+/* One loop waits for everything. It owns all sockets and timers; other threads reach it only by a waker. */
 #ifndef IO_LOOP_H
 #define IO_LOOP_H
 
@@ -9,7 +9,7 @@
 
 struct loop;
 struct timer;
-struct bell;
+struct waker;
 
 struct rc loop_new(struct loop **ret_loop, struct err *err);
 void loop_free(struct loop *loop);
@@ -34,10 +34,10 @@ void timer_start(struct timer *timer, int64_t after_ms);
 void timer_stop(struct timer *timer);
 void timer_free(struct timer *timer);
 
-/* bell_ring may be called from any thread; several rings before the loop wakes are one call of `rung`. */
-struct bell *bell_new(struct loop *loop, void (*rung)(void *arg), void *arg);
-void bell_ring(struct bell *bell);
-void bell_free(struct bell *bell);
+/* waker_wake may be called from any thread; several rings before the loop wakes are one call of `rung`. */
+struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg);
+void waker_wake(struct waker *waker);
+void waker_free(struct waker *waker);
 
 /* Calls `caught` on the loop when the signal comes. Lives as long as the loop. */
 struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg,

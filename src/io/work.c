@@ -1,4 +1,4 @@
-/* Three lists under one lock: jobs that wait for a thread, jobs that are over, errands for the loop. The bell
+/* Three lists under one lock: jobs that wait for a thread, jobs that are over, errands for the loop. The waker
  * brings the loop to the last two. */
 #include "io/work.h"
 
@@ -28,7 +28,7 @@ struct work_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job came, or the pool ends */
     pthread_cond_t finished; /* a thread has ended */
-    struct bell *bell;       /* NULL: the loop has left */
+    struct waker *waker;       /* NULL: the loop has left */
     struct job_list waiting, over;
     struct errand *errands, *last_errand;
     struct hand *ended;
@@ -43,8 +43,8 @@ static void unlock(struct work_pool *pool) { CHECK(pthread_mutex_unlock(&pool->l
 /* The lock is held. */
 static void ring(struct work_pool *pool)
 {
-    if (pool->bell)
-        bell_ring(pool->bell);
+    if (pool->waker)
+        waker_wake(pool->waker);
 }
 
 static void list_add(struct job_list *list, struct job *job)
@@ -186,7 +186,7 @@ struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max)
     CHECK(pthread_cond_init(&pool->work, &steady) == 0);
     CHECK(pthread_cond_init(&pool->finished, NULL) == 0);
     CHECK(pthread_condattr_destroy(&steady) == 0);
-    pool->bell = bell_new(loop, rung, pool);
+    pool->waker = waker_new(loop, rung, pool);
     pool->threads_max = threads_max;
     return pool;
 }
@@ -219,7 +219,7 @@ void work_pool_free(struct work_pool *pool)
         CHECK(pthread_cond_wait(&pool->finished, &pool->lock) == 0);
     unlock(pool);
     join_ended(pool->ended);
-    bell_free(pool->bell);
+    waker_free(pool->waker);
     CHECK(pthread_cond_destroy(&pool->work) == 0);
     CHECK(pthread_cond_destroy(&pool->finished) == 0);
     CHECK(pthread_mutex_destroy(&pool->lock) == 0);
@@ -229,12 +229,12 @@ void work_pool_free(struct work_pool *pool)
 void work_pool_leave(struct work_pool *pool)
 {
     lock(pool);
-    struct bell *bell = pool->bell;
-    pool->bell = NULL;
+    struct waker *waker = pool->waker;
+    pool->waker = NULL;
     pool->ending = true;
     CHECK(pthread_cond_broadcast(&pool->work) == 0);
     unlock(pool);
-    bell_free(bell);
+    waker_free(waker);
 }
 
 void work_errand(struct work_pool *pool, struct errand *errand)

@@ -1,8 +1,8 @@
 /* notify.json: channels by name, and routes.
  *
  *     {"channels": {"phone": {"type": "ntfy", "url": "https://ntfy.example", "topic": "…", "token": {"file": "…"}},
- *                   "bell": {"type": "command", "command": ["notify-send", "Nod"]}},
- *      "routes": [{"person": "owner", "steps": [{"after": "10s", "to": ["phone"]}, {"after": "5m", "to": ["bell"]}]}]}
+ *                   "waker": {"type": "command", "command": ["notify-send", "Nod"]}},
+ *      "routes": [{"person": "owner", "steps": [{"after": "10s", "to": ["phone"]}, {"after": "5m", "to": ["waker"]}]}]}
  *
  * A secret is {"file": PATH} or {"env": NAME}, never the text itself: the file may be shown to others. */
 #include "notify/inner.h"

@@ -1,16 +1,16 @@
-/* Threads around a backend: one writer, some readers, one keeper; and one bell back to the loop.
+/* Threads around a backend: one writer, some readers, one keeper; and one waker back to the loop.
  *
  *   loop     store_append → inbox                     deliver: follow(events), then done(append), done(read)
  *              ↓                                          ↑
- *   writer   takes all that came, commits it as one group → outbox, bell
- *   readers  take one question each, answer it            → outbox, bell
+ *   writer   takes all that came, commits it as one group → outbox, waker
+ *   readers  take one question each, answer it            → outbox, waker
  *   keeper   tidies while commits go on, when the writer's handle says it is due
- *   follower waits for what other processes keep in the same store, reads it → outbox, bell
+ *   follower waits for what other processes keep in the same store, reads it → outbox, waker
  *
  * Invariants
  *  1. An append or read is in one place at a time: inbox, a thread's hands, outbox, the receiver's hands.
  *  2. The outbox holds groups in the order they were committed, so deliver meets events in order of seq.
- *  3. The bell is rung by whoever puts something into an outbox that has not been rung for, and only then.
+ *  3. The waker is rung by whoever puts something into an outbox that has not been rung for, and only then.
  *     Events of other processes lie between the groups at their place: whoever adds to the outbox holds
  *     `feeding`, and a group waits until what was kept before it has been read.
  *  4. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
@@ -73,7 +73,7 @@ struct store {
     struct read_list answered;
     bool rung;
     struct err broken_err; /* ERR_HISTORY, once it has happened */
-    struct bell *bell;
+    struct waker *waker;
 
     /* When other processes write, too. */
     struct backend_handle *follower;
@@ -113,7 +113,7 @@ static void hand_back_group(struct store *store, struct append *first, struct ap
     bool ring = must_ring(store);
     unlock(&store->outbox);
     if (ring)
-        bell_ring(store->bell);
+        waker_wake(store->waker);
 }
 
 static void hand_back_read(struct store *store, struct read *read)
@@ -123,7 +123,7 @@ static void hand_back_read(struct store *store, struct read *read)
     bool ring = must_ring(store);
     unlock(&store->outbox);
     if (ring)
-        bell_ring(store->bell);
+        waker_wake(store->waker);
 }
 
 /* Whether the last that was tried went well, in keeping or in following; the loop is told when that changes. */
@@ -135,7 +135,7 @@ static void set_health(struct store *store, _Atomic bool *flag, bool healthy)
     bool ring = must_ring(store);
     unlock(&store->outbox);
     if (ring)
-        bell_ring(store->bell);
+        waker_wake(store->waker);
 }
 
 static void tell_health(struct store *store)
@@ -159,7 +159,7 @@ static void notice_broken(struct store *store, struct rc rc, const struct err *e
     store->broken_err = *err;
     unlock(&store->outbox);
     if (ring)
-        bell_ring(store->bell);
+        waker_wake(store->waker);
 }
 
 static void tell_broken(struct store *store, const struct err *err)
@@ -240,7 +240,7 @@ static bool deliver(struct store *store)
     return any;
 }
 
-static void on_bell(void *arg) { (void)deliver(arg); }
+static void on_wake(void *arg) { (void)deliver(arg); }
 
 /* ---- what other processes keep ---- */
 
@@ -695,7 +695,7 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
         free(store);
         return rc;
     }
-    store->bell = bell_new(loop, on_bell, store);
+    store->waker = waker_new(loop, on_wake, store);
     start_threads(store);
     *ret_store = store;
     return RC_OK;
@@ -728,7 +728,7 @@ bool store_deliver(struct store *store) { return deliver(store); }
 void store_free(struct store *store)
 {
     close_handles(store);
-    bell_free(store->bell);
+    waker_free(store->waker);
     door_done(&store->inbox);
     door_done(&store->desk);
     door_done(&store->chores);

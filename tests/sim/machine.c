@@ -61,34 +61,34 @@ void __wrap_timer_free(struct timer *timer)
     free(timer);
 }
 
-/* ---- bells, and what is done before the loop sleeps ---- */
+/* ---- wakers, and what is done before the loop sleeps ---- */
 
-struct bell {
-    struct bell *next;
+struct waker {
+    struct waker *next;
     void (*rung)(void *arg);
     void *arg;
     int node;
     bool ringing;
 };
 
-struct bell *__wrap_bell_new(struct loop *loop, void (*rung)(void *arg), void *arg)
+struct waker *__wrap_waker_new(struct loop *loop, void (*rung)(void *arg), void *arg)
 {
-    struct bell *bell = heap_new(sizeof *bell);
+    struct waker *waker = heap_new(sizeof *waker);
     (void)loop;
-    *bell = (struct bell){.next = sim->nodes[sim->at].bells, .rung = rung, .arg = arg, .node = sim->at};
-    sim->nodes[sim->at].bells = bell;
-    return bell;
+    *waker = (struct waker){.next = sim->nodes[sim->at].wakers, .rung = rung, .arg = arg, .node = sim->at};
+    sim->nodes[sim->at].wakers = waker;
+    return waker;
 }
 
-void __wrap_bell_ring(struct bell *bell) { bell->ringing = true; }
+void __wrap_waker_wake(struct waker *waker) { waker->ringing = true; }
 
-void __wrap_bell_free(struct bell *bell)
+void __wrap_waker_free(struct waker *waker)
 {
-    struct bell **link = &sim->nodes[bell->node].bells;
-    while (*link != bell)
+    struct waker **link = &sim->nodes[waker->node].wakers;
+    while (*link != waker)
         link = &(*link)->next;
-    *link = bell->next;
-    free(bell);
+    *link = waker->next;
+    free(waker);
 }
 
 void __wrap_loop_before_sleep(struct loop *loop, struct before_sleep *before)
@@ -201,13 +201,13 @@ void node_start(int number)
     node_turn(number);
 }
 
-static bool ring_bells(struct node *node)
+static bool run_wakers(struct node *node)
 {
-    for (struct bell *bell = node->bells; bell; bell = bell->next) {
-        if (!bell->ringing)
+    for (struct waker *waker = node->wakers; waker; waker = waker->next) {
+        if (!waker->ringing)
             continue;
-        bell->ringing = false;
-        bell->rung(bell->arg);
+        waker->ringing = false;
+        waker->rung(waker->arg);
         return true;
     }
     return false;
@@ -230,7 +230,7 @@ void node_turn(int number)
     struct node *node = &sim->nodes[number];
     sim->at = number;
     for (int round = 0; node->gate && round < ROUNDS_MAX; round++) {
-        bool more = ring_bells(node) || fire_timers(node);
+        bool more = run_wakers(node) || fire_timers(node);
         if (node->before_sleep)
             more = node->before_sleep->before(node->before_sleep->arg) || more;
         if (!more)

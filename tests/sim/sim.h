@@ -1,7 +1,7 @@
 /* The simulated world: some nodes, one database, a clock, people and agents. One seed makes one run, always the same.
  *
  * A node is the real gate on the real store (gate/, store/store.c with its threads, group.c, memory.c, judge.c). The
- * machine below it is not: threads are fibers (fiber.c), the clock, timers, bells and random numbers are the seed's
+ * machine below it is not: threads are fibers (fiber.c), the clock, timers, wakers and random numbers are the seed's
  * (machine.c), and the backend keeps its rows in memory (database.c, rows.c). Clients (clients.c) use gate.h.
  */
 #ifndef SIM_SIM_H
@@ -128,7 +128,7 @@ struct database {
 struct node {
     struct gate *gate;         /* NULL: it is down */
     struct timer *timers;
-    struct bell *bells;
+    struct waker *wakers;
     struct before_sleep *before_sleep;
     int64_t skew_ms;           /* of its wall clock */
     bool ready, dead;          /* dead: killed, nothing that it does counts any more */
@@ -216,7 +216,7 @@ int sim_slot(const struct event *event); /* -1: of no call */
 void node_start(int number);
 /* kill -9: its views are gone, what it had not committed never happened, whoever waited gets no answer. */
 void node_kill(int number);
-/* A turn of its loop: bells, timers, what has ended. */
+/* A turn of its loop: wakers, timers, what has ended. */
 void node_turn(int number);
 
 /* database.c, rows.c */

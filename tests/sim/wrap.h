@@ -42,9 +42,9 @@ struct timer *__wrap_timer_new(struct loop *loop, void (*fire)(void *arg), void 
 void __wrap_timer_start(struct timer *timer, int64_t after_ms);
 void __wrap_timer_stop(struct timer *timer);
 void __wrap_timer_free(struct timer *timer);
-struct bell *__wrap_bell_new(struct loop *loop, void (*rung)(void *arg), void *arg);
-void __wrap_bell_ring(struct bell *bell);
-void __wrap_bell_free(struct bell *bell);
+struct waker *__wrap_waker_new(struct loop *loop, void (*rung)(void *arg), void *arg);
+void __wrap_waker_wake(struct waker *waker);
+void __wrap_waker_free(struct waker *waker);
 void __wrap_loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void __wrap_loop_forget(struct loop *loop, struct before_sleep *before);
 const struct backend *__wrap_backend_find(const char *url, const char **ret_place);

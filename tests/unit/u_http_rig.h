@@ -43,19 +43,19 @@ static inline struct rig *rig_start(struct http_options options)
     rig_ok(http_server_new(rig->loop, &options, &rig->server, RIG_ERR));
     rig_ok(http_listen_tcp(rig->server, "127.0.0.1:0", &rig->port, RIG_ERR));
     rig_ok(http_listen_unix(rig->server, rig->path, RIG_ERR));
-    rig->stop = bell_new(rig->loop, rig_stop_rung, rig);
+    rig->stop = waker_new(rig->loop, rig_stop_rung, rig);
     assert_int_equal(pthread_create(&rig->thread, NULL, rig_run, rig), 0);
     return rig;
 }
 
 static inline void rig_stop(struct rig *rig)
 {
-    bell_ring(rig->stop);
+    waker_wake(rig->stop);
     assert_int_equal(pthread_join(rig->thread, NULL), 0);
     assert_true(rig->ended);
     assert_int_equal(access(rig->path, F_OK), -1);
     http_server_free(rig->server);
-    bell_free(rig->stop);
+    waker_free(rig->stop);
     loop_free(rig->loop);
     free(rig);
 }

@@ -536,7 +536,7 @@ static void test_stop_lets_answers_finish(void **state)
     say(large, "GET /big?bytes=8000000 HTTP/1.1\r\n" HOST "\r\n");
     await_counter(rig, "waiters=1");
     struct rig *stopped = rig;
-    bell_ring(rig->stop);
+    waker_wake(rig->stop);
     buf_clear(&heard);
     hear_until(idle, &heard, NULL);
     assert_int_equal(heard.n, 0);
@@ -554,7 +554,7 @@ static void test_stop_lets_answers_finish(void **state)
     assert_int_equal(stopped->requests_gone, 1);
     assert_int_equal(stopped->streams_gone, 1);
     http_server_free(stopped->server);
-    bell_free(stopped->stop);
+    waker_free(stopped->stop);
     loop_free(stopped->loop);
     free(stopped);
 }

@@ -28,7 +28,7 @@ enum { RIG_STREAMS_MAX = 16, RIG_WAITERS_MAX = 16, RIG_PATIENCE_MS = 60000 };
 struct rig {
     struct loop *loop;
     struct http_server *server;
-    struct bell *stop;
+    struct waker *stop;
     pthread_t thread;
     int port;
     char path[64];

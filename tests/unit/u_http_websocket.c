@@ -246,12 +246,12 @@ static void test_goodbyes(void **state)
     await_counter(rig, "sockets_gone=4 ");
     /* A server that stops says so. */
     fd = open_socket(rig);
-    bell_ring(rig->stop);
+    waker_wake(rig->stop);
     hear_close(fd, 1001);
     assert_int_equal(pthread_join(rig->thread, NULL), 0);
     assert_int_equal(rig->sockets_gone, 5);
     http_server_free(rig->server);
-    bell_free(rig->stop);
+    waker_free(rig->stop);
     loop_free(rig->loop);
     free(rig);
 }
