@@ -59,17 +59,17 @@ void gate_keep(struct gate *gate, struct append *append) { store_append(gate->st
 /* ---- the effect ---- */
 
 struct saying {
-    struct errand errand;
+    struct loop_call loop_call;
     const struct execution *x;
     struct str json;
 };
 
-static void start_say(struct errand *errand)
+static void start_say(struct loop_call *loop_call)
 {
-    const struct saying *saying = errand->arg;
+    const struct saying *saying = loop_call->arg;
     const struct execute *execute = saying->x->execute;
     gate_say(saying->x->gate, execute->session, execute->state.thread, saying->json);
-    errand_finish(errand);
+    loop_call_finish(loop_call);
 }
 
 /* A command's output is told as it comes, and kept with the result. Called on the worker's thread. */
@@ -85,9 +85,9 @@ static void say(const struct tool_use *use, struct str text)
     json_member(&out, "toolCallId", x->execute->call);
     json_member(&out, "text", text);
     json_close(&out, '}');
-    struct saying saying = {.errand = {.start = start_say}, .x = x, .json = buf_str(&buf)};
-    saying.errand.arg = &saying;
-    work_errand(x->gate->hands, &saying.errand);
+    struct saying saying = {.loop_call = {.start = start_say}, .x = x, .json = buf_str(&buf)};
+    saying.loop_call.arg = &saying;
+    work_call_loop(x->gate->hands, &saying.loop_call);
 }
 
 /* Runs in a worker thread: what it looks at was set before Nod began to listen. */

@@ -17,7 +17,7 @@ struct hop {
     struct arena arena;
     struct str url;
     bool same_place, allowed;
-    struct errand errand;
+    struct loop_call loop_call;
     struct session_look look;
 };
 
@@ -45,12 +45,12 @@ static void judge(struct op *op)
         bool by_person = hop->same_place && !hops->by_policy;
         hop->allowed = verdict.effect == EFFECT_ALLOW || (verdict.effect == EFFECT_ASK && by_person);
     }
-    errand_finish(&hop->errand);
+    loop_call_finish(&hop->loop_call);
 }
 
-static void start(struct errand *errand)
+static void start(struct loop_call *loop_call)
 {
-    struct hop *hop = errand->arg;
+    struct hop *hop = loop_call->arg;
     hop->look = (struct session_look){.op = gate_op(NULL, judge, hop), .id = hop->hops->session};
     gate_session(hop->hops->gate, &hop->look);
 }
@@ -59,8 +59,8 @@ bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place
 {
     const struct hops *hops = use->asker;
     struct hop hop = {.hops = hops, .url = url, .same_place = same_place};
-    hop.errand = (struct errand){.start = start, .arg = &hop};
-    work_errand(hops->gate->hands, &hop.errand);
+    hop.loop_call = (struct loop_call){.start = start, .arg = &hop};
+    work_call_loop(hops->gate->hands, &hop.loop_call);
     arena_done(&hop.arena);
     return hop.allowed;
 }

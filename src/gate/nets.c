@@ -103,7 +103,7 @@ struct net_look {
     const struct net_host *net;
     const struct egress_target *target;
     struct arena arena;
-    struct errand errand;
+    struct loop_call loop_call;
     struct session_look session;
     struct ask ask;
     unsigned again;           /* questions before it were withdrawn */
@@ -166,7 +166,7 @@ static void asked(struct op *op)
     else if (ask->call.decision != DECISION_NONE)
         decide(look, false, arena_printf(&look->arena, "%s:%u was denied%s%.*s", look->target->host, look->target->port,
                                          str_empty(ask->call.feedback) ? "" : ": ", STR_ARG(ask->call.feedback)));
-    errand_finish(&look->errand);
+    loop_call_finish(&look->loop_call);
 }
 
 static void judged(struct op *op)
@@ -176,7 +176,7 @@ static void judged(struct op *op)
     const struct session *session = look->session.session;
     if (op->err.code != ERR_OK || !session) {
         decide(look, false, STR("the session cannot be read"));
-        errand_finish(&look->errand);
+        loop_call_finish(&look->loop_call);
         return;
     }
     const struct json *input = input_of(look);
@@ -185,7 +185,7 @@ static void judged(struct op *op)
     if (verdict.effect != EFFECT_ASK) {
         look->verdict.private_too = look->target->is_address; /* only a rule that names it lets one pass */
         decide(look, verdict.effect == EFFECT_ALLOW, verdict.why);
-        errand_finish(&look->errand);
+        loop_call_finish(&look->loop_call);
         return;
     }
     look->ask = (struct ask){.op = gate_op(&look->arena, asked, look), .session = str_of(net->session),
@@ -195,9 +195,9 @@ static void judged(struct op *op)
     gate_ask(net->gate, &look->ask);
 }
 
-static void start_look(struct errand *errand)
+static void start_look(struct loop_call *loop_call)
 {
-    struct net_look *look = errand->arg;
+    struct net_look *look = loop_call->arg;
     look->session = (struct session_look){.op = gate_op(&look->arena, judged, look),
                                           .id = str_of(look->net->session)};
     gate_session(look->net->gate, &look->session);
@@ -213,8 +213,8 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
                    want->target->port);
     while (clock_steady_us() < until_us && !atomic_load(want->ended) && again < NET_AGAIN_MAX) {
         struct net_look look = {.net = net, .target = want->target, .again = again};
-        look.errand = (struct errand){.start = start_look, .arg = &look};
-        work_errand(net->gate->hands, &look.errand);
+        look.loop_call = (struct loop_call){.start = start_look, .arg = &look};
+        work_call_loop(net->gate->hands, &look.loop_call);
         arena_done(&look.arena);
         if (look.decided) {
             *ret_verdict = look.verdict;
@@ -229,7 +229,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
 struct net_note {
     const struct net_host *net;
     const struct egress_use *use;
-    struct errand errand;
+    struct loop_call loop_call;
     bool kept;
 };
 
@@ -238,14 +238,14 @@ static void note_kept(struct append *append)
     struct net_note *note = append->arg;
     note->kept = append->outcome == APPEND_KEPT;
     append_free(append);
-    errand_finish(&note->errand);
+    loop_call_finish(&note->loop_call);
 }
 
-static void start_note(struct errand *errand)
+static void start_note(struct loop_call *loop_call)
 {
     static const char *const states[] = {[EGRESS_OPENED] = "opened", [EGRESS_REFUSED] = "refused",
                                          [EGRESS_CLOSED] = "closed"};
-    struct net_note *note = errand->arg;
+    struct net_note *note = loop_call->arg;
     const struct net_host *net = note->net;
     const struct egress_use *use = note->use;
     struct append *append = append_new();
@@ -268,8 +268,8 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
 {
     const struct net_host *net = (const struct net_host *)(const void *)host;
     struct net_note note = {.net = net, .use = use};
-    note.errand = (struct errand){.start = start_note, .arg = &note};
-    work_errand(net->gate->hands, &note.errand);
+    note.loop_call = (struct loop_call){.start = start_note, .arg = &note};
+    work_call_loop(net->gate->hands, &note.loop_call);
     return note.kept;
 }
 

@@ -1,4 +1,4 @@
-/* Three lists under one lock: jobs that wait for a thread, jobs that are over, errands for the loop. The waker
+/* Three lists under one lock: jobs that wait for a thread, jobs that are over, loop_calls for the loop. The waker
  * brings the loop to the last two. */
 #include "io/work.h"
 
@@ -30,7 +30,7 @@ struct work_pool {
     pthread_cond_t finished; /* a thread has ended */
     struct waker *waker;       /* NULL: the loop has left */
     struct job_list waiting, over;
-    struct errand *errands, *last_errand;
+    struct loop_call *loop_calls, *last_loop_call;
     struct hand *ended;
     unsigned threads, threads_max, idle;
     unsigned open;           /* the loop's */
@@ -140,18 +140,18 @@ static void join_ended(struct hand *ended)
     }
 }
 
-static struct errand *take_errands(struct work_pool *pool)
+static struct loop_call *take_loop_calls(struct work_pool *pool)
 {
-    struct errand *errands = pool->errands;
-    pool->errands = pool->last_errand = NULL;
-    return errands;
+    struct loop_call *loop_calls = pool->loop_calls;
+    pool->loop_calls = pool->last_loop_call = NULL;
+    return loop_calls;
 }
 
 static void rung(void *arg)
 {
     struct work_pool *pool = arg;
     lock(pool);
-    struct errand *errand = take_errands(pool);
+    struct loop_call *loop_call = take_loop_calls(pool);
     struct job *over = pool->over.first;
     struct hand *ended = pool->ended;
     bool rests = ended && pool->threads == 0;
@@ -161,10 +161,10 @@ static void rung(void *arg)
     join_ended(ended);
     if (rests)
         (void)malloc_trim(0); /* what the threads had put aside for themselves */
-    while (errand) {
-        struct errand *next = errand->next;
-        errand->start(errand);
-        errand = next;
+    while (loop_call) {
+        struct loop_call *next = loop_call->next;
+        loop_call->start(loop_call);
+        loop_call = next;
     }
     while (over) {
         struct job *next = over->next;
@@ -237,32 +237,32 @@ void work_pool_leave(struct work_pool *pool)
     waker_free(waker);
 }
 
-void work_errand(struct work_pool *pool, struct errand *errand)
+void work_call_loop(struct work_pool *pool, struct loop_call *loop_call)
 {
-    CHECK(errand->start);
-    errand->next = NULL;
-    errand->pool = pool;
-    errand->finished = false;
-    CHECK(pthread_cond_init(&errand->over, NULL) == 0);
+    CHECK(loop_call->start);
+    loop_call->next = NULL;
+    loop_call->pool = pool;
+    loop_call->finished = false;
+    CHECK(pthread_cond_init(&loop_call->over, NULL) == 0);
     lock(pool);
-    if (pool->last_errand)
-        pool->last_errand->next = errand;
+    if (pool->last_loop_call)
+        pool->last_loop_call->next = loop_call;
     else
-        pool->errands = errand;
-    pool->last_errand = errand;
+        pool->loop_calls = loop_call;
+    pool->last_loop_call = loop_call;
     ring(pool);
-    while (!errand->finished)
-        CHECK(pthread_cond_wait(&errand->over, &pool->lock) == 0);
+    while (!loop_call->finished)
+        CHECK(pthread_cond_wait(&loop_call->over, &pool->lock) == 0);
     unlock(pool);
-    CHECK(pthread_cond_destroy(&errand->over) == 0);
+    CHECK(pthread_cond_destroy(&loop_call->over) == 0);
 }
 
-void errand_finish(struct errand *errand)
+void loop_call_finish(struct loop_call *loop_call)
 {
-    struct work_pool *pool = errand->pool;
+    struct work_pool *pool = loop_call->pool;
     lock(pool);
-    CHECK(!errand->finished);
-    errand->finished = true;
-    CHECK(pthread_cond_signal(&errand->over) == 0);
+    CHECK(!loop_call->finished);
+    loop_call->finished = true;
+    CHECK(pthread_cond_signal(&loop_call->over) == 0);
     unlock(pool);
 }

@@ -3,8 +3,8 @@
  * A pool runs jobs in threads of its own, as many at a time as it may have threads; an idle thread ends after
  * a while. A job touches nothing that the loop owns. When its `run` has returned, `done` is called on the loop.
  *
- * A job that needs something of the loop sends an errand: `start` is called on the loop, and the job's thread
- * sleeps until someone calls errand_finish on the loop. So a job reads like plain sequential code.
+ * A job that needs something of the loop sends a loop_call: `start` is called on the loop, and the job's thread
+ * sleeps until someone calls loop_call_finish on the loop. So a job reads like plain sequential code.
  */
 #ifndef IO_WORK_H
 #define IO_WORK_H
@@ -22,10 +22,10 @@ struct job {
     struct job *next;              /* the pool's */
 };
 
-struct errand {
-    void (*start)(struct errand *errand); /* on the loop */
+struct loop_call {
+    void (*start)(struct loop_call *loop_call); /* on the loop */
     void *arg;
-    struct errand *next;           /* the pool's */
+    struct loop_call *next;           /* the pool's */
     struct work_pool *pool;
     pthread_cond_t over;
     bool finished;
@@ -42,9 +42,9 @@ void work_pool_free(struct work_pool *pool);
  * and the pool stays for their threads. On the loop. */
 void work_pool_leave(struct work_pool *pool);
 
-/* From a job: returns when the errand is finished. */
-void work_errand(struct work_pool *pool, struct errand *errand);
-/* On the loop, exactly once per errand; it belongs to the job again at once. */
-void errand_finish(struct errand *errand);
+/* From a job: returns when the loop_call is finished. */
+void work_call_loop(struct work_pool *pool, struct loop_call *loop_call);
+/* On the loop, exactly once per loop_call; it belongs to the job again at once. */
+void loop_call_finish(struct loop_call *loop_call);
 
 #endif

@@ -83,7 +83,7 @@ struct poller {
 };
 
 struct press {
-    struct errand errand;
+    struct loop_call loop_call;
     struct poller *poller;
     struct notify_taking taking;
 };
@@ -91,12 +91,12 @@ struct press {
 static void press_taken(struct notify_taking *taking)
 {
     struct press *press = taking->arg;
-    errand_finish(&press->errand);
+    loop_call_finish(&press->loop_call);
 }
 
-static void take_press(struct errand *errand)
+static void take_press(struct loop_call *loop_call)
 {
-    struct press *press = errand->arg;
+    struct press *press = loop_call->arg;
     notify_take(press->poller->notify, &press->taking);
 }
 
@@ -105,8 +105,8 @@ struct str polling_answer(struct polling *polling, struct str token)
     struct poller *poller = polling->arg;
     struct press press = {.poller = poller,
                           .taking = {.arena = &poller->arena, .token = token, .done = press_taken, .arg = &press},
-                          .errand = {.start = take_press, .arg = &press}};
-    work_errand(poller->notify->pollers, &press.errand);
+                          .loop_call = {.start = take_press, .arg = &press}};
+    work_call_loop(poller->notify->pollers, &press.loop_call);
     if (press.taking.err.code == ERR_MORE_PEOPLE)
         return arena_str(&poller->arena, str_of(press.taking.err.text));
     if (press.taking.err.code == ERR_OK)

@@ -1,11 +1,11 @@
-/* A job's errands to the loop: plain calls on this side, the gate's values on the other. */
+/* A job's loop_calls to the loop: plain calls on this side, the gate's values on the other. */
 #include "runtime/inner.h"
 
 #include "io/clock.h"
 
-/* Several things are asked at once; the errand is over with the last. */
+/* Several things are asked at once; the loop_call is over with the last. */
 struct batch {
-    struct errand errand;
+    struct loop_call loop_call;
     struct worker *worker;
     struct append *append;
     struct read *read;
@@ -18,36 +18,36 @@ struct batch {
     struct err err;
 };
 
-static void run_batch(struct worker *w, struct batch *batch, void (*start)(struct errand *errand))
+static void run_batch(struct worker *w, struct batch *batch, void (*start)(struct loop_call *loop_call))
 {
     batch->worker = w;
-    batch->errand.start = start;
-    batch->errand.arg = batch;
-    work_errand(w->runtime->pool, &batch->errand);
+    batch->loop_call.start = start;
+    batch->loop_call.arg = batch;
+    work_call_loop(w->runtime->pool, &batch->loop_call);
 }
 
 static void one_done(struct batch *batch)
 {
     CHECK(batch->open > 0);
     if (--batch->open == 0)
-        errand_finish(&batch->errand);
+        loop_call_finish(&batch->loop_call);
 }
 
 /* ---- reading ---- */
 
-static void read_done(struct read *read) { errand_finish(&((struct batch *)read->arg)->errand); }
+static void read_done(struct read *read) { loop_call_finish(&((struct batch *)read->arg)->loop_call); }
 
-static void start_read(struct errand *errand)
+static void start_read(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     batch->read->done = read_done;
     batch->read->arg = batch;
     gate_read(batch->worker->runtime->gate, batch->read);
 }
 
-static void start_read_whole(struct errand *errand)
+static void start_read_whole(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     batch->read->done = read_done;
     batch->read->arg = batch;
     gate_read_whole(batch->worker->runtime->gate, batch->read);
@@ -120,12 +120,12 @@ static void session_found(struct op *op)
         w->main = str_eq(session->main_thread, w->run->thread);
         w->may_search = w->runtime->options.web_search && may_search(w->runtime->gate, session);
     }
-    errand_finish(&batch->errand);
+    loop_call_finish(&batch->loop_call);
 }
 
-static void start_session(struct errand *errand)
+static void start_session(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     batch->look = (struct session_look){.op = gate_op(NULL, session_found, batch), .id = batch->worker->run->session};
     gate_session(batch->worker->runtime->gate, &batch->look);
 }
@@ -141,11 +141,11 @@ struct rc desk_root(struct worker *w, struct err *err)
 
 /* ---- keeping ---- */
 
-static void append_done(struct append *append) { errand_finish(&((struct batch *)append->arg)->errand); }
+static void append_done(struct append *append) { loop_call_finish(&((struct batch *)append->arg)->loop_call); }
 
-static void start_append(struct errand *errand)
+static void start_append(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     batch->append->done = append_done;
     batch->append->arg = batch;
     gate_keep(batch->worker->runtime->gate, batch->append);
@@ -199,9 +199,9 @@ struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uin
 
 static void op_done(struct op *op) { one_done(op->owner); }
 
-static void start_ops(struct errand *errand)
+static void start_ops(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     batch->open = batch->count + 1;
     for (size_t i = 0; i < batch->count; i++) {
         struct op *op = (struct op *)((char *)batch->ops + i * batch->size);
@@ -236,11 +236,11 @@ void desk_decide(struct worker *w, struct decide *decide)
     run_batch(w, &batch, start_ops);
 }
 
-static void start_wake(struct errand *errand)
+static void start_wake(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     runtime_wake(batch->worker->runtime, batch->worker->run->session, batch->text);
-    errand_finish(errand);
+    loop_call_finish(loop_call);
 }
 
 void desk_wake(struct worker *w, struct str thread)
@@ -249,12 +249,12 @@ void desk_wake(struct worker *w, struct str thread)
     run_batch(w, &batch, start_wake);
 }
 
-static void start_silent(struct errand *errand)
+static void start_silent(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     const struct worker *w = batch->worker;
     batch->count = runs_silent(&w->runtime->runs, w->talk.run.owner, clock_steady_us());
-    errand_finish(errand);
+    loop_call_finish(loop_call);
 }
 
 bool desk_owner_silent(struct worker *w)
@@ -266,12 +266,12 @@ bool desk_owner_silent(struct worker *w)
 
 /* ---- saying ---- */
 
-static void start_say(struct errand *errand)
+static void start_say(struct loop_call *loop_call)
 {
-    struct batch *batch = errand->arg;
+    struct batch *batch = loop_call->arg;
     struct worker *w = batch->worker;
     gate_say(w->runtime->gate, w->run->session, w->run->thread, batch->text);
-    errand_finish(errand);
+    loop_call_finish(loop_call);
 }
 
 void desk_say(struct worker *w, struct str json)
