@@ -20,7 +20,7 @@ struct backend_handle;
 enum backend_role {
     BACKEND_WRITER,
     BACKEND_READER,
-    BACKEND_KEEPER,
+    BACKEND_CHECKPOINTER,
     BACKEND_FOLLOWER,
     BACKEND_GUEST, /* reads, and leaves no trace beside the file; only of a store that one process writes */
 };
@@ -49,12 +49,12 @@ struct backend {
     /* Fills in the answer of a read. */
     struct rc (*read)(struct backend_handle *reader, struct read *read, struct err *err);
 
-    /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the keeper
-     * should `tidy` (on the keeper's thread and handle), either while commits go on or, when it cannot keep
-     * up with them, before the next one. When the keeper has done so, and when nothing has come for a while
+    /* Housekeeping, all of it optional (NULL). After each group the writer is asked whether the checkpointer
+     * should `tidy` (on the checkpointer's thread and handle), either while commits go on or, when it cannot keep
+     * up with them, before the next one. When the checkpointer has done so, and when nothing has come for a while
      * (`idle`), the writer may `settle` between two groups what only it can, which must be short. */
     enum tidy_need (*tidy_due)(struct backend_handle *writer);
-    struct rc (*tidy)(struct backend_handle *keeper, struct err *err);
+    struct rc (*tidy)(struct backend_handle *checkpointer, struct err *err);
     struct rc (*settle)(struct backend_handle *writer, bool idle, struct err *err);
     /* Called when a reader has been idle for a while: it may free its caches. */
     void (*rest)(struct backend_handle *reader);

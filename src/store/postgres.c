@@ -37,7 +37,7 @@ static const struct {
 };
 
 static const int role_bits[] = {
-    [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_KEEPER] = 0,
+    [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_CHECKPOINTER] = 0,
     [BACKEND_FOLLOWER] = FOR_FOLLOWER,
 };
 

@@ -131,7 +131,7 @@ static void close_handle(struct backend_handle **handle) { postgres_close(*handl
 
 struct rc postgres_shed(const char *place, struct err *err)
 {
-    __attribute__((cleanup(close_handle))) struct backend_handle *handle = postgres_handle(place, BACKEND_KEEPER);
+    __attribute__((cleanup(close_handle))) struct backend_handle *handle = postgres_handle(place, BACKEND_CHECKPOINTER);
     TRY(postgres_connect(handle, clock_steady_us() + (int64_t)CONNECT_MS * 1000, err));
     return shed_all(handle, err);
 }

@@ -197,7 +197,7 @@ static struct rc check_all(struct walk *walk, struct err *err)
 
 struct rc postgres_verify(const char *place, struct store_check *ret_check, struct err *err)
 {
-    __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_KEEPER)};
+    __attribute__((cleanup(walk_done))) struct walk walk = {.handle = postgres_handle(place, BACKEND_CHECKPOINTER)};
     RESULT_SCOPE(begun);
     RESULT_SCOPE(still);
     int version;

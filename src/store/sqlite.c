@@ -2,10 +2,10 @@
  *
  * Checkpoints. SQLite would run one inside whichever COMMIT finds the log long, and every append of that
  * group would wait for it (p99 of tens of milliseconds where p50 is one). So the writer never does the
- * bulk: the keeper copies pages back on a connection of its own while commits go on. But a passive
+ * bulk: the checkpointer copies pages back on a connection of its own while commits go on. But a passive
  * checkpoint never catches up with a writer that does not pause, and the log could grow for ever; so when
  * little is left the writer does that rest itself, between two groups, and its next commit begins the log
- * anew. When the keeper cannot keep up at all, the writer waits for it. The file is not truncated when the
+ * anew. When the checkpointer cannot keep up at all, the writer waits for it. The file is not truncated when the
  * log begins anew, because overwriting blocks that exist syncs faster (sqlite_log.c).
  */
 #include "store/sqlite.h"
@@ -26,10 +26,10 @@ _Static_assert(EVENT_TOOL_CALL == 3 && EVENT_RUN_STATUS == 12 && EVENT_SESSION_C
                "these numbers stand in SQLITE_STATEMENTS");
 
 enum {
-    TIDY_FRAMES = 4000,          /* 16 MB of log: the keeper is asked */
+    TIDY_FRAMES = 4000,          /* 16 MB of log: the checkpointer is asked */
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
-    STOP_FRAMES = 16000,         /* the writer waits for the keeper */
+    STOP_FRAMES = 16000,         /* the writer waits for the checkpointer */
     LARGE_FRAMES = 16000,        /* an idle store gives a log that has become so long back to the disk */
     BUSY_MS = 5000,              /* somebody looks at the database with other tools */
 };
@@ -166,7 +166,7 @@ struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value
 static struct rc prepare_all(struct backend_handle *handle, struct err *err)
 {
     static const unsigned roles[] = {
-        [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_KEEPER] = 0,
+        [BACKEND_WRITER] = FOR_WRITER, [BACKEND_READER] = FOR_READER, [BACKEND_CHECKPOINTER] = 0,
         [BACKEND_FOLLOWER] = 0, [BACKEND_GUEST] = FOR_READER,
     };
     for (int i = 0; i < SQL_COUNT; i++)
@@ -234,12 +234,12 @@ static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_fr
 }
 
 /* While one pass copies, the writer goes on; each pass has less to do than the one before. */
-static struct rc tidy(struct backend_handle *keeper, struct err *err)
+static struct rc tidy(struct backend_handle *checkpointer, struct err *err)
 {
     int frames = 0;
-    CHECK(keeper->role == BACKEND_KEEPER);
+    CHECK(checkpointer->role == BACKEND_CHECKPOINTER);
     for (int pass = 0, before = 0; pass < TIDY_PASSES; pass++, before = frames) {
-        TRY(checkpoint(keeper, SQLITE_CHECKPOINT_PASSIVE, &frames, err));
+        TRY(checkpoint(checkpointer, SQLITE_CHECKPOINT_PASSIVE, &frames, err));
         if (frames - before <= LEFT_FRAMES)
             break;
     }

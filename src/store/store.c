@@ -1,10 +1,10 @@
-/* Threads around a backend: one writer, some readers, one keeper; and one waker back to the loop.
+/* Threads around a backend: one writer, some readers, one checkpointer; and one waker back to the loop.
  *
  *   loop     store_append → inbox                     deliver: follow(events), then done(append), done(read)
  *              ↓                                          ↑
  *   writer   takes all that came, commits it as one group → outbox, waker
  *   readers  take one question each, answer it            → outbox, waker
- *   keeper   tidies while commits go on, when the writer's handle says it is due
+ *   checkpointer   tidies while commits go on, when the writer's handle says it is due
  *   follower waits for what other processes keep in the same store, reads it → outbox, waker
  *
  * Invariants
@@ -54,19 +54,19 @@ struct reader {
 struct store {
     const struct backend *backend;
     struct backend_handle *writer;
-    struct backend_handle *keeper;
+    struct backend_handle *checkpointer;
     struct reader readers[READERS_MAX];
     unsigned reader_count;
     pthread_t writer_thread;
-    pthread_t keeper_thread;
+    pthread_t checkpointer_thread;
 
     struct door inbox;
     struct append_list appends;
     struct door desk;
     struct read_list questions;
     struct door chores;
-    bool tidy_wanted;    /* stays until the keeper has done it */
-    _Atomic bool tidied; /* by the keeper; the writer has not settled since */
+    bool tidy_wanted;    /* stays until the checkpointer has done it */
+    _Atomic bool tidied; /* by the checkpointer; the writer has not settled since */
 
     pthread_mutex_t outbox;
     struct append_list committed;
@@ -437,7 +437,7 @@ static void want_tidy(struct store *store)
     door_knock(&store->chores);
 }
 
-static void wait_for_keeper(struct store *store)
+static void wait_for_checkpointer(struct store *store)
 {
     lock(&store->chores.lock);
     while (store->tidy_wanted)
@@ -475,7 +475,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
     if (need != TIDY_NOT)
         want_tidy(store);
     if (need == TIDY_BEFORE)
-        wait_for_keeper(store);
+        wait_for_checkpointer(store);
     if (atomic_load_explicit(&store->tidied, memory_order_relaxed))
         settle(store, false);
 }
@@ -490,7 +490,7 @@ static bool try_again(struct store *store)
     return true;
 }
 
-/* Everything that has come, or NULL when the store closes. After a second without anything the keeper is
+/* Everything that has come, or NULL when the store closes. After a second without anything the checkpointer is
  * asked to tidy, after another one the writer settles; then it sleeps until somebody comes. */
 static struct append *take_appends(struct store *store, bool *unsettled)
 {
@@ -531,7 +531,7 @@ static void *writer_main(void *arg)
     return NULL;
 }
 
-/* ---- readers and the keeper ---- */
+/* ---- readers and the checkpointer ---- */
 
 /* The next question, or NULL when the store closes. A reader that has worked rests after a second without any. */
 static struct read *take_question(struct store *store, struct backend_handle *handle, bool worked)
@@ -593,12 +593,12 @@ static void chore_done(struct store *store)
     door_knock(&store->chores); /* the writer may wait */
 }
 
-static void *keeper_main(void *arg)
+static void *checkpointer_main(void *arg)
 {
     struct store *store = arg;
     while (wait_for_chore(store)) {
         struct err err = {0};
-        if (store->backend->tidy && rc_bad(store->backend->tidy(store->keeper, &err)))
+        if (store->backend->tidy && rc_bad(store->backend->tidy(store->checkpointer, &err)))
             log_line(LOG_WARN, "store tidying failed", LOG_C("why", err.text));
         else
             atomic_store_explicit(&store->tidied, true, memory_order_relaxed);
@@ -623,7 +623,7 @@ static struct rc open_handles(struct store *store, const char *place, struct err
 {
     TRY(store->backend->open(place, BACKEND_WRITER, &store->writer, err));
     TRY(store->backend->last_seq(store->writer, &store->last_seq, err));
-    TRY(store->backend->open(place, BACKEND_KEEPER, &store->keeper, err));
+    TRY(store->backend->open(place, BACKEND_CHECKPOINTER, &store->checkpointer, err));
     if (store->backend->wait)
         TRY(store->backend->open(place, BACKEND_FOLLOWER, &store->follower, err));
     for (unsigned i = 0; i < store->reader_count; i++)
@@ -636,8 +636,8 @@ static void close_handles(struct store *store)
     for (unsigned i = 0; i < store->reader_count; i++)
         if (store->readers[i].handle)
             store->backend->close(store->readers[i].handle);
-    if (store->keeper)
-        store->backend->close(store->keeper);
+    if (store->checkpointer)
+        store->backend->close(store->checkpointer);
     if (store->follower)
         store->backend->close(store->follower);
     if (store->writer)
@@ -658,7 +658,7 @@ static void start_threads(struct store *store)
         start_thread(&store->follower_thread, follower_main, store, "nod-follower");
     }
     start_thread(&store->writer_thread, writer_main, store, "nod-writer");
-    start_thread(&store->keeper_thread, keeper_main, store, "nod-keeper");
+    start_thread(&store->checkpointer_thread, checkpointer_main, store, "nod-checkpoint");
     for (unsigned i = 0; i < store->reader_count; i++) {
         store->readers[i].store = store;
         start_thread(&store->readers[i].thread, reader_main, &store->readers[i], "nod-reader");
@@ -719,7 +719,7 @@ void store_stop(struct store *store)
     if (store->follower)
         stop_follower(store);
     door_close(&store->chores);
-    CHECK(pthread_join(store->keeper_thread, NULL) == 0);
+    CHECK(pthread_join(store->checkpointer_thread, NULL) == 0);
     store->closed = true;
 }
 

@@ -227,7 +227,7 @@ static uint64_t commit_one(const struct backend *backend, struct backend_handle 
 
 static void make_record(const struct backend *backend)
 {
-    struct backend_handle *writer, *keeper;
+    struct backend_handle *writer, *checkpointer;
     struct err err = {0};
     forget_record();
     chance_state = 1;
@@ -235,16 +235,16 @@ static void make_record(const struct backend *backend)
     recording = true;
     assert_true(rc_ok(backend->open(place, BACKEND_WRITER, &writer, &err)));
     record(OP_ACKNOWLEDGED, FILE_DB, 0, NULL, 0);
-    assert_true(rc_ok(backend->open(place, BACKEND_KEEPER, &keeper, &err)));
+    assert_true(rc_ok(backend->open(place, BACKEND_CHECKPOINTER, &checkpointer, &err)));
     for (unsigned i = 0; i < GROUPS; i++) {
         record(OP_ACKNOWLEDGED, FILE_DB, (int64_t)commit_one(backend, writer, i), NULL, 0);
         if (i % 25 == 24) { /* pages go back into the database, and the log begins anew */
-            assert_true(rc_ok(backend->tidy(keeper, &err)));
+            assert_true(rc_ok(backend->tidy(checkpointer, &err)));
             assert_true(rc_ok(backend->settle(writer, i % 50 == 49, &err)));
         }
     }
     recording = false;
-    backend->close(keeper);
+    backend->close(checkpointer);
     backend->close(writer);
     remove_files();
 }
