@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 {
     __attribute__((cleanup(cli_done))) struct cli cli = {0};
     struct err err = {0};
-    if (serve_keeper(argc, argv))
+    if (serve_supervisor(argc, argv))
         return 0;
     struct rc rc = cli_read(&cli, argc, argv, &err);
     if (rc_ok(rc))

@@ -9,7 +9,7 @@
  * The server fills in a `struct box`, turns it into words (box_words) and starts this program again under the name
  * BOX_NAME with them; box_main then does the rest in that process. It has one thread and nothing of the server.
  *
- *     nod-box WORD... -- FOLDER PROGRAM ARGUMENT...      descriptors: see box/keeper.h
+ *     nod-box WORD... -- FOLDER PROGRAM ARGUMENT...      descriptors: see box/supervisor.h
  */
 #ifndef BOX_BOX_H
 #define BOX_BOX_H

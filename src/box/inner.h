@@ -34,7 +34,7 @@ size_t box_names_excludes(char *text, size_t bytes);
 /* tree.c: the file tree; 0, or -1 with errno. */
 int box_make_tree(const struct box *box);
 
-/* ports.c: listeners that lead out, handed over on KEEPER_FD_NET; 0, or -1 with errno. */
+/* ports.c: listeners that lead out, handed over on SUPERVISOR_FD_NET; 0, or -1 with errno. */
 int box_make_ports(const struct box *box);
 
 /* filter.c: the seccomp program, as an array of struct sock_filter. Returns its bytes, or -1. */

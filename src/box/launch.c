@@ -6,10 +6,10 @@
  *    nothing inside can signal it;
  *  - the command.
  *
- * Descriptors are those of box/keeper.h: 3 output, 4 report, 5 life. Closing the other end of `life` ends all. */
+ * Descriptors are those of box/supervisor.h: 3 output, 4 report, 5 life. Closing the other end of `life` ends all. */
 #include "box/inner.h"
 
-#include "box/keeper.h"
+#include "box/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,17 +41,17 @@ void box_set_step(const char *format, ...)
     va_end(arguments);
 }
 
-static void report(enum keeper_word word, int value)
+static void report(enum supervisor_word word, int value)
 {
-    struct keeper_report report = {.word = word, .value = value};
+    struct supervisor_report report = {.word = word, .value = value};
     memcpy(report.step, box_step, sizeof report.step);
-    ssize_t put = write(KEEPER_FD_REPORT, &report, sizeof report);
+    ssize_t put = write(SUPERVISOR_FD_REPORT, &report, sizeof report);
     (void)put; /* the server has ended: it needs no report */
 }
 
 static _Noreturn void fail(void)
 {
-    report(KEEPER_FAILED, errno);
+    report(SUPERVISOR_FAILED, errno);
     _exit(1);
 }
 
@@ -62,13 +62,13 @@ static _Noreturn void become_command(const struct box *box, char **argv)
     extern char **environ;
     (void)setsid();
     if (!box->keeps_streams) {
-        (void)dup2(KEEPER_FD_OUT, STDOUT_FILENO);
-        (void)dup2(KEEPER_FD_OUT, STDERR_FILENO);
+        (void)dup2(SUPERVISOR_FD_OUT, STDOUT_FILENO);
+        (void)dup2(SUPERVISOR_FD_OUT, STDERR_FILENO);
     }
     /* The report pipe closes by itself at execve: until then a failure can be told. */
-    (void)close(KEEPER_FD_OUT);
-    (void)close(KEEPER_FD_LIFE);
-    if (close_range(KEEPER_FD_LIFE + 1, ~0U, 0) != 0)
+    (void)close(SUPERVISOR_FD_OUT);
+    (void)close(SUPERVISOR_FD_LIFE);
+    if (close_range(SUPERVISOR_FD_LIFE + 1, ~0U, 0) != 0)
         fail();
     (void)umask(S_IWGRP | S_IWOTH);
     box_limit_resources();
@@ -88,7 +88,7 @@ static _Noreturn void become_command(const struct box *box, char **argv)
 
 static _Noreturn void watch_command(pid_t command)
 {
-    struct pollfd polls[] = {{.fd = KEEPER_FD_LIFE, .events = POLLIN},
+    struct pollfd polls[] = {{.fd = SUPERVISOR_FD_LIFE, .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, command, 0), .events = POLLIN}};
     for (;;) {
         int status;
@@ -99,7 +99,7 @@ static _Noreturn void watch_command(pid_t command)
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             if (pid != command)
                 continue;
-            report(KEEPER_ENDED, status);
+            report(SUPERVISOR_ENDED, status);
             _exit(0);
         }
     }
@@ -123,7 +123,7 @@ static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gi
         fail();
     if (command == 0)
         become_command(box, argv);
-    (void)close(KEEPER_FD_OUT);
+    (void)close(SUPERVISOR_FD_OUT);
     watch_command(command);
 }
 
@@ -153,7 +153,7 @@ static bool is_project(const struct box *box)
 
 static void wait_for(pid_t first)
 {
-    struct pollfd polls[] = {{.fd = KEEPER_FD_LIFE, .events = POLLIN},
+    struct pollfd polls[] = {{.fd = SUPERVISOR_FD_LIFE, .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, first, 0), .events = POLLIN}};
     while (waitpid(first, NULL, WNOHANG) == 0) {
         (void)poll(polls, 2, polls[1].fd < 0 ? 10 : END_MS);
@@ -167,9 +167,9 @@ _Noreturn void box_main(int argc, char **argv)
     struct box box;
     uid_t uid = geteuid();
     gid_t gid = getegid();
-    (void)fcntl(KEEPER_FD_REPORT, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(KEEPER_FD_LIFE, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(KEEPER_FD_NET, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(SUPERVISOR_FD_REPORT, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(SUPERVISOR_FD_LIFE, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(SUPERVISOR_FD_NET, F_SETFD, FD_CLOEXEC);
     box_set_step("read the words");
     int first_word = box_read_words(argc, argv, &box);
     errno = EINVAL;
@@ -189,9 +189,9 @@ _Noreturn void box_main(int argc, char **argv)
     pid_t first = (pid_t)syscall(SYS_clone, flags | SIGCHLD, 0, 0, 0, 0);
     if (first == 0)
         be_first(&box, argv + first_word, uid, gid);
-    (void)close(KEEPER_FD_NET);
+    (void)close(SUPERVISOR_FD_NET);
     if (first < 0)
-        report(KEEPER_FAILED, errno);
+        report(SUPERVISOR_FAILED, errno);
     else
         wait_for(first);
     box_names_release(&box, held);

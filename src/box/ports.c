@@ -1,7 +1,7 @@
 /* Listeners inside a box that lead out of it. They are made in its network namespace by its first process and handed to
  * the server by descriptor; nobody in the box keeps one, so a command can connect to them and nothing else. */
 #include "box/inner.h"
-#include "box/keeper.h"
+#include "box/supervisor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +26,7 @@ static int hand_out(int listener, uint16_t port)
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = CMSG_LEN(sizeof(int));
     memcpy(CMSG_DATA(head), &listener, sizeof listener);
-    return sendmsg(KEEPER_FD_NET, &message, MSG_NOSIGNAL) == sizeof port ? 0 : -1;
+    return sendmsg(SUPERVISOR_FD_NET, &message, MSG_NOSIGNAL) == sizeof port ? 0 : -1;
 }
 
 /* `port` is the host's that it leads to; 0: the proxy. */
@@ -55,6 +55,6 @@ int box_make_ports(const struct box *box)
     for (size_t i = 0; i < BOX_PORTS_MAX && box->ports[i]; i++)
         if (make_listener(box->ports[i], box->ports[i]) != 0)
             return -1;
-    (void)close(KEEPER_FD_NET);
+    (void)close(SUPERVISOR_FD_NET);
     return 0;
 }

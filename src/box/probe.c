@@ -1,5 +1,5 @@
 /* Which boundary this machine can make: found by making one. Runs in the server at its start and in `nod doctor`. */
-#include "box/keeper.h"
+#include "box/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The keeper wants its descriptors above the numbers it uses itself. */
+/* The supervisor wants its descriptors above the numbers it uses itself. */
 static bool make_pipe(int ends[2])
 {
     if (pipe2(ends, O_CLOEXEC) != 0)
         return false;
     for (int i = 0; i < 2; i++) {
-        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
         (void)close(ends[i]);
         ends[i] = above;
     }
@@ -31,26 +31,26 @@ static void close_pipe(int ends[2])
 }
 
 /* Whether /bin/true ends well in a box around `folder`; else the report says what failed. */
-static bool try_box(const struct box *box, const char *folder, struct keeper_report *report)
+static bool try_box(const struct box *box, const char *folder, struct supervisor_report *report)
 {
     ARENA_SCOPE(arena);
     int report_pipe[2] = {-1, -1}, life[2] = {-1, -1};
     pid_t pid;
     char *args[] = {"true", NULL}, *environment[] = {NULL};
-    *report = (struct keeper_report){.word = KEEPER_FAILED, .value = EMFILE};
-    int out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    *report = (struct supervisor_report){.word = SUPERVISOR_FAILED, .value = EMFILE};
+    int out = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
     if (out >= 0 && make_pipe(report_pipe) && make_pipe(life)) {
-        struct keeper_start start = {
+        struct supervisor_start start = {
             .path = "/bin/true", .args = args, .environment = environment, .folder = folder,
             .box = box_words(&arena, box), .out = out, .report = report_pipe[1], .life = life[0]};
-        int failed = keeper_spawn(&start, &pid);
+        int failed = supervisor_spawn(&start, &pid);
         (void)close(report_pipe[1]);
         report_pipe[1] = -1;
         if (failed)
             report->value = failed;
         else {
             if (read(report_pipe[0], report, sizeof *report) != sizeof *report)
-                *report = (struct keeper_report){.word = KEEPER_FAILED, .value = ECHILD};
+                *report = (struct supervisor_report){.word = SUPERVISOR_FAILED, .value = ECHILD};
             while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
                 ;
         }
@@ -59,13 +59,13 @@ static bool try_box(const struct box *box, const char *folder, struct keeper_rep
         (void)close(out);
     close_pipe(report_pipe);
     close_pipe(life);
-    return report->word == KEEPER_ENDED && report->value == 0;
+    return report->word == SUPERVISOR_ENDED && report->value == 0;
 }
 
 enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_t why_bytes)
 {
     char folder[] = "/tmp/nod-probe-XXXXXX", locks[4096];
-    struct keeper_report report;
+    struct supervisor_report report;
     enum box_order order = BOX_NONE;
     if (!mkdtemp(folder)) {
         (void)snprintf(ret_why, why_bytes, "make a folder in /tmp: %s", strerror(errno));

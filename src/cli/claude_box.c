@@ -11,7 +11,7 @@
 #include "agents/agents.h"
 #include "base/digest.h"
 #include "base/limits.h"
-#include "box/keeper.h"
+#include "box/supervisor.h"
 #include "cli/box_choice.h"
 #include "cli/remote.h"
 #include "egress/egress.h"
@@ -288,7 +288,7 @@ static struct rc describe(struct cli *cli, struct claude_box *box, const char *p
 
 static bool above(int *fd)
 {
-    int raised = fcntl(*fd, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    int raised = fcntl(*fd, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
     (void)close(*fd);
     *fd = raised;
     return raised >= 0;
@@ -332,12 +332,12 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
     TRY(describe(cli, box, program, &made, err));
     TRY(open_pipes(pipes, err));
     (void)put_environment(cli, box, made.home, environment);
-    struct keeper_start start = {
+    struct supervisor_start start = {
         .path = program, .args = argv, .environment = environment, .folder = made.project,
         .box = box_words(&cli->arena, &made), .streams = {pipes[IN][0], pipes[OUT][1], STDERR_FILENO},
         .keeps_streams = true, .out = pipes[OUT][1], .report = pipes[REPORT][1], .life = pipes[LIFE][0],
         .net = pipes[NET][1]};
-    int failed = keeper_spawn(&start, &ret_child->pid);
+    int failed = supervisor_spawn(&start, &ret_child->pid);
     (void)close(pipes[IN][0]);
     (void)close(pipes[OUT][1]);
     (void)close(pipes[REPORT][1]);
@@ -365,7 +365,7 @@ void claude_box_kill(struct claude_box *box)
 
 int claude_box_wait(struct claude_box *box, struct relay_child *child)
 {
-    struct keeper_report report = {0};
+    struct supervisor_report report = {0};
     ssize_t got;
     do
         got = read(box->report, &report, sizeof report);
@@ -378,7 +378,7 @@ int claude_box_wait(struct claude_box *box, struct relay_child *child)
     http_client_free(box->client);
     if (got != sizeof report)
         return 128 + 9;
-    if (report.word == KEEPER_FAILED) {
+    if (report.word == SUPERVISOR_FAILED) {
         cli_note("nod: the box could not be made: %s: %s", report.step, strerror(report.value));
         return 1;
     }

@@ -1,7 +1,7 @@
 /* From settings to models: which providers there are, with which keys. A key is read from the environment or a
  * file, goes into requests and nowhere else. */
 #include "base/log.h"
-#include "box/keeper.h"
+#include "box/supervisor.h"
 #include "cli/cli.h"
 #include "gate/gate.h"
 #include "io/file.h"
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-bool serve_keeper(int argc, char **argv) { return keeper_main(argc, argv); }
+bool serve_supervisor(int argc, char **argv) { return supervisor_main(argc, argv); }
 
 enum { KEY_BYTES_MAX = 4096 };
 

@@ -23,8 +23,8 @@ struct runtime;
 struct servers;
 struct sign_key;
 
-/* First thing in main: see keeper_main. */
-bool serve_keeper(int argc, char **argv);
+/* First thing in main: see supervisor_main. */
+bool serve_supervisor(int argc, char **argv);
 
 /* Where archives are: in the data folder. */
 const char *archive_folder(struct cli *cli);

@@ -2,7 +2,7 @@
  *
  * It runs in a process group of its own with a small, clean environment (no keys, no tokens) and nothing on
  * standard input. What it writes is told while it runs; the result is the whole, of long output the beginning and the
- * end. When the time is over, or the run is cancelled, or the shell has ended, all it started is killed (keeper.c):
+ * end. When the time is over, or the run is cancelled, or the shell has ended, all it started is killed (supervisor.c):
  * nothing stays behind, not even when Nod itself is killed.
  * With the sandbox on it runs in a box (box/box.h).
  * In the background it goes on after the call, until it ends, is stopped, or Nod stops (shells.c).

@@ -1,7 +1,7 @@
-/* A command from its start to its end: environment, sandbox, pipes. What keeps it from staying behind is keeper.c. */
+/* A command from its start to its end: environment, sandbox, pipes. What keeps it from staying behind is supervisor.c. */
 #include "tools/child.h"
 
-#include "box/keeper.h"
+#include "box/supervisor.h"
 #include "egress/egress.h"
 
 #include <errno.h>
@@ -162,10 +162,10 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
     return RC_OK;
 }
 
-/* The keeper gets its ends under low numbers: they must come from above those. */
+/* The supervisor gets its ends under low numbers: they must come from above those. */
 static void raise_descriptor(int *fd)
 {
-    int above = fcntl(*fd, F_DUPFD_CLOEXEC, KEEPER_DESCRIPTORS);
+    int above = fcntl(*fd, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);
     close_descriptor(fd);
     *fd = above;
 }
@@ -207,7 +207,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
         box_environment(environment);
     bool net = box && use->net;
     struct rc rc = open_pipes(pipes, net, err);
-    struct keeper_start start = {
+    struct supervisor_start start = {
         .path = args[0],
         .args = args,
         .environment = environment,
@@ -218,8 +218,8 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
         .life = pipes[LIFE][0],
         .net = net ? pipes[NET][1] : 0,
     };
-    *child = (struct child){.keeper = -1};
-    int failed = rc_ok(rc) ? keeper_spawn(&start, &child->keeper) : 0;
+    *child = (struct child){.supervisor = -1};
+    int failed = rc_ok(rc) ? supervisor_spawn(&start, &child->supervisor) : 0;
     if (failed)
         rc = err_set(err, ERR_IO, "it cannot be started: %s", strerror(failed));
     close_descriptor(&pipes[OUT][1]);
@@ -264,17 +264,17 @@ static void drain(struct child *child, void (*take)(void *arg, struct str text),
     }
 }
 
-/* A keeper that was killed says nothing: then the shell was, too. */
+/* A supervisor that was killed says nothing: then the shell was, too. */
 static void read_report(struct child *child)
 {
-    struct keeper_report report;
+    struct supervisor_report report;
     ssize_t got;
     do {
         got = read(child->report, &report, sizeof report);
     } while (got < 0 && errno == EINTR);
     if (got != sizeof report)
         child->status = SIGKILL;
-    else if (report.word == KEEPER_ENDED)
+    else if (report.word == SUPERVISOR_ENDED)
         child->status = report.value;
     else {
         child->failed = report.value;
@@ -296,12 +296,12 @@ bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str 
 void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg)
 {
     close_descriptor(&child->life);
-    while (waitpid(child->keeper, NULL, 0) < 0 && errno == EINTR)
+    while (waitpid(child->supervisor, NULL, 0) < 0 && errno == EINTR)
         ;
     drain(child, take, arg);
     egress_end(child->egress);
     close_descriptor(&child->out);
     close_descriptor(&child->report);
-    *child = (struct child){.keeper = -1, .out = -1, .report = -1, .life = -1,
+    *child = (struct child){.supervisor = -1, .out = -1, .report = -1, .life = -1,
                             .status = child->status, .failed = child->failed};
 }

@@ -18,7 +18,7 @@ void output_add(struct output *output, struct str text);
 struct str output_text(struct output *output, struct arena *arena);
 
 struct child {
-    pid_t keeper;
+    pid_t supervisor;
     int out;     /* what it writes; does not block */
     int report;  /* readable when it has ended */
     int life;    /* closed: everything is killed */

@@ -1,6 +1,6 @@
 /* Commands in the background: each has a thread that takes what it writes, and a name within its session.
  *
- * They belong to this process: when it ends, in whatever way, they do (keeper.c). So nothing of them is kept, and a
+ * They belong to this process: when it ends, in whatever way, they do (supervisor.c). So nothing of them is kept, and a
  * name from before a restart is a name of nothing. All of them live in one `struct shells` that the gate owns.
  */
 #include "tools/shells.h"

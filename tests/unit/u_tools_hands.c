@@ -1,6 +1,6 @@
 /* The tools that Nod does itself, on real files in a folder of their own. */
 #include "io/file.h"
-#include "box/keeper.h"
+#include "box/supervisor.h"
 #include "tools/tool.h"
 
 #include <stdarg.h>
@@ -293,7 +293,7 @@ static void test_full_disk_leaves_the_old_file(void **state)
 
 int main(int argc, char **argv)
 {
-    if (keeper_main(argc, argv))
+    if (supervisor_main(argc, argv))
         return 0;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_write_and_read, set_up, tear_down),

@@ -1,16 +1,16 @@
-/* The keeper of a command: a process of its own between Nod and the shell, so that nothing a command starts outlives
+/* The supervisor of a command: a process of its own between Nod and the shell, so that nothing a command starts outlives
  * what started it.
  *
  *  1. It holds one end of a pipe whose other end only the server has. When the server closes it, or dies in whatever
  *     way, everything is killed.
  *  2. Orphans of the command become its children (subreaper), also those that left the process group or the session:
  *     when the shell has ended they are killed, too.
- *  3. It is this program, started anew under another name (keeper_main): small, with one thread, and with nothing of
+ *  3. It is this program, started anew under another name (supervisor_main): small, with one thread, and with nothing of
  *     the server in its memory or among its descriptors.
  *
- *     nod-keeper FOLDER PROGRAM ARGUMENT...      descriptors: 3 output, 4 report, 5 life
+ *     nod-supervisor FOLDER PROGRAM ARGUMENT...      descriptors: 3 output, 4 report, 5 life
  */
-#include "box/keeper.h"
+#include "box/supervisor.h"
 
 #include "base/err.h"
 
@@ -35,7 +35,7 @@ enum {
     ARGS_MAX = 64 + BOX_WORDS_MAX,
 };
 
-#define KEEPER_NAME "nod-keeper"
+#define SUPERVISOR_NAME "nod-supervisor"
 
 struct shell {
     pid_t pid;
@@ -43,29 +43,29 @@ struct shell {
     bool ended;
 };
 
-static void report(enum keeper_word word, int value)
+static void report(enum supervisor_word word, int value)
 {
-    struct keeper_report report = {.word = word, .value = value};
-    ssize_t put = write(KEEPER_FD_REPORT, &report, sizeof report);
+    struct supervisor_report report = {.word = word, .value = value};
+    ssize_t put = write(SUPERVISOR_FD_REPORT, &report, sizeof report);
     (void)put; /* nobody listens: then nobody needs it */
 }
 
 /* ---- the shell ---- */
 
-static _Noreturn void become_shell(char **argv, pid_t keeper)
+static _Noreturn void become_shell(char **argv, pid_t supervisor)
 {
     extern char **environ;
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper)
+    if (getppid() != supervisor)
         _exit(1);
-    (void)dup2(KEEPER_FD_OUT, STDOUT_FILENO);
-    (void)dup2(KEEPER_FD_OUT, STDERR_FILENO);
-    (void)close(KEEPER_FD_OUT);
+    (void)dup2(SUPERVISOR_FD_OUT, STDOUT_FILENO);
+    (void)dup2(SUPERVISOR_FD_OUT, STDERR_FILENO);
+    (void)close(SUPERVISOR_FD_OUT);
     (void)umask(S_IWGRP | S_IWOTH); /* the server's own is for its own files */
     if (chdir(argv[1]) == 0)
         (void)execve(argv[2], argv + ARGS_FIRST, environ);
-    report(KEEPER_FAILED, errno);
+    report(SUPERVISOR_FAILED, errno);
     _exit(127);
 }
 
@@ -129,12 +129,12 @@ static _Noreturn void keep(char **argv)
     if (shell.pid == 0)
         become_shell(argv, self);
     if (shell.pid < 0) {
-        report(KEEPER_FAILED, errno);
+        report(SUPERVISOR_FAILED, errno);
         _exit(1);
     }
     (void)setpgid(shell.pid, shell.pid); /* whoever is first */
-    (void)close(KEEPER_FD_OUT);
-    struct pollfd polls[] = {{.fd = KEEPER_FD_LIFE, .events = POLLIN},
+    (void)close(SUPERVISOR_FD_OUT);
+    struct pollfd polls[] = {{.fd = SUPERVISOR_FD_LIFE, .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, shell.pid, 0), .events = POLLIN}};
     while (!shell.ended) {
         (void)poll(polls, 2, polls[1].fd < 0 ? KILL_NAP_MS : REAP_MS);
@@ -143,42 +143,42 @@ static _Noreturn void keep(char **argv)
         reap(&shell);
     }
     kill_all(&shell);
-    report(KEEPER_ENDED, shell.status);
+    report(SUPERVISOR_ENDED, shell.status);
     _exit(0);
 }
 
-bool keeper_main(int argc, char **argv)
+bool supervisor_main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[0], BOX_NAME) == 0)
         box_main(argc, argv);
-    if (argc <= ARGS_FIRST || strcmp(argv[0], KEEPER_NAME) != 0)
+    if (argc <= ARGS_FIRST || strcmp(argv[0], SUPERVISOR_NAME) != 0)
         return false;
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-    (void)fcntl(KEEPER_FD_REPORT, F_SETFD, FD_CLOEXEC);
-    (void)fcntl(KEEPER_FD_LIFE, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(SUPERVISOR_FD_REPORT, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(SUPERVISOR_FD_LIFE, F_SETFD, FD_CLOEXEC);
     keep(argv);
 }
 
 /* ---- from the server ---- */
 
-static int prepare(const struct keeper_start *start, posix_spawn_file_actions_t *actions)
+static int prepare(const struct supervisor_start *start, posix_spawn_file_actions_t *actions)
 {
     const int from[] = {start->out, start->report, start->life, start->net};
     int failed = 0;
-    for (int fd = 0; fd < KEEPER_FD_OUT && !failed; fd++)
+    for (int fd = 0; fd < SUPERVISOR_FD_OUT && !failed; fd++)
         failed = start->keeps_streams ? posix_spawn_file_actions_adddup2(actions, start->streams[fd], fd)
                                       : posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
     for (int i = 0; i < (start->net ? 4 : 3) && !failed; i++)
-        failed = posix_spawn_file_actions_adddup2(actions, from[i], KEEPER_FD_OUT + i);
+        failed = posix_spawn_file_actions_adddup2(actions, from[i], SUPERVISOR_FD_OUT + i);
     return failed;
 }
 
-int keeper_spawn(const struct keeper_start *start, pid_t *ret_pid)
+int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
-    char *args[ARGS_MAX] = {start->box ? BOX_NAME : KEEPER_NAME};
+    char *args[ARGS_MAX] = {start->box ? BOX_NAME : SUPERVISOR_NAME};
     size_t count = 1;
     for (size_t i = 0; start->box && start->box[i]; i++)
         args[count++] = start->box[i];

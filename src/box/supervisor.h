@@ -1,0 +1,49 @@
+/* The process between Nod and a command, with a box (launch.c) or without (supervisor.c): how it is started, and what it
+ * reports. It is this program, started anew. */
+#ifndef BOX_SUPERVISOR_H
+#define BOX_SUPERVISOR_H
+
+#include "box/box.h"
+
+#include <sys/types.h>
+
+enum {
+    SUPERVISOR_FD_OUT = 3, /* of the started process: what the command writes */
+    SUPERVISOR_FD_REPORT,  /* one struct supervisor_report */
+    SUPERVISOR_FD_LIFE,    /* when its other end is closed, everything is killed */
+    SUPERVISOR_FD_NET,     /* of a box that has ports: a socket on which it hands them out; else nothing */
+    SUPERVISOR_DESCRIPTORS, /* the numbers below are taken */
+};
+
+/* The message on its report pipe, written once. */
+enum supervisor_word {
+    SUPERVISOR_FAILED, /* the command could not be started: errno */
+    SUPERVISOR_ENDED,  /* it has ended, and all it had started: a status of wait(2) */
+};
+
+struct supervisor_report {
+    enum supervisor_word word;
+    int value;
+    char step[BOX_STEP_BYTES]; /* of a box: the step that failed */
+};
+
+struct supervisor_start {
+    const char *path;          /* the program, as execve wants it */
+    char *const *args, *const *environment;
+    const char *folder;        /* to start it in */
+    char *const *box;          /* box_words, or NULL: no box */
+    int out;                   /* where it writes */
+    int report;                /* a pipe's end to write to */
+    int life;                  /* a pipe's end that ends everything when its other end is closed */
+    int net;                   /* a socket for SUPERVISOR_FD_NET; 0: none */
+    bool keeps_streams;        /* the command has these three, and not `out`; for a box whose words say so */
+    int streams[3];
+};
+
+/* Starts one; an errno when it cannot be. The descriptors stay the caller's, and are at least SUPERVISOR_DESCRIPTORS. */
+int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid);
+
+/* First thing in main: does not return in a process that was started by supervisor_spawn; else it is false. */
+bool supervisor_main(int argc, char **argv);
+
+#endif
