@@ -1,6 +1,6 @@
 #include "store/memory.h"
 
-#include "store/door.h"
+#include "store/monitor.h"
 
 #include <pthread.h>
 #include <stdlib.h>

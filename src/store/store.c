@@ -22,7 +22,7 @@
 #include "io/clock.h"
 #include "io/loop.h"
 #include "store/backend.h"
-#include "store/door.h"
+#include "store/monitor.h"
 #include "store/figures.h"
 #include "store/lists.h"
 
@@ -60,11 +60,11 @@ struct store {
     pthread_t writer_thread;
     pthread_t checkpointer_thread;
 
-    struct door inbox;
+    struct monitor inbox;
     struct append_list appends;
-    struct door desk;
+    struct monitor desk;
     struct read_list questions;
-    struct door chores;
+    struct monitor chores;
     bool tidy_wanted;    /* stays until the checkpointer has done it */
     _Atomic bool tidied; /* by the checkpointer; the writer has not settled since */
 
@@ -434,14 +434,14 @@ static void want_tidy(struct store *store)
 {
     lock(&store->chores.lock);
     store->tidy_wanted = true;
-    door_knock(&store->chores);
+    monitor_signal(&store->chores);
 }
 
 static void wait_for_checkpointer(struct store *store)
 {
     lock(&store->chores.lock);
     while (store->tidy_wanted)
-        (void)door_wait(&store->chores, 0);
+        (void)monitor_wait(&store->chores, 0);
     unlock(&store->chores.lock);
 }
 
@@ -496,7 +496,7 @@ static struct append *take_appends(struct store *store, bool *unsettled)
 {
     lock(&store->inbox.lock);
     for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
-        if (door_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
+        if (monitor_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
             continue;
         unlock(&store->inbox.lock);
         if (try_again(store)) {
@@ -538,7 +538,7 @@ static struct read *take_question(struct store *store, struct backend_handle *ha
 {
     lock(&store->desk.lock);
     while (!store->questions.first && !store->desk.closing) {
-        if (door_wait(&store->desk, worked ? IDLE_MS : 0) || store->questions.first)
+        if (monitor_wait(&store->desk, worked ? IDLE_MS : 0) || store->questions.first)
             continue;
         unlock(&store->desk.lock);
         if (store->backend->rest)
@@ -580,7 +580,7 @@ static bool wait_for_chore(struct store *store)
 {
     lock(&store->chores.lock);
     while (!store->tidy_wanted && !store->chores.closing)
-        (void)door_wait(&store->chores, 0);
+        (void)monitor_wait(&store->chores, 0);
     bool go_on = !store->chores.closing;
     unlock(&store->chores.lock);
     return go_on;
@@ -590,7 +590,7 @@ static void chore_done(struct store *store)
 {
     lock(&store->chores.lock);
     store->tidy_wanted = false;
-    door_knock(&store->chores); /* the writer may wait */
+    monitor_signal(&store->chores); /* the writer may wait */
 }
 
 static void *checkpointer_main(void *arg)
@@ -646,9 +646,9 @@ static void close_handles(struct store *store)
 
 static void start_threads(struct store *store)
 {
-    door_init(&store->inbox);
-    door_init(&store->desk);
-    door_init(&store->chores);
+    monitor_init(&store->inbox);
+    monitor_init(&store->desk);
+    monitor_init(&store->chores);
     CHECK(pthread_mutex_init(&store->outbox, NULL) == 0);
     if (store->follower) {
         store->handed_seq = store->last_seq;
@@ -711,14 +711,14 @@ static void stop_follower(struct store *store)
 
 void store_stop(struct store *store)
 {
-    door_close(&store->inbox);
+    monitor_close(&store->inbox);
     CHECK(pthread_join(store->writer_thread, NULL) == 0);
-    door_close(&store->desk);
+    monitor_close(&store->desk);
     for (unsigned i = 0; i < store->reader_count; i++)
         CHECK(pthread_join(store->readers[i].thread, NULL) == 0);
     if (store->follower)
         stop_follower(store);
-    door_close(&store->chores);
+    monitor_close(&store->chores);
     CHECK(pthread_join(store->checkpointer_thread, NULL) == 0);
     store->closed = true;
 }
@@ -729,9 +729,9 @@ void store_free(struct store *store)
 {
     close_handles(store);
     waker_free(store->waker);
-    door_done(&store->inbox);
-    door_done(&store->desk);
-    door_done(&store->chores);
+    monitor_done(&store->inbox);
+    monitor_done(&store->desk);
+    monitor_done(&store->chores);
     CHECK(pthread_mutex_destroy(&store->outbox) == 0);
     free(store);
 }
@@ -761,7 +761,7 @@ void store_append(struct store *store, struct append *append)
     append->queued_us = clock_steady_us();
     lock(&store->inbox.lock);
     append_list_add(&store->appends, append, &append->next);
-    door_knock(&store->inbox);
+    monitor_signal(&store->inbox);
 }
 
 void store_read(struct store *store, struct read *read)
@@ -775,7 +775,7 @@ void store_read(struct store *store, struct read *read)
     }
     lock(&store->desk.lock);
     read_list_add(&store->questions, read);
-    door_knock(&store->desk);
+    monitor_signal(&store->desk);
 }
 
 bool store_is_shared(const struct store *store) { return store->follower != NULL; }
