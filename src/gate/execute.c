@@ -1,4 +1,4 @@
-/* What a call does to the world: the driver's part of core/execute.c, which says when. Threads of gate->hands compare
+/* What a call does to the world: the driver's part of core/execute.c, which says when. Threads of gate->workers compare
  * files with what was shown, and do the tools. */
 #include "gate/core/core.h"
 #include "gate/inner.h"
@@ -32,7 +32,7 @@ void gate_look(struct gate *gate, struct ask *ask, struct str root)
 {
     struct tool_use use = {.arena = ask->op.arena, .name = ask->name, .input = ask->input, .root = root,
                            .private_net = gate->web_private, .servers = gate->servers};
-    if (!tool_has_hands(ask->name))
+    if (!tool_has_executor(ask->name))
         return;
     struct tool_look look = tool_look(&use);
     ask->preview = look.preview;
@@ -87,7 +87,7 @@ static void say(const struct tool_use *use, struct str text)
     json_close(&out, '}');
     struct saying saying = {.loop_call = {.start = start_say}, .x = x, .json = buf_str(&buf)};
     saying.loop_call.arg = &saying;
-    work_call_loop(x->gate->hands, &saying.loop_call);
+    work_call_loop(x->gate->workers, &saying.loop_call);
 }
 
 /* Runs in a worker thread: what it looks at was set before Nod began to listen. */
@@ -132,9 +132,9 @@ static struct tool_use use_of(struct execution *x)
 
 void execute_hand_over(struct gate *gate, struct job *job)
 {
-    if (!gate->hands)
-        gate->hands = work_pool_new(gate->loop, TOOL_THREADS_MAX);
-    work_submit(gate->hands, job);
+    if (!gate->workers)
+        gate->workers = work_pool_new(gate->loop, TOOL_THREADS_MAX);
+    work_submit(gate->workers, job);
 }
 
 static void do_it(struct job *job)
@@ -291,11 +291,11 @@ void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg)
     execute_hand_over(gate, &stopping->job);
 }
 
-bool gate_commands_stopping(const struct gate *gate) { return gate->hands && work_open(gate->hands) > 0; }
+bool gate_commands_stopping(const struct gate *gate) { return gate->workers && work_open(gate->workers) > 0; }
 
 void execute_done(struct gate *gate)
 {
     shells_free(gate->shells);
-    if (gate->hands)
-        work_pool_free(gate->hands);
+    if (gate->workers)
+        work_pool_free(gate->workers);
 }

@@ -60,7 +60,7 @@ bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place
     const struct hops *hops = use->asker;
     struct hop hop = {.hops = hops, .url = url, .same_place = same_place};
     hop.loop_call = (struct loop_call){.start = start, .arg = &hop};
-    work_call_loop(hops->gate->hands, &hop.loop_call);
+    work_call_loop(hops->gate->workers, &hop.loop_call);
     arena_done(&hop.arena);
     return hop.allowed;
 }

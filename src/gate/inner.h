@@ -62,7 +62,7 @@ struct gate {
     void (*broken)(void *arg, const struct err *err); /* the options', too */
     void *broken_arg;
     struct archivist *archivist; /* at work, or NULL */
-    struct work_pool *hands; /* threads in which tools are done; NULL until the first */
+    struct work_pool *workers; /* threads in which tools are done; NULL until the first */
     const struct box_setting *box;
     bool web_private;
     struct servers *servers; /* NULL: none */

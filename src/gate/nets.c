@@ -214,7 +214,7 @@ static void judge(struct egress_host *host, const struct egress_want *want, stru
     while (clock_steady_us() < until_us && !atomic_load(want->ended) && again < NET_AGAIN_MAX) {
         struct net_look look = {.net = net, .target = want->target, .again = again};
         look.loop_call = (struct loop_call){.start = start_look, .arg = &look};
-        work_call_loop(net->gate->hands, &look.loop_call);
+        work_call_loop(net->gate->workers, &look.loop_call);
         arena_done(&look.arena);
         if (look.decided) {
             *ret_verdict = look.verdict;
@@ -269,7 +269,7 @@ static bool keep(struct egress_host *host, const struct egress_use *use)
     const struct net_host *net = (const struct net_host *)(const void *)host;
     struct net_note note = {.net = net, .use = use};
     note.loop_call = (struct loop_call){.start = start_note, .arg = &note};
-    work_call_loop(net->gate->hands, &note.loop_call);
+    work_call_loop(net->gate->workers, &note.loop_call);
     return note.kept;
 }
 

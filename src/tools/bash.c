@@ -142,7 +142,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return run_here(use, timeout_ms, ret_text, err);
 }
 
-const struct hands hands_bash = {
+const struct executor executor_bash = {
     .name = "Bash",
     .description = "Runs a command with bash in the project's folder and returns its output. Nothing can be typed "
                    "into it, and nothing it starts goes on after it, unless it runs in the background.",

@@ -157,7 +157,7 @@ static struct rc run_multi_edit(const struct tool_use *use, struct str *ret_text
 #define FILE_PATH \
     "\"file_path\":{\"type\":\"string\",\"description\":\"The file, absolute or relative to the project\"}"
 
-const struct hands hands_edit = {
+const struct executor executor_edit = {
     .name = "Edit",
     .description = "Replaces a text in a file of the project. The text must be there exactly once, unless "
                    "replace_all is set.",
@@ -167,7 +167,7 @@ const struct hands hands_edit = {
     .run = run_edit,
 };
 
-const struct hands hands_multi_edit = {
+const struct executor executor_multi_edit = {
     .name = "MultiEdit",
     .description = "Makes several replacements in one file, in order, all or none.",
     .schema = "{\"type\":\"object\",\"properties\":{" FILE_PATH ",\"edits\":{\"type\":\"array\",\"items\":{"

@@ -58,7 +58,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_glob = {
+const struct executor executor_glob = {
     .name = "Glob",
     .description = "Finds files of the project by a pattern such as **/*.c or src/{a,b}/*.h, the newest first.",
     .schema = "{\"type\":\"object\",\"properties\":{\"pattern\":{\"type\":\"string\"},"

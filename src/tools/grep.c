@@ -173,7 +173,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_grep = {
+const struct executor executor_grep = {
     .name = "Grep",
     .description = "Searches the project's files for a regular expression (PCRE).",
     .schema = "{\"type\":\"object\",\"properties\":{\"pattern\":{\"type\":\"string\"},"

@@ -139,7 +139,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_notebook_edit = {
+const struct executor executor_notebook_edit = {
     .name = "NotebookEdit",
     .description = "Replaces, inserts or deletes one cell of a Jupyter notebook.",
     .schema = "{\"type\":\"object\",\"properties\":{"

@@ -48,7 +48,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_read = {
+const struct executor executor_read = {
     .name = "Read",
     .description = "Reads a file of the project and returns its lines, numbered. Use offset and limit for long files.",
     .schema = "{\"type\":\"object\",\"properties\":{"

@@ -344,7 +344,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_server = {
+const struct executor executor_server = {
     .name = "mcp__",
     .description = "",
     .schema = "{\"type\":\"object\"}",

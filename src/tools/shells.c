@@ -221,7 +221,7 @@ static struct rc run_output(const struct tool_use *use, struct str *ret_text, st
     return rc;
 }
 
-const struct hands hands_bash_output = {
+const struct executor executor_bash_output = {
     .name = "BashOutput",
     .description = "Returns what a command in the background has written since it was last asked, and whether it still "
                    "runs.",
@@ -258,7 +258,7 @@ static struct rc run_kill(const struct tool_use *use, struct str *ret_text, stru
     return RC_OK;
 }
 
-const struct hands hands_kill_shell = {
+const struct executor executor_kill_shell = {
     .name = "KillShell",
     .description = "Stops a command that runs in the background, and all it has started.",
     .schema = "{\"type\":\"object\",\"properties\":{\"shell_id\":{\"type\":\"string\","

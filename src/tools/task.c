@@ -9,7 +9,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return err_set(err, ERR_INVALID, "only a run can start a sub-agent");
 }
 
-const struct hands hands_task = {
+const struct executor executor_task = {
     .name = "Task",
     .description = "Gives a part of the work to a sub-agent, which has the same tools and asks for itself. It sees "
                    "nothing of this conversation: put all it needs into the prompt. Its last message is the result.",

@@ -12,7 +12,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_todo_write = {
+const struct executor executor_todo_write = {
     .name = "TodoWrite",
     .description = "Keeps your list of tasks; give the whole list each time.",
     .schema = "{\"type\":\"object\",\"properties\":{\"todos\":{\"type\":\"array\",\"items\":{\"type\":\"object\","

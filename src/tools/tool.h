@@ -1,6 +1,6 @@
 /* Internals of tools/; include it there only.
  *
- * To give a tool hands: one file with a `const struct hands`, its name in HANDS below. `run` does it; `plan` (only
+ * To give a tool hands: one file with a `const struct executor`, its name in HANDS below. `run` does it; `plan` (only
  * for tools that change one file) says what the file would become, and both the preview and the change are
  * made from that. Input has been checked against the schema before either is called.
  */
@@ -26,7 +26,7 @@ struct plan {
     bool is_new;          /* there is none yet */
 };
 
-struct hands {
+struct executor {
     const char *name;
     const char *description;
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
@@ -42,17 +42,17 @@ struct hands {
     struct rc (*run)(const struct tool_use *use, struct str *ret_text, struct err *err);
 };
 
-#define HANDS(X)                                                                                         \
+#define EXECUTORS(X)                                                                                         \
     X(read) X(write) X(edit) X(multi_edit) X(notebook_edit) X(bash) X(glob) X(grep) X(todo_write) X(task) \
     X(web_fetch) X(bash_output) X(kill_shell)
-#define X(name) extern const struct hands hands_##name;
-HANDS(X)
+#define X(name) extern const struct executor executor_##name;
+EXECUTORS(X)
 #undef X
 
 /* Every tool of an MCP server (servers.c). */
-extern const struct hands hands_server;
+extern const struct executor executor_server;
 
-const struct hands *hands_find(struct str name);
+const struct executor *executor_find(struct str name);
 
 /* ---- place.c: files beneath the root, opened without following links out of it ---- */
 

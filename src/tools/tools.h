@@ -2,7 +2,7 @@
  *
  * The catalog knows the tools of the agents people use by name: what kind of act each one is and which
  * fields of its input matter. A tool it does not know is TOOL_OTHER, which rules and people see as it is.
- * Some of them Nod can do itself: those have hands (tool.h). Nothing here knows of approvals; gate/execute.c
+ * Some of them Nod can do itself: those have an executor (tool.h). Nothing here knows of approvals; gate/execute.c
  * is the only caller of tool_do.
  * To add one, add a line to catalog.c.
  */
@@ -83,7 +83,7 @@ struct tool_result {
     bool is_error;
 };
 
-bool tool_has_hands(struct str name);
+bool tool_has_executor(struct str name);
 /* A use that only looks: may be done beside others. */
 bool tool_only_looks(struct str name);
 /* A use that whoever asks does itself, once it is allowed: a sub-agent. */

@@ -190,7 +190,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return err_set(err, ERR_INVALID, "it redirects more than %d times", HOPS_MAX);
 }
 
-const struct hands hands_web_fetch = {
+const struct executor executor_web_fetch = {
     .name = "WebFetch",
     .description = "Fetches a page of the web (GET) and returns its text: HTML becomes plain text with headings and "
                    "links. A redirect to another host is not followed but named.",

@@ -32,7 +32,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     return RC_OK;
 }
 
-const struct hands hands_write = {
+const struct executor executor_write = {
     .name = "Write",
     .description = "Writes a file of the project, whole; an existing file is replaced, missing folders are made.",
     .schema = "{\"type\":\"object\",\"properties\":{"

@@ -3,41 +3,41 @@
 
 enum { CONTENT_SHOWN_MAX = 32 << 10, PREVIEW_BYTES_MAX = 900 << 10 };
 
-static const struct hands *const all[] = {
-#define X(name) &hands_##name,
-    HANDS(X)
+static const struct executor *const all[] = {
+#define X(name) &executor_##name,
+    EXECUTORS(X)
 #undef X
 };
 
-const struct hands *hands_find(struct str name)
+const struct executor *executor_find(struct str name)
 {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (str_is(name, all[i]->name))
             return all[i];
-    return str_starts(name, str_of(hands_server.name)) ? &hands_server : NULL;
+    return str_starts(name, str_of(executor_server.name)) ? &executor_server : NULL;
 }
 
-bool tool_has_hands(struct str name) { return hands_find(name) != NULL; }
+bool tool_has_executor(struct str name) { return executor_find(name) != NULL; }
 
 bool tool_only_looks(struct str name)
 {
-    const struct hands *hands = hands_find(name);
-    return hands && hands->looks;
+    const struct executor *executor = executor_find(name);
+    return executor && executor->looks;
 }
 
 bool tool_done_elsewhere(struct str name)
 {
-    const struct hands *hands = hands_find(name);
-    return hands && hands->elsewhere;
+    const struct executor *executor = executor_find(name);
+    return executor && executor->elsewhere;
 }
 
 struct rc tool_check(const struct tool_use *use, struct err *err)
 {
-    const struct hands *hands = hands_find(use->name);
-    if (!hands)
+    const struct executor *executor = executor_find(use->name);
+    if (!executor)
         return err_set(err, ERR_INVALID, "there is no tool %.*s", STR_ARG(use->name));
-    TRY(schema_check(hands->schema, use->input, err));
-    return hands->check ? hands->check(use, err) : RC_OK;
+    TRY(schema_check(executor->schema, use->input, err));
+    return executor->check ? executor->check(use, err) : RC_OK;
 }
 
 void tool_definitions(struct json_out *out, struct servers *servers, struct str root)
@@ -95,7 +95,7 @@ static void write_diff(struct json_out *out, const struct tool_use *use, const s
     json_member_bool(out, "is_new_file", plan->is_new);
     json_member_i64(out, "original_lines", lines_of(plan->before));
     json_member_i64(out, "new_lines", lines_of(plan->after));
-    if (!plan->is_new && hands_find(use->name) == &hands_write)
+    if (!plan->is_new && executor_find(use->name) == &executor_write)
         json_member(out, "note", arena_printf(use->arena, "This replaces the whole file, which has %lld lines now.",
                                               (long long)lines_of(plan->before)));
     if (edits)
@@ -121,12 +121,12 @@ static void write_command(struct json_out *out, const struct tool_use *use)
 
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)
 {
-    const struct hands *hands = hands_find(use->name);
+    const struct executor *executor = executor_find(use->name);
     json_member(out, "type", STR("generic"));
     json_member_raw(out, "input", use->input->raw);
-    if (hands && hands->show)
-        hands->show(out, use);
-    if (hands != &hands_web_fetch) /* it has warnings of its own */
+    if (executor && executor->show)
+        executor->show(out, use);
+    if (executor != &executor_web_fetch) /* it has warnings of its own */
         odd_text_member(out, use->input);
     if (problem->code != ERR_OK)
         json_member(out, "problem", str_of(problem->text));
@@ -134,23 +134,23 @@ static void write_generic(struct json_out *out, const struct tool_use *use, cons
 
 struct tool_look tool_look(const struct tool_use *use)
 {
-    const struct hands *hands = hands_find(use->name);
+    const struct executor *executor = executor_find(use->name);
     struct tool_look look = {0};
     struct err err = {.code = ERR_OK};
     struct plan plan;
     BUF_SCOPE(buf, PREVIEW_BYTES_MAX);
     struct json_out out = json_out(&buf);
-    bool fits = hands && rc_ok(tool_check(use, &err));
+    bool fits = executor && rc_ok(tool_check(use, &err));
     json_open(&out, '{');
-    if (fits && hands->plan && rc_ok(hands->plan(use, &plan, &err))) {
+    if (fits && executor->plan && rc_ok(executor->plan(use, &plan, &err))) {
         write_diff(&out, use, &plan);
         odd_text_member(&out, use->input);
         look.files = files_digest(use->arena, &plan);
-    } else if (fits && hands == &hands_bash) {
+    } else if (fits && executor == &executor_bash) {
         write_command(&out, use);
     } else {
         write_generic(&out, use, &err);
-        look.files = hands && hands->digest ? hands->digest(use) : STR_NONE;
+        look.files = executor && executor->digest ? executor->digest(use) : STR_NONE;
     }
     json_member(&out, "cwd", use->root);
     json_close(&out, '}');
@@ -162,15 +162,15 @@ struct tool_look tool_look(const struct tool_use *use)
 /* ---- doing ---- */
 
 /* The files are as they were shown. place_write looks once more when it is about to change them. */
-static struct rc check_files(const struct hands *hands, const struct tool_use *use, struct str files,
+static struct rc check_files(const struct executor *executor, const struct tool_use *use, struct str files,
                              struct err *err)
 {
     struct plan plan;
-    if (!str_empty(files) && hands->digest && !str_eq(hands->digest(use), files))
+    if (!str_empty(files) && executor->digest && !str_eq(executor->digest(use), files))
         return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was done", STR_ARG(use->name));
-    if (str_empty(files) || !hands->plan)
+    if (str_empty(files) || !executor->plan)
         return RC_OK;
-    TRY(hands->plan(use, &plan, err));
+    TRY(executor->plan(use, &plan, err));
     if (!str_eq(files_digest(use->arena, &plan), files))
         return err_set(err, ERR_CONFLICT, "%.*s is not as it was shown; nothing was changed", STR_ARG(plan.path));
     return RC_OK;
@@ -178,14 +178,14 @@ static struct rc check_files(const struct hands *hands, const struct tool_use *u
 
 struct tool_result tool_do(const struct tool_use *use, struct str files)
 {
-    const struct hands *hands = hands_find(use->name);
+    const struct executor *executor = executor_find(use->name);
     struct tool_result result = {0};
     struct err err = {.code = ERR_OK};
     struct rc rc = tool_check(use, &err);
     if (rc_ok(rc))
-        rc = check_files(hands, use, files, &err);
+        rc = check_files(executor, use, files, &err);
     if (rc_ok(rc))
-        rc = hands->run(use, &result.text, &err);
+        rc = executor->run(use, &result.text, &err);
     result.is_error = rc_bad(rc);
     if (rc_bad(rc) && str_empty(result.text))
         result.text = arena_str(use->arena, str_of(err.text));
