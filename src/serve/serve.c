@@ -1,4 +1,4 @@
-/* One process opens the house: store, gate, API and sockets on one loop.
+/* One process opens the process: store, gate, API and sockets on one loop.
  *
  * Start: folder, store, recovery, admin token, sockets; only then is anything answered. Stop (SIGTERM,
  * SIGINT): sockets first, then the store commits what was handed over.
@@ -30,7 +30,7 @@
 
 enum { LARGE_BYTES = 1 << 20, FEW_CONNECTIONS = 512, TLS_NAMES_MAX = 16 };
 
-struct house {
+struct process {
     struct cli *cli;
     struct loop *loop;
     struct gate *gate;
@@ -56,54 +56,54 @@ static bool flush_log(void *arg)
     return false;
 }
 
-static void end(struct house *house) { loop_stop(house->loop); }
+static void end(struct process *process) { loop_stop(process->loop); }
 
-static void fail(struct house *house, const struct err *err)
+static void fail(struct process *process, const struct err *err)
 {
-    house->err = *err;
-    end(house);
+    process->err = *err;
+    end(process);
 }
 
 /* ---- the admin token ---- */
 
-static const char *token_path(const struct house *house)
+static const char *token_path(const struct process *process)
 {
-    struct arena *arena = &house->cli->arena;
-    return arena_printf(arena, "%s/admin.token", house->cli->settings.data).p;
+    struct arena *arena = &process->cli->arena;
+    return arena_printf(arena, "%s/admin.token", process->cli->settings.data).p;
 }
 
-static void open_doors(struct house *house);
+static void open_doors(struct process *process);
 
 static void admin_made(struct op *op)
 {
-    struct house *house = op->owner;
-    const struct token_change *change = &house->admin;
+    struct process *process = op->owner;
+    const struct token_change *change = &process->admin;
     struct err err = op->err;
-    struct str line = arena_printf(&house->cli->arena, "%s\n", change->secret);
-    if (err.code != ERR_OK || rc_bad(file_write_private(token_path(house), line, &err)))
-        fail(house, &err);
+    struct str line = arena_printf(&process->cli->arena, "%s\n", change->secret);
+    if (err.code != ERR_OK || rc_bad(file_write_private(token_path(process), line, &err)))
+        fail(process, &err);
     else
-        open_doors(house);
+        open_doors(process);
 }
 
 /* The file that the command line finds by itself must hold a token that works. */
-static void ensure_admin(struct house *house)
+static void ensure_admin(struct process *process)
 {
     ARENA_SCOPE(scratch);
     struct str text;
-    struct rc rc = file_read(&scratch, token_path(house), 4096, &text, NULL);
-    const struct token *token = rc_ok(rc) ? gate_token(house->gate, str_trim(text)) : NULL;
+    struct rc rc = file_read(&scratch, token_path(process), 4096, &text, NULL);
+    const struct token *token = rc_ok(rc) ? gate_token(process->gate, str_trim(text)) : NULL;
     if (token && token->role == ROLE_ADMIN) {
-        open_doors(house);
+        open_doors(process);
         return;
     }
-    house->admin = (struct token_change){
-        .op = gate_op(&house->cli->arena, admin_made, house),
+    process->admin = (struct token_change){
+        .op = gate_op(&process->cli->arena, admin_made, process),
         .name = STR("admin"),
         .role = ROLE_ADMIN,
         .actor = STR("nod"),
     };
-    gate_change_token(house->gate, &house->admin);
+    gate_change_token(process->gate, &process->admin);
 }
 
 /* ---- the doors ---- */
@@ -113,9 +113,9 @@ static bool loopback(struct str host)
     return str_is(host, "localhost") || str_is(host, "[::1]") || str_starts(host, STR("127."));
 }
 
-static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
+static struct rc listen_all(struct process *process, int *ret_port, struct err *err)
 {
-    const struct settings *settings = &house->cli->settings;
+    const struct settings *settings = &process->cli->settings;
     struct str address = str_of(settings->listen);
     size_t colon = address.n;
     while (colon > 0 && address.p[colon - 1] != ':')
@@ -125,15 +125,15 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
     struct str host = str_sub(address, 0, colon - 1);
     struct http_door people = {.path = settings->socket,
                                .group = settings->socket_group[0] ? settings->socket_group : NULL};
-    TRY(http_listen_door(house->server, &people, err));
+    TRY(http_listen_door(process->server, &people, err));
     if (settings->agents_socket[0])
-        TRY(http_listen_door(house->server, &(struct http_door){.path = settings->agents_socket, .agents = true}, err));
+        TRY(http_listen_door(process->server, &(struct http_door){.path = settings->agents_socket, .agents = true}, err));
     struct err why = {0};
-    struct rc rc = http_listen_tcp(house->server, settings->listen, ret_port, &why);
+    struct rc rc = http_listen_tcp(process->server, settings->listen, ret_port, &why);
     if (rc_bad(rc))
         return err_set(err, rc.code, "%s; --listen HOST:PORT chooses another place, port 0 any", why.text);
-    api_add_address(house->api, arena_c(&house->cli->arena, host), *ret_port);
-    gate_set_port(house->gate, *ret_port);
+    api_add_address(process->api, arena_c(&process->cli->arena, host), *ret_port);
+    gate_set_port(process->gate, *ret_port);
     if (!loopback(host))
         log_line(LOG_WARN, "listening beyond this machine without TLS: put a TLS proxy in front",
                  LOG_C("listen", settings->listen));
@@ -141,7 +141,7 @@ static struct rc listen_all(struct house *house, int *ret_port, struct err *err)
 }
 
 struct tls_door {
-    struct house *house;
+    struct process *process;
     int port;
     struct str names[TLS_NAMES_MAX];
     size_t count;
@@ -151,60 +151,60 @@ static void keep_name(void *arg, struct str name)
 {
     struct tls_door *door = arg;
     if (door->count < TLS_NAMES_MAX)
-        door->names[door->count++] = arena_str(&door->house->cli->arena, name);
+        door->names[door->count++] = arena_str(&door->process->cli->arena, name);
 }
 
 /* Where a certificate is there; one that was named must be. */
-static struct rc listen_tls(struct house *house, struct err *err)
+static struct rc listen_tls(struct process *process, struct err *err)
 {
-    const struct settings *settings = &house->cli->settings;
-    struct tls_door door = {.house = house};
+    const struct settings *settings = &process->cli->settings;
+    struct tls_door door = {.process = process};
     struct http_certificate certificate = {.cert_file = settings->tls_cert, .key_file = settings->tls_key,
                                            .name = keep_name, .arg = &door};
     if (settings->origins[SETTING_ID_tls_cert].kind == ORIGIN_DEFAULT && access(settings->tls_cert, F_OK) != 0)
         return RC_OK;
-    TRY(http_listen_tls(house->server, settings->listen_tls, &certificate, &door.port, err));
+    TRY(http_listen_tls(process->server, settings->listen_tls, &certificate, &door.port, err));
     for (size_t i = 0; i < door.count; i++)
-        api_add_secure(house->api, door.names[i], door.port);
+        api_add_secure(process->api, door.names[i], door.port);
     (void)printf("with TLS on port %d, as %.*s\n", door.port, STR_ARG(door.count ? door.names[0] : STR("no name")));
     log_line(LOG_INFO, "listening with TLS", LOG_I("port", door.port), LOG_C("certificate", settings->tls_cert));
     return RC_OK;
 }
 
-static void open_doors(struct house *house)
+static void open_doors(struct process *process)
 {
-    const struct settings *settings = &house->cli->settings;
+    const struct settings *settings = &process->cli->settings;
     struct err err;
     int port = 0;
-    if (rc_bad(listen_all(house, &port, &err)) || rc_bad(listen_tls(house, &err))) {
-        fail(house, &err);
+    if (rc_bad(listen_all(process, &port, &err)) || rc_bad(listen_tls(process, &err))) {
+        fail(process, &err);
         return;
     }
-    if (house->notify)
-        notify_start(house->notify);
-    api_set_ready(house->api, true);
-    runtime_start(house->runtime);
-    house->archive = auto_archive_new(house->loop, house->gate, settings->archive_after_s);
-    struct gate_figures figures = gate_figures(house->gate);
+    if (process->notify)
+        notify_start(process->notify);
+    api_set_ready(process->api, true);
+    runtime_start(process->runtime);
+    process->archive = auto_archive_new(process->loop, process->gate, settings->archive_after_s);
+    struct gate_figures figures = gate_figures(process->gate);
     log_line(LOG_INFO, "ready", LOG_I("port", port), LOG_C("socket", settings->socket),
-             LOG_I("waiting", figures.pending), LOG_I("us", clock_steady_us() - house->started_us));
+             LOG_I("waiting", figures.pending), LOG_I("us", clock_steady_us() - process->started_us));
     (void)printf("nod %s is listening on http://%.*s:%d and %s\n", NOD_VERSION,
                  (int)(strrchr(settings->listen, ':') - settings->listen), settings->listen, port,
                  settings->socket);
     (void)printf("open %.*s (one-time link, valid for 10 minutes; `nod login` makes another)\n",
-                 STR_ARG(api_login_link(house->api, &house->cli->arena, getenv("USER"))));
+                 STR_ARG(api_login_link(process->api, &process->cli->arena, getenv("USER"))));
     (void)fflush(stdout);
-    if (settings->demo && rc_bad(demo_start(&house->demo, settings, &err)))
-        fail(house, &err);
+    if (settings->demo && rc_bad(demo_start(&process->demo, settings, &err)))
+        fail(process, &err);
 }
 
 static void recovered(void *arg, const struct err *err)
 {
-    struct house *house = arg;
+    struct process *process = arg;
     if (err->code != ERR_OK)
-        fail(house, err);
+        fail(process, err);
     else
-        ensure_admin(house);
+        ensure_admin(process);
 }
 
 /* ---- the process ---- */
@@ -214,39 +214,39 @@ static void stopped(void *arg) { end(arg); }
 /* Runs first: their last words need the store and the loop. */
 static void commands_ended(void *arg)
 {
-    struct house *house = arg;
-    http_server_stop(house->server, stopped, house);
+    struct process *process = arg;
+    http_server_stop(process->server, stopped, process);
 }
 
 static void runs_ended(void *arg)
 {
-    struct house *house = arg;
-    gate_stop_commands(house->gate, commands_ended, house);
+    struct process *process = arg;
+    gate_stop_commands(process->gate, commands_ended, process);
 }
 
 static void stop(void *arg)
 {
-    struct house *house = arg;
-    if (house->stopping) {
-        end(house);
+    struct process *process = arg;
+    if (process->stopping) {
+        end(process);
         return;
     }
-    house->stopping = true;
+    process->stopping = true;
     log_line(LOG_INFO, "stopping");
-    demo_stop(&house->demo);
-    api_set_ready(house->api, false);
-    gate_release(house->gate);
-    runtime_stop(house->runtime, runs_ended, house);
+    demo_stop(&process->demo);
+    api_set_ready(process->api, false);
+    gate_release(process->gate);
+    runtime_stop(process->runtime, runs_ended, process);
 }
 
 /* The views of this process, and what it has told, are not what the store holds: it ends, and whatever supervises it
  * starts it anew. */
 static void history_changed(void *arg, const struct err *err)
 {
-    struct house *house = arg;
-    house->err = *err;
-    if (!house->stopping)
-        stop(house);
+    struct process *process = arg;
+    process->err = *err;
+    if (!process->stopping)
+        stop(process);
 }
 
 /* A terminal that closes, or a signal meant for another program, does not end the server. Handlers, unlike what is
@@ -273,10 +273,10 @@ static void set_up_process(const struct settings *settings)
     }
 }
 
-static const char *join_hosts(struct house *house)
+static const char *join_hosts(struct process *process)
 {
-    struct arena *arena = &house->cli->arena;
-    const struct setting_list *hosts = &house->cli->settings.allowed_hosts;
+    struct arena *arena = &process->cli->arena;
+    const struct setting_list *hosts = &process->cli->settings.allowed_hosts;
     struct str all = STR("");
     for (size_t i = 0; i < hosts->count; i++)
         all = arena_printf(arena, "%.*s,%s", STR_ARG(all), hosts->items[i]);
@@ -332,98 +332,98 @@ static bool reads_pass(struct cli *cli)
     return on;
 }
 
-static struct rc open_house(struct house *house, struct err *err)
+static struct rc open_process(struct process *process, struct err *err)
 {
-    const struct settings *settings = &house->cli->settings;
+    const struct settings *settings = &process->cli->settings;
     struct gate_options gate = {.limits = limits_of(settings), .store_url = settings->store, .home = getenv("HOME"),
                                 .managed = settings->managed_policy, .protected = settings->data,
                                 .socket = settings->socket,
-                                .asks_reads = !reads_pass(house->cli),
+                                .asks_reads = !reads_pass(process->cli),
                                 .signed_when = (enum signed_when)settings->signed_when,
                                 .timeout_seconds = settings->approval_timeout_s,
                                 .alert_seconds = settings->alert_after_s,
                                 .withdraw_seconds = settings->withdraw_after_s,
-                                .archive_folder = archive_folder(house->cli),
-                                .box = boxes_open(house->cli),
+                                .archive_folder = archive_folder(process->cli),
+                                .box = boxes_open(process->cli),
                                 .web_private = settings->web_private,
-                                .broken = history_changed, .arg = house};
-    TRY(server_key_open(house->cli, &house->key, err));
-    gate.key = house->key;
-    TRY(mcp_servers_open(house->cli, &house->servers, err));
-    gate.servers = house->servers;
-    TRY(gate_open(house->loop, &gate, &house->gate, err));
-    TRY(runs_open(house->cli, house->loop, house->gate, &house->runtime, err));
-    struct notify_options notify = {.loop = house->loop, .gate = house->gate, .file = settings->notify,
+                                .broken = history_changed, .arg = process};
+    TRY(server_key_open(process->cli, &process->key, err));
+    gate.key = process->key;
+    TRY(mcp_servers_open(process->cli, &process->servers, err));
+    gate.servers = process->servers;
+    TRY(gate_open(process->loop, &gate, &process->gate, err));
+    TRY(runs_open(process->cli, process->loop, process->gate, &process->runtime, err));
+    struct notify_options notify = {.loop = process->loop, .gate = process->gate, .file = settings->notify,
                                     .folder = settings->data, .private_net = settings->web_private,
                                     .find_person = api_find_person, .was_revoked = api_was_revoked,
                                     .public_url = settings->public_url[0] ? settings->public_url : NULL};
-    TRY(notify_open(&notify, &house->notify, err));
-    struct api_options api = {.gate = house->gate, .runtime = house->runtime, .notify = house->notify,
-                              .hosts = join_hosts(house), .public_url = notify.public_url,
-                              .authority = read_authority(house->cli),
+    TRY(notify_open(&notify, &process->notify, err));
+    struct api_options api = {.gate = process->gate, .runtime = process->runtime, .notify = process->notify,
+                              .hosts = join_hosts(process), .public_url = notify.public_url,
+                              .authority = read_authority(process->cli),
                               .timeout_seconds = settings->approval_timeout_s};
-    house->api = api_new(&api);
-    struct http_options http = {.handle = api_handle, .arg = house->api, .body_max = api_body_max, .admit = api_admit,
+    process->api = api_new(&api);
+    struct http_options http = {.handle = api_handle, .arg = process->api, .body_max = api_body_max, .admit = api_admit,
                                 .heartbeat_ms = settings->heartbeat_s * 1000,
                                 .connections_max = connections_of(settings),
                                 .strangers_max = (unsigned)settings->strangers,
                                 .strangers_per_address_max = (unsigned)settings->strangers_per_address};
-    TRY(http_server_new(house->loop, &http, &house->server, err));
-    api_set_server(house->api, house->server);
-    TRY(loop_on_signal(house->loop, SIGTERM, stop, house, err));
-    TRY(loop_on_signal(house->loop, SIGINT, stop, house, err));
+    TRY(http_server_new(process->loop, &http, &process->server, err));
+    api_set_server(process->api, process->server);
+    TRY(loop_on_signal(process->loop, SIGTERM, stop, process, err));
+    TRY(loop_on_signal(process->loop, SIGINT, stop, process, err));
     static const int harmless[] = {SIGHUP, SIGUSR1, SIGUSR2};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        TRY(loop_on_signal(house->loop, harmless[i], stay, house, err));
+        TRY(loop_on_signal(process->loop, harmless[i], stay, process, err));
     return RC_OK;
 }
 
-static void close_house(struct house *house)
+static void close_process(struct process *process)
 {
-    demo_stop(&house->demo);
-    if (house->server)
-        http_server_free(house->server);
+    demo_stop(&process->demo);
+    if (process->server)
+        http_server_free(process->server);
     /* Ended in a hurry: what the runs do is as safe as in a crash, and waiting for them is what was refused. */
-    if (house->runtime && (runtime_busy(house->runtime) || gate_commands_stopping(house->gate)))
+    if (process->runtime && (runtime_busy(process->runtime) || gate_commands_stopping(process->gate)))
         _exit(1);
-    auto_archive_free(house->archive);
-    if (house->notify)
-        notify_close(house->notify);
-    if (house->gate)
-        gate_close(house->gate);
-    if (house->runtime)
-        runtime_free(house->runtime);
-    if (house->servers)
-        servers_free(house->servers);
-    if (house->api)
-        api_free(house->api);
-    loop_free(house->loop);
-    sign_key_free(house->key);
+    auto_archive_free(process->archive);
+    if (process->notify)
+        notify_close(process->notify);
+    if (process->gate)
+        gate_close(process->gate);
+    if (process->runtime)
+        runtime_free(process->runtime);
+    if (process->servers)
+        servers_free(process->servers);
+    if (process->api)
+        api_free(process->api);
+    loop_free(process->loop);
+    sign_key_free(process->key);
 }
 
 struct rc serve_command(struct cli *cli, struct err *err)
 {
-    struct house house = {.cli = cli, .started_us = clock_steady_us()};
+    struct process process = {.cli = cli, .started_us = clock_steady_us()};
     if (option_flag(cli, "routes")) {
         api_print_routes();
         return RC_OK;
     }
     set_up_process(&cli->settings);
     TRY(file_own_folder(cli->settings.data, err));
-    TRY(loop_new(&house.loop, err));
-    struct rc rc = open_house(&house, err);
+    TRY(loop_new(&process.loop, err));
+    struct rc rc = open_process(&process, err);
     if (rc_ok(rc)) {
         log_hold(true);
-        house.flush = (struct before_sleep){.before = flush_log};
-        loop_before_sleep(house.loop, &house.flush);
-        gate_recover(house.gate, recovered, &house);
-        loop_run(house.loop);
+        process.flush = (struct before_sleep){.before = flush_log};
+        loop_before_sleep(process.loop, &process.flush);
+        gate_recover(process.gate, recovered, &process);
+        loop_run(process.loop);
     }
-    close_house(&house);
+    close_process(&process);
     log_hold(false);
-    if (rc_ok(rc) && house.err.code != ERR_OK) {
-        *err = house.err;
-        rc = (struct rc){house.err.code};
+    if (rc_ok(rc) && process.err.code != ERR_OK) {
+        *err = process.err;
+        rc = (struct rc){process.err.code};
     }
     if (rc_ok(rc))
         log_line(LOG_INFO, "stopped");
