@@ -1,12 +1,12 @@
-/* The supervisor of a command: a process of its own between Nod and the shell, so that nothing a command starts outlives
- * what started it.
+/* The supervisor of a command: a process of its own between Nod and the shell, so that nothing that a command starts
+ * outlives it.
  *
  *  1. It holds one end of a pipe whose other end only the server has. When the server closes it, or dies in whatever
  *     way, everything is killed.
  *  2. Orphans of the command become its children (subreaper), also those that left the process group or the session:
  *     when the shell has ended they are killed, too.
- *  3. It is this program, started anew under another name (supervisor_main): small, with one thread, and with nothing of
- *     the server in its memory or among its descriptors.
+ *  3. It is this program, started anew under another name (supervisor_main): small, with one thread, and with nothing
+ *     of the server in its memory or among its descriptors.
  *
  *     nod-supervisor FOLDER PROGRAM ARGUMENT...      descriptors: 3 output, 4 report, 5 life
  */

@@ -1,5 +1,5 @@
-/* The process between Nod and a command, with a box (launch.c) or without (supervisor.c): how it is started, and what it
- * reports. It is this program, started anew. */
+/* The process between Nod and a command, with a box (launch.c) or without (supervisor.c): how it is started, and what
+ * it reports. It is this program, started anew. */
 #ifndef BOX_SUPERVISOR_H
 #define BOX_SUPERVISOR_H
 
@@ -40,7 +40,8 @@ struct supervisor_start {
     int streams[3];
 };
 
-/* Starts one; an errno when it cannot be. The descriptors stay the caller's, and are at least SUPERVISOR_DESCRIPTORS. */
+/* Starts one; returns an errno when that fails. The descriptors stay the caller's; all are at least
+ * SUPERVISOR_DESCRIPTORS. */
 int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid);
 
 /* First thing in main: does not return in a process that was started by supervisor_spawn; else it is false. */

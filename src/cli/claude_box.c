@@ -2,7 +2,7 @@
  *
  *  - It is controlled by its standard input and output, so no socket of Nod is in the box.
  *  - Its home is a folder per project that Nod keeps, so that conversations can be resumed; the person's is not there.
- *  - The key of the model stays here (claude_door.c). Without a key its own credentials must be inside, where every
+ *  - The key of the model stays here (claude_model.c). Without a key its own credentials must be inside, where every
  *    command it runs can read them: that is said at the start.
  *  - What else it wants to reach is asked about as `Net host:port` in its session, by the same call as everything.
  */
@@ -29,13 +29,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { DOOR_PORT = 3129, ENVIRONMENT_MAX = 64, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
+enum { MODEL_PORT = 3129, ENVIRONMENT_MAX = 64, NET_WAIT_S = 60, NET_SLICE_S = 1, MODEL_BYTES = 300 };
 
 struct claude_box {
     struct egress_host host;
     struct egress *egress;
     struct claude_asks *asks;
-    struct claude_door door;
+    struct model_proxy proxy;
     struct http_client *client;
     pthread_mutex_t lock; /* for the client */
     int report, life;
@@ -140,9 +140,9 @@ static void release(struct egress_host *host) { (void)host; }
 static bool serve(struct egress_host *host, uint16_t port, int client, const atomic_bool *ended)
 {
     struct claude_box *box = (struct claude_box *)(void *)host;
-    if (port != DOOR_PORT || !box->door.key_header)
+    if (port != MODEL_PORT || !box->proxy.key_header)
         return false;
-    claude_door_serve(&box->door, client, ended);
+    model_proxy_serve(&box->proxy, client, ended);
     return true;
 }
 
@@ -222,8 +222,8 @@ static size_t put_environment(struct cli *cli, const struct claude_box *box, con
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (getenv(models[i]))
             environment[n++] = (char *)arena_printf(&cli->arena, "%s=%s", models[i], getenv(models[i])).p;
-    if (box->door.key_header) {
-        environment[n++] = (char *)arena_printf(&cli->arena, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d", DOOR_PORT).p;
+    if (box->proxy.key_header) {
+        environment[n++] = (char *)arena_printf(&cli->arena, "ANTHROPIC_BASE_URL=http://127.0.0.1:%d", MODEL_PORT).p;
         environment[n++] = "ANTHROPIC_API_KEY=kept-outside-the-box";
     }
     environment[n] = NULL;
@@ -231,15 +231,15 @@ static size_t put_environment(struct cli *cli, const struct claude_box *box, con
     return n;
 }
 
-static void open_door(struct cli *cli, struct claude_box *box)
+static void open_model_proxy(struct cli *cli, struct claude_box *box)
 {
     const char *key = getenv("ANTHROPIC_API_KEY"), *token = getenv("ANTHROPIC_AUTH_TOKEN");
     const char *url = getenv("ANTHROPIC_BASE_URL");
-    box->door.url = url && url[0] ? arena_c(&cli->arena, str_of(url)) : "https://api.anthropic.com";
+    box->proxy.url = url && url[0] ? arena_c(&cli->arena, str_of(url)) : "https://api.anthropic.com";
     if (key && key[0])
-        box->door.key_header = arena_printf(&cli->arena, "x-api-key: %s", key).p;
+        box->proxy.key_header = arena_printf(&cli->arena, "x-api-key: %s", key).p;
     else if (token && token[0])
-        box->door.key_header = arena_printf(&cli->arena, "authorization: Bearer %s", token).p;
+        box->proxy.key_header = arena_printf(&cli->arena, "authorization: Bearer %s", token).p;
 }
 
 /* Credentials of a subscription are a file: without a key it must be in the box. */
@@ -276,9 +276,9 @@ static struct rc describe(struct cli *cli, struct claude_box *box, const char *p
     TRY(keep_home(cli, made->project, &made->home_from, err));
     if (!is_in_system(program))
         made->read[0] = program_folder(&cli->arena, program);
-    open_door(cli, box);
-    if (box->door.key_header)
-        made->ports[0] = DOOR_PORT;
+    open_model_proxy(cli, box);
+    if (box->proxy.key_header)
+        made->ports[0] = MODEL_PORT;
     else
         put_credentials(cli, setting->home, made);
     return RC_OK;

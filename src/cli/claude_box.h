@@ -5,13 +5,13 @@
 #include "cli/claude.h"
 
 /* The way to the model: where it is, and the header with the key. */
-struct claude_door {
+struct model_proxy {
     const char *url;
-    const char *key_header; /* "x-api-key: …"; NULL: there is no key, and no door */
+    const char *key_header; /* "x-api-key: …"; NULL: there is no key, and no proxy */
 };
 
 /* Serves one connection of the box, in a thread of its own; closes nothing. */
-void claude_door_serve(const struct claude_door *door, int client, const atomic_bool *ended);
+void model_proxy_serve(const struct model_proxy *proxy, int client, const atomic_bool *ended);
 
 /* Starts `argv` in a box around the session's folder; as claude_child_start. */
 struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **argv, struct relay_child *ret_child,

@@ -93,15 +93,13 @@ struct http_certificate {
 /* The same with TLS; once per server. */
 struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
                           int *ret_port, struct err *err);
-/* A stale socket is replaced; mode 0600. */
-struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err);
-/* The same for others than the server's own user: a group, or everyone. */
-struct http_door {
+/* A Unix socket. A stale one is replaced. Our own user may connect, and: */
+struct http_unix {
     const char *path;
-    const char *group; /* that may connect, besides our own user; NULL: none */
-    bool agents;       /* everyone may; its requests say so */
+    const char *group; /* its members; NULL: none */
+    bool agents;       /* everyone; its requests say so */
 };
-struct rc http_listen_door(struct http_server *server, const struct http_door *door, struct err *err);
+struct rc http_listen_unix(struct http_server *server, const struct http_unix *where, struct err *err);
 /* Stops listening, lets open answers finish, ends streams; then `ended` is called. */
 void http_server_stop(struct http_server *server, void (*ended)(void *arg), void *arg);
 void http_server_free(struct http_server *server);

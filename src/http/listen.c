@@ -213,32 +213,28 @@ static struct rc remove_stale(const char *path, struct err *err)
 }
 
 /* Clients cannot connect before listen(), so the mode is set in time. */
-static int open_to(const struct http_door *door)
+static int open_to(const struct http_unix *where)
 {
     errno = 0;
-    const struct group *group = door->group ? getgrnam(door->group) : NULL;
-    if (door->group && (!group || chown(door->path, (uid_t)-1, group->gr_gid) != 0))
+    const struct group *group = where->group ? getgrnam(where->group) : NULL;
+    if (where->group && (!group || chown(where->path, (uid_t)-1, group->gr_gid) != 0))
         return uv_translate_sys_error(errno ? errno : ENOENT);
-    return chmod(door->path, door->agents ? 0666 : door->group ? 0660 : 0600) == 0 ? 0 : uv_translate_sys_error(errno);
+    mode_t mode = where->agents ? 0666 : where->group ? 0660 : 0600;
+    return chmod(where->path, mode) == 0 ? 0 : uv_translate_sys_error(errno);
 }
 
-struct rc http_listen_door(struct http_server *server, const struct http_door *door, struct err *err)
+struct rc http_listen_unix(struct http_server *server, const struct http_unix *where, struct err *err)
 {
-    TRY(remove_stale(door->path, err));
+    TRY(remove_stale(where->path, err));
     struct listener *listener = listener_new(server, true);
-    listener->agents = door->agents;
-    int failed = uv_pipe_bind(&listener->uv.pipe, door->path);
+    listener->agents = where->agents;
+    int failed = uv_pipe_bind(&listener->uv.pipe, where->path);
     if (!failed)
-        failed = open_to(door);
+        failed = open_to(where);
     if (failed) {
         close_listener(listener);
-        return err_set(err, ERR_IO, "cannot listen on %s%s%s: %s", door->path, door->group ? " for the group " : "",
-                       door->group ? door->group : "", uv_strerror(failed));
+        return err_set(err, ERR_IO, "cannot listen on %s%s%s: %s", where->path, where->group ? " for the group " : "",
+                       where->group ? where->group : "", uv_strerror(failed));
     }
-    return start_listening(listener, door->path, err);
-}
-
-struct rc http_listen_unix(struct http_server *server, const char *path, struct err *err)
-{
-    return http_listen_door(server, &(struct http_door){.path = path}, err);
+    return start_listening(listener, where->path, err);
 }

@@ -123,11 +123,12 @@ static struct rc listen_all(struct process *process, int *ret_port, struct err *
     if (colon == 0)
         return err_set(err, ERR_INVALID, "--listen takes HOST:PORT, not \"%s\"", settings->listen);
     struct str host = str_sub(address, 0, colon - 1);
-    struct http_door people = {.path = settings->socket,
+    struct http_unix people = {.path = settings->socket,
                                .group = settings->socket_group[0] ? settings->socket_group : NULL};
-    TRY(http_listen_door(process->server, &people, err));
-    if (settings->agents_socket[0])
-        TRY(http_listen_door(process->server, &(struct http_door){.path = settings->agents_socket, .agents = true}, err));
+    TRY(http_listen_unix(process->server, &people, err));
+    struct http_unix agents = {.path = settings->agents_socket, .agents = true};
+    if (agents.path[0])
+        TRY(http_listen_unix(process->server, &agents, err));
     struct err why = {0};
     struct rc rc = http_listen_tcp(process->server, settings->listen, ret_port, &why);
     if (rc_bad(rc))
@@ -140,7 +141,7 @@ static struct rc listen_all(struct process *process, int *ret_port, struct err *
     return RC_OK;
 }
 
-struct tls_door {
+struct tls_listener {
     struct process *process;
     int port;
     struct str names[TLS_NAMES_MAX];
@@ -149,25 +150,26 @@ struct tls_door {
 
 static void keep_name(void *arg, struct str name)
 {
-    struct tls_door *door = arg;
-    if (door->count < TLS_NAMES_MAX)
-        door->names[door->count++] = arena_str(&door->process->cli->arena, name);
+    struct tls_listener *listener = arg;
+    if (listener->count < TLS_NAMES_MAX)
+        listener->names[listener->count++] = arena_str(&listener->process->cli->arena, name);
 }
 
 /* Where a certificate is there; one that was named must be. */
 static struct rc listen_tls(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;
-    struct tls_door door = {.process = process};
+    struct tls_listener listener = {.process = process};
     struct http_certificate certificate = {.cert_file = settings->tls_cert, .key_file = settings->tls_key,
-                                           .name = keep_name, .arg = &door};
+                                           .name = keep_name, .arg = &listener};
     if (settings->origins[SETTING_ID_tls_cert].kind == ORIGIN_DEFAULT && access(settings->tls_cert, F_OK) != 0)
         return RC_OK;
-    TRY(http_listen_tls(process->server, settings->listen_tls, &certificate, &door.port, err));
-    for (size_t i = 0; i < door.count; i++)
-        api_add_secure(process->api, door.names[i], door.port);
-    (void)printf("with TLS on port %d, as %.*s\n", door.port, STR_ARG(door.count ? door.names[0] : STR("no name")));
-    log_line(LOG_INFO, "listening with TLS", LOG_I("port", door.port), LOG_C("certificate", settings->tls_cert));
+    TRY(http_listen_tls(process->server, settings->listen_tls, &certificate, &listener.port, err));
+    for (size_t i = 0; i < listener.count; i++)
+        api_add_secure(process->api, listener.names[i], listener.port);
+    struct str name = listener.count ? listener.names[0] : STR("no name");
+    (void)printf("with TLS on port %d, as %.*s\n", listener.port, STR_ARG(name));
+    log_line(LOG_INFO, "listening with TLS", LOG_I("port", listener.port), LOG_C("certificate", settings->tls_cert));
     return RC_OK;
 }
 

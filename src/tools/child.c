@@ -1,4 +1,4 @@
-/* A command from its start to its end: environment, sandbox, pipes. What keeps it from staying behind is supervisor.c. */
+/* A command from its start to its end: environment, sandbox, pipes. box/supervisor.c ends whatever it leaves behind. */
 #include "tools/child.h"
 
 #include "box/supervisor.h"

@@ -46,7 +46,7 @@ def box(world, report):
         words = ["nod-box", f"project={project}", f"home={folder}/home", f"locks={folder}/locks", "--"]
         bare, boxed = [], []
         for _ in range(ROUNDS):
-            bare.append(started_ms(["nod-keeper"]))
+            bare.append(started_ms(["nod-supervisor"]))
             boxed.append(started_ms(words))
     over = statistics.median(boxed) - statistics.median(bare)
     report.row("/bin/true in a box over a bare one; to 8 ms", over, "ms", OVER_MS, over / OVER_MS, at_most=1)

@@ -42,7 +42,7 @@ static inline struct rig *rig_start(struct http_options options)
     rig_ok(loop_new(&rig->loop, RIG_ERR));
     rig_ok(http_server_new(rig->loop, &options, &rig->server, RIG_ERR));
     rig_ok(http_listen_tcp(rig->server, "127.0.0.1:0", &rig->port, RIG_ERR));
-    rig_ok(http_listen_unix(rig->server, rig->path, RIG_ERR));
+    rig_ok(http_listen_unix(rig->server, &(struct http_unix){.path = rig->path}, RIG_ERR));
     rig->stop = waker_new(rig->loop, rig_stop_rung, rig);
     assert_int_equal(pthread_create(&rig->thread, NULL, rig_run, rig), 0);
     return rig;

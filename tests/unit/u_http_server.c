@@ -621,12 +621,12 @@ static void test_addresses(void **state)
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&where, sizeof where), 0);
     (void)close(fd);
-    rig_ok(http_listen_unix(server, path, RIG_ERR));
-    assert_int_equal(http_listen_unix(server, path, &err).code, ERR_CONFLICT);
-    assert_int_equal(http_listen_unix(server, "/tmp", &err).code, ERR_CONFLICT);
+    rig_ok(http_listen_unix(server, &(struct http_unix){.path = path}, RIG_ERR));
+    assert_int_equal(http_listen_unix(server, &(struct http_unix){.path = path}, &err).code, ERR_CONFLICT);
+    assert_int_equal(http_listen_unix(server, &(struct http_unix){.path = "/tmp"}, &err).code, ERR_CONFLICT);
     char long_path[200] = "/tmp/";
     memset(long_path + 5, 'x', 150);
-    assert_int_equal(http_listen_unix(server, long_path, &err).code, ERR_INVALID);
+    assert_int_equal(http_listen_unix(server, &(struct http_unix){.path = long_path}, &err).code, ERR_INVALID);
     http_server_free(server);
     loop_free(loop);
     assert_int_equal(access(path, F_OK), -1);

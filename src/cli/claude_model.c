@@ -25,7 +25,7 @@ enum {
 
 struct call_to_model {
     struct arena arena;
-    const struct claude_door *door;
+    const struct model_proxy *proxy;
     int client;
     const atomic_bool *ended;
     struct buf in;
@@ -109,7 +109,7 @@ static const char **headers_of(struct call_to_model *call, struct str lines, uin
         if (name.n && name.n < line.n && !is_ours(name))
             headers[count++] = arena_c(&call->arena, line);
     }
-    headers[count++] = call->door->key_header;
+    headers[count++] = call->proxy->key_header;
     headers[count] = NULL;
     return headers;
 }
@@ -131,7 +131,7 @@ static bool read_request(struct call_to_model *call)
     while (call->in.n < call->head_bytes + length)
         if (!read_more(call))
             return false;
-    call->fetch.url = arena_printf(&call->arena, "%s%.*s", call->door->url, STR_ARG(target)).p;
+    call->fetch.url = arena_printf(&call->arena, "%s%.*s", call->proxy->url, STR_ARG(target)).p;
     call->fetch.body = str_sub(buf_str(&call->in), call->head_bytes, call->head_bytes + (size_t)length);
     return true;
 }
@@ -183,9 +183,9 @@ static void write_answer(struct call_to_model *call, struct rc rc, const struct 
         (void)send_all(call, body);
 }
 
-void claude_door_serve(const struct claude_door *door, int client, const atomic_bool *ended)
+void model_proxy_serve(const struct model_proxy *proxy, int client, const atomic_bool *ended)
 {
-    struct call_to_model call = {.door = door, .client = client, .ended = ended,
+    struct call_to_model call = {.proxy = proxy, .client = client, .ended = ended,
                                  .in = buf_init(HEAD_BYTES_MAX + (size_t)BODY_BYTES_MAX)};
     struct fetch_header wanted[] = {{.name = "content-type"}};
     struct err err = {.code = ERR_OK};
