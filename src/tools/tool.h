@@ -1,7 +1,7 @@
 /* Internals of tools/; include it there only.
  *
- * To give a tool hands: one file with a `const struct executor`, its name in HANDS below. `run` does it; `plan` (only
- * for tools that change one file) says what the file would become, and both the preview and the change are
+ * To let Nod do a tool: one file with a `const struct executor`, its name in EXECUTORS below. `run` does it; `plan`
+ * (only for tools that change one file) says what the file would become, and both the preview and the change are
  * made from that. Input has been checked against the schema before either is called.
  */
 #ifndef TOOLS_TOOL_H
