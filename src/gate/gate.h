@@ -30,12 +30,12 @@ struct servers;
 struct gate_options {
     struct gate_limits limits;
     const char *store_url;
-    const char *home;        /* of the person, for rules that name paths */
-    int64_t timeout_seconds; /* of approvals in sessions that do not say; 0: never */
-    int64_t alert_seconds;   /* after which an open one is told of once more; 0: never */
-    int64_t withdraw_seconds; /* after which one is withdrawn whose asker said that it waits, and has gone */
-    const struct box_setting *box; /* commands that Nod runs itself run in one; NULL: as they are */
-    bool web_private;        /* pages of this machine and the networks around it may be fetched */
+    const char *home;        /* the person's home folder, for rules that name paths */
+    int64_t timeout_seconds; /* how long an approval waits in sessions that set no timeout; 0: forever */
+    int64_t alert_seconds;   /* people are alerted again after an approval has been open for so long; 0: never */
+    int64_t withdraw_seconds; /* an approval is withdrawn when its waiting client has been gone so long */
+    const struct box_setting *box; /* the box in which Nod runs commands; NULL: none, they run without a box */
+    bool web_private;        /* web pages on this machine and in private networks may be fetched */
     struct servers *servers; /* MCP servers whose tools may be used, too; NULL: none. Must outlive the gate */
     const char *managed;     /* the policy file that belongs to root; NULL: none */
     const char *archive_folder;
@@ -45,7 +45,7 @@ struct gate_options {
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;
     enum signed_when signed_when;  /* which allows need a signature */
-    const struct sign_key *key; /* the server's, must outlive the gate; NULL: no token can be proven unsent */
+    const struct sign_key *key; /* the server's key, must outlive the gate; NULL: no proofs (http/proof.h) */
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
@@ -53,27 +53,27 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 /* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
 void gate_close(struct gate *gate);
-/* Where Nod itself listens: commands that would talk to it are asked about. */
+/* The port on which Nod itself listens: commands that would connect to it are asked about. */
 void gate_set_port(struct gate *gate, int port);
 
 /* ---- sessions ---- */
 struct session_look {
     struct op op;
     struct str id;
-    const struct session *session; /* NULL: there is none; lent to `done` for the time of its call */
+    const struct session *session; /* NULL: no such session; valid only during the call of `done` */
 };
 void gate_session(struct gate *gate, struct session_look *look);
 
 struct session_change {
     union {
         struct op op;
-        struct kept_event kept; /* the gate's */
+        struct kept_event kept; /* private to the gate */
     };
-    struct str id;       /* empty: a new one, its id is filled in */
-    struct str new_id;   /* of a new one that is to have this id; ERR_CONFLICT when there is one already */
-    const struct data_session_created *created; /* of a new one, read at once; its thread is the gate's choice */
-    struct str data;     /* of the SESSION_CHANGED event otherwise (event/shapes_session.h) */
-    struct str thread;   /* that the change is about; may be empty */
+    struct str id;       /* empty: create a session; the gate fills in its id */
+    struct str new_id;   /* id for the new session, empty: the gate makes one; ERR_CONFLICT when it is taken */
+    const struct data_session_created *created; /* of a new session, read during the call; `thread` is ignored */
+    struct str data;     /* for an existing session: the SESSION_CHANGED data (event/shapes_session.h) */
+    struct str thread;   /* the thread that the change concerns; may be empty */
     struct str actor;
 };
 void gate_change_session(struct gate *gate, struct session_change *change);
@@ -81,74 +81,74 @@ void gate_change_session(struct gate *gate, struct session_change *change);
 /* ---- calls ---- */
 struct rule_use {
     struct str id;
-    bool of_session;     /* else of the user's layer */
+    bool of_session;     /* a rule of the session; otherwise one of the user's layer */
 };
 struct ask {
     struct op op;
     struct str session, thread, id, name, cwd;
     const struct json *input; /* an object; its raw bytes are kept */
-    struct str dialect;       /* the agent whose names for tools these are; empty: nobody said */
-    struct str actor, by;     /* the name and the id of the token; `by` is empty when Nod asks itself */
+    struct str dialect;       /* the agent whose tool names are used here; empty: not known */
+    struct str actor, by;     /* name and id of the token; `by` is empty when Nod itself asks */
     struct str callback;      /* the address that the answer is posted to (notify/); empty: none */
-    struct str preview, files; /* of what it would change, when whoever asks has looked (gate_look) */
+    struct str preview, files; /* what the call would change, when the caller ran gate_look; otherwise empty */
     int64_t wait_ms;     /* hold the answer up to this long for a person */
     enum by_default by_default;
-    bool only_rules;     /* where they would ask a person, nothing is kept and the status is unknown */
-    unsigned hints;      /* of a proxied MCP tool, by its pinned definition: enum tool_hint */
-    bool only_person;    /* what rules would allow is asked all the same */
-    bool withdraws;      /* the question is withdrawn when whoever asked hangs up and stays away */
+    bool only_rules;     /* when the rules would ask a person: store nothing, return an unknown status */
+    unsigned hints;      /* enum tool_hint bits of a proxied MCP tool, from its pinned definition */
+    bool only_person;    /* ask a person even when the rules would allow the call */
+    bool withdraws;      /* withdraw the question when the client disconnects and does not come back */
     struct call call;    /* the answer */
-    void (*waits)(struct ask *ask); /* it begins to wait: let go of what is large; may be NULL */
-    bool reread, brief;  /* `waits` has let go of the input: it is read after the wait; when there is an answer only */
-    /* the gate's */
-    const struct verdict *verdict; /* lent for one step, as the session is */
-    bool left_to_agent;  /* no rule has an opinion, and the agent asks by itself */
-    struct rule_use *uses; /* rules whose uses are counted, and that the verdict rests on */
+    void (*waits)(struct ask *ask); /* called when the wait begins: free large memory; may be NULL */
+    bool reread, brief;  /* `waits` freed the input: it is read again after the wait; brief: only when answered */
+    /* private to the gate */
+    const struct verdict *verdict; /* valid for one step, like the session */
+    bool left_to_agent;  /* no rule matches, and the agent asks its user itself */
+    struct rule_use *uses; /* rules with limited uses on which the verdict rests */
     unsigned use_count;
-    struct str shown;    /* what the rules say of its parts, kept with the request */
-    struct err refused;  /* why it may not be asked, unless it exists already */
+    struct str shown;    /* the verdict on each part of the command, stored with the request */
+    struct err refused;  /* why a new call is refused; ignored when the call exists already */
     struct ask *next_waiter;
-    struct due_place wait; /* until when, by the steady clock, us */
+    struct due_place wait; /* when the wait ends, by the steady clock, us */
     bool registered, parked, answered;
-    bool hung_up;        /* whoever asked has left before it began to wait */
-    bool released;       /* given back because the process ends, not because the time is over */
+    bool hung_up;        /* the client disconnected before the wait began */
+    bool released;       /* ended because the process stops, not because wait_ms passed */
 };
 /* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);
 /* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. An empty session is
  * filled in: the one that the viewer may see and that has such a call; ERR_AMBIGUOUS when several have. */
 void gate_status(struct gate *gate, struct ask *ask);
-/* Gives back whoever waits, with the call as it is, and lets nobody wait from now on: the process ends. */
+/* Ends all waits, each with the call as it is now, and accepts no new ones: the process is stopping. */
 void gate_release(struct gate *gate);
-/* The client has left: true when the ask only waited and is forgotten (no `done`); else `done` follows. */
+/* The client disconnected. True: the ask was only waiting and is dropped without `done`; false: `done` follows. */
 bool gate_forget(struct ask *ask);
-/* Whether somebody waits for the call of this ask, which itself was given back or forgotten. */
+/* Whether any other client waits for the call of this ask, after the ask itself was returned or dropped. */
 bool gate_awaited(const struct ask *ask);
 
 enum decide_reach { DECIDE_PROJECT, DECIDE_SESSION, DECIDE_EVERYWHERE };
 struct decide {
     struct op op;
-    struct str session, call_id; /* an empty session is found as for gate_status */
-    struct str thread;          /* when the caller names one: it must be the call's */
-    struct err refused;         /* why it is refused to whoever may see the session; code ERR_OK: it is not */
-    bool whole;                 /* `call` is to be all of the call, not only the answer */
+    struct str session, call_id; /* an empty session is looked up as in gate_status */
+    struct str thread;          /* if given, must be the call's thread */
+    struct err refused; /* the caller's refusal, returned only if the viewer may see the session; ERR_OK: none */
+    bool whole;                 /* return the whole call in `call`, not only its answer */
     enum decision decision;
     struct str feedback, mode, digest;
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
     enum decide_reach reach;    /* allow_always: where the rules hold */
-    struct str *user_rules;     /* the gate's: rules to be kept with it, as JSON, */
+    struct str *user_rules;     /* private: user rules stored with the decision, as JSON */
     unsigned user_rule_count;
-    struct str session_rules;   /* or those of the session, an array */
-    bool rules_chosen;          /* the gate's: it named the rules itself */
-    unsigned looks;             /* the gate's: how often it was looked for */
-    uint64_t checked_seq;       /* the gate's: what was told when tokens, keys and rules were last looked at */
-    struct str actor, by;       /* the name and the id of the token */
-    const struct signature_claim *claim; /* by a person's key; NULL: none was sent */
-    struct str signature;       /* the gate's: that claim, checked, as it is kept */
-    uint32_t counter;           /* the gate's: of the authenticator that signed; 0: it does not count */
-    struct str person;          /* the gate's: whose key it is; unsigned: the actor */
-    unsigned have, need;        /* ERR_MORE_PEOPLE: it is kept, and so many persons have allowed it, must allow it */
+    struct str session_rules;   /* private: or rules stored in the session, a JSON array */
+    bool rules_chosen;          /* private: the gate chose the rules, the caller named none */
+    unsigned looks;             /* private: how often the call was read */
+    uint64_t checked_seq;       /* private: last delivered seq when tokens, keys and rules were last checked */
+    struct str actor, by;       /* name and id of the token */
+    const struct signature_claim *claim; /* signature by a person's key; NULL: none was sent */
+    struct str signature;       /* private: the verified claim, in its stored form */
+    uint32_t counter;           /* private: signature counter of the authenticator; 0: it has none */
+    struct str person;          /* private: owner of the signing key; without a signature, the actor */
+    unsigned have, need;        /* with ERR_MORE_PEOPLE: how many persons have allowed it so far, and how many must */
     struct call call;           /* on ERR_ALREADY_DECIDED: the winner; else after the decision */
 };
 void gate_decide(struct gate *gate, struct decide *decide);
@@ -157,7 +157,7 @@ struct rc gate_decision_statement(struct gate *gate, const struct decide *decide
                                   struct statement *ret_statement, struct err *err);
 
 /* ---- watching ---- */
-/* An event on its way to many: forms of it are made once and shared. */
+/* An event delivered to many watchers: each serialized form is made once and shared. */
 enum { HAPPENING_FORMS = 4 };
 struct happening {
     const struct event *event;
@@ -169,16 +169,16 @@ struct happening {
 struct watcher {
     struct str session, thread; /* empty: all; the strings must live as long as the watcher */
     uint64_t kinds;             /* bit 1 << kind; 0: all */
-    uint64_t after;             /* moves on */
+    uint64_t after;             /* the position: seq of the last event that was told */
     void (*tell)(struct watcher *watcher, struct happening *happening);
-    void (*hear)(struct watcher *watcher, struct str json); /* of gate_say; may be NULL */
+    void (*hear)(struct watcher *watcher, struct str json); /* text passed to gate_say; may be NULL */
     void (*away)(struct watcher *watcher, bool away); /* the store cannot be reached, or can
                                                          again; must not unwatch; may be NULL */
-    void (*broken)(struct watcher *watcher, const struct err *err); /* what it was told holds no more; may be NULL */
-    bool (*lags)(const struct watcher *watcher); /* it is not told more now, and catches up later; may be NULL */
-    void (*caught_up)(struct watcher *watcher); /* a page has been told, or `failed`: ask for more */
+    void (*broken)(struct watcher *watcher, const struct err *err); /* history changed, start anew; may be NULL */
+    bool (*lags)(const struct watcher *watcher); /* true: deliver nothing now, catch up later; may be NULL */
+    void (*caught_up)(struct watcher *watcher); /* a page was delivered, or `failed`: call gate_watch_more */
     void *arg;
-    /* the gate's */
+    /* private to the gate */
     struct gate *gate;
     struct watcher *next, *prev;
     struct read *reading;

@@ -14,7 +14,7 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { NEED_NO_CALL, NEED_SESSION_SAME }; /* of the append; the third is of the installation */
+enum { NEED_NO_CALL, NEED_SESSION_SAME }; /* indexes into the append's needs; the third is installation_unchanged */
 
 /* ---- what is kept ---- */
 
@@ -154,7 +154,7 @@ static void judge(struct ask *ask, struct out *out)
     out->judge = ask->session;
 }
 
-/* What was expected of a new call does not matter any more: an answer that is told meanwhile is to this one. */
+/* The call exists already: reads it as it is. An answer that is delivered meanwhile belongs to that call. */
 static void look_up(struct ask *ask, struct out *out)
 {
     ask->op.phase = ASK_KNOWN;

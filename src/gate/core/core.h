@@ -35,7 +35,7 @@ struct out {
     struct append *append; /* to be kept; the driver's from then on. The answer is op->append */
     struct read *read;     /* to be read; the driver's from then on. The answer is op->read */
     struct str look;       /* to be looked up: the session is lent to the next step as op->session, if it may be seen */
-    struct str judge;      /* the same, and to be judged by that session */
+    struct str judge;      /* like `look`; op->judge applies the rules of that session before the next step */
     enum work work;        /* to be done in a thread */
     bool check;            /* keys and tokens are to be looked at, at once; op->err says what is wrong */
     bool park;             /* it waits in `waiters`: for an answer, or for the end of its time */
@@ -46,11 +46,11 @@ enum { FIND_BEGIN, FIND_NAMED, FIND_READ, FIND_SEEN, FIND_END };
 enum { ASK_BEGIN = FIND_END, ASK_STATUS, ASK_JUDGED, ASK_KEPT, ASK_KNOWN, ASK_WAITS }; /* phases of ask_step */
 
 /* ---- operations: the answer to what the last step asked for is in the op ---- */
-void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also gate_status */
+void ask_step(struct core *core, struct op *op, struct now now, struct out *out);    /* also runs gate_status */
 void decide_step(struct core *core, struct op *op, struct now now, struct out *out);
 void report_step(struct core *core, struct op *op, struct now now, struct out *out);
 void execute_step(struct core *core, struct op *op, struct now now, struct out *out);
-void keep_step(struct core *core, struct op *op, struct now now, struct out *out); /* of a struct kept_event */
+void keep_step(struct core *core, struct op *op, struct now now, struct out *out); /* for struct kept_event */
 
 /* Finds the session of the call, and whether it may be seen: true when *session is there and its phases are over; else
  * it has asked for something, or failed. */

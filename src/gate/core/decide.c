@@ -17,7 +17,7 @@
 
 enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
        DECIDE_LOST };
-enum { NEEDS_OF_CALL = 2 }; /* of the append; the next is of the installation */
+enum { NEEDS_OF_CALL = 2 }; /* needs of the append about the call; the next one is installation_unchanged */
 enum { LOOKS_MAX = 3, PARTIAL_LOOKS_MAX = 30 };
 
 /* ---- what is kept ---- */
@@ -142,7 +142,7 @@ static struct append *keep_response(struct decide *d, const struct open *open, s
 
 /* ---- before it can be kept ---- */
 
-/* It is agreed to as it was shown, and nothing follows from it for other calls. */
+/* Reduces the decision to allow_once with the input as shown: it makes no rules for other calls. */
 static void narrow(struct decide *d)
 {
     d->decision = DECISION_ALLOW_ONCE;
@@ -170,7 +170,7 @@ static bool must_be_judged(const struct decide *d)
 
 /* ---- who won ---- */
 
-/* The same decision again by the same actor, word for word. */
+/* Whether the same actor repeats the same decision with the same values. */
 static bool is_same_decision(const struct decide *d)
 {
     const struct call *won = &d->call;

@@ -78,7 +78,7 @@ void due_done(struct due *due)
 
 /* ---- open calls ---- */
 
-/* Of two times, where 0 is never. */
+/* The earlier of two times; 0 means never. */
 static int64_t earlier(int64_t a, int64_t b) { return !a || (b && b < a) ? b : a; }
 
 int64_t due_time(const struct open *open, int64_t alert_ms)
@@ -107,7 +107,7 @@ void core_away(struct core *core, struct open *open, bool away, struct now now)
 {
     open->withdraw_ms = away && open->withdraws ? now.wall_ms + core->withdraw_ms : 0;
     if (open->ending)
-        return; /* it is added again when that is done */
+        return; /* deadlines.c adds it again when its append is answered */
     core_due_remove(core, open);
     core_due_add(core, open);
 }

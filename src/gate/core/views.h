@@ -8,65 +8,66 @@
 #include "base/map.h"
 #include "gate/gate.h"
 
-/* Persons who have allowed a call that needs several, all of them the same input. */
+/* The persons who have allowed a call that needs several; all of them allowed the same input. */
 struct partial {
-    struct str person, by; /* and the token */
+    struct str person, by; /* the person's name, and the id of the token that was used */
     int64_t at_ms;
     bool is_signed;
     struct partial *next;
 };
 struct partials {
     struct arena arena;
-    struct str input;      /* as one of them has changed it; empty: as asked */
+    struct str input;      /* the changed input that they allowed; empty: the input as asked */
     struct partial *first, **end;
 };
 
 /* An approval that was requested and not answered: a view of its events. */
 struct open {
-    struct str session, call, thread, digest, name, actor; /* in `bytes` */
-    struct str call_data, request_data; /* of the events, there too, when they are small; else empty, and then: */
-    struct str brief;    /* as a list shows it, JSON members; there too */
-    uint64_t seq;        /* of the request */
+    struct str session, call, thread, digest, name, actor; /* these point into `bytes` */
+    struct str call_data, request_data; /* data of both events, in `bytes`; empty when they are too large */
+    struct str brief;    /* what a list shows of a call whose data is not kept, as JSON members, in `bytes` */
+    uint64_t seq;        /* seq of the APPROVAL_REQUESTED event */
     uint64_t stored;     /* bytes of its two events */
-    uint64_t round;      /* gate_list_pending's: its turn among the calls of the same agent */
+    uint64_t round;      /* set by gate_list_pending: position among the calls of the same agent */
     int64_t requested_ms, deadline_ms;
-    int64_t withdraw_ms; /* when it is withdrawn unless whoever asked comes back; 0: not */
-    struct due_place due; /* when something is to happen next: the alert, the deadline, or that it is withdrawn */
+    int64_t withdraw_ms; /* when to withdraw it, unless the client comes back; 0: not scheduled */
+    struct due_place due; /* place in the heap, by the time of its next alert, deadline or withdrawal */
     bool alerted;
-    bool ending;         /* an append of deadlines.c about it is on its way */
-    bool waits, withdraws; /* as in the request */
-    bool left;           /* whoever waited for the answer has hung up, and nobody waits since */
-    bool routine;        /* as in the request: not risky */
-    unsigned people;     /* as in the request: how many persons must allow it; 0: one */
-    struct partials *partials; /* those who have; NULL: nobody yet */
-    bool recovered;      /* it waited already when this process started */
-    char *judged;        /* what rules say of it, as JSON members, for showing; made when first shown */
+    bool ending;         /* deadlines.c has sent an append about it that is not answered yet */
+    bool waits, withdraws; /* copied from the request */
+    bool left;           /* the client that waited has disconnected, and no other has waited since */
+    bool routine;        /* copied from the request: not risky */
+    unsigned people;     /* copied from the request: how many persons must allow it; 0: one */
+    struct partials *partials; /* the persons who have allowed it so far; NULL: none */
+    bool recovered;      /* it was already open when this process started */
+    char *judged;        /* the rules' verdict as JSON members, for display; computed when first shown */
     uint64_t judged_version;
-    size_t size;         /* of all this, with `bytes` */
+    size_t size;         /* total bytes of this struct, including bytes[] */
     char bytes[];
 };
 
-/* Places by their time, the nearest first (due.c). */
+/* A binary heap of times, the earliest first (due.c). */
 struct due {
     struct due_place **heap;
     size_t count, room;
 };
 
-/* The gate's state that the core goes by. The driver keeps `open` true by following, and tells the rest. */
+/* The state that the core reads and changes. The driver updates `open` from events as they are delivered, and sets
+ * the other members. */
 struct core {
     struct map open;      /* key → struct open */
-    struct due due;       /* of them, by the wall clock, ms */
+    struct due due;       /* heap of the open calls, by the wall clock, ms */
     struct map waiters;   /* key → struct ask, a list */
-    struct due waits;     /* of those that are parked, by the steady clock, us */
+    struct due waits;     /* heap of the parked asks, by the steady clock, us */
     uint64_t waiting;     /* asks in `waiters` */
-    struct op *rung;      /* parked asks whose answer has come: to be stepped */
-    uint64_t delivered;   /* the last seq that was told */
+    struct op *rung;      /* parked asks whose answer has arrived and that must be stepped */
+    uint64_t delivered;   /* seq of the last event that was delivered */
     int64_t alert_ms, withdraw_ms; /* after how long people are told once more; after how long a question is withdrawn
                                       whose asker has gone; 0: never */
-    bool released;        /* nobody waits any more */
+    bool released;        /* waits were ended because the process stops (gate_release) */
 };
 
-/* "session\ncall": what a call is known by. */
+/* "session\ncall": the key of a call in the maps above. */
 struct call_key {
     char bytes[ID_BYTES + LIMIT_ID_BYTES + 2];
     size_t n;
