@@ -123,7 +123,7 @@ static void go_on(struct archivist *archivist)
     bool more = plan->resumed;
     archive_plan_free(plan, true);
     archivist->plan = NULL;
-    if (atomic_load(&archivist->stop)) { /* nobody would wait for the thread */
+    if (atomic_load(&archivist->stop)) { /* the gate is stopping: no thread may be started, it would not be joined */
         if (more)
             (void)err_set(&archivist->err, ERR_UNAVAILABLE, "the server is stopping");
         finish(archivist);

@@ -17,7 +17,7 @@ bool boxes_outside(const struct json *input) { return json_bool(input, "outside"
 
 /* ---- what is opened ---- */
 
-/* The same of a tool that reads or writes it: what no call may touch is not opened either. */
+/* Whether the rules deny Read or Edit of this path: then the box does not open it either. */
 static bool denied(struct gate *gate, struct arena *arena, const struct session *session, struct tool_facts facts)
 {
     facts.name = facts.class == TOOL_EDIT ? STR("Edit") : STR("Read");

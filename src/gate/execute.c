@@ -21,7 +21,7 @@ struct execution {
     struct arena arena;        /* the worker's while it works */
     const struct json *input;
     struct str root;
-    const struct box_opened *opened; /* of a command: what rules open in its box */
+    const struct box_opened *opened; /* for a command: the paths and ports that rules open in its box */
     bool unboxed;              /* a person let it run without one */
     struct hops hops;
 };

@@ -34,16 +34,16 @@ struct gate_news {
     size_t ask_count;
 };
 bool gate_has_servers(const struct gate *gate);
-/* A tool of a server that somebody else runs, as a proxy tells it. */
+/* A tool of an MCP server that another program runs, as reported by the MCP proxy. */
 struct told_tool {
     struct str name;    /* mcp__SERVER__TOOL */
     struct str source;  /* tells servers of the same name apart */
     const struct json *definition;
 };
-/* The same for one of these; neither pins nor asks: the definition is the one that holds. Does not block. */
+/* Compares one such definition with the pinned one. No pins and no asks: it is the pinned one. Does not block. */
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
                     struct gate_news *ret_news, struct err *err);
-/* People see the tool of the ask as the definition that holds describes it. */
+/* Adds the pinned description of the tool to the ask, so that people see it. */
 struct rc gate_describe(struct gate *gate, struct ask *ask, struct str source, struct err *err);
 /* `like` has the arena, the session, the thread, the folder and the actor of the asks. */
 void gate_tool_news(struct gate *gate, const struct ask *like, const atomic_bool *cancelled,
@@ -75,9 +75,9 @@ struct execute {
     const struct execute_outcome *outcome;
     bool changed;
     struct call state;             /* after it */
-    /* the gate's */
+    /* private to the gate */
     enum shown shown;
-    struct str mode;               /* of the session */
+    struct str mode;               /* the session's mode */
     struct execute_outcome did;
     struct execution *inner;
 };
@@ -101,11 +101,11 @@ void gate_say(struct gate *gate, struct str session, struct str thread, struct s
 /* The file that a call would change, as it is now, read beneath `root` by a worker. */
 struct named_file {
     struct op op;
-    struct arena arena;            /* what it points to lives here */
-    struct str name, input, root;  /* of the call: its tool, its input, the session's folder */
+    struct arena arena;            /* owns the strings below */
+    struct str name, input, root;  /* the call's tool and input, and the session's folder */
     struct str dialect;
     struct str text, preview;      /* the file; the call's difference within it, as JSON */
-    struct gate *gate;             /* the gate's, too: */
+    struct gate *gate;             /* this and the next are private to the gate */
     struct job job;
 };
 struct named_file *named_file_new(void);

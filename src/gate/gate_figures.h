@@ -11,11 +11,11 @@ enum { GATE_BUCKETS = 12 };
 struct gate_figures {
     uint64_t calls;
     uint64_t requested, answered[DECISION_COUNT], recovered;
-    uint64_t recovered_answered, recovered_lost; /* of those that waited at the start: by a person, or never */
+    uint64_t recovered_answered, recovered_lost; /* of the calls open at start: answered by a person; ended otherwise */
     uint64_t pending, waiting, watchers, tokens;
     uint64_t response_buckets[GATE_BUCKETS + 1]; /* see gate_bucket_ms; the last is "longer" */
     uint64_t response_ms_sum;
-    uint64_t last_seq; /* of what is kept: to follow from after it misses nothing */
+    uint64_t last_seq; /* seq of the last stored event; a watcher that starts after it misses nothing */
     struct store_figures store;
 };
 extern const int64_t gate_bucket_ms[GATE_BUCKETS];

@@ -51,10 +51,10 @@ void gate_use_key(struct gate *gate, struct key_use *use);
 struct key_change {
     union {
         struct op op;
-        struct kept_event kept; /* the gate's */
+        struct kept_event kept; /* private to the gate */
     };
     struct str actor;
-    struct str data;   /* of the TOKEN_CHANGED event: key_added or key_revoked */
+    struct str data;   /* data of the TOKEN_CHANGED event: key_added or key_revoked */
 };
 void gate_change_key(struct gate *gate, struct key_change *change);
 

@@ -7,8 +7,8 @@
 /* 0: no limit. */
 struct gate_limits {
     int64_t calls_per_token, calls_per_session, calls;
-    int64_t bytes_per_token, bytes;      /* of the inputs that wait */
-    int64_t asks_per_second, asks_burst; /* of one token */
+    int64_t bytes_per_token, bytes;      /* total size of waiting inputs, per token and in all */
+    int64_t asks_per_second, asks_burst; /* rate limit of one token */
 };
 
 #endif

@@ -10,10 +10,10 @@ struct gate;
 struct note {
     union {
         struct op op;
-        struct kept_event kept; /* the gate's */
+        struct kept_event kept; /* private to the gate */
     };
     struct str session, thread, actor;
-    enum event_kind kind;       /* of no call, and of nothing that the gate itself goes by */
+    enum event_kind kind;       /* a kind that belongs to no call and that the gate does not read back */
     struct str data;            /* a JSON object, as it came */
 };
 /* Keeps what was said in a conversation that runs elsewhere. */

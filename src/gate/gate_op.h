@@ -20,35 +20,35 @@ struct read;
 struct session;
 struct token;
 
-/* A place in a heap of times. */
+/* An entry of a heap of times (core/due.c). */
 struct due_place {
     int64_t time;
-    size_t heap_at;             /* from 1; 0: it is in none */
+    size_t heap_at;             /* index + 1 in the heap; 0: not in a heap */
 };
 
 struct op {
-    struct arena *arena;        /* the owner's */
+    struct arena *arena;        /* owned by the caller */
     void (*done)(struct op *op);
     void *owner;                /* for `done` */
-    const struct token *viewer; /* a session that it may not see is none; NULL: Nod itself, which sees all */
+    const struct token *viewer; /* sessions it may not see are treated as absent; NULL: Nod itself, sees all */
     struct err err;             /* the answer: code ERR_OK when it went well */
-    /* the gate's */
+    /* private to the gate */
     struct gate *gate;
     void (*step)(struct core *core, struct op *op, struct now now, struct out *out);
-    void (*check)(struct op *op); /* looks at keys and tokens */
-    void (*judge)(struct op *op, struct arena *scratch); /* fills in what rules say, by op->session */
-    void (*work)(struct op *op, unsigned work); /* hands it to a thread; op_go follows */
+    void (*check)(struct op *op); /* checks keys and tokens */
+    void (*judge)(struct op *op, struct arena *scratch); /* fills in the verdict of the rules of op->session */
+    void (*work)(struct op *op, unsigned work); /* runs it on a worker thread, then calls op_go */
     void (*end)(struct op *op); /* lets go of what the driver holds for it; may be NULL */
     unsigned phase;
-    const struct session *session; /* lent for one step; NULL: there is none */
-    struct read *read;          /* the answer to what the last step asked for */
+    const struct session *session; /* valid for one step; NULL: there is no such session */
+    struct read *read;          /* answered read of the last step */
     struct append *append;
     struct read *found;         /* the call in all sessions, when none was named; held until it ends (core/find.c) */
     size_t found_at;
-    uint64_t counted;           /* bytes of a question that is on its way to the store */
+    uint64_t counted;           /* bytes counted against the quota while the request is being stored */
     struct op *next;
-    bool judged;                /* by the session that it is to get next */
-    bool lends_session;         /* it is a struct session_look */
+    bool judged;                /* the session was requested by out.judge: apply its rules before the step */
+    bool lends_session;         /* this op is the first member of a struct session_look */
 };
 
 static inline struct op gate_op(struct arena *arena, void (*done)(struct op *op), void *owner)
@@ -62,13 +62,13 @@ struct kept_event {
     struct op op;
     struct event event;         /* its seq when it is kept; the time is that of keeping */
     struct need need;           /* NEED_NONE: nothing must hold */
-    const char *refused;        /* what to say when it does not */
+    const char *refused;        /* the error text when `need` does not hold */
 };
 
 /* The agent says what came of an allowed call. Kept once. */
 struct report {
     struct op op;
-    struct str session;         /* empty: the one in which the call is, which is filled in */
+    struct str session;         /* empty: found by the call's id, and filled in */
     struct str call, actor;
     struct str content;         /* JSON, as it came */
     bool is_error;

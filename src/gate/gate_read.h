@@ -21,7 +21,7 @@ struct history {
     struct op op;            /* ERR_NOT_FOUND: there is no such call */
     struct read *read;       /* READ_CALL of its session; the events come back in it */
     struct str archive;      /* the archive's name; empty: it is in the store */
-    struct job job;          /* the gate's */
+    struct job job;          /* private to the gate */
 };
 struct history *history_new(struct str session, struct str call);
 void history_free(struct history *history);

@@ -12,7 +12,7 @@ struct gate;
 struct rule_change {
     union {
         struct op op;
-        struct kept_event kept; /* the gate's */
+        struct kept_event kept; /* private to the gate */
     };
     struct str change;          /* "added", "removed", "bound", "trusted", "distrusted" */
     struct str rule;            /* added: JSON, from gate_prepare_rule; bound: from gate_prepare_bond */
@@ -40,7 +40,7 @@ void gate_write_policy(struct gate *gate, struct json_out *out, const struct ses
 struct explain {
     const struct session *session;
     struct str name, cwd;
-    struct str dialect;       /* whose name of the tool it is; may be empty */
+    struct str dialect;       /* the agent whose tool name it is; may be empty */
     const struct json *input;
 };
 /* The verdict on a call that nobody asked for, with the parts of a command and suggested rules. */

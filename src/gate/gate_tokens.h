@@ -21,15 +21,15 @@ const struct sign_key *gate_key(const struct gate *gate);
 struct token_change {
     union {
         struct op op;
-        struct kept_event kept; /* the gate's */
+        struct kept_event kept; /* private to the gate */
     };
-    struct str name, session;   /* a new one: */
+    struct str name, session;   /* of the new token */
     enum role role;             /* ROLE_NONE: revoke `id` instead */
-    unsigned scopes;            /* more than its role's */
+    unsigned scopes;            /* scopes beyond those of its role */
     struct str folders;         /* JSON array; empty: none */
     struct str id;
     struct str actor;
-    char secret[64];            /* of a new one, filled in */
+    char secret[64];            /* secret of the new token, filled in */
 };
 void gate_change_token(struct gate *gate, struct token_change *change);
 

@@ -22,7 +22,7 @@ struct deadlines {
 
 struct session_slot {
     struct session *session;    /* NULL while it is read */
-    struct op *looks;           /* who waits for it */
+    struct op *looks;           /* operations that wait until it is read */
     struct session_rules rules;
     bool stale;                 /* it changed while it was read: read again */
     bool used;                  /* since the last eviction sweep */
@@ -61,7 +61,7 @@ struct gate {
     const char *store_url, *archive_folder; /* the options' */
     void (*broken)(void *arg, const struct err *err); /* the options', too */
     void *broken_arg;
-    struct archivist *archivist; /* at work, or NULL */
+    struct archivist *archivist; /* the archiving that is under way, or NULL */
     struct work_pool *workers; /* threads in which tools are done; NULL until the first */
     const struct box_setting *box;
     bool web_private;
@@ -82,9 +82,9 @@ void journal_requested(struct gate *gate, const struct event *event);
 
 /* Takes steps until the operation waits for something, or is over. */
 void op_go(struct op *op);
-/* The session that it has asked for is there, or is not (NULL). */
+/* Called when the session that the operation asked for has been read; NULL: there is no such session. */
 void op_give_session(struct op *op, const struct session *session, const struct err *err);
-/* Steps whoever was rung, or has waited long enough. */
+/* Steps the operations whose answer has arrived or whose wait has ended. */
 void ops_wake(struct gate *gate);
 struct now gate_now(void);
 void op_execute(struct gate *gate, struct execute *execute);
@@ -93,12 +93,13 @@ void op_keep(struct gate *gate, struct kept_event *kept, struct event event);
 /* The operation is over: `done` follows before the loop sleeps. op->gate must be set. */
 void op_end(struct op *op);
 void ops_init(struct gate *gate);
-/* Gives back what has ended, and what ends meanwhile, a few rounds of it; true when some is left. */
+/* Calls `done` of operations that have ended, also of those that end meanwhile, for a few rounds; true when some are
+ * left. */
 bool ops_serve(struct gate *gate);
 
 /* The session, if it is known (or known to be none: NULL); else false, and op_give_session follows. */
 bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session);
-/* Fills in the session of a look that is given back; false when it has to be read again. */
+/* Fills in the session of a look before its `done`; false when it was evicted and must be read again. */
 bool sessions_lend(struct gate *gate, struct session_look *look);
 void sessions_init(struct gate *gate);
 void sessions_done(struct gate *gate);
@@ -121,7 +122,7 @@ void deadlines_done(struct gate *gate);
 /* Nod itself answers an open call. */
 void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback);
 
-/* Counts and limits waiting calls. Taken and given with the same values. */
+/* Counts and limits waiting calls. Each quota_take is undone by a quota_give with the same values. */
 void quota_take(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
 void quota_give(struct gate *gate, struct str actor, struct str session, uint64_t bytes);
 /* Whether one more call of this size may be asked; counts as an ask when it may. */
@@ -143,7 +144,7 @@ struct hops {
     struct str session, cwd;
     bool by_policy;      /* the use was allowed by rules, not by a person */
 };
-/* A file that our own searches leave out: protected, or a secret by its name. */
+/* Whether Nod's own search tools must skip this file: it is protected, or its name says that it holds a secret. */
 bool gate_hides(const struct gate *gate, struct str path);
 struct tool_use;
 bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place);
@@ -152,9 +153,9 @@ bool hops_may_follow(const struct tool_use *use, struct str url, bool same_place
 void definitions_trusted(struct gate *gate, struct str path, struct str hash);
 void definitions_pinned(struct gate *gate, struct arena *scratch, struct str pinned);
 void tokens_done(struct gate *gate);
-/* Whether the decision may be kept, as far as signatures go: the one that was sent holds, or none is needed. */
+/* Checks the signature of a decision: the one that was sent is valid, or none is required. */
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err);
-/* Whose key has signed it; of one that is not signed, whose token it is. */
+/* The owner of the signing key; for an unsigned decision, the owner of the token. */
 struct str signed_person(const struct gate *gate, const struct decide *d);
 /* The token of this id was revoked; is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);

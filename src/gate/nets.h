@@ -7,7 +7,7 @@
 struct egress_host;
 struct gate;
 
-/* Of a call `Net`. */
+/* The verdict on a call of the tool `Net`, that is, one connection out of a box. */
 struct verdict nets_judge(struct arena *arena, const struct question *question);
 /* Judges the connections of one command's box and keeps them; belongs to the proxy. Any thread. */
 struct egress_host *nets_host(struct gate *gate, struct str session, struct str thread, struct str call,

@@ -10,9 +10,9 @@ enum { MANY_DENIALS = 5 };
 struct asker {
     uint64_t calls, bytes;
     int64_t credit, asked_us;
-    int64_t denied_us[MANY_DENIALS]; /* the last ones, as a ring */
+    int64_t denied_us[MANY_DENIALS]; /* times of the last denials, a ring buffer */
     unsigned denials;
-    int64_t warn_us;                 /* not before */
+    int64_t warn_us;                 /* no further warning before this time */
 };
 
 struct quotas {

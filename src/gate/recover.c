@@ -33,7 +33,7 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
-enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* of both events: a larger call is kept in mind by its brief */
+enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* of a larger call only the brief stays in memory */
 
 static void open_add(struct gate *gate, struct open_approval *approval)
 {

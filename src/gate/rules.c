@@ -478,7 +478,7 @@ static void follow_trust(struct gate *gate, struct str path, struct str hash)
 void rules_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
-    struct data_rule_removed rule; /* the same members as of one that is used */
+    struct data_rule_removed rule; /* also read from a rule_used event, which has the same members */
     struct data_rule_trusted file;
     hits_follow(gate, event);
     if (event->kind != EVENT_RULE_CHANGED)

@@ -29,7 +29,7 @@ struct rule_record {
     uint64_t uses;      /* allowed in all; source.counted says whether that means something */
     uint64_t used;      /* counted from events */
     uint64_t reserved;  /* judged and on their way to the store */
-    bool unbound;       /* nobody has said where it holds */
+    bool unbound;       /* no folder is recorded for it, so it applies nowhere */
     struct rule_record *next;
 };
 

@@ -194,7 +194,7 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
     write_risk(out, verdict->risk);
     json_key(out, "risky");
     json_put_bool(out, verdict->risky);
-    json_key(out, "riskWords"); /* the same for people */
+    json_key(out, "riskWords"); /* the risk in words for people */
     json_open(out, '[');
     for (unsigned i = 0; risk_name(i)[0]; i++)
         if (verdict->risk >> i & 1)

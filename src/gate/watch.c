@@ -36,7 +36,7 @@ static void forget_forms(struct happening *happening)
 static void page_read(struct read *read)
 {
     struct watcher *w = read->arg;
-    if (!w) { /* it left meanwhile */
+    if (!w) { /* the watcher was removed meanwhile */
         read_free(read);
         return;
     }
@@ -51,7 +51,7 @@ static void page_read(struct read *read)
             w->after = read->covered;
         w->live = read->covered >= w->gate->core.delivered;
     }
-    bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* it goes on when the store is back */
+    bool postponed = read->err.code != ERR_OK && w->gate->store_away; /* read again when the store is back */
     w->failed = read->err.code != ERR_OK && !postponed;
     if (!w->stopped && w->caught_up && !postponed)
         w->caught_up(w);
@@ -84,7 +84,7 @@ void gate_watch(struct gate *gate, struct watcher *w)
         first->prev = w;
     (void)map_put(&gate->watchers, w->session, w);
     gate->watcher_count++;
-    /* Nothing can have been missed by one that starts where the telling is. */
+    /* A watcher whose position is the last delivered event has nothing to catch up with. */
     w->live = w->after >= gate->core.delivered;
     gate_watch_more(w);
 }

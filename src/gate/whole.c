@@ -5,7 +5,7 @@
 
 struct whole {
     struct gate *gate;
-    struct read *answer; /* what was asked for, and what came so far */
+    struct read *answer; /* the caller's read, and the events collected so far */
     size_t room;
 };
 
