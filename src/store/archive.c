@@ -70,7 +70,7 @@ struct planning {
     struct archive_source store, file;
     struct archive_plan *plan;
     size_t cap;
-    struct str name;     /* of the archive, without the folder */
+    struct str name;     /* file name of the archive, without the folder */
     struct digest digest;
 };
 

@@ -83,7 +83,7 @@ struct writing {
     struct archive_file *file;
     const struct chain_end *chain;
     struct filed_head head;
-    struct digest hash;    /* of the head */
+    struct digest hash;    /* chain hash of the session's last event */
     struct arena arena;
     struct map calls;      /* id → seq of its TOOL_CALL */
 };

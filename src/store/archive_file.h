@@ -9,11 +9,11 @@ struct archive_file;
 /* Makes it anew; refuses a file that is there. */
 struct rc archive_file_new(const char *path, struct archive_file **ret_file, struct err *err);
 struct rc archive_file_event(struct archive_file *file, const struct filed_event *filed, struct err *err);
-/* Of a session whose events are all there. */
+/* Adds the head of a session; all of its events must have been added before. */
 struct rc archive_file_head(struct archive_file *file, const struct filed_head *head, struct err *err);
 /* Takes out the events of a session that has no head yet, by the seq of its first. */
 struct rc archive_file_drop(struct archive_file *file, uint64_t chain, struct err *err);
-/* Whole and on the disk when this returns; nothing can be added. */
+/* Closes the file: complete and synced when this returns; nothing can be added afterwards. */
 struct rc archive_file_end(struct archive_file *file, struct err *err);
 void archive_file_free(struct archive_file *file);
 

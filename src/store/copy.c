@@ -21,8 +21,8 @@ struct copy {
     struct end from, to;
     struct arena arena;
     struct map deadlines;  /* seq of an open request, in digits → its deadline */
-    uint64_t last_seq;     /* of the source */
-    uint64_t copied;       /* of the target */
+    uint64_t last_seq;     /* last seq of the source */
+    uint64_t copied;       /* last seq that the target has so far */
     void (*progress)(void *arg, uint64_t done, uint64_t all);
     void *arg;
 };

@@ -10,7 +10,7 @@ struct figures {
     _Atomic uint64_t groups, kept, events, refused, failed, reads, read_us, commit_us;
     _Atomic uint64_t group_size_counts[8];
     _Atomic bool keeps, follows;     /* the last commit, the last look for what others keep, went well */
-    _Atomic int64_t commit_began_us; /* of the group at hand; 0: there is none */
+    _Atomic int64_t commit_began_us; /* start of the commit that is under way; 0: none is */
 };
 
 void figures_init(struct figures *figures);

@@ -1,4 +1,4 @@
-/* One group, on any backend: name, look, judge, write, remember. */
+/* Commits one group of appends, on any backend: collect the facts it depends on, read them, judge, write, remember. */
 #ifndef STORE_GROUP_H
 #define STORE_GROUP_H
 

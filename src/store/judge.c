@@ -198,7 +198,7 @@ static bool call_has(struct facts *facts, const struct append *append, unsigned 
     return facts_call(facts, event->session, event->call)->seqs[kind] != 0;
 }
 
-/* Nothing is added to a session that has left, whatever is needed. */
+/* No event may be added to an archived session, whatever the needs of the append say. */
 static struct rc check_sessions(struct facts *facts, const struct append *append, struct err *err)
 {
     for (unsigned i = 0; i < append->event_count; i++)

@@ -14,15 +14,15 @@
 #include "event/archived.h"
 #include "store/store.h"
 
-/* A session as its chain ends; all zero: it has no event. */
+/* The head of a session's chain; all zero: the session has no events. */
 struct fact_head {
     struct str session;
     uint64_t first_seq, last_seq;
-    uint64_t changed_seq;   /* of its last SESSION_CHANGED, 0: none */
-    uint64_t archived_seq;  /* of its SESSION_ARCHIVED, 0: not archived */
-    struct digest hash;     /* of its last event */
+    uint64_t changed_seq;   /* seq of its last SESSION_CHANGED event, 0: none */
+    uint64_t archived_seq;  /* seq of its SESSION_ARCHIVED event, 0: not archived */
+    struct digest hash;     /* chain hash of its last event */
     bool known;             /* filled in */
-    bool stored;            /* the store has a row of it, from before this group */
+    bool stored;            /* the store had a row for it before this group */
     bool dirty;             /* this group has changed it */
     struct fact_head *next;
 };
@@ -32,13 +32,13 @@ struct fact_call {
     uint64_t seqs[EVENT_KIND_END]; /* by kind, 0: there is none */
     bool known;
     bool made;     /* an append of this group brings its TOOL_CALL */
-    bool assumed;  /* filled in as absent without a look: writing finds out */
+    bool assumed;  /* filled in as absent without reading the store; the write detects when that is wrong */
     struct fact_call *next;
 };
 
 struct fact_run {
     struct str session, thread;
-    uint64_t seq; /* of its last RUN_STATUS, 0: none */
+    uint64_t seq; /* seq of its last RUN_STATUS event, 0: none */
     struct fact_run *next;
 };
 
@@ -49,14 +49,14 @@ struct facts {
     struct fact_run *first_run, **end_run;
     size_t head_count, call_count, run_count;
     struct map heads, calls, runs; /* by session; by "session\ncall"; by "session\nthread"; empty while they are few */
-    struct fact_head *recent_head; /* found last: the next question is mostly about the same */
+    struct fact_head *recent_head; /* the one found last: the next lookup is mostly for the same */
     struct fact_call *recent_call;
-    bool leaves;                   /* a session is to leave for an archive */
+    bool leaves;                   /* the group archives a session */
     bool recalled;                 /* last_seq is filled in, from memory */
-    uint64_t last_seq;             /* the last of the store before this group */
-    struct digest last_hash;       /* its link; zeros: not known, or there is none */
+    uint64_t last_seq;             /* last seq in the store before this group */
+    struct digest last_hash;       /* chain hash of that event; zeros: not known, or there is none */
     uint64_t next_seq;
-    struct digest next_hash;       /* of the event before next_seq */
+    struct digest next_hash;       /* chain hash of the event before next_seq */
 };
 
 /* One event to be written, in the order of seq. */
@@ -64,17 +64,17 @@ struct event_row {
     const struct event *event;
     struct digest hash;
     uint64_t chain;       /* the first seq of its session */
-    uint64_t call_seq;    /* of the TOOL_CALL it is about; 0: it is that one, or of no call */
+    uint64_t call_seq;    /* seq of its call's TOOL_CALL; 0: it is that event, or belongs to no call */
     int64_t deadline_ms;
-    bool opens;           /* a request that stays unanswered */
-    uint64_t closes;      /* a response: the seq of the request, which the store had before this group; 0: no such */
-    const struct archived *leaves; /* the session's other events leave with this one; NULL: no */
+    bool opens;           /* a request that this group does not answer */
+    uint64_t closes;      /* of a response: seq of the request if it was stored before this group; 0: otherwise */
+    const struct archived *leaves; /* set: this event archives its session, whose other events are deleted */
 };
 
 struct rows {
     struct event_row *events;
     size_t count;
-    bool whole;     /* every append is kept */
+    bool whole;     /* every append of the group is accepted */
 };
 
 /* The group's events lose their numbers. The facts must be zeroed; they refer to the group's strings. */

@@ -15,30 +15,30 @@
 
 struct memory;
 
-/* The last event that is known here, and its link. */
+/* The last event known here, and its chain hash. */
 struct anchor {
     uint64_t seq; /* 0: none */
     struct digest hash;
 };
 
-/* Of that place; closed as often as opened. */
+/* The memory of this place, shared and reference-counted: close it as often as it was opened. */
 struct memory *memory_open(const char *place);
 void memory_close(struct memory *memory);
 void memory_clear(struct memory *memory);
 
 /* Fills in what is remembered of the facts, and their last seq. False: nothing is known, not even that seq. */
 bool memory_recall(struct memory *memory, struct facts *facts);
-/* The facts that a group has read and written, remembered after its commit. */
+/* Adds the facts that a group has read and written, after its commit. */
 void memory_keep(struct memory *memory, const struct facts *facts);
-/* An event that somebody else kept, in the order of seq; those that are known already are passed over. */
+/* Adds an event that another process stored, in the order of seq; events that are known already are skipped. */
 void memory_follow(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash);
 
-/* The last event of the store, as it was found when it was opened. */
+/* Called with the last event of the store when the store is opened. */
 void memory_meet(struct memory *memory, const struct anchor *last);
 struct anchor memory_anchor(struct memory *memory);
-/* History has gone backwards before `seq`: nothing is read or kept through this memory any more. ERR_HISTORY. */
+/* The store lost or changed events before `seq`: fails every later use of this memory with ERR_HISTORY. */
 struct rc memory_break(struct memory *memory, uint64_t seq, struct err *err);
-/* The same again, once that has happened. */
+/* Fails with ERR_HISTORY when memory_break was called. */
 struct rc memory_check(struct memory *memory, struct err *err);
 
 #endif

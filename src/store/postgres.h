@@ -42,26 +42,26 @@ enum { PARAMS_MAX = 32, CHANNEL_BYTES = 40 };
 struct backend_handle {
     enum backend_role role;
     char *url;
-    PGconn *conn;           /* NULL: there is none at the moment */
-    bool migrated;          /* by this handle, or not its business */
-    bool lent;              /* by a pooler, for one transaction at a time */
-    bool refused;           /* the last failure was said by the server: what was asked for is rolled back */
-    bool commit_sent;       /* of the group at hand: how it ended is not known yet */
-    bool lock_missed;       /* that failure: somebody held a lock for too long */
-    struct memory *memory;  /* of the store */
+    PGconn *conn;           /* NULL: not connected */
+    bool migrated;          /* true once this handle migrated the schema or does not have to */
+    bool lent;              /* the connection goes through a pooler and is ours for one transaction at a time */
+    bool refused;           /* the server itself reported the last failure, so the transaction is rolled back */
+    bool commit_sent;       /* COMMIT of the current group was sent and not answered: its outcome is unknown */
+    bool lock_missed;       /* the last failure was a lock timeout */
+    struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];
 
-    /* The follower's, behind a pooler: where notifications come; NULL: by its one connection. */
+    /* Follower behind a pooler: a direct connection for notifications; NULL: they come by `conn`. */
     struct backend_handle *ear;
-    int64_t ear_after_us;   /* of the steady clock: not before, it is tried again. 0: it hears */
+    int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
 
-    /* The writer's. */
-    struct id id;           /* of this handle, in `nodes` */
-    uint64_t group_no;      /* of the group that was last sent */
-    uint64_t seen_seq;      /* the last seq that was kept before our last group */
-    uint64_t part_end;      /* up to this seq (exclusive) there are parts; 0: not known */
-    unsigned misses;        /* in a row, of groups from memory */
-    unsigned groups_to_learn; /* before memory is asked again */
+    /* Used by the writer only. */
+    struct id id;           /* id of this handle in the table `nodes` */
+    uint64_t group_no;      /* number of the group that was last sent */
+    uint64_t seen_seq;      /* last seq in the store before our last group */
+    uint64_t part_end;      /* partitions exist up to this seq (exclusive); 0: not known */
+    unsigned misses;        /* groups in a row for which `memory` was out of date */
+    unsigned groups_to_learn; /* groups to commit with reads before `memory` is used again */
     int64_t failed_us;      /* when a group was last given up because the database is away, by the steady clock */
 };
 

@@ -63,7 +63,7 @@ struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, 
 struct part {
     struct str name;
     int64_t first, end;
-    int64_t events; /* that are left in it */
+    int64_t events; /* rows left in the partition */
 };
 
 /* The remaining rows go into a new partition of the same name and range. */

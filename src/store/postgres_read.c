@@ -126,7 +126,7 @@ static struct rc fill_open(struct read *read, const PGresult *rows, struct err *
     return RC_OK;
 }
 
-/* Whole sessions, as many as fit; the next page begins before the last of them. */
+/* Fills the page with whole sessions, as many as fit; the next page starts before the last of them. */
 static struct rc fill_sessions(struct read *read, const PGresult *rows, unsigned limit, struct err *err)
 {
     int count = pq.PQntuples(rows), end = 0;

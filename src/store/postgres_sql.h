@@ -8,7 +8,7 @@
     t ".data"
 enum { EVENT_COLUMN_COUNT = 8 };
 
-/* As many rows as a page may have, and of those as many as it takes to have a page's bytes. */
+/* A page of events: limited by the number of rows, and by the bytes of their data. */
 #define PAGE(rows, bytes) PAGE_OF(EVENT_COLUMNS, rows, bytes)
 #define PAGE_OF(columns, rows, bytes)                                                                   \
     "SELECT " columns " FROM (SELECT *, sum(octet_length(data)) OVER (ORDER BY seq ROWS BETWEEN"  \

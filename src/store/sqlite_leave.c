@@ -12,7 +12,7 @@
 
 struct leaving {
     struct backend_handle *handle;
-    struct seq_range run;  /* of numbers in a row; first 0: none yet */
+    struct seq_range run;  /* the range of consecutive seqs being collected; first 0: empty */
     uint64_t events, calls;
 };
 

@@ -33,7 +33,7 @@ struct log_file {
     char *bytes;
     size_t n;
     sqlite3_int64 at;       /* where bytes[0] belongs */
-    sqlite3_int64 end;      /* of the file, when it was last grown */
+    sqlite3_int64 end;      /* size of the file when it was last extended */
     sqlite3_int64 unsynced; /* where the first write since the last sync began, -1: there was none */
 };
 

@@ -17,7 +17,7 @@ enum { PIECE_EVENTS = 20000, TRIES_MAX = 5 };
 struct walk {
     struct sqlite3 *db;
     const char *path;
-    struct sqlite3_stmt *ranges; /* of numbers that left, by seq */
+    struct sqlite3_stmt *ranges; /* statement over the ranges of archived seqs, ordered by seq */
     int64_t gone;                /* how many had left when it began */
     struct verifier verifier;
 };

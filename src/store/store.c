@@ -81,9 +81,9 @@ struct store {
     int stop_fd;
     int look_ms;
     pthread_mutex_t feeding;
-    uint64_t handed_seq; /* the last that was put into the outbox; with `feeding` */
+    uint64_t handed_seq; /* seq of the last event put into the outbox; guarded by `feeding` */
 
-    /* The loop's alone. */
+    /* Used on the loop's thread only. */
     void (*follow)(void *arg, const struct event *events, size_t count);
     void (*away)(void *arg, bool away);
     void (*broken)(void *arg, const struct err *err);
@@ -505,7 +505,7 @@ static struct append *take_appends(struct store *store, bool *unsettled)
             want_tidy(store);
         } else {
             settle(store, true);
-            (void)malloc_trim(0); /* what the busy time has left behind goes back to the system */
+            (void)malloc_trim(0); /* returns memory freed since the busy period to the system */
             *unsettled = false;
         }
         lock(&store->inbox.lock);

@@ -48,8 +48,8 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
 /* Commits what was handed over, stops the threads; every append and read has been given back. Runs the
  * callbacks itself; what they hand over in turn fails. */
 void store_close(struct store *store);
-/* The same in pieces, for a receiver that answers later: the threads stop; store_deliver gives back until it returns
- * false; the rest is freed. */
+/* store_close in three steps, for a receiver whose callbacks answer later: store_stop ends the threads, store_deliver
+ * is called until it returns false, and store_free frees the rest. */
 void store_stop(struct store *store);
 bool store_deliver(struct store *store);
 void store_free(struct store *store);

@@ -25,9 +25,9 @@ struct append;
 struct read;
 
 struct archiving {
-    const char *url;     /* of the store */
+    const char *url;     /* URL of the store */
     const char *folder;  /* where archives are; made when it is not there */
-    int64_t until_ms;    /* sessions whose last event is not younger */
+    int64_t until_ms;    /* archives sessions whose last event is not later than this */
     const char *actor;
     const _Atomic bool *stop; /* becomes true: give up soon (ERR_UNAVAILABLE); may be NULL */
 };
@@ -40,11 +40,11 @@ struct archive_session {
 struct archive_plan {
     struct arena arena;
     struct str actor;
-    struct str path;     /* of the archive; empty: there is nothing to do */
+    struct str path;     /* path of the archive; empty: there is nothing to archive */
     struct archive_session *sessions;
     size_t count;
-    uint64_t events;     /* in all of them */
-    bool resumed;        /* what an earlier attempt had left; there may be more for a plan after this one */
+    uint64_t events;     /* total of all these sessions */
+    bool resumed;        /* the plan finishes an interrupted one; another plan may find more to archive */
     int lock_fd;
 };
 
@@ -75,9 +75,9 @@ struct rc archive_verify(const char *path, struct store_check *ret_check, struct
 /* An archive that SESSION_ARCHIVED events of a store name. */
 struct archive_check {
     struct str file, path;
-    uint64_t sessions, events; /* that these events say are in it */
+    uint64_t sessions, events; /* counts according to those events */
     bool missing;              /* it is not in the folder: moved to another place, or lost */
-    char why[300];             /* what is wrong with it; empty: nothing */
+    char why[300];             /* the error; empty: none */
 };
 
 struct archive_checks {

@@ -12,15 +12,15 @@
 
 struct verifier {
     struct store_check *check;
-    bool archive;            /* this is one: chains are whole, numbers in between are elsewhere */
+    bool archive;            /* checking an archive: chains are whole, but the sequence numbers have gaps */
     struct map links;        /* session → struct link */
     uint64_t next_seq;
-    uint64_t gone;           /* numbers that left, by ranges; and by what SESSION_ARCHIVED events say: */
+    uint64_t gone;           /* archived seqs, counted from ranges; said_gone: from SESSION_ARCHIVED events */
     uint64_t said_gone;
-    uint64_t archived_calls; /* that these events say */
+    uint64_t archived_calls; /* calls archived according to SESSION_ARCHIVED events */
 };
 
-/* An event as it is filed. */
+/* An event together with its stored columns. */
 struct filed_event {
     struct event event;
     const struct digest *hash; /* NULL: it has none */
@@ -43,7 +43,7 @@ void verifier_range(struct verifier *verifier, struct seq_range range);
 /* Whether an event of this seq may only be looked at after the next range, if there is one. */
 bool verifier_wants_range(const struct verifier *verifier, uint64_t seq);
 void verifier_event(struct verifier *verifier, const struct filed_event *filed);
-/* After the last event and the last range. */
+/* Call it after the last event and the last range. */
 void verifier_events_end(struct verifier *verifier);
 void verifier_head(struct verifier *verifier, const struct filed_head *filed);
 void verifier_heads_end(struct verifier *verifier, uint64_t count);
