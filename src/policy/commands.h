@@ -24,13 +24,13 @@ enum act_kind {
 struct study;
 
 enum act_flag {
-    ACT_BY_OPTION = 1 << 0, /* not what the program's name says */
+    ACT_BY_OPTION = 1 << 0, /* caused by an option, not by the program's usual work */
     ACT_TREE = 1 << 1,      /* with everything below it */
     ACT_SENDS = 1 << 2,     /* data leaves the machine */
     ACT_STDIN = 1 << 3,     /* code comes by standard input */
-    ACT_PERHAPS = 1 << 4,   /* a path, or something else */
+    ACT_PERHAPS = 1 << 4,   /* the word may be a path, or something else */
     ACT_EDITS = 1 << 5,     /* needs a rule on the path, too */
-    ACT_NATURAL = 1 << 6,   /* what the program's name says */
+    ACT_NATURAL = 1 << 6,   /* the program's usual work, as its name says */
     ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: what only reads here needs a rule there */
 };
 

@@ -81,7 +81,7 @@ static bool descend_to(struct effects *e, const struct table_row *row)
     return true;
 }
 
-/* Of the names that begin with what was read: their one row, or NULL. */
+/* The row of a shortened sub-command: the only row whose name begins with `start`; NULL if none or several do. */
 static const struct table_row *shortened(struct str start)
 {
     const struct table_row *found = NULL;

@@ -17,8 +17,8 @@ static inline struct str table_str(uint32_t at) { return str_of(table_text + at)
 /* A command while it is read. */
 struct effects {
     struct studying *s;
-    const struct table_row *row;       /* the deepest that fits */
-    const struct table_row *parents[4]; /* those before it whose options hold behind it */
+    const struct table_row *row;       /* the row of the longest command name that matches */
+    const struct table_row *parents[4]; /* rows of shorter names whose options are also valid (git for git push) */
     size_t parent_count;
     char name[96];                     /* the words that chose the row */
     size_t name_n;
@@ -37,7 +37,7 @@ struct effects {
 /* Reads the words from `from` on by the row; adds their acts. */
 void effects_study(struct studying *s, const struct table_row *row, size_t from);
 
-/* The same for a whole command, with the languages that some programs have. */
+/* Like effects_study, for a whole command, including programs that have their own argument language. */
 void effects_words(struct studying *s, const struct table_row *row);
 /* The options alone; what the operands do is for the caller to say. */
 void effects_options(struct studying *s, const struct table_row *row, size_t from);
@@ -50,7 +50,7 @@ void effect_module(struct effects *e, size_t word, struct str value);
 size_t effect_option(struct effects *e, size_t i);
 /* Whether one of the row's options does more than reading, so that a word must not become one. */
 bool effect_sharp(const struct effects *e);
-/* The same for writing and running alone. */
+/* Whether one of the row's options writes or runs something. */
 bool effect_writes(const struct effects *e);
 bool effect_takes_value(const struct effects *e, struct str option);
 bool effect_has(const struct effects *e, struct str option);

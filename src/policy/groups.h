@@ -12,7 +12,7 @@
 bool group_known(struct str name);
 /* How many words of the command the rule means by its group; 0: it is not in the group. */
 size_t group_covers(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study);
-/* The same for deny and ask, generously; `study` is NULL when nobody knows what the command does. */
+/* Whether a deny or ask rule on a group applies, matched broadly; `study` is NULL for an unknown command. */
 bool group_stops(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study);
 
 /* Whether every address that the command talks to is known and one of the rule's hosts; true for a rule without. */

@@ -63,7 +63,8 @@ void import_left_out(struct importing *in, enum effect effect, unsigned line, st
     import_remark(in, line, what, words);
 }
 
-/* There, the whole of Edit is every tool that edits; here it is the one tool, and only Edit(path) is all of them. */
+/* In the imported file, Edit alone means every editing tool; in Nod it means that one tool, and only Edit(path) means
+ * all of them. */
 static void import_all_edits(struct importing *in, enum effect effect, struct str text, unsigned line)
 {
     static const char *const others[] = {"Write", "MultiEdit", "NotebookEdit"};

@@ -7,7 +7,7 @@
 
 struct importing {
     struct arena *arena;
-    struct str text; /* of the file */
+    struct str text; /* text of the imported file */
     struct imported out;
     size_t rule_room, remark_room;
     const char *counted_to; /* lines up to here were counted; NULL: none */
@@ -17,7 +17,7 @@ struct importing {
 /* The line on which `at`, a place in the text, stands. */
 unsigned import_line(struct importing *in, const char *at);
 void import_remark(struct importing *in, unsigned line, struct str what, const char *words);
-/* The same about a rule that is not taken over: a deny or ask is lost then. */
+/* Adds a remark about a rule that is not imported, and counts a deny or ask as lost. */
 void import_left_out(struct importing *in, enum effect effect, unsigned line, struct str what, const char *words);
 /* Takes the rule in its canonical spelling; a malformed one becomes a remark. NULL then. */
 struct rule_source *import_rule(struct importing *in, enum effect effect, struct str text, unsigned line);

@@ -13,7 +13,7 @@ struct toml {
     struct importing *in;
     struct err *err;
     size_t at;
-    struct str table[KEYS_MAX]; /* of the header above */
+    struct str table[KEYS_MAX]; /* keys of the table header above this line */
     size_t table_count;
 };
 

@@ -121,7 +121,7 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
         j->places.project = j->places.cwd;
     if (str_empty(j->places.cwd.named))
         j->places.cwd = j->places.project;
-    /* As if it began with `cd there`: whoever asks may say where, but gains nothing by it. */
+    /* A cwd chosen by the caller is treated like a leading `cd`: it gains no rights by it. */
     j->elsewhere = !str_empty(j->places.cwd.named) &&
                    (!path_within(j->places.cwd.named, j->places.project.named) ||
                     !path_within(j->places.cwd.real, j->places.project.real));
@@ -615,14 +615,14 @@ static struct verdict decide(struct judging *j, bool covered)
     return mode;
 }
 
-/* Of a call that is no command. */
+/* The risk of a call that is not a command. */
 static unsigned tool_risk(const struct judging *j)
 {
     unsigned risk = !str_empty(j->protected_path) ? RISK_SETTINGS : 0;
     switch (j->q->facts->class) {
     case TOOL_EDIT: return risk | (j->outside ? RISK_OVERWRITES | RISK_SETTINGS : 0);
     case TOOL_FETCH: return risk | RISK_NETWORK;
-    case TOOL_OTHER: return risk | RISK_UNKNOWN; /* nobody knows what another program's tool does */
+    case TOOL_OTHER: return risk | RISK_UNKNOWN; /* the effects of other programs' tools are not known */
     case TOOL_READ: case TOOL_COMMAND: case TOOL_TASK: case TOOL_AGENT: case TOOL_PLAN: break;
     }
     return risk;

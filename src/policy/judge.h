@@ -12,16 +12,16 @@
 /* Where a command of a line runs. */
 struct folder {
     struct str path;
-    bool known;  /* `path` is where it runs */
-    bool inside; /* it runs inside the session's folder, wherever that is exactly */
-    bool vague;  /* not even `path` is one of two */
+    bool known;  /* the command certainly runs in `path` */
+    bool inside; /* it runs inside the session's folder, even if the exact folder is not known */
+    bool vague;  /* `path` is only a guess; if neither known nor vague, it is one of two candidates */
 };
 
 /* The strictest rule found so far against the call. */
 struct stop {
     const struct compiled *rule; /* NULL: none */
     enum effect effect;
-    unsigned people; /* the most that any of the rules wants */
+    unsigned people; /* the highest number of persons that any of these rules requires */
 };
 
 enum { WROTE_MAX = 16 };
@@ -33,23 +33,23 @@ struct judging {
     struct places places;
     bool elsewhere;             /* the call would run outside the session's folder */
     struct stop stop;
-    const char *unknown;        /* what could not be understood; NULL: nothing */
-    struct str protected_path;  /* a protected target that would be touched; empty: none */
-    const char *protected_why;  /* NULL: it is on the list */
-    bool secret;                /* the name of a file says that it holds keys */
-    bool rules_alone;           /* no default, no built-in allowance: policy_covers */
-    unsigned risk;              /* classes of all parts */
-    struct str wrote[WROTE_MAX]; /* files that parts so far have written */
+    const char *unknown;        /* the reason why the command was not understood; NULL: it was */
+    struct str protected_path;  /* a protected path that the call would touch; empty: none */
+    const char *protected_why;  /* why that path is protected; NULL: it is on the built-in list */
+    bool secret;                /* a file's name says that it holds keys */
+    bool rules_alone;           /* for policy_covers: use rules only, no defaults and no built-in allowances */
+    unsigned risk;              /* the union of the risk classes of all parts */
+    struct str wrote[WROTE_MAX]; /* files written by the parts judged so far */
     size_t wrote_count;
-    unsigned remote;            /* inside a command for another machine: no part passes without a rule */
+    unsigned remote;            /* depth inside commands for another machine; there every part needs a rule */
     bool builtin;               /* some part passed without a rule */
-    enum sweep sweep;           /* the widest of those parts */
+    enum sweep sweep;           /* the widest sweep of those parts */
     const struct node *piped;   /* the part whose output is the next one's input; NULL: none */
-    bool inner_bad;             /* something inside a substitution does not pass */
-    bool outside;               /* it reads beyond the session's folder */
-    struct node *tree;          /* of the command; NULL: none */
+    bool inner_bad;             /* a command inside a substitution is not allowed */
+    bool outside;               /* it reads outside the session's folder */
+    struct node *tree;          /* the parsed command; NULL: the call is no command */
     size_t part_count;          /* simple commands of the line */
-    unsigned depth;             /* how deep in substitutions and scripts */
+    unsigned depth;             /* nesting depth of substitutions and scripts */
     /* Coverage */
     const char *uncovered;      /* the first reason why allow rules do not let it pass */
     struct str uncovered_text;
@@ -62,13 +62,13 @@ struct judging {
     struct str *paths;
     size_t path_count, path_room;
     bool listing;
-    size_t place_count; /* looked at so far */
-    size_t resolved_at; /* where the next one is likely to be found */
+    size_t place_count; /* paths looked up so far */
+    size_t resolved_at; /* index into q->resolved where the next lookup starts */
     /* The last folder in which git was to run, and what was found about it. */
     struct str git_folder;
     bool git_strange;
-    const struct study *studied; /* of the command whose words are held against rules; NULL: not known */
-    size_t hole_looks; /* rules held against words with holes so far */
+    const struct study *studied; /* study of the command being matched against rules; NULL: not known */
+    size_t hole_looks; /* how many rules were matched against words with holes so far */
     /* Whether the net found something forbidden anywhere in the command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
 };
@@ -86,11 +86,11 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
 /* Reads and edits; a place is stopped when any rule speaks against it, covered when one allows it. */
 void place_stops(struct judging *j, const struct place *place, struct str family);
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
-/* The same by a rule on paths alone, not by one on the whole tool. */
+/* Like place_covered, but only by rules with a path, not by rules on the whole tool. */
 const struct compiled *place_covered_by_path(struct judging *j, const struct place *place, struct str tool);
 /* Targets that always ask: for edits, or even for looking at them. */
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
-/* The same for what a word with holes in it could become: target.h. */
+/* Like place_protected, for every path that a word with holes could become (target.h). */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
 /* Notes the rules that speak against what a pattern could find. */
 void target_stops(struct judging *j, struct str target, struct touch touch);
@@ -120,7 +120,7 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
 void part_stops(struct judging *j, struct node *node, const struct folder *folder);
 /* Notes what speaks against the values of a loop. */
 void values_stop(struct judging *j, const struct node *node, const struct folder *folder);
-/* The same for what the redirections of a group, a loop or a function touch. */
+/* Notes what speaks against the redirections of a group, a loop or a function. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
 const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study);
@@ -135,7 +135,7 @@ bool text_stops(struct judging *j, struct str text, bool note);
 bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
 /* The risk classes of a command: table.h. */
-/* Of its acts alone. */
+/* acts_risk looks at the acts of the study only. */
 unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder);
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
 /* Whether such a call is answered alone, never together with others. */

@@ -47,14 +47,14 @@ static bool names_stop(struct judging *j, struct str text, bool reaches)
                 name[n++] = small(text.p[i]);
             i++;
         }
-        while (n && name[n - 1] == '.') /* of the root */
+        while (n && name[n - 1] == '.') /* the trailing dot of the DNS root */
             n--;
         found = (n && name_stops(j, (struct str){name, n}, reaches)) || found;
     }
     return found;
 }
 
-/* What a part may do with an address on the line. */
+/* Whether a part may connect to an address among its words. */
 enum reach { REACHES_NOT, MAY_REACH, REACHES };
 
 static enum reach reach_of(const struct study *study)

@@ -5,7 +5,7 @@
 
 /* ---- places ---- */
 
-/* The same path with the links of the places it lies in followed. */
+/* The path with the symbolic links of cwd, project and home resolved. */
 static struct str through_places(struct judging *j, struct str path)
 {
     const struct place *const places[] = {&j->places.cwd, &j->places.project, &j->places.home};
@@ -99,7 +99,7 @@ static bool exists_below(struct judging *j, struct str folder, const char *name)
     return found && found->exists;
 }
 
-/* As git goes: from the folder up to the session's own, a `.git` before the folder itself. */
+/* Searches as git does: from the folder up to the session's folder, in each first `.git`, then the folder itself. */
 static bool finds_strange(struct judging *j, struct str folder)
 {
     struct str root = j->places.project.named;

@@ -61,7 +61,7 @@ static void stops_by_program(struct judging *j, struct argv *argv, struct str pr
     }
 }
 
-/* The same words behind another program. */
+/* Matches rules against the command as if `program` were its first word. */
 static void package_stops(struct judging *j, const struct argv *argv, struct str program)
 {
     struct word *words = arena_array(j->arena, struct word, argv->count);
@@ -212,7 +212,7 @@ static bool names_stopped_path(struct judging *j, struct str text)
     for (size_t i = 0; i < j->set->stop_name_count; i++) {
         struct str name = j->set->stop_names[i];
         j->hole_looks++;
-        /* Of a pattern the longest piece without a star. */
+        /* The longest piece of the pattern without a star. */
         struct str best = STR_NONE;
         for (struct str rest = name; !str_empty(rest);) {
             struct str piece = str_cut(rest, '*', &rest);
@@ -477,7 +477,7 @@ static void port_stops(struct judging *j, const struct argv *argv)
     }
 }
 
-/* The same command under the names of its row: `npm publ` is `npm publish`, python3.11 is python. */
+/* Matches rules against the full names in the command's row: `npm publ` as `npm publish`, python3.11 as python. */
 static void row_stops(struct judging *j, const struct argv *argv, const struct study *study)
 {
     if (!study->table || !j->set->stops_commands || !argv->count)
@@ -649,7 +649,7 @@ enum { NET_WORD_BYTES = 128 };
 struct net_word {
     char bytes[NET_WORD_BYTES];
     size_t n;
-    uint32_t mark, name_mark; /* of the whole, and of what stands behind the last slash */
+    uint32_t mark, name_mark; /* marks (word_mark_add) of the whole word, and of its part after the last slash */
     bool over;
 };
 
@@ -658,7 +658,7 @@ struct net {
     struct judging *j;
     bool note, hit;
     struct net_word words[3];
-    unsigned at; /* of the word being read; the one before is (at + 2) % 3 */
+    unsigned at; /* index of the word being read; the one before is (at + 2) % 3 */
 };
 
 static struct str net_text(const struct net_word *word) { return (struct str){word->bytes, word->n}; }

@@ -8,7 +8,7 @@
 struct linting {
     struct arena *arena;
     const struct rule_source *sources;
-    struct rule_set *set; /* of all rules; NULL: only one is looked at */
+    struct rule_set *set; /* the set of all rules; NULL: only one rule is checked */
     size_t count;
     int64_t now_ms;
     struct map seen; /* rules so far */

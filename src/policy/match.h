@@ -42,7 +42,7 @@ struct places {
 
 /* Absolute, without `.`, `..`, empty components and a slash at the end; false for what is no plain path. */
 bool path_normal(struct arena *arena, struct str cwd, struct str home, struct str path, struct str *ret_path);
-/* The same without taking anything out: what the operating system would be asked for. */
+/* The absolute path without normalization, as the operating system would get it. */
 struct str path_joined(struct arena *arena, struct str cwd, struct str home, struct str path);
 /* Whether `path` is `folder` or lies below it; both normal. */
 bool path_within(struct str path, struct str folder);

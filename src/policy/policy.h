@@ -72,7 +72,7 @@ struct rule_source {
     int64_t expires_at_ms; /* 0: never */
     bool counted;          /* good for `uses_left` more calls */
     uint64_t uses_left;
-    unsigned people;       /* of an ask: so many persons must allow it; 0: one */
+    unsigned people;       /* for an ask rule: how many persons must allow the call; 0: one */
     enum rule_reach reach;
     struct rule_project project;
     bool project_is_root;  /* the session's folder is the project's: relative patterns begin there by either name */
@@ -82,7 +82,7 @@ struct rule_source {
 
 /* A rule that was not taken as it stands: an allow never matches then, a deny or ask asks about its tool. */
 struct rule_problem {
-    size_t index; /* of the source */
+    size_t index; /* index of the rule in the sources */
     struct str words;
 };
 
@@ -126,7 +126,7 @@ struct question {
     const struct str *protected_paths;         /* more of them: Nod's own data */
     size_t protected_count;
     int own_port;                              /* where Nod itself listens; 0: nowhere */
-    bool hosts_alone;                          /* of allow rules only those that name a host count */
+    bool hosts_alone;                          /* use only those allow rules that name a host */
     bool no_builtin;                           /* commands that only read need a rule, too */
     int64_t now_ms;
 };
@@ -165,9 +165,9 @@ struct verdict {
     size_t rule_count;
     unsigned risk;     /* set of classes: bit i is risk_name(i) */
     bool risky;        /* answered alone */
-    unsigned people;   /* as of a rule */
-    enum sweep sweep;  /* of an allow in which some part passed without a rule */
-    const struct verdict_part *parts; /* of a command, in order */
+    unsigned people;   /* how many persons must allow it, as in rule_source */
+    enum sweep sweep;  /* for an allow: the widest sweep of a part that passed without a rule */
+    const struct verdict_part *parts; /* the parts of a command, in order */
     size_t part_count;
 };
 
@@ -176,7 +176,7 @@ struct verdict policy_judge(struct arena *arena, const struct question *question
 const char *risk_name(unsigned number), *risk_words(unsigned number);
 /* Whether allow rules alone let the call pass: no session, mode or default is looked at. */
 bool policy_covers(struct arena *arena, const struct question *question);
-/* The same, and parts of a command that need no rule need none here either. */
+/* Like policy_covers, but parts that only read pass without a rule, too. */
 bool policy_lets_pass(struct arena *arena, const struct question *question);
 /* Whether a search leaves the file or folder out: protected, or a secret by its name. `own` is Nod's data. */
 bool policy_hides(struct str path, struct str own);
@@ -188,7 +188,7 @@ struct suggestion {
     struct str rules[SUGGESTION_RULES_MAX]; /* together they let the same call pass */
     size_t rule_count;
     struct str label;   /* "exactly this", "any `git diff`", … */
-    struct str warning; /* what else it lets pass; empty: nothing to say */
+    struct str warning; /* what else the rules would allow; empty: nothing notable */
 };
 
 /* From narrow to broad, at most SUGGESTIONS_MAX; none when no rule could let the call pass. */

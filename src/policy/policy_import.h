@@ -21,7 +21,7 @@ enum import_kind {
 };
 
 struct import_remark {
-    unsigned line;  /* of the file; 0: the whole */
+    unsigned line;  /* line in the file; 0: the whole file */
     struct str what;
     struct str words;
 };
@@ -29,7 +29,7 @@ struct import_remark {
 struct imported {
     struct rule_source *rules; /* effect, text, reason, examples; the caller gives the rest */
     size_t rule_count;
-    struct import_remark *remarks; /* what could not be taken over, and what was changed */
+    struct import_remark *remarks; /* rules that could not be imported or were changed */
     size_t remark_count;
     size_t lost; /* deny and ask rules among what could not be taken over */
 };

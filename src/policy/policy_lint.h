@@ -12,9 +12,9 @@ struct rule_source;
 enum lint_level { LINT_NOTE, LINT_WARNING, LINT_ERROR };
 
 struct lint {
-    size_t index;       /* of the rule in the list that was given */
+    size_t index;       /* index of the rule in the given list */
     enum lint_level level;
-    struct str words;   /* what is wrong with it */
+    struct str words;   /* the problem, for people */
     struct str instead; /* a rule that may have been meant; empty: none comes to mind */
 };
 

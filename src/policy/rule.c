@@ -50,7 +50,7 @@ static const struct {
 
 struct making {
     struct arena *arena;
-    struct str text; /* of the whole rule */
+    struct str text; /* text of the whole rule */
     struct rule *rule;
     struct err *err;
 };
@@ -83,7 +83,7 @@ static bool good_name(struct str name)
     return name.n > 0 && name.n <= LIMIT_NAME_BYTES;
 }
 
-/* The same with stars; two underscores would be the border of a server's name. */
+/* A tool name that may contain stars. Two underscores are refused: they end a server's name. */
 static bool good_pattern(struct str name)
 {
     for (size_t i = 0; i < name.n; i++)

@@ -30,7 +30,7 @@ enum rule_kind {
     RULE_GROUP,  /* @name: `value` */
     RULE_EXACT,  /* words */
     RULE_PREFIX, /* words, then anything */
-    RULE_GLOB,   /* of a command */
+    RULE_GLOB,   /* a pattern for commands */
     RULE_PATH,
     RULE_HOST,
     RULE_URL,
@@ -46,7 +46,7 @@ struct rule {
     /* RULE_EXACT, RULE_PREFIX */
     struct str *words;
     size_t word_count;
-    struct str *spelled;     /* the same text read as shell words, when it has quotes in it */
+    struct str *spelled;     /* `text` split into shell words, when it contains quotes */
     size_t spelled_count;
     /* RULE_GLOB: words parted by NUL; what follows them is free when `open_end` */
     struct str glob, glob_more;
@@ -58,11 +58,11 @@ struct rule {
     struct str pattern;
     /* RULE_HOST, RULE_URL */
     struct str host;         /* lower case; empty: every host */
-    bool below;              /* what lies below the host, not the host itself */
+    bool below;              /* matches subdomains of the host, not the host itself */
     struct str scheme;       /* RULE_URL; empty: http and https */
     struct str port;
     struct str url_rest;     /* from the first slash on, with `*` */
-    /* Of a command: hosts it may talk to, `host` or `*.host`; none: wherever its words say */
+    /* For a command: the hosts it may connect to, `host` or `*.host`; none: any host that its words name */
     struct str *hosts;
     size_t host_count;
     unsigned hints;          /* RULE_TOOL, RULE_SERVER: what its server must say of it (enum tool_hint) */

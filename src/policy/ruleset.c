@@ -42,7 +42,7 @@ struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canon
 struct str path_family(struct str tool)
 {
     static const char *const editing[] = {"Edit", "Write", "MultiEdit", "NotebookEdit"};
-    if (str_starts(tool, STR("box."))) /* what a box opens is one thing, what a call does another */
+    if (str_starts(tool, STR("box."))) /* box rules are kept apart from rules on calls */
         return tool;
     for (size_t i = 0; i < sizeof editing / sizeof *editing; i++)
         if (str_is(tool, editing[i]))

@@ -40,11 +40,11 @@ enum {
 };
 
 struct word {
-    struct str raw;  /* as spelled */
-    struct str text; /* as it will be, with holes */
-    struct str shape; /* the same with marks that say what the holes are: target.h */
+    struct str raw;  /* as written in the source */
+    struct str text; /* after expansion; unknown values are holes */
+    struct str shape; /* `text` with marks that tell the kinds of holes (target.h) */
     unsigned flags;
-    struct word *next; /* the parser's */
+    struct word *next; /* used by the parser */
 };
 
 enum redir_kind {
@@ -89,10 +89,10 @@ struct node {
     struct redir *redirs;
     struct node *first;     /* children */
     struct node *last;
-    struct node *inside;    /* what substitutions in its words run */
+    struct node *inside;    /* commands run by substitutions in its words */
     struct node *next;
-    struct study *study;    /* the judge's */
-    bool inside_bad;        /* the judge's: what a substitution runs does not pass */
+    struct study *study;    /* filled in by the judge */
+    bool inside_bad;        /* set by the judge: a command in a substitution is not allowed */
 };
 
 struct shell {
@@ -103,7 +103,7 @@ struct shell {
 };
 
 struct shell *shell_parse(struct arena *arena, struct str text);
-/* The same for a text that lies inside another one, `depth` levels down. */
+/* Parses a text found inside another one, `depth` levels down. */
 struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned depth);
 
 /* `*.c`: what it finds ends as the line says. */

@@ -17,14 +17,14 @@ static const struct {
 
 /* A word while it is being read. */
 struct reading {
-    size_t base;         /* of its letters on the scratch stack */
+    size_t base;         /* where its letters begin on the scratch stack */
     unsigned flags;
     struct node *inside;
     bool name;           /* so far it could be the name of a variable */
     size_t assign_at;
-    size_t brace_at;     /* of the first unquoted `{` on the stack, SIZE_MAX: none */
+    size_t brace_at;     /* position of the first unquoted `{` on the stack, SIZE_MAX: none */
     bool brace_mark;     /* an unquoted `,` or `..` came after it */
-    size_t bracket_at;   /* of the first unquoted `[` */
+    size_t bracket_at;   /* position of the first unquoted `[` */
     bool after_equals;   /* the letter before was an unquoted `=` or `:`, or there was none */
 };
 

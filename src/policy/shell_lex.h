@@ -66,13 +66,13 @@ struct shell_parser {
     unsigned depth;
     bool nested;        /* inside a substitution of another parser */
     struct token token; /* the one to look at */
-    struct heredoc *heredocs; /* of this line, the last one first */
+    struct heredoc *heredocs; /* here-documents begun on this line, the last one first */
     unsigned heredoc_count;
     char *scratch;      /* a stack: the letters of the words being read */
     char *shapes;       /* beside it, letter by letter: their shapes */
     size_t scratch_at, scratch_bytes;
     size_t *words, *parts; /* counted over all nested parsers */
-    unsigned *loop_flags; /* of variables, since a loop gave one a value that may look like an option */
+    unsigned *loop_flags; /* flags of all variables, after a loop variable may hold a value that looks like an option */
     unsigned moves;     /* changes of folder so far */
 };
 

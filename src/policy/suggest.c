@@ -224,7 +224,7 @@ struct open_parts {
     struct node *nodes[SUGGESTION_RULES_MAX];
     size_t count;
     struct str files[SUGGESTION_RULES_MAX]; /* rules for what redirections touch */
-    struct str wider[SUGGESTION_RULES_MAX]; /* the same for everything below the folder of a file that is written */
+    struct str wider[SUGGESTION_RULES_MAX]; /* like `files`, for the whole folder of a file that is written */
     size_t file_count;
     bool too_many;
 };

@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-/* Of operands and of the values of options. */
+/* Roles of operands and of option values. */
 #define TABLE_ROLES(X)                                                                                    \
     X(TEXT, "text")       /* data: means nothing to anybody */                                            \
     X(READ, "read")       /* a file or folder it reads */                                                 \
@@ -59,7 +59,7 @@
     X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
     X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
     X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \
-    X(NAMED, "named")     /* the same when its value is no plain name (jest --env) */                     \
+    X(NAMED, "named")     /* orders from the file it names, unless it is a plain name (jest --env) */          \
     X(BELOW, "below")     /* orders from a path that are fine below the folder it runs in (pip -r) */
 
 /* Keywords that may stand behind the semicolon. */
@@ -86,7 +86,7 @@
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
     X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
     X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \
-    X(EDITS, "edits")         /* what it writes needs a rule on the path, too (tee, sponge) */              \
+    X(EDITS, "edits")         /* a write by it needs a rule on the path, too (tee, sponge) */               \
     X(SHOWS, "shows")         /* tells what may be secret, the environment: passes by a rule alone */        \
     X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
     X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */        \

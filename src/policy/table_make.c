@@ -487,7 +487,7 @@ static void place_mark(size_t first, const struct option *mark, bool exists)
         bool unsaid = exists && (partly || mark->name[0] != '-');
         bool flag = option && rows[i].exact && !option->marked && option->arity == ARITY_NONE;
         if (flag && !alone && mark->arity != ARITY_NONE) {
-            known = true; /* the same letter, but a flag in this program; help texts do not tell reliably */
+            known = true; /* in this program the letter is a flag; help texts are not reliable about it */
         } else if (option || unsaid || !rows[i].known) {
             mark_option(option ? option : add_option(&rows[i], mark->name), mark, exists && mark->arity == ARITY_NONE,
                         rows[i].exact);

@@ -138,7 +138,7 @@ static void write_names(FILE *out)
     (void)fprintf(out, "{0}};\n");
 }
 
-/* As characters: a string literal of this size is beyond what compilers must take. */
+/* Written as characters: compilers need not accept a string literal of this size. */
 static void write_text(FILE *out)
 {
     (void)fprintf(out, "const char table_text[] = {\n0,");

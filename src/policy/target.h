@@ -34,7 +34,7 @@ bool target_literal(struct str target);
 /* How a target is touched. */
 struct touch {
     bool looks;   /* only read */
-    bool perhaps; /* written, or only named: nobody knows */
+    bool perhaps; /* it may be written, or the word may be no path at all: not known */
     bool tree;    /* with everything below it */
 };
 
