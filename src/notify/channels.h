@@ -12,22 +12,22 @@ struct sending {
     struct fetch_line *line;
     const char *url;        /* where to, if not the channel's */
     int64_t seconds_max;    /* for the whole attempt */
-    bool guarded;           /* the address is not from whoever set Nod up: private ones only with the next */
+    bool guarded;           /* the address does not come from Nod's configuration: private ones need `private_net` */
     bool private_net;       /* addresses of this machine and the networks around it may be reached */
     /* push: */
     struct device *devices;
     size_t device_count;
     const struct seal_key *key;
-    struct str contact;     /* who a push service can turn to */
+    struct str contact;     /* contact address for the push service */
     const char *method;     /* NULL: POST */
     const atomic_bool *cancelled; /* may be NULL */
-    struct str *externals;  /* withdraw: what the receiver called the messages about this call */
+    struct str *externals;  /* withdraw: the receiver's ids of the messages about this call */
     size_t external_count;
-    struct str external;    /* what the receiver calls this message; empty: nothing */
-    struct str answer;      /* the receiver's words */
-    long status;            /* of the receiver; 0: none */
-    int64_t retry_after_ms; /* -1: it did not say */
-    bool final;             /* trying again is of no use */
+    struct str external;    /* the receiver's id of this message; empty: none */
+    struct str answer;      /* the receiver's response body */
+    long status;            /* the receiver's HTTP status; 0: no response */
+    int64_t retry_after_ms; /* -1: the receiver gave none */
+    bool final;             /* an error for which a retry is useless */
 };
 
 /* Presses of buttons that a channel fetches from its service: in a thread, again and again. */

@@ -290,7 +290,7 @@ static void add_push(struct config *config)
     config->channels[0] = (struct channel){.name = STR("push"), .kind = channel_kind(STR("push"))};
     config->channels[1] = (struct channel){.name = STR("callback"), .kind = channel_kind(STR("callback"))};
     config->channel_count = 2;
-    config->routes[0] = (struct route){.person = STR_NONE}; /* of callbacks, which are for nobody */
+    config->routes[0] = (struct route){.person = STR_NONE}; /* the route of callbacks, which belong to no person */
     config->route_count = 1;
 }
 

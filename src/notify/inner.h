@@ -42,13 +42,13 @@ struct channel {
     struct str topic;       /* ntfy: topic; chats: where to; email: to whom */
     struct str from;        /* email */
     struct str signing;     /* slack: with what its presses are signed; empty: messages have no buttons */
-    struct str users[USERS_MAX]; /* slack: whose presses count */
+    struct str users[USERS_MAX]; /* slack: ids of the users whose button presses count */
     unsigned user_count;
-    bool is_protected;      /* only the person reads what is sent there */
+    bool is_protected;      /* only the person can read messages on this channel */
     bool cloudevents;       /* webhook: CloudEvents instead of Standard Webhooks' own form */
     char **command;         /* NULL after the last word */
-    struct timer *poll_timer; /* NULL: it is not asked for presses */
-    /* what came of it, for people */
+    struct timer *poll_timer; /* NULL: the service is not polled for button presses */
+    /* results of its deliveries, for people */
     uint64_t sent, failed;
     struct err last;
 };
@@ -64,11 +64,11 @@ struct quiet {
     int from, to;
 };
 
-/* Of which calls a person is told. */
+/* A filter: the calls of which a person is told. */
 struct only {
     struct str tool, agent; /* empty: every one */
     const char *session;    /* a pattern of its title, for fnmatch(3); NULL: every one */
-    bool risky;             /* only calls that are */
+    bool risky;             /* only risky calls */
 };
 
 /* Which person is told of which calls, and when. */
@@ -77,18 +77,18 @@ struct route {
     struct only only;
     struct quiet quiet[QUIETS_MAX];
     unsigned quiet_count;
-    unsigned instead_of;    /* an escalation: of this route's person, who did not answer; else 0 */
+    unsigned instead_of;    /* if this is an escalation: the route whose person did not answer; else 0 */
     bool has_escalation;
     struct step steps[STEPS_MAX];
     unsigned count;
     int64_t next_ms[CHANNELS_MAX]; /* coalescing: no message before this time */
 };
 
-/* Whose programs may be told of answers. */
+/* The hosts to which answers may be posted. */
 enum { HOSTS_MAX = 16 };
 struct callbacks {
     struct str hosts[HOSTS_MAX]; /* "jobs.example", "jobs.example:8443", or "public" for every public one */
-    size_t count;            /* 0: nobody's */
+    size_t count;            /* 0: none */
     bool private_net;        /* also on this machine and in the networks around it, and without TLS */
 };
 
@@ -122,7 +122,7 @@ struct plan_call {
     bool routine;               /* not risky */
 };
 size_t plan_request(const struct config *config, const struct plan_call *call, struct plan ret_plans[PLANS_MAX]);
-/* The same delivery has the same id in every process and after every restart. */
+/* The id of a delivery: equal in every process and after every restart. */
 void plan_id(struct str session, struct str call, struct str person, struct str channel, unsigned step,
              enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);
 /* How long to wait before attempt number `attempt` (from 1); -1: no more. */

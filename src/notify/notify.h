@@ -63,7 +63,7 @@ void notify_write_deliveries(const struct notify *notify, struct json_out *out, 
 
 struct notify_test {
     struct str channel, person;
-    long status;             /* of the receiver's answer; 0: it gave none */
+    long status;             /* HTTP status of the receiver; 0: no response */
     struct err err;          /* ERR_OK: it was taken */
     void (*done)(struct notify_test *test);
     void *arg;
@@ -91,7 +91,7 @@ struct notify_answer {
  * answered long ago. */
 struct rc notify_read_token(struct notify *notify, struct str token, struct notify_answer *ret_answer, struct err *err);
 
-/* The same, and the person's token; ERR_GONE when the person may not answer any more. */
+/* Like notify_read_token, and finds the person's token; ERR_GONE when the person may not answer any more. */
 struct rc notify_find_person(struct notify *notify, struct str token, struct notify_answer *ret_answer,
                              const struct token **ret_person, struct err *err);
 
@@ -99,7 +99,7 @@ struct rc notify_find_person(struct notify *notify, struct str token, struct not
 struct notify_press {
     struct str channel;
     struct str timestamp, signature; /* headers of the request */
-    struct str body, payload;        /* as it came, and the decoded member */
+    struct str body, payload;        /* the raw body, and its decoded member `payload` */
 };
 /* The answer token of a press. ERR_FORBIDDEN when it is not from the service, or of somebody who may not press. */
 struct rc notify_read_press(const struct notify *notify, struct arena *arena, const struct notify_press *press,

@@ -78,7 +78,7 @@ void outbox_forget_if_over(struct notify *n, struct asked *asked)
     n->late = oldest->later;
     oldest->later = NULL;
     oldest->late = false;
-    if (is_over(oldest)) /* else it was withdrawn meanwhile, and comes back when that is done */
+    if (is_over(oldest)) /* otherwise a withdrawal is under way, and its end adds it again */
         outbox_forget(n, oldest);
 }
 
@@ -240,7 +240,7 @@ void outbox_end(struct notify *n, struct delivery *delivery)
     outbox_forget_if_over(n, delivery->asked);
 }
 
-/* Of this process, of another one, or of the one before. */
+/* A delivery ended, in this process, in another one, or before the last restart. */
 static void follow_ended(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);

@@ -38,37 +38,37 @@ struct delivery {
     enum state state;
     int64_t due_ms;
     unsigned attempts;
-    /* The last claim, of whatever process: until when others leave it alone. Once claimed it may have been sent. */
+    /* The last claim, by any process: others must not send before lease_ms. Once claimed, it may have been sent. */
     int64_t lease_ms;
     bool claimed, ours, won;
-    bool fits;              /* the session's title is one that the route names */
-    char external[64];      /* what the receiver calls it; empty: not known, or it stands for several calls */
-    bool failed;            /* given up: the receiver did not take it */
-    int64_t status;         /* of the receiver's last answer; 0: none */
-    bool ended, ended_sent; /* somebody else has kept its end while our claim was on its way */
-    size_t heap_at;         /* place in the heap, from 1; 0: not there */
-    struct delivery *next;  /* of the same call */
+    bool fits;              /* the session's title matches the route's filter */
+    char external[64]; /* the receiver's id of the message; empty: not known, or the message covers several calls */
+    bool failed;            /* given up after the receiver refused it */
+    int64_t status;         /* HTTP status of the receiver's last response; 0: none */
+    bool ended, ended_sent; /* another process stored its end while our claim was being stored */
+    size_t heap_at;         /* index + 1 in the heap; 0: not in it */
+    struct delivery *next;  /* next delivery of the same call */
 };
 
 /* A call that waits, or that was answered and has messages to withdraw. */
 struct asked {
-    struct str session, call; /* in `bytes`, as are the next two */
-    struct str callback, agent; /* the address of whoever asked; empty: nobody is told */
+    struct str session, call; /* both in `bytes`, like the next two */
+    struct str callback, agent; /* the client's callback address; empty: none */
     struct delivery *deliveries;
-    struct asked *later;      /* in the list of answered ones */
+    struct asked *later;      /* next in the list of answered calls */
     bool answered, late, routine;
     char decision[24], actor[64];
-    char digest[DIGEST_TEXT_BYTES]; /* of the call as tokens were made for it; empty: none were */
+    char digest[DIGEST_TEXT_BYTES]; /* digest of the call for which answer tokens were made; empty: none were */
     char bytes[];
 };
 
 struct notify {
     struct notify_options options;
-    struct arena arena;     /* the configuration */
+    struct arena arena;     /* owns the configuration */
     struct config config;
     struct devices devices;
-    struct digest key;      /* of answer tokens */
-    char owner[OWNER_BYTES]; /* this process, in claims */
+    struct digest key;      /* signs answer tokens */
+    char owner[OWNER_BYTES]; /* names this process in claims */
     struct map calls;       /* session, line break, call → asked */
     struct map ids;         /* first half of a delivery's id → delivery */
     struct delivery **heap;
@@ -78,7 +78,7 @@ struct notify {
     struct timer *timer;
     struct work_pool *pool, *pollers;
     struct watcher watcher;
-    bool started, following; /* the gate has recovered; somebody is to be told */
+    bool started, following; /* the gate has recovered; the watcher is running */
     bool closing;
     uint64_t answers_taken, answers_refused;
     unsigned busy;
@@ -101,7 +101,7 @@ struct send_job {
 };
 
 /* ---- heap.c ---- */
-/* The delivery becomes DUE. */
+/* Makes the delivery DUE. */
 void outbox_due(struct notify *n, struct delivery *delivery);
 void outbox_not_due(struct notify *n, struct delivery *delivery);
 /* Sets the timer for the first one. */
@@ -109,9 +109,9 @@ void outbox_arm(struct notify *n);
 
 /* ---- outbox.c ---- */
 void outbox_tell(struct watcher *watcher, struct happening *happening);
-/* Of a message that was sent, or may have been, and whose call was answered. */
+/* Withdraws a message that was or may have been sent, after its call was answered. */
 void outbox_withdraw(struct notify *n, const struct delivery *sent);
-/* The person looks at the call: what they would be told of it can wait. */
+/* The person is looking at the call: their notifications about it are postponed. */
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
 /* Another process has sent it or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);

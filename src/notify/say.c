@@ -57,7 +57,7 @@ static bool describe(struct notify *n, struct send_job *s, const struct delivery
     s->message.deny = make_token(n, arena, delivery, false);
     if (s->message.base.n)
         s->message.look = arena_printf(arena, "%.*s/a#%.*s", STR_ARG(s->message.base), STR_ARG(s->message.deny));
-    if (whole && risky && risky->type == JSON_FALSE) /* nobody said that it is harmless: it is looked at first */
+    if (whole && risky && risky->type == JSON_FALSE) /* others must be looked at before an allow */
         s->message.allow = make_token(n, arena, delivery, true);
     return true;
 }
@@ -111,7 +111,7 @@ struct rc notify_read_token(struct notify *n, struct str token, struct notify_an
     struct asked *asked = delivery->asked;
     struct str json = asked->answered ? STR_NONE : waiting_json(n, &scratch, asked);
     if (json.n && rc_ok(json_parse(&scratch, json, &pending, NULL)))
-        note_digest(asked, pending); /* what waits now is what an answer is for */
+        note_digest(asked, pending); /* an answer is for the call as it is now */
     struct str person = n->config.routes[delivery->route].person;
     if (!answer_token_right(&n->key, token, bound_to(&scratch, str_of(asked->digest), person)))
         return err_set(err, ERR_FORBIDDEN, "this answer is not one that Nod has sent for this request");

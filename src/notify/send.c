@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 enum {
-    DISTANCE_MS = 30000,    /* between two messages to a person on a channel that coalesces */
-    TOGETHER_MS = 2000,     /* what is due so soon goes along */
+    DISTANCE_MS = 30000,    /* shortest time between two messages to a person on a channel that coalesces */
+    TOGETHER_MS = 2000,     /* deliveries due within this time are sent in the same message */
     STORE_AWAY_MS = 2000,
 };
 

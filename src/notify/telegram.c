@@ -130,7 +130,7 @@ static void take_press(struct polling *polling, const struct json *press)
     json_member(&out, "callback_query_id", json_text(press, "id"));
     json_member(&out, "text", words);
     json_close(&out, '}');
-    (void)ask(sending, "answerCallbackQuery", buf_str(&buf), &result, NULL); /* else the button spins on */
+    (void)ask(sending, "answerCallbackQuery", buf_str(&buf), &result, NULL); /* stops the button's spinner */
 }
 
 static struct rc poll(struct polling *polling, struct err *err)

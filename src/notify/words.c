@@ -138,7 +138,7 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
     size_t most = detail == DETAIL_SUMMARY ? SUMMARY_CHARACTERS : FULL_BYTES;
     struct str line = visible(arena, cut_at(arena, masked, most));
     message->body = arena_printf(arena, "%.*s: %.*s", STR_ARG(act), STR_ARG(line));
-    /* Whole only if the call is nothing but that line, uncut and unmasked. */
+    /* The text is complete only if the call has no other input, and the line is neither cut nor masked. */
     return detail == DETAIL_FULL && str_eq(masked, subject) && subject.n <= most && input && input->count == 1 &&
            !json_bool(pending, "cut", false);
 }
