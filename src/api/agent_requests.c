@@ -16,7 +16,7 @@ enum { PROMPT_BYTES_MAX = 512 << 10, ITERATIONS_MAX = 1000 };
 struct looking {
     struct run_state state;
     struct str thread;
-    struct read *events;   /* of the thread; NULL when only statuses were read */
+    struct read *events;   /* events of the thread; NULL when only statuses were read */
     bool statuses;         /* the state as its statuses tell it will do: who, where, how far; no sums, no texts */
     void (*then)(struct exchange *x, struct looking *looking);
 };

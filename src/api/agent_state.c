@@ -18,7 +18,7 @@
 struct state_read {
     struct exchange *x;
     struct map calls;      /* id → struct call */
-    struct call **ordered; /* as they were asked */
+    struct call **ordered; /* the calls in the order in which they were asked */
     size_t count, room;
 };
 

@@ -28,7 +28,7 @@ struct api_options {
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
     struct str authority;     /* behind our certificate, in PEM, for devices that shall trust it; may be empty */
-    int64_t timeout_seconds;  /* of approvals in sessions that do not say; 0: never */
+    int64_t timeout_seconds;  /* how long an approval waits in sessions that set no timeout; 0: forever */
 };
 
 struct api *api_new(const struct api_options *options);

@@ -16,7 +16,7 @@
 
 enum {
     WINDOW_EVENTS = LIMIT_PAGE_EVENTS,
-    SCAN_EVENTS = 100000,  /* of the log, in one request */
+    SCAN_EVENTS = 100000,  /* most events read in one request */
     RECORDS_MAX = 10000,
     ABOUT_BYTES = 240,
 };
@@ -26,8 +26,8 @@ struct record {
     int64_t called_ms, decided_ms;
     struct str session, thread, call, tool, about, agent, cwd;
     struct str actor, rule, source, why, feedback;
-    struct str mode, rules;       /* that the answer chose; rules are a JSON array */
-    struct str key;               /* that signed it; empty: it is not signed */
+    struct str mode, rules;       /* chosen by the answer; rules is a JSON array */
+    struct str key;               /* the key that signed the answer; empty: not signed */
     const char *outcome, *decision, *by;
     bool edited, asked;
     struct record *next;
@@ -42,14 +42,14 @@ struct audit {
     int64_t since_ms, until_ms;
     uint64_t limit, before;
     enum audit_format format;
-    uint64_t high, scanned;       /* what is to be looked at next ends here */
-    struct read **pieces;         /* of the window, ascending */
+    uint64_t high, scanned;       /* the next window ends at seq `high`; events read so far */
+    struct read **pieces;         /* pages of the current window, ascending */
     size_t piece_count;
     struct map answers;           /* "session\ncall" → struct event */
     struct record *first, *last;
     struct record *unsure;        /* the next one whose answer may lie behind `before` */
     size_t count;
-    bool ended;                   /* nothing older is wanted */
+    bool ended;                   /* older events need not be read */
 };
 
 /* ---- one call as a record ---- */

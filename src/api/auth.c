@@ -189,7 +189,7 @@ static struct rc identify(struct exchange *x, struct err *err)
     return RC_OK;
 }
 
-/* Whoever got hold of a person's token, and may not connect where people do, does not get further here. */
+/* Refuses tokens of persons on the socket for agents: a stolen one is of no use there. */
 struct rc auth_identify(struct exchange *x, struct err *err)
 {
     TRY(identify(x, err));

@@ -115,10 +115,10 @@ struct follower {
     struct http_stream *stream;
     const struct token *token;
     enum form form;
-    char bytes[]; /* of session and thread */
+    char bytes[]; /* holds session and thread */
 };
 
-/* The same event in the shape of others. */
+/* Converts the JSON of an event into a CloudEvent. */
 static void make_cloud_event(struct buf *json)
 {
     ARENA_SCOPE(arena);

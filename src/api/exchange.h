@@ -20,17 +20,17 @@ enum { LOGIN_CODES_MAX = 16, LOGIN_NAME_BYTES = 64, LOGIN_MINUTES = 10, LOGIN_DA
 /* A link that lets one browser in; see login.c. */
 struct login_code {
     struct digest digest;
-    struct digest typed; /* of the short code, for whoever cannot open the link */
+    struct digest typed; /* digest of the short code, which is typed when the link cannot be opened */
     enum role role;
     char name[LOGIN_NAME_BYTES];
     int64_t expires_ms; /* 0: none */
 };
 
-/* A credential that was looked for in vain; see newcomers.c. */
+/* A credential that was not found; see newcomers.c. */
 enum { STRANGERS_MAX = 32 };
 struct stranger {
     struct digest digest;
-    int64_t until_us; /* of the steady clock */
+    int64_t until_us; /* when to forget it, by the steady clock */
 };
 
 /* Calls of which a hook told before its agent asked for permission; see hooks.c. */
@@ -99,7 +99,7 @@ struct exchange {
     struct api *api;
     struct gate *gate;
     struct http_request *http;
-    struct arena *arena;          /* the request's */
+    struct arena *arena;          /* lives as long as the request */
     const struct route *route;
     const struct token *token;    /* NULL on open routes */
     struct str actor, token_id;   /* copies that outlive a revocation */
@@ -108,11 +108,11 @@ struct exchange {
     const struct json *body;      /* an object, or NULL */
     struct session_look look;
     void (*with_session)(struct exchange *x, const struct session *session);
-    struct str session;           /* the one that was found */
-    void (*ended)(struct op *op); /* of exchange_op */
-    void *state;                  /* the handler's */
-    struct str signature;         /* under the request */
-    bool key_used, waits_for_key; /* that it is used is kept; is being kept */
+    struct str session;           /* the session found by exchange_with_session */
+    void (*ended)(struct op *op); /* callback given to exchange_op */
+    void *state;                  /* private to the handler */
+    struct str signature;         /* the signature over the request */
+    bool key_used, waits_for_key; /* the use of the signing key is stored; is being stored */
 };
 
 /* Identifies the sender and checks that it may speak to us at all. The token goes into x. */
@@ -120,7 +120,7 @@ struct rc auth_check_origin(const struct api *api, const struct http_request *ht
 struct rc auth_identify(struct exchange *x, struct err *err);
 /* Whether the body is the one that whoever proved a token claimed to send. */
 struct rc auth_check_body(const struct exchange *x, struct err *err);
-/* The same for a browser that logged in with a link. */
+/* Like auth_identify, for a browser that logged in with a link. */
 struct rc login_identify(struct exchange *x, struct err *err);
 /* The token was refused. When another node may have made it just now, `then` follows once this node knows all that was
  * kept; false: it cannot be so. */
@@ -165,16 +165,16 @@ void exchange_with_thread(struct exchange *x, struct str thread,
                           void (*then)(struct exchange *x, const struct session *session));
 /* An operation that reaches as far as this token sees. One that fails answers the exchange; else `done` is called. */
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op));
-/* The same for a struct decide, whose failure tells who has won. */
+/* Like exchange_op, for a struct decide: a failure also reports the winning answer. */
 struct op exchange_decision(struct exchange *x, void (*done)(struct op *op));
 /* The session that the query or the token names; empty: neither does, and the gate looks in all that it may see. */
 struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err);
 
 struct agent_session {
-    struct str name; /* of the agent: "claude" */
-    struct str id;   /* of its session */
+    struct str name; /* name of the agent: "claude" */
+    struct str id;   /* the agent's own session id */
     struct str cwd;
-    bool must_exist; /* it is not made */
+    bool must_exist; /* fail instead of creating the session */
 };
 /* Finds or makes the session; `then` gets NULL and why when it cannot. */
 void exchange_with_agent(struct exchange *x, const struct agent_session *agent,

@@ -14,7 +14,7 @@ struct event_scope {
     uint64_t after;
     unsigned limit;
     bool live;                  /* text that is being said, too */
-    enum form form;             /* of a stream */
+    enum form form;             /* the serialized form of a stream's events */
 };
 
 /* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */

@@ -109,7 +109,7 @@ static void connections(struct buf *buf, const struct http_figures *h)
         h->dropped_slow_total);
 }
 
-/* Of the calls that waited at the last start and wait no more: the part that a person answered. */
+/* Of the calls that were open at the last start and are closed now: the share that a person answered. */
 static void recovery(struct buf *buf, const struct gate_figures *f)
 {
     uint64_t ended = f->recovered_answered + f->recovered_lost;

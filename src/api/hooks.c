@@ -160,7 +160,7 @@ static void asked(struct op *op)
         gate_status(h->x->gate, ask);
     } else if (ask->op.err.code != ERR_OK) {
         refuse(h, ask->op.err.text);
-    } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* whoever asked comes again */
+    } else if (ask->call.status == CALL_AWAITING && ask->released && !h->gone) { /* the hook repeats its request */
         exchange_error(h->x, ERR_UNAVAILABLE, "the server is being restarted; ask again");
     } else if (ask->call.status == CALL_AWAITING && h->gone) {
         http_drop(h->x->http);

@@ -15,8 +15,8 @@ enum { PIECE_MS = 8000, PLAIN_MS = 50000 };
 /* Outlives its request once the stream has begun. */
 struct mcp_call_held {
     struct arena arena;
-    struct arena spare;         /* the message, until the call waits */
-    struct arena piece;         /* of the waiting, in pieces of PIECE_MS */
+    struct arena spare;         /* holds the message until the call begins to wait */
+    struct arena piece;         /* memory of the current wait; a wait is split into pieces of PIECE_MS */
     struct exchange *x;         /* NULL: the stream has begun */
     struct gate *gate;
     struct http_stream *stream; /* NULL: not begun, or gone */

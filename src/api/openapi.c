@@ -220,7 +220,7 @@ static void put_paths(struct json_out *out)
     }
 }
 
-/* Those of schemas.json, then the data of every kind of event. */
+/* Writes the schemas of schemas.json, then those of the data of every event kind. */
 static void put_schemas(struct json_out *out)
 {
     struct str written = str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)});

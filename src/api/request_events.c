@@ -104,13 +104,13 @@ void request_tell(struct request_teller *teller, const struct event *event)
 /* ---- the stream ---- */
 
 struct listener {
-    struct arena arena;          /* of the strings below */
+    struct arena arena;          /* owns the strings below */
     struct watcher watcher;
     struct request_teller teller;
     struct http_stream *stream;
     const struct token *token;
     uint64_t has_seq, has_part;  /* the client had so much */
-    struct buf heard;            /* of the answer that is being said */
+    struct buf heard;            /* text of the answer that is being streamed */
 };
 
 static void send_line(struct listener *listener, struct str text)
@@ -170,7 +170,7 @@ static void send_text(struct listener *listener, uint64_t seq, unsigned part, st
     json_close(&out, '}');
     struct str rest = told ? arena_str(&scratch, str_sub(heard, text.n, heard.n)) : STR_NONE;
     buf_clear(&listener->heard);
-    buf_put(&listener->heard, rest); /* of the answer's next text */
+    buf_put(&listener->heard, rest); /* beginning of the answer's next text */
     send_event(listener, "text_chunk", seq, part, buf_str(&buf));
 }
 

@@ -7,8 +7,8 @@
 
 /* Whether a token that is bound to a session may use it. */
 enum bound {
-    BOUND_HERE,  /* in its session: what is named is looked for there (token_may_see) */
-    BOUND_NEVER, /* it reaches beyond any one session */
+    BOUND_HERE,  /* allowed: the gate looks for the named call or thread in the token's session (token_may_see) */
+    BOUND_NEVER, /* refused: it concerns more than one session */
 };
 
 /* The scope that a route or a socket message needs. SCOPE_NONE: anyone, without a token. */

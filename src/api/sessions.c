@@ -13,7 +13,7 @@ struct settings {
     const struct json *policies;
     int64_t timeout_seconds; /* -1: not said */
     bool loosens;
-    bool lifts;    /* of a session that there is: it takes a tool's policy away, or opens another folder */
+    bool lifts;    /* for an existing session: removes a tool's policy, or opens another folder */
     bool proposed; /* an agent names a folder that it was not given */
 };
 

@@ -28,7 +28,7 @@ struct channel {
     struct watcher watcher;
     struct arena scope;         /* the watcher's strings */
     bool watching;
-    unsigned open_requests;     /* that will still be answered */
+    unsigned open_requests;     /* requests that are not answered yet */
 };
 
 static void free_if_over(struct channel *channel)
@@ -207,7 +207,7 @@ static void caught_up_with_nodes(struct op *op)
     subscription_free(s);
 }
 
-/* As streams do (events.c): a position that this node does not know yet may be another node's. */
+/* A position that this node does not know yet may come from another node: it is handled as in events.c. */
 static void begin_subscription(struct subscription *s)
 {
     struct gate *gate = s->channel->api->gate;

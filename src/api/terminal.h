@@ -43,36 +43,36 @@ struct view {
     struct watcher watcher;
     bool watching;
     bool tagged;                 /* its messages carry session_id and cursor: the client asked for it */
-    bool caught_up;              /* what had happened before is told */
-    bool attached;               /* the client wants to hear when it is */
-    bool over;                   /* its last run is */
-    struct str quiet;            /* nothing is told until this run begins; empty: everything is */
-    char status[24];             /* of the last run */
-    struct cursor has;           /* the client had so much already */
-    struct cursor at;            /* of the message at hand */
+    bool caught_up;              /* all events before the attach have been sent */
+    bool attached;               /* the client wants a message when `caught_up` becomes true */
+    bool over;                   /* its last run has ended */
+    struct str quiet;            /* sends nothing until this run begins; empty: sends everything */
+    char status[24];             /* status of the last run */
+    struct cursor has;           /* the client already has everything up to here */
+    struct cursor at;            /* position of the message being sent */
 };
 
 /* A call, as it was made and asked about. */
 struct asked {
     struct arena arena;
-    struct str data;             /* of TOOL_CALL */
+    struct str data;             /* data of the TOOL_CALL event */
     struct event request;        /* kind is EVENT_NONE until it is asked about */
-    bool answered;               /* from here: it need not be told */
+    bool answered;               /* answered on this connection: the client need not be told */
 };
 
-/* Something that was handed over and comes back. */
+/* A command of the client while its operation is under way. */
 struct act {
     struct arena arena;
     struct terminal *terminal;
-    struct str id;               /* the command's, JSON; empty: it had none */
+    struct str id;               /* JSON id of the command; empty: it had none */
     struct session_look look;
     struct session_change change;
     struct run_start start;
     struct run_go go;
     struct run_cancel cancel;
     struct decide decide;
-    struct order *order;         /* of "run" */
-    struct cursor after;         /* of "attach" */
+    struct order *order;         /* for the command "run" */
+    struct cursor after;         /* for the command "attach" */
 };
 
 /* ---- terminal.c ---- */
@@ -81,7 +81,7 @@ void terminal_act_free(struct act *act);
 void terminal_send(struct terminal *terminal, const struct buf *buf);
 /* {"type":"error","subtype":"error","content":{"message"}}, with the id of the command where it had one. */
 void terminal_error(struct terminal *terminal, struct str id, struct str words);
-/* The same, with the code of the refusal. */
+/* Like terminal_error, with the error's code. */
 void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err);
 /* {"type":"ack","id","command","session_id","thread_id"} */
 void terminal_ack(const struct act *act, const char *command, const struct view *view);

@@ -21,7 +21,7 @@ struct order {
     enum said safe;
     bool go_on;
     int64_t timeout_seconds;     /* 0: it does not say */
-    struct str settings;         /* of a session that there is: what changes, JSON; empty: nothing does */
+    struct str settings;         /* settings to change in an existing session, JSON; empty: none */
     bool looser;                 /* … and it lets more pass than before */
     bool signs;                  /* … and only a person's signature changes that, where people have keys */
 };

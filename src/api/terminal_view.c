@@ -246,7 +246,7 @@ static void send_request(struct view *view, const struct asked *asked, bool agai
     send_message(view, &out, &buf);
 }
 
-/* Those that still wait, in the order in which they were asked. */
+/* Sends the calls that are still open, in the order in which they were asked. */
 static void send_held(struct view *view)
 {
     uint64_t after = 0;
@@ -322,7 +322,7 @@ static void on_user_message(struct view *view, const struct event *event, const 
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     if (!view->tagged || !str_eq(event->thread, view->thread))
-        return; /* whoever has one socket knows what it said */
+        return; /* a client with a single view sent the message itself */
     open_content(view, &out, "user", "text");
     json_member(&out, "text", json_text(data, "text"));
     send_content(view, &out, &buf);

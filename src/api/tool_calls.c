@@ -189,7 +189,7 @@ static void tell_in_thread(struct exchange *x, const struct session *session)
     } else if (news.pins) {
         news.pins->done = pinned;
         news.pins->arg = x;
-        x->http->gone = NULL; /* whoever leaves gets no answer, but it is kept */
+        x->http->gone = NULL; /* the definition is stored even if the client disconnects */
         gate_keep(x->gate, news.pins);
     } else if (news.ask_count) {
         *ask = news.asks[0];
