@@ -13,7 +13,7 @@
 enum { LINE_BYTES_MAX = 4096, ANSWERS_MAX = 64 };
 
 struct asked {
-    const struct json *call; /* as it waits */
+    const struct json *call; /* the call as the server lists it */
     struct questions questions;
 };
 

@@ -11,7 +11,7 @@
 enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
 enum box_choice box_choice(struct cli *cli);
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
-/* The same for `read-only-commands`. */
+/* Like box_choice, for the setting `read-only-commands`. */
 enum box_choice reads_choice(struct cli *cli);
 struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err);
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    WAIT_PIECE_S = 60,       /* of one request; a proxy may cut longer ones */
+    WAIT_PIECE_S = 60,       /* longest wait of one request; proxies may cut longer ones */
     EARLY_US = 100000,
     BACKOFF_MS_MIN = 100,
     BACKOFF_MS_MAX = 5000,
@@ -25,7 +25,7 @@ enum {
 struct calling {
     struct cli *cli;
     struct str id, thread, body;
-    const char *session;     /* of the thread; may be NULL */
+    const char *session;     /* the thread's session; may be NULL */
     bool waits;
     int64_t until_us;        /* 0: for ever */
     bool told_waiting, told_away;

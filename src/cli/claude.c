@@ -151,7 +151,7 @@ static void close_input(struct wrapper *w)
     w->closing = true;
 }
 
-/* Nothing is under way and nothing more will come: Claude Code may end. */
+/* Ends Claude Code when nothing is under way and no more input will come. */
 static void end_when_idle(struct wrapper *w)
 {
     bool idle = !w->busy && !w->has_tasks && atomic_load(&w->prompts) == 0 && claude_asks_open(&w->asks) == 0;

@@ -33,9 +33,9 @@ struct claude_asks {
 void claude_asks_init(struct claude_asks *asks);
 /* Takes the question over; it is answered, refused or cancelled, always. */
 void claude_asks_add(struct claude_asks *asks, const struct claude_message *message);
-/* Claude Code does not want to know any more. */
+/* Claude Code has cancelled the request. */
 void claude_asks_cancel(struct claude_asks *asks, struct str request);
-/* The same for all. Their threads may outlive this: they end with the process. */
+/* Cancels all of them. Their threads may outlive this: they end with the process. */
 void claude_asks_end(struct claude_asks *asks);
 unsigned claude_asks_open(struct claude_asks *asks);
 /* The thread of a sub-agent, or of the main one. */

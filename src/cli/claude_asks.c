@@ -18,7 +18,7 @@
 
 enum {
     WAIT_PIECE_S = 600,
-    WAIT_FIRST_S = 1,      /* what is answered sooner needs no words */
+    WAIT_FIRST_S = 1,      /* an answer within this time is not announced */
     SUMMARY_COLUMNS = 100,
     ANSWER_MS_MORE = 30000,
     BACKOFF_MS_MIN = 100,

@@ -168,7 +168,7 @@ static void write_answer(struct call_to_model *call, struct rc rc, const struct 
     BUF_SCOPE(head, 4096);
     struct str body = rc_ok(rc) ? call->fetch.answer : STR_NONE;
     if (call->started) {
-        if (rc_ok(rc)) /* else the client sees that it broke off */
+        if (rc_ok(rc)) /* after an error the last chunk is not sent, so that the client notices the break */
             (void)send_all(call, STR("0\r\n\r\n"));
         return;
     }

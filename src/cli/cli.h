@@ -59,7 +59,7 @@ struct option_use {
 struct cli {
     struct arena arena; /* for as long as the command runs */
     struct settings settings;
-    struct err settings_err; /* what is wrong with them, for commands that go on nevertheless */
+    struct err settings_err; /* why reading the settings failed, for commands that continue without them */
     const struct command *command;
     struct option_use *uses;
     size_t use_count;
@@ -67,11 +67,11 @@ struct cli {
     char **argv;
     bool help;          /* --help was given */
     bool json, color;
-    unsigned width;     /* of the terminal on standard output; 0: it is none */
+    unsigned width;     /* columns of the terminal on standard output; 0: it is no terminal */
     int status;
-    const struct identity *identity; /* that we speak with; NULL: with the person's token */
+    const struct identity *identity; /* the identity whose token is sent; NULL: the person's token is sent */
     struct http_client *client; /* remote.c's */
-    char **environment; /* as it came, for a program that we start; NULL: ours */
+    char **environment; /* the original environment, for programs that we start; NULL: our own */
 };
 
 /* Reads the command line, then the other places of settings. Sets `command` even when it fails later on; one that is

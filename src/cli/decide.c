@@ -65,7 +65,7 @@ static struct str decision_members(struct arena *arena, const struct target *tar
     return arena_str(arena, buf_str(&body));
 }
 
-/* The same decision with a signature: of what was shown here, by its digest. */
+/* Adds a signature to the decision, over the call as it was shown here (by its digest). */
 static struct rc sign_decision(struct cli *cli, const struct target *target, const struct deciding *deciding,
                                struct str *members, struct err *err)
 {

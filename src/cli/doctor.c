@@ -58,8 +58,8 @@ static const int64_t clock_slack_ms = 60000;
 
 struct finding {
     enum level level;
-    struct str words;  /* what is */
-    struct str advice; /* what to do; may be empty */
+    struct str words;  /* the finding itself */
+    struct str advice; /* advice on what to do; may be empty */
 };
 
 #define FOUND(arena, level_, advice_, ...)                                                                   \

@@ -11,7 +11,7 @@
 enum follow_on {
     FOLLOW_MORE,
     FOLLOW_END,   /* no more is wanted */
-    FOLLOW_AGAIN, /* not taken: bring it again, a little later */
+    FOLLOW_AGAIN, /* the event was not handled: deliver it again a little later */
 };
 
 struct follow {

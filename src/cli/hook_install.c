@@ -22,9 +22,9 @@
 
 enum {
     SETTINGS_BYTES_MAX = 1 << 20,
-    PERSON_S = 86400,       /* for an answer */
-    TOLD_S = 60,            /* for a hook that only tells us something */
-    SPARE_S = 30,           /* what our own deadline leaves of it */
+    PERSON_S = 86400,       /* timeout of a hook that waits for a person's answer */
+    TOLD_S = 60,            /* timeout of a hook that only reports something */
+    SPARE_S = 30,           /* our own deadline ends so long before the agent's timeout */
 };
 
 struct edit {
@@ -76,7 +76,7 @@ static void put_pretty(struct buf *buf, const struct json *value, unsigned depth
     buf_putc(buf, object ? '}' : ']');
 }
 
-/* As a word of the shell. */
+/* Quotes a word for the shell. */
 static struct str quoted(struct arena *arena, const char *word)
 {
     BUF_SCOPE(buf, LIMIT_PATH_BYTES * 4);
@@ -479,7 +479,7 @@ static struct rc have_server(struct edit *edit, struct err *err)
     return local_start_server(cli, NULL, err);
 }
 
-/* What the agent's own file of trust would be with our hooks in it. NULL: nothing is to be written. */
+/* The agent's own trust file with our hooks added. NULL: nothing is to be written. */
 static const char *trust_wanted(const struct edit *edit, const char *path, const struct json *settings, struct buf *out)
 {
     struct arena *arena = &edit->cli->arena;

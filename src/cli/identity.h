@@ -26,10 +26,10 @@ struct rc identity_read(struct cli *cli, const char *path, struct identity **ret
 /* An installation of an agent that is to have an identity. */
 struct identity_want {
     struct str kind;    /* "claude", "claude-hook", "mcp": the file's name begins with it */
-    struct str about;   /* what tells it from others of the kind: a folder, a settings file */
-    struct str name;    /* of the token */
-    struct str session; /* that the token is bound to; may be empty */
-    struct str folder;  /* in which it may start sessions unasked: the person who makes it gives it */
+    struct str about;   /* tells it from others of the same kind: a folder, a settings file */
+    struct str name;    /* name of the token */
+    struct str session; /* session to which the token is bound; may be empty */
+    struct str folder;  /* folder in which the agent may start sessions without being asked */
     const char *path;   /* NULL: in the data folder */
 };
 /* Where the file of it is. */

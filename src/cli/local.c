@@ -110,7 +110,7 @@ struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
     if (pid < 0)
         return err_set(err, ERR_IO, "no process: %s", strerror(errno));
     if (pid == 0) {
-        (void)setenv("NOD_LISTEN", settings->listen, 1); /* as flags everybody could read them */
+        (void)setenv("NOD_LISTEN", settings->listen, 1); /* other users could read flags */
         (void)setenv("NOD_STORE", settings->store, 1);
         become_server(argv, log);
     }

@@ -16,7 +16,7 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
 
 /* Starts a server in the background, as `nod serve` does, and waits until it answers. `ret_pid` may be NULL. */
 struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err);
-/* This program's own file. */
+/* The path of the running program. */
 struct rc local_self(struct cli *cli, const char **ret_path, struct err *err);
 
 #endif

@@ -360,5 +360,5 @@ struct rc mcp_command(struct cli *cli, struct err *err)
         while (lines_next(&mcp.lines, &line))
             take_line(&mcp, line);
     }
-    _exit(mcp.lines.over ? 1 : 0); /* whatever still waits is taken back by the server */
+    _exit(mcp.lines.over ? 1 : 0); /* the server withdraws the calls that still wait */
 }

@@ -45,7 +45,7 @@ static struct rc check_token(const char *from, struct str token, struct err *err
     return RC_OK;
 }
 
-/* NULL when there is none to be found: the server will say what it thinks of that. */
+/* *ret_token is NULL when no token is found: the request is sent without one, and the server's error is shown. */
 static struct rc find_token(struct cli *cli, const char **ret_token, struct err *err)
 {
     const struct settings *settings = &cli->settings;

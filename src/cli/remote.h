@@ -13,7 +13,7 @@ struct query {
     const char *method;
     struct str target;
     struct str body;
-    int64_t wait_seconds; /* that the server may take on purpose */
+    int64_t wait_seconds; /* how long the server may hold the answer on purpose */
 };
 
 struct reply {

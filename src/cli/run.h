@@ -7,11 +7,11 @@
 
 struct running {
     struct cli *cli;
-    struct str id, session, thread; /* of the request */
+    struct str id, session, thread; /* ids of the request, its session and its thread */
     bool asks;             /* the person at this terminal is asked */
-    struct buf said;       /* text that was shown as it came, of the answer that is on its way */
-    struct buf told;       /* the call whose output was shown as it came */
-    unsigned told_lines;   /* of it */
+    struct buf said;       /* text shown while it was streamed, of the answer under way */
+    struct buf told;       /* id of the call whose output was shown while it ran */
+    unsigned told_lines;   /* lines of that output shown so far */
     bool fresh;            /* the cursor stands at the beginning of a line */
     uint64_t after;
     bool over;

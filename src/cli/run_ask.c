@@ -52,7 +52,7 @@ static void show_diff(struct buf *buf, const struct cli *cli, struct arena *aren
         buf_printf(buf, "  … %u more lines\n", lines->count - DIFF_LINES_SHOWN);
 }
 
-/* Of a call (riskWords), or of its preview (warnings). */
+/* Shows the warnings of a call (key riskWords) or of its preview (key warnings). */
 static void show_warnings(struct buf *buf, const struct cli *cli, struct arena *arena, const struct json *of,
                           const char *key)
 {
@@ -112,7 +112,7 @@ static bool still_waits(struct running *running, struct str call)
     query.target = arena_printf(&arena, "/api/tool-calls/%s?session=%s", remote_escape(&arena, call).p,
                                 remote_escape(&arena, running->session).p);
     if (rc_bad(remote_ask(cli, &arena, &query, &reply, NULL)))
-        return true; /* away for a moment: the answer will tell */
+        return true; /* the server is unreachable for a moment: sending the answer will report it */
     return str_is(json_text(reply.json, "status"), "awaiting");
 }
 

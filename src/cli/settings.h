@@ -61,7 +61,7 @@ struct setting {
     enum setting_kind kind;
     size_t offset;
     const char *otherwise;   /* the default */
-    const char *value;       /* what stands for the value in --help; NULL for a flag */
+    const char *value;       /* placeholder of the value in --help; NULL for a flag */
     const char *words;
     const char *choices;
     int64_t min, max;

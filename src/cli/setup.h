@@ -23,17 +23,17 @@ struct setup_file {
     bool was_there;
     bool edited;         /* somebody else changed it after us: its old bytes are no longer what it should become */
     bool made_folder;    /* the folder it is in was not there either */
-    struct digest after; /* as we left it */
+    struct digest after; /* digest of its content after our change */
 };
 
 struct setup_record {
     struct str unit; /* the file of the systemd unit that we wrote; may be empty */
-    int64_t pid;     /* of the server that we started in the background; 0: none */
+    int64_t pid;     /* process id of the server that we started in the background; 0: none */
     struct setup_file files[SETUP_FILES_MAX];
     size_t file_count;
     struct str rules[SETUP_RULES_MAX]; /* ids */
     size_t rule_count;
-    bool agents[AGENT_COUNT];     /* whose hooks we installed */
+    bool agents[AGENT_COUNT];     /* agents whose hooks we installed */
 };
 
 /* An empty one when there is none. */

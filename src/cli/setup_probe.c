@@ -17,8 +17,8 @@ struct probe {
     struct cli *cli;
     const struct agent *agent;
     struct str call; /* its id */
-    pid_t pid;       /* the shell's */
-    int out;         /* what the hook says */
+    pid_t pid;       /* process id of the shell */
+    int out;         /* standard output of the hook */
 };
 
 static void put_message(struct buf *buf, const struct probe *probe)

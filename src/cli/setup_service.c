@@ -93,7 +93,7 @@ static void put_unit(struct buf *buf, const struct settings *settings, const cha
         put_word(buf, "", settings->config, true);
     }
     buf_puts(buf, "\nEnvironment=");
-    put_word(buf, "NOD_LISTEN=", settings->listen, false); /* as flags everybody could read them */
+    put_word(buf, "NOD_LISTEN=", settings->listen, false); /* other users could read flags */
     put_word(buf, "NOD_STORE=", settings->store, false);
     buf_puts(buf, "\nRestart=on-failure\nRestartSec=1\nTimeoutStopSec=30\n\n[Install]\nWantedBy=default.target\n");
 }

@@ -368,7 +368,7 @@ static void stop_server(struct system *s, struct str number)
         (void)usleep(TRY_US);
 }
 
-/* What is gone already stays so: after a removal that failed it is called again. */
+/* May be called again after a removal that failed: files that are gone already are no error. */
 static struct rc undo_line(struct system *s, struct str what, struct str about, struct err *err)
 {
     struct arena *arena = &s->cli->arena;

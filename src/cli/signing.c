@@ -60,7 +60,7 @@ struct rc signing_passphrase(struct arena *arena, const char *prompt, struct str
 
 struct rc signing_open(struct cli *cli, struct private_key **ret_key, struct err *err)
 {
-    static struct str passphrase; /* of one command: setup signs several rules */
+    static struct str passphrase; /* asked for once per command: setup signs several rules */
     struct str pem;
     const char *path = cli->settings.key;
     struct rc rc = file_read(&cli->arena, path, KEY_FILE_BYTES_MAX, &pem, err);

@@ -6,9 +6,9 @@
 
 struct taking_back {
     struct str call;
-    const char *session; /* of the call; may be NULL */
-    bool has_reader;     /* also when nobody reads our standard output any more */
-    int status;          /* of the command when the question could not be taken back */
+    const char *session; /* the call's session; may be NULL */
+    bool has_reader;     /* also withdraw it when the reader of our standard output has gone */
+    int status;          /* exit status when the question could not be withdrawn */
 };
 
 /* From here on SIGINT, SIGTERM and SIGHUP belong to a thread of its own, since the main one is deep in a blocking wait:

@@ -244,7 +244,7 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
 struct str text_operand(struct arena *arena, struct str id)
 {
     static const char plain[] = "-._:@,+";
-    const char *before = id.n && id.p[0] == '-' ? "-- " : ""; /* else it would be an option */
+    const char *before = id.n && id.p[0] == '-' ? "-- " : ""; /* otherwise the id would be read as an option */
     bool quote = id.n == 0;
     for (size_t i = 0; i < id.n; i++) {
         char c = id.p[i];

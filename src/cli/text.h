@@ -46,7 +46,7 @@ enum { TABLE_COLUMNS_MAX = 8 };
 struct table {
     struct arena *arena;
     unsigned columns;
-    unsigned width;    /* of the terminal; 0: rows are never cut */
+    unsigned width;    /* columns of the terminal; 0: rows are never cut */
     bool color;
     struct table_row *first, *last;
 };

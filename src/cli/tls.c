@@ -25,7 +25,7 @@ static bool is_far(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && !IN6_IS_ADDR_LOOPBACK(six) && !IN6_IS_ADDR_LINKLOCAL(six);
 }
 
-/* As others in the same network find this machine. */
+/* Adds the names and addresses by which other machines in the network reach this one. */
 static struct rc add_own_names(struct cli *cli, struct certificate_names *names, struct err *err)
 {
     char host[256] = "", text[NI_MAXHOST];

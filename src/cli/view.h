@@ -15,9 +15,9 @@ struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *ses
 /* A call that waits, as whoever may answer it sees it: whole, with its difference in the file as it is now. */
 struct rc view_waiting(struct cli *cli, struct arena *arena, struct str session, struct str call,
                        const struct json **ret_call, struct err *err);
-/* Whether the call as a list has it lacks something of that. */
+/* Whether the call, as a list shows it, is incomplete. */
 bool view_partly(const struct json *call);
-/* The same for a call of a list. */
+/* Like view_waiting, for a call from a list. */
 struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *listed, const struct json **ret_call,
                      struct err *err);
 /* The only waiting call whose id is `id`, or begins or ends with it; NULL when there is none. Several are

@@ -45,10 +45,10 @@ struct acp_session {
     unsigned known_count;
     struct acp_cover covers[ACP_COVERS_MAX];
     unsigned cover_next;
-    struct buf said;         /* by the agent, since the prompt */
-    struct buf words;        /* of denials, for the next prompt */
-    struct str mode;         /* that was allowed although the agent asks less in it */
-    bool replays;            /* it tells an old conversation again */
+    struct buf said;         /* text of the agent since the last prompt */
+    struct buf words;        /* texts of denials, to be added to the next prompt */
+    struct str mode;         /* a mode in which the agent asks less, and that a person has allowed */
+    bool replays;            /* the agent is replaying an old conversation */
 };
 
 /* A request of the editor whose answer matters to us. */

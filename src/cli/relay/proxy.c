@@ -33,9 +33,9 @@ struct proxy_held {
     struct proxy_held *next;
     struct arena arena;
     struct mcp_message message;
-    struct str line;        /* as it came */
+    struct str line;        /* the raw line */
     struct str call;        /* the gate's id of it */
-    struct str name;        /* of the tool, as the server calls it */
+    struct str name;        /* name of the tool on its server */
     atomic_bool cancelled;
     unsigned users, times;
     bool samples;           /* the server asks, not the client */
@@ -211,7 +211,7 @@ static void put_member(struct json_out *out, const struct json *member)
     json_put_raw(out, member->raw);
 }
 
-/* The same message with other arguments; members that we do not know stay. */
+/* Writes the message with other arguments; unknown members stay. */
 static void put_edited(struct buf *buf, const struct json *message, struct str arguments)
 {
     struct json_out out = json_out(buf);

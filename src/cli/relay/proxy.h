@@ -39,18 +39,18 @@ struct proxy {
     struct relay_gate gate;
     struct relay_record record;
     struct relay_pipe client;    /* our standard output */
-    struct relay_child child;    /* of proxy_stdio */
-    struct proxy_web *web;       /* of a server on the web; NULL: it is a program */
+    struct relay_child child;    /* the server's process (proxy_stdio) */
+    struct proxy_web *web;       /* the connection to a server on the web; NULL: the server is a process */
     const struct proxy_back *back;
-    struct str name;             /* of the server: mcp__NAME__tool */
-    struct str source;           /* digest of the command or the address: what the definitions are pinned for */
-    pthread_mutex_t lock;        /* for everything below */
+    struct str name;             /* name of the server, as in mcp__NAME__tool */
+    struct str source;           /* digest of the command or address for which definitions are pinned */
+    pthread_mutex_t lock;        /* guards everything below */
     pthread_cond_t listed;
     struct proxy_held *first;
     unsigned held_count;
-    struct proxy_list list, next; /* next: while it is being asked for */
-    unsigned list_number;         /* of the question under way, or of the last */
-    struct str cursor;            /* of the question that is due */
+    struct proxy_list list, next; /* next: the list while it is being fetched */
+    unsigned list_number;         /* number of the current or last tools/list request */
+    struct str cursor;            /* cursor for the next tools/list request */
     bool listing, stale, has_list, question_due, modern;
     int64_t listed_us;
     unsigned dropped;             /* messages that could not be read */

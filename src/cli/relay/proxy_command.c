@@ -70,7 +70,7 @@ struct rc mcp_proxy_command(struct cli *cli, struct err *err)
 {
     static struct proxy proxy = {.lock = PTHREAD_MUTEX_INITIALIZER, .listed = PTHREAD_COND_INITIALIZER};
     bool web = cli->settings.origins[SETTING_ID_url].kind == ORIGIN_FLAG;
-    const char *url = web ? cli->settings.url : NULL; /* of the MCP server: where nod serves is in the identity */
+    const char *url = web ? cli->settings.url : NULL; /* URL of the MCP server; Nod's own address is in the identity */
     proxy.cli = cli;
     if ((cli->argc > 0) == (url != NULL))
         return err_set(err, ERR_INVALID, "say which server: nod mcp proxy [OPTIONS] -- PROGRAM..., or --url URL");

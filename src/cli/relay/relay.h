@@ -22,9 +22,9 @@ struct relay_pipe {
     int fd; /* -1: closed */
 };
 void relay_pipe_init(struct relay_pipe *pipe, int fd);
-/* Whole lines; false when nobody reads any more. */
+/* Writes a buffer of whole lines; false when the reader has gone. */
 bool relay_pipe_send(struct relay_pipe *pipe, const struct buf *line);
-/* The same for a line without its end. */
+/* Writes one line and adds its end. */
 bool relay_pipe_put(struct relay_pipe *pipe, struct str line);
 void relay_pipe_close(struct relay_pipe *pipe);
 /* Hands over line by line until the end; false: one was longer than `bytes_max`. */

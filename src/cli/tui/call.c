@@ -101,7 +101,7 @@ static void put_preview(struct buf *buf, const struct json *preview, const struc
     }
 }
 
-/* Of a call (riskWords), or of its preview (warnings). */
+/* Writes the warnings of a call (key riskWords) or of its preview (key warnings). */
 static void put_warnings(struct buf *buf, const struct json *of, const char *key)
 {
     const struct json *warnings = json_get(of, key);
@@ -117,7 +117,7 @@ static struct str body_of(struct arena *arena, const struct tui_call *call, cons
     BUF_SCOPE(buf, BODY_BYTES_MAX);
     put_warnings(&buf, pending, "riskWords");
     put_warnings(&buf, preview, "warnings");
-    put_warnings(&buf, pending, "warnings"); /* of a preview that is left out */
+    put_warnings(&buf, pending, "warnings"); /* the warnings of a preview that the list leaves out */
     if (call->cut)
         put_lines(&buf, '!', "", STR("the whole call and its file are being read"));
     switch (call->kind) {

@@ -65,7 +65,7 @@ struct tui_call {
     struct str body;                   /* safe lines */
     int64_t asked_ms, deadline_ms;     /* 0: none */
     const struct json *input;
-    struct questions questions;        /* of TUI_QUESTIONS */
+    struct questions questions;        /* for TUI_QUESTIONS */
     struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
     size_t suggestions;
     bool cut;                          /* too large for the list: it cannot be allowed before it was read whole */
@@ -75,19 +75,19 @@ struct tui {
     struct arena arena;     /* owns the calls */
     struct tui_call *calls; /* oldest first */
     size_t count, at;       /* `at` is on screen when there is one */
-    unsigned top;           /* the first line of its body that is shown */
-    unsigned seen;          /* lines of it that have been shown, from the first on */
-    size_t chosen;          /* of the suggestions, or of the modes that may follow a plan */
+    unsigned top;           /* first line of its body that is on screen */
+    unsigned seen;          /* number of its lines that have been on screen, counted from the first */
+    size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
     size_t reach;           /* where the rule of an always holds: of TUI_REACHES */
     char answers[TUI_ANSWERS_BYTES]; /* to the questions so far, a line for each */
     size_t answers_bytes, answered;
-    size_t behind;          /* calls that wait besides: the server's list went on behind these */
+    size_t behind;          /* calls that wait beyond these: the server's list was cut */
     enum tui_mode mode;
     char words[TUI_WORDS_BYTES];
     size_t words_bytes;
-    int64_t shown_us;       /* since when it is there as it is */
+    int64_t shown_us;       /* since when the call has been on screen unchanged */
     int64_t now_us, now_ms;
-    bool live;              /* the server is there and told all */
+    bool live;              /* the server is connected and has sent all calls */
     char notice[TUI_NOTICE_BYTES];
     unsigned width, height;
 };
@@ -99,7 +99,7 @@ struct tui_line {
 };
 
 struct tui_screen {
-    struct tui_line *lines; /* as many as the terminal has */
+    struct tui_line *lines; /* one per line of the terminal */
     unsigned count;
     int cursor;             /* column in the last line; -1: none */
 };
