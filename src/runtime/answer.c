@@ -67,7 +67,7 @@ struct rc answer_check(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
-/* As it came; an input that came in pieces afterwards takes the place of the empty one. */
+/* Writes the block unchanged; an input that was streamed afterwards replaces its empty one. */
 static void write_other(struct json_out *out, const struct block *block)
 {
     ARENA_SCOPE(scratch);

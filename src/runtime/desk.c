@@ -13,7 +13,7 @@ struct batch {
     size_t size;
     void (*submit)(struct gate *gate, void *op);
     struct session_look look;
-    struct str text;            /* of desk_say: JSON; of desk_wake: the thread */
+    struct str text;            /* desk_say: the text as JSON; desk_wake: the thread's id */
     size_t count, open;
     struct err err;
 };

@@ -46,7 +46,7 @@ struct worker {
     struct arena arena;         /* for as long as the job */
     struct talk talk;
     struct str root;            /* the session's folder */
-    struct str actor;           /* who asks for its calls */
+    struct str actor;           /* the actor of its calls */
     bool may_search;            /* rules allow WebSearch */
     bool main;                  /* the thread is the session's main one */
     uint64_t fence;             /* seq of the RUN_STATUS that says it is ours */
@@ -59,7 +59,7 @@ static inline bool worker_cancelled(const struct worker *w)
 }
 
 /* ---- runs.c ---- */
-/* It is looked at: now, or once more when the job that is at it ends. */
+/* Examines the run: now, or again after its current job ends. */
 void runtime_wake(struct runtime *runtime, struct str session, struct str thread);
 
 /* ---- moves.c ---- */

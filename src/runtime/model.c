@@ -16,7 +16,7 @@ enum {
     RETRY_AFTER_MS_MAX = 120000,
     SILENCE_SECONDS_MAX = 300,
     ERROR_BYTES_MAX = 1 << 20,
-    STREAM_BYTES_MAX = 256 << 20, /* of all events of an answer: each letter may come in one of its own */
+    STREAM_BYTES_MAX = 256 << 20, /* of all events of an answer; each letter may come in its own */
     NAP_US = 20000,
 };
 
@@ -76,9 +76,9 @@ struct attempt {
     const struct provider *provider;
     const struct provider_options *options;
     struct answer *answer;
-    size_t bytes; /* that came */
+    size_t bytes; /* bytes received so far */
     int64_t retry_after_ms;
-    bool passing; /* trying again may help */
+    bool passing; /* a retry may help */
 };
 
 static bool on_event(void *arg, struct str type, struct str data)

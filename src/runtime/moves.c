@@ -103,7 +103,7 @@ void runtime_create(struct runtime *runtime, struct run_start *start)
 
 struct move {
     struct str session, thread, actor;
-    const struct run_state *from; /* as it was when it was read: it must be so still */
+    const struct run_state *from; /* the state that was read; the append requires it to be unchanged */
     enum run_status to;
     void (*done)(struct append *append);
 };
@@ -308,7 +308,7 @@ struct looking {
     struct session_look look;
 };
 
-/* Those that are over already, or somebody else's, are left alone by cancel_read. */
+/* Runs that are over, or that belong to somebody else, are skipped by cancel_read. */
 static void children_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

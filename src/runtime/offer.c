@@ -12,7 +12,7 @@ static bool withdrawn(const struct ask *ask)
            (ask->call.decision == DECISION_CANCELLED || ask->call.decision == DECISION_TIMEOUT);
 }
 
-/* The same question is the same call, for the whole session; one that was withdrawn is put anew. */
+/* Equal questions have the same call id in the whole session; a question that was withdrawn is asked again. */
 static struct rc ask_person(struct worker *w, const struct ask *question, struct err *err)
 {
     struct ask ask = *question;

@@ -172,5 +172,5 @@ void price_usage(const struct runtime_options *options, struct str model, struct
                  add_cost(&millionths, usage->cache_read, price->cache_read) &&
                  add_cost(&millionths, usage->cache_write, price->cache_write);
     usage->cost_unknown = !known;
-    usage->cost = known ? millionths / 1000 : 0; /* of a millionth of a dollar, for each token */
+    usage->cost = known ? millionths / 1000 : 0; /* to billionths of a dollar */
 }

@@ -17,10 +17,10 @@ enum block_kind { BLOCK_TEXT, BLOCK_THINKING, BLOCK_TOOL_USE, BLOCK_OTHER };
 
 struct block {
     enum block_kind kind;
-    struct buf text;       /* what was said or thought; of a tool use: its input */
-    struct buf signature;  /* of a thought */
-    struct str id, name;   /* of a tool use */
-    struct str raw;        /* BLOCK_OTHER: as it came; its input, when that came after it, is `text` */
+    struct buf text;       /* text or thought; for a tool use, its input */
+    struct buf signature;  /* signature of a thought */
+    struct str id, name;   /* id and name of a tool use */
+    struct str raw;        /* BLOCK_OTHER: the block unchanged; an input that was streamed after it is in `text` */
 };
 
 struct answer {

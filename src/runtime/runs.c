@@ -84,7 +84,7 @@ static void try_again(void *arg)
 
 /* ---- leases ---- */
 
-static void said(struct append *append) { append_free(append); } /* not kept: the next one may be */
+static void said(struct append *append) { append_free(append); } /* a failure is ignored: the next lease follows */
 
 static void say_alive(struct runtime *runtime)
 {

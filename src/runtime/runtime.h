@@ -45,7 +45,7 @@ struct provider_options {
     const char *key;   /* empty: none is sent */
 };
 
-/* Of a million tokens, in millionths of a dollar. */
+/* Prices per million tokens, in millionths of a dollar. */
 struct price {
     struct str model;      /* with or without the date behind it */
     int64_t input, output, cache_read, cache_write;
@@ -62,11 +62,11 @@ struct runtime_options {
     size_t price_count;
     int64_t iterations_max;   /* answers of the model to one prompt */
     int64_t context_tokens;   /* beyond this the conversation is summed up */
-    int64_t answer_tokens;    /* of one answer */
+    int64_t answer_tokens;    /* most tokens of one answer */
     bool web_search;          /* the provider's own search may be used, where rules allow WebSearch */
     bool parallel_tools;      /* the model may use several tools in one answer */
     int64_t lease_seconds;    /* a process that is silent for so long has lost its runs to others */
-    bool only_process;        /* nobody else uses the store: whoever owned a run before is gone */
+    bool only_process;        /* no other process uses the store: earlier owners of runs are dead */
 };
 
 struct runtime *runtime_new(struct loop *loop, const struct runtime_options *options);
@@ -85,7 +85,7 @@ struct run_start {
     struct str session, thread; /* must exist */
     struct str prompt, model, system;
     int64_t iterations_max;     /* 0: as set */
-    int64_t answer_tokens;      /* that the model may say at once; 0: as set */
+    int64_t answer_tokens;      /* most tokens of one answer; 0: as in the options */
     struct str actor;
     struct str id;              /* filled in */
     struct err err;             /* ERR_CONFLICT: the thread has a run that is not over */
@@ -100,7 +100,7 @@ void runtime_create(struct runtime *runtime, struct run_start *start);
 struct run_go {
     struct arena *arena;
     struct str session, thread, actor;
-    struct str id;              /* of the run; empty: the thread's last one, unless it failed */
+    struct str id;              /* id of the run; empty: the thread's last one, unless it failed */
     struct err err;
     void (*done)(struct run_go *go);
     void *arg;
@@ -121,12 +121,12 @@ struct run_usage {
     int64_t input, output, cache_read, cache_write; /* tokens; `input` is what was neither read from nor put
                                                        into the cache */
     int64_t cost;               /* in billionths of a dollar */
-    bool cost_unknown;          /* of some of it the price is not known: then of the sum neither */
+    bool cost_unknown;          /* some part has no known price, so the sum has none */
 };
 /* {"input","output","cacheRead","cacheWrite","costUsd"}; the last only when it is known. */
 void run_usage_write(struct json_out *out, const struct run_usage *usage);
 
-/* Whose sub-agent it is: the call that it does, and in which run. */
+/* The parent of a sub-agent: its thread, the Task call that the sub-agent executes, and the parent's run. */
 struct run_parent {
     struct str thread, call, run;
     struct str agent;  /* the sub-agent's name */

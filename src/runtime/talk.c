@@ -189,7 +189,7 @@ static void take_compaction(struct talk *talk, const struct event *event, struct
         take_basis(talk, compaction.run, compaction.basis);
     talk->compacted_seq = compaction.basis ? event->seq : 0;
     talk->first = talk->last = NULL;
-    map_done(&talk->looks); /* what they saw is not before the model any more */
+    map_done(&talk->looks); /* the model no longer sees their results */
     map_done(&talk->repeats);
     talk->context_tokens = 0;
     if (compaction.usage)
@@ -232,7 +232,7 @@ static void take_call(struct talk *talk, const struct event *event)
     struct data_usage usage;
     if (event->kind == EVENT_TOOL_RESULT && call->usage.n &&
         READ_DATA(&talk->arena, usage, call->usage, &usage))
-        (void)add_usage(talk, &usage); /* what a sub-agent used was used for this run */
+        (void)add_usage(talk, &usage); /* tokens of a sub-agent count for this run, too */
 }
 
 static const struct {
@@ -247,7 +247,7 @@ static const struct {
 
 uint64_t run_event_kinds(void)
 {
-    /* Not the requests: previews are large, and nothing of them goes to a model. */
+    /* Requests are left out: previews are large, and the model does not get them. */
     static const enum event_kind of_calls[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_RESPONSE, EVENT_TOOL_STARTED,
                                                EVENT_TOOL_RESULT};
     uint64_t kinds = 0;

@@ -20,7 +20,7 @@ struct turn {
     enum turn_kind kind;
     struct str text;             /* TURN_USER */
     const struct json *content;  /* TURN_AGENT: blocks */
-    struct use *uses;            /* of them, in order */
+    struct use *uses;            /* tool uses among these blocks, in order */
     bool paused;                 /* the provider works on: it is asked to go on */
     struct turn *next;
 };
@@ -34,10 +34,10 @@ struct talk {
     struct run_state run;        /* the last one */
     struct str system;           /* added by whoever started the run */
     struct str told;             /* the last SYSTEM_PROMPT */
-    int64_t context_tokens;      /* that the last answer was made from */
+    int64_t context_tokens;      /* size of the context of the last answer */
     int64_t tasks;               /* sub-agents that the run has started */
-    uint64_t compacted_seq;      /* of the last COMPACTION: the same talk can be read from there; 0: of none */
-    uint64_t seq;                /* of the last event applied */
+    uint64_t compacted_seq;      /* seq of the last COMPACTION, from which this conversation can be rebuilt; 0: none */
+    uint64_t seq;                /* seq of the last event applied */
 };
 
 void talk_init(struct talk *talk);
@@ -46,7 +46,7 @@ void talk_apply(struct talk *talk, const struct event *event);
 /* The state that a reader needs to begin at this point, for a COMPACTION. */
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk);
 
-/* As events hold it; NULL: it is nobody's. */
+/* The parent in the form of events; NULL: the run is no sub-agent. */
 const struct data_parent *parent_data(struct arena *arena, const struct run_parent *parent);
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */

@@ -226,7 +226,7 @@ static void take_status(struct runs *runs, const struct event *event, const stru
     if (status == RUN_AWAITING_APPROVAL && !run && !runs->stopping)
         ensure(runs, event->session, event->thread)->end = RUN_WAITS;
     else if (run && run->working && (status == RUN_CANCELLED || foreign))
-        cancel(run, out); /* it is not ours any more */
+        cancel(run, out); /* it does not belong to this process any more */
     else if (run_status_over(status) && run && !run->working)
         drop(runs, run);
 }
@@ -255,7 +255,7 @@ void runs_recover(struct runs *runs, const struct event *event, int64_t now_us, 
     if (!READ_DATA(&scratch, run_status, event->data, &data))
         return;
     enum run_status status = run_status_parse(data.status);
-    note_elsewhere(runs, event, &data, now_us); /* who works on it may be alive: that takes a lease to know */
+    note_elsewhere(runs, event, &data, now_us); /* its owner may be alive: only a missing lease tells */
     bool elsewhere = runs->lease_us && status == RUN_RUNNING;
     if (!run_status_over(status) && status != RUN_PENDING && !elsewhere)
         runs_wake(runs, event->session, event->thread, out);

@@ -21,51 +21,51 @@
 
 /* Why a job has ended. */
 enum run_end {
-    RUN_OVER,    /* nothing more is to be done */
-    RUN_WAITS,   /* for an answer: it is woken by it */
-    RUN_LEFT,    /* someone else's, or put down: not ours any more */
-    RUN_TROUBLE, /* the store could not: tried again soon */
+    RUN_OVER,    /* the run has ended */
+    RUN_WAITS,   /* it waits for an answer, which wakes it */
+    RUN_LEFT,    /* another process owns it, or it was released: not ours any more */
+    RUN_TROUBLE, /* the store failed: tried again soon */
 };
 
 /* A run that someone works on here, or that waits for an answer. By thread: a thread has one at a time. */
 struct run {
     struct str session, thread; /* in `bytes` */
     bool working, again;        /* again: something happened meanwhile, look once more */
-    enum run_end end;           /* of the last job, which writes it while it works */
-    uint64_t from;              /* likewise: the seq of a COMPACTION from which the next may read on; 0: the start */
-    void *job;                  /* the driver's, while it works */
+    enum run_end end;           /* result of the last job, written by that job */
+    uint64_t from; /* written by the job: seq of a COMPACTION from which the next one may read; 0: from the start */
+    void *job;                  /* private to the driver, while a job runs */
     struct run *next;           /* in a list of runs_out */
     char bytes[];
 };
 
 struct runs {
     struct map runs;            /* thread → struct run */
-    struct map owners;          /* processes that were heard of → struct heard */
-    struct map elsewhere;       /* thread of a run that another process works on, or nobody yet → struct elsewhere */
-    struct str owner;           /* this process, in RUN_STATUS */
+    struct map owners;          /* known processes → struct heard */
+    struct map elsewhere;       /* threads of runs that another process owns, or none yet → struct elsewhere */
+    struct str owner;           /* name of this process in RUN_STATUS events */
     int64_t lease_us;           /* 0: only this process uses the store */
     int64_t began_us;
     bool stopping;              /* no job begins any more */
 };
 
-/* What the driver is to do. */
+/* Instructions for the driver. */
 struct runs_out {
     struct run *start, *start_last; /* a job begins on each of these, in this order */
     struct run *cancel;         /* the job of each of these ends at its next step */
-    bool trouble;               /* runs_try_again, in a while */
-    bool cancel_children;       /* of the event's thread: they are of no use any more */
-    bool end_commands;          /* that the event's session runs in the background */
+    bool trouble;               /* call runs_try_again in a while */
+    bool cancel_children;       /* cancel the sub-agents of the event's thread: their results are not needed any more */
+    bool end_commands;          /* end the background commands of the event's session */
 };
 
 /* An event was told: RUN_STATUS, RUN_LEASE, or the response to a call of the thread. */
 void runs_follow(struct runs *runs, const struct event *event, int64_t now_us, struct runs_out *out);
 /* The last RUN_STATUS of a thread, read at the start. */
 void runs_recover(struct runs *runs, const struct event *event, int64_t now_us, struct runs_out *out);
-/* It is looked at: now, or once more when the job that is at it ends. */
+/* Examines the run: now, or again after its current job ends. */
 void runs_wake(struct runs *runs, struct str session, struct str thread, struct runs_out *out);
 /* The job has ended; the run may be gone after it. */
 void runs_ended(struct runs *runs, struct run *run, struct runs_out *out);
-/* Those that had trouble look again. */
+/* Examines again the runs whose last job ended with RUN_TROUBLE. */
 void runs_try_again(struct runs *runs, struct runs_out *out);
 /* Runs whose owner is silent are woken here; owners that were silent for long are forgotten. */
 void runs_take_over(struct runs *runs, int64_t now_us, struct runs_out *out);
