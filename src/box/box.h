@@ -23,7 +23,7 @@
 #define BOX_NAME "nod-box"
 
 enum {
-    BOX_PATHS_MAX = 32, /* of each list below */
+    BOX_PATHS_MAX = 32, /* length of each list below */
     BOX_PORTS_MAX = 16,
     BOX_WORDS_MAX = 3 * BOX_PATHS_MAX + BOX_PORTS_MAX + 12,
     BOX_PROXY_PORT = 3128, /* inside a box: the way out (egress/egress.h) */
@@ -32,16 +32,16 @@ enum {
 
 struct box {
     const char *project;             /* absolute, without links: read-write, at its own path */
-    dev_t project_dev;               /* which folder that was when the call was approved; 0: any */
+    dev_t project_dev;               /* identity of that folder when the call was approved; 0: not checked */
     ino_t project_ino;
-    const char *home;                /* of the person: an empty folder in the box */
-    const char *home_from;           /* a folder of the host that is the home instead; NULL: an empty one */
-    const char *locks;               /* a folder of Nod's, outside the box: who uses which project */
+    const char *home;                /* the person's home folder; in the box it is empty */
+    const char *home_from;           /* a folder of the host that is mounted as the home; NULL: the home is empty */
+    const char *locks;               /* a folder of Nod's outside the box with lock files: which project is in use */
     bool git_open;                   /* .git may be written, but for hooks and configuration */
     bool no_user_namespace;          /* for root where user namespaces are switched off */
     bool keeps_streams;              /* standard input, output and error are what the launcher has */
-    bool proxy;                      /* it listens on BOX_PROXY_PORT, and hands the listener to whoever started it */
-    uint16_t ports[BOX_PORTS_MAX];   /* the same, for ports of the host's loopback device; 0: no more */
+    bool proxy;                      /* it listens on BOX_PROXY_PORT and passes the listening socket to its starter */
+    uint16_t ports[BOX_PORTS_MAX];   /* ports of the host's loopback whose listeners are passed likewise; 0: end */
     const char *hidden[BOX_PATHS_MAX + 1]; /* covered wherever they would show up: Nod's own folders */
     const char *read[BOX_PATHS_MAX + 1];   /* further paths of the host, read-only */
     const char *write[BOX_PATHS_MAX + 1];  /* further paths of the host, read-write */
@@ -50,7 +50,7 @@ struct box {
 /* The kind of boundary that this machine can make. */
 enum box_order {
     BOX_NAMESPACES,      /* a user namespace and all the others */
-    BOX_ROOT_NAMESPACES, /* the same without a user namespace: root, where those are switched off */
+    BOX_ROOT_NAMESPACES, /* without a user namespace: for root, where user namespaces are switched off */
     BOX_NONE,            /* no boundary: calls that want one are asked about */
 };
 
@@ -68,8 +68,8 @@ struct box_opened {
 struct box_setting {
     enum box_order order;
     const char *data; /* Nod's data folder: hidden in every box, and home of the locks */
-    const char *home; /* of the person, by the system's word and not by a variable's */
-    const char *why;  /* there is none: the step that failed; else empty */
+    const char *home; /* the person's home folder, from the user database and not from $HOME */
+    const char *why;  /* why there is no box: the step that failed; else empty */
 };
 
 /* The words for a box; the last one is followed by NULL. They and their strings live in the arena. */

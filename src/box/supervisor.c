@@ -47,7 +47,7 @@ static void report(enum supervisor_word word, int value)
 {
     struct supervisor_report report = {.word = word, .value = value};
     ssize_t put = write(SUPERVISOR_FD_REPORT, &report, sizeof report);
-    (void)put; /* nobody listens: then nobody needs it */
+    (void)put; /* an error means that the reader has gone: the report is not needed */
 }
 
 /* ---- the shell ---- */
@@ -132,7 +132,7 @@ static _Noreturn void keep(char **argv)
         report(SUPERVISOR_FAILED, errno);
         _exit(1);
     }
-    (void)setpgid(shell.pid, shell.pid); /* whoever is first */
+    (void)setpgid(shell.pid, shell.pid); /* also done by the child: whichever runs first */
     (void)close(SUPERVISOR_FD_OUT);
     struct pollfd polls[] = {{.fd = SUPERVISOR_FD_LIFE, .events = POLLIN},
                              {.fd = (int)syscall(SYS_pidfd_open, shell.pid, 0), .events = POLLIN}};

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 enum {
-    SUPERVISOR_FD_OUT = 3, /* of the started process: what the command writes */
+    SUPERVISOR_FD_OUT = 3, /* in the supervisor: output of the command */
     SUPERVISOR_FD_REPORT,  /* one struct supervisor_report */
     SUPERVISOR_FD_LIFE,    /* when its other end is closed, everything is killed */
-    SUPERVISOR_FD_NET,     /* of a box that has ports: a socket on which it hands them out; else nothing */
+    SUPERVISOR_FD_NET,     /* for a box with ports: a socket by which it passes their listeners; else unused */
     SUPERVISOR_DESCRIPTORS, /* the numbers below are taken */
 };
 
@@ -24,7 +24,7 @@ enum supervisor_word {
 struct supervisor_report {
     enum supervisor_word word;
     int value;
-    char step[BOX_STEP_BYTES]; /* of a box: the step that failed */
+    char step[BOX_STEP_BYTES]; /* for a box: the step that failed */
 };
 
 struct supervisor_start {
