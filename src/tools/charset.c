@@ -10,7 +10,7 @@
 enum { HEAD_BYTES = 1024, GROWTH = 4 };
 
 static const struct {
-    const char *label, *name; /* as pages call it, as iconv does */
+    const char *label, *name; /* the name in web pages, the name for iconv */
 } charsets[] = {
     {"utf-8", NULL},           {"utf8", NULL},              {"us-ascii", "CP1252"},     {"ascii", "CP1252"},
     {"iso-8859-1", "CP1252"},  {"latin1", "CP1252"},        {"windows-1252", "CP1252"}, {"iso-8859-2", "ISO-8859-2"},

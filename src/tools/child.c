@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum {
-    KEPT_BYTES = RESULT_BYTES_MAX / 2, /* of the beginning, and of the end */
+    KEPT_BYTES = RESULT_BYTES_MAX / 2, /* bytes kept of the beginning, and as many of the end */
     ARGS_MAX = 40,
     ENVIRONMENT_MAX = 48,
 };

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-/* Of long output the beginning and the end are kept. */
+/* A command's output; of long output only the beginning and the end are kept. */
 struct output {
     struct buf head, tail;
     size_t dropped;
@@ -19,12 +19,12 @@ struct str output_text(struct output *output, struct arena *arena);
 
 struct child {
     pid_t supervisor;
-    int out;     /* what it writes; does not block */
+    int out;     /* the command's output, non-blocking */
     int report;  /* readable when it has ended */
     int life;    /* closed: everything is killed */
-    int status;  /* of wait(2), when it has ended */
+    int status;  /* status as of wait(2), after it has ended */
     int failed;  /* errno, when it could not be started */
-    char step[BOX_STEP_BYTES]; /* of its box, at which that was */
+    char step[BOX_STEP_BYTES]; /* the step of making its box that failed */
     struct egress *egress;     /* the way out of its box; NULL: there is none */
 };
 

@@ -26,7 +26,7 @@ struct text {
 
 struct diff {
     struct text a, b;
-    bool *gone, *added; /* of a, of b */
+    bool *gone, *added; /* per line: deleted from a, inserted in b */
 };
 
 static struct text split(struct arena *arena, struct str text)
@@ -52,7 +52,7 @@ static void trace_back(struct diff *diff, int *const *rounds, int d)
 {
     int x = diff->a.n, y = diff->b.n;
     for (; d > 0; d--) {
-        const int *v = rounds[d - 1] + d; /* of the round before, centred */
+        const int *v = rounds[d - 1] + d; /* the previous round, centred */
         int k = x - y;
         bool down = k == -d || (k != d && v[k - 1] < v[k + 1]);
         int before_k = down ? k + 1 : k - 1;
@@ -117,7 +117,7 @@ struct page {
     struct json_out *out;
     struct arena *arena;
     struct buf marks;
-    int line;            /* of "unified" */
+    int line;            /* line number in the unified diff */
     size_t bytes;
     bool cut;
     bool first_mark;

@@ -12,7 +12,7 @@ struct hits {
     struct str pattern;
     struct hit *items;
     size_t count, room;
-    size_t base_n; /* of the folder before the path that is matched */
+    size_t base_n; /* length of the folder before the part that is matched */
 };
 
 static bool take(struct place_walk *walk, struct str within, const struct stat *st)

@@ -18,7 +18,7 @@ enum act {
     ACT_LINK,
     ACT_IMAGE,
     ACT_PRE,
-    ACT_SKIP,      /* nobody sees what is in it */
+    ACT_SKIP,      /* its content is not visible */
 };
 
 static const struct {
@@ -57,10 +57,10 @@ struct page {
     size_t at;
     struct buf *out;
     const struct web_url *base;
-    struct arena arena; /* of the open link, and of nothing else: a page may have millions */
-    unsigned breaks;    /* that are due before the next letter */
-    bool space;         /* likewise a blank */
-    bool started;       /* there is something before it */
+    struct arena arena; /* holds only the open link: a page may have millions */
+    unsigned breaks;    /* line breaks to write before the next letter */
+    bool space;         /* a blank to write before the next letter */
+    bool started;       /* some text has been written */
     unsigned pre;       /* how deep in <pre> */
     struct str link;    /* where the open <a> leads */
     size_t link_from;   /* where its text begins; 0: none is open */

@@ -11,10 +11,10 @@
 enum {
     MCP_MESSAGE_BYTES_MAX = 8 << 20,
     MCP_DEFINITION_BYTES_MAX = 64 << 10,
-    MCP_OFFERED_BYTES_MAX = 4 << 20, /* of all definitions that a model is given at once */
-    MCP_TOOLS_MAX = 256,          /* of one server */
+    MCP_OFFERED_BYTES_MAX = 4 << 20, /* limit for all definitions given to a model at once */
+    MCP_TOOLS_MAX = 256,          /* per server */
     MCP_SERVERS_MAX = 32,
-    MCP_PINS_MAX = 8192,          /* of all, ever: a server cannot fill the log with tools */
+    MCP_PINS_MAX = 8192,          /* in all, forever: a server cannot fill the log with tools */
     MCP_NAME_BYTES_MAX = 64,      /* mcp__SERVER__TOOL: the most that models' APIs take */
     MCP_LOOK_MS = 50,             /* how often cancelling is looked for */
 };
@@ -27,10 +27,10 @@ void mcp_put_notification(struct buf *buf, const char *method, struct str params
 void mcp_put_reply(struct buf *buf, struct str id, struct str method);
 
 struct mcp_message {
-    uint64_t id;                /* of an answer to us; 0: it is none */
-    struct str asks;            /* the id of a request of the server's own, JSON; empty: it is none */
+    uint64_t id;                /* of a response: the id of our request; 0: it is no response */
+    struct str asks;            /* of a request by the server: its id, JSON; empty: it is no request */
     struct str method;
-    const struct json *result;  /* of an answer; NULL: it is an error */
+    const struct json *result;  /* result of a response; NULL: the response is an error */
     struct str error;
 };
 struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
@@ -50,7 +50,7 @@ struct str definition_file_preview(struct arena *arena, struct str path, struct 
 
 struct server_tool {
     struct str name;            /* mcp__SERVER__TOOL */
-    struct str own;             /* as the server calls it */
+    struct str own;             /* its name on the server */
     struct str description;
     struct str definition;      /* JSON: {"description","inputSchema"} */
     struct str schema, text, digest;
@@ -76,8 +76,8 @@ struct server {
     pthread_mutex_t lock;       /* for everything below */
     pthread_cond_t moved;
     enum server_state state;
-    unsigned users;             /* that talk to it now: as long as there are any, the link stays */
-    struct link *link;          /* the transport's */
+    unsigned users;             /* threads that use the connection now; while there are any, it stays open */
+    struct link *link;          /* private to the transport */
     int64_t opened_us, retry_us, listed_us;
     unsigned failures;
     struct err trouble;
@@ -88,7 +88,7 @@ struct server {
 
 /* The servers of one file. */
 struct server_set {
-    struct str root, digest;    /* of the repository whose file it is, and of the file; empty: the person's own */
+    struct str root, digest;    /* the repository and its file's digest; both empty: the person's own file */
     struct arena arena;
     struct server servers[MCP_SERVERS_MAX];
     size_t count;
@@ -96,10 +96,10 @@ struct server_set {
 };
 
 struct servers {
-    bool projects;              /* repositories may bring some */
+    bool projects;              /* repositories may configure servers */
     struct server_set own;
     pthread_mutex_t lock;       /* for everything below */
-    struct server_set *sets;    /* of repositories; they stay until the end */
+    struct server_set *sets;    /* sets of repositories; never freed before the end */
     struct map pins;            /* root, line feed, tool → struct pin */
     struct map trusted;         /* path → digest, a C string */
 };

@@ -101,7 +101,7 @@ static bool on_event(void *arg, struct str type, struct str data)
 {
     struct posting *p = arg;
     struct mcp_message message;
-    ARENA_SCOPE(scratch); /* what is no answer may come without end, and is not kept */
+    ARENA_SCOPE(scratch); /* other messages may come without end, and are freed at once */
     (void)type;
     p->too_large = data.n > MCP_MESSAGE_BYTES_MAX;
     if (p->too_large)

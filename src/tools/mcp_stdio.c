@@ -39,7 +39,7 @@ struct waiting {
 struct link {
     struct server *server;
     pid_t pid;
-    int in, out, err;       /* of the program */
+    int in, out, err;       /* pipes of the program */
     int pidfd;
     pthread_t reader;
     pthread_mutex_t writing;
@@ -56,7 +56,7 @@ static void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(mutex) =
 
 /* ---- writing ---- */
 
-/* Whole, or the program is of no use any more: half a message cannot be taken back. */
+/* Writes the whole line. On failure the program must be restarted: half a message cannot be taken back. */
 static bool write_line(struct link *link, struct str line, int64_t within_ms)
 {
     int64_t until_us = clock_steady_us() + within_ms * 1000;

@@ -19,7 +19,7 @@ enum {
     BACKOFF_DOUBLINGS = 6,
     PATIENCE_US = 3 * 1000000, /* a wait that is worth it */
     PAGES_MAX = 20,
-    LOOKED_AT_MAX = 2 * MCP_TOOLS_MAX, /* of a list, with those that are left out */
+    LOOKED_AT_MAX = 2 * MCP_TOOLS_MAX, /* most entries read of a list, including those that are skipped */
 };
 
 static void lock(struct server *server) { CHECK(pthread_mutex_lock(&server->lock) == 0); }
@@ -249,7 +249,7 @@ static struct rc start_now(struct server *server, const atomic_bool *cancelled, 
         server->state = SERVER_READY;
         server->opened_us = clock_steady_us();
     } else if (rc.code == ERR_CONFLICT) {
-        server->state = SERVER_DOWN; /* whoever started it has left; that is no fault of the server */
+        server->state = SERVER_DOWN; /* the caller cancelled the start: no failure of the server */
     } else {
         note_end(server, clock_steady_us());
         server->trouble = why;

@@ -329,7 +329,7 @@ static struct rc run(const struct tool_use *use, struct str *ret_text, struct er
     struct exchange x;
     TRY(find(use, &found, err));
     struct rc rc = call(use, &found, &x, err);
-    if (rc.code == ERR_NOT_FOUND) { /* nothing was done: it is asked once more, in a new session */
+    if (rc.code == ERR_NOT_FOUND) { /* the server forgot the session and did nothing: try once more in a new session */
         TRY(find(use, &found, err));
         rc = call(use, &found, &x, err);
     }

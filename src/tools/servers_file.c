@@ -20,7 +20,7 @@ enum {
 /* An entry that is being read. */
 struct reading {
     struct arena *arena;
-    bool foreign;  /* of a repository: it gets no keys of ours */
+    bool foreign;  /* the file belongs to a repository: it gets none of our keys */
 };
 
 static const char *value_of(const struct reading *r, struct str name)

@@ -125,7 +125,7 @@ static struct server_set *set_ensure(struct servers *servers, struct str root, s
     return set;
 }
 
-/* Those of the same repository that are of another file, or of one that is not trusted. */
+/* Calls server_rest for the servers of this repository that come from another or an untrusted file. */
 static void rest_others(struct servers *servers, struct str root, const struct server_set *but)
 {
     lock(servers);

@@ -21,7 +21,7 @@ struct shell {
     struct child child;
     struct output output;    /* since it was last read */
     pthread_t thread;
-    atomic_bool stop;        /* whoever looks next ends it */
+    atomic_bool stop;        /* the shell's thread ends it at its next look */
     bool ended, killed, told_end;
     struct shell *next;
 };
@@ -82,7 +82,7 @@ static struct shell *find(struct shells *shells, struct str session, struct str 
     return shell;
 }
 
-/* Those whose end has been told make room. */
+/* Removes the shells whose end has been reported. */
 static void sweep(struct shells *shells)
 {
     struct shell **at = &shells->first;

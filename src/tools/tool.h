@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 
 enum {
-    FILE_BYTES_MAX = 8 << 20,    /* that is edited or shown */
-    RESULT_BYTES_MAX = 30000,    /* of a result that a model reads */
+    FILE_BYTES_MAX = 8 << 20,    /* largest file that is edited or shown */
+    RESULT_BYTES_MAX = 30000,    /* longest result given to a model */
     RESULT_FILES_MAX = 200,
 };
 
@@ -23,7 +23,7 @@ enum {
 struct plan {
     struct str path;      /* beneath the root */
     struct str before, after;
-    bool is_new;          /* there is none yet */
+    bool is_new;          /* the file does not exist yet */
 };
 
 struct executor {
@@ -31,7 +31,7 @@ struct executor {
     const char *description;
     const char *schema;   /* JSON schema of the input: an object, its properties, "required" */
     bool looks;           /* changes nothing */
-    bool elsewhere;       /* whoever asks does it itself, once it is allowed */
+    bool elsewhere;       /* the caller executes it itself, once it is allowed */
     /* Checks that the schema cannot express; may be NULL. */
     struct rc (*check)(const struct tool_use *use, struct err *err);
     /* Further members of a preview that is neither a diff nor a command; may be NULL. */
@@ -94,7 +94,7 @@ struct rc schema_check(const char *schema, const struct json *input, struct err 
 /* ---- odd_text.c ---- */
 /* Words of warning about a text that is a name: a command, a path, an address. Into an array that is open. */
 void odd_text_put(struct json_out *out, struct str name);
-/* The same about all texts of an input, as the member "warnings"; nothing when there is nothing odd. */
+/* Writes the warnings about all texts of an input as the member "warnings"; writes nothing when there are none. */
 void odd_text_member(struct json_out *out, const struct json *input);
 /* "warnings" of a command: what its letters hide. What it does is for the rules to say (policy/). */
 void command_warn(struct json_out *out, struct str command);

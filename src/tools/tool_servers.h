@@ -46,7 +46,7 @@ struct server_news {
 #define SERVERS_TOLD "proxy:"
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err);
-/* What a definition says of its tool: enum tool_hint. */
+/* The hints (enum tool_hint) that a definition gives about its tool. */
 unsigned tool_hints(const struct json *definition);
 /* The definition that holds; false: there is none. */
 bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,

@@ -20,7 +20,7 @@ struct egress_host;
 
 /* `input` must be an object and outlive the facts. */
 struct tool_facts tool_facts(struct str name, const struct json *input);
-/* Of a call as an agent sent it, under the names of its dialect (event/tool_names.h). */
+/* The facts of a call as an agent sent it, with the tool names of its dialect (event/tool_names.h). */
 struct tool_facts tool_facts_from(struct arena *arena, struct str dialect, struct str name,
                                   const struct json *input);
 
@@ -44,24 +44,24 @@ struct tool_use {
     struct str name;
     const struct json *input; /* an object */
     struct str root;          /* the session's folder: nothing outside is touched by file tools */
-    struct str session;       /* whose commands in the background they are */
-    struct shells *shells;    /* where those are; NULL: nothing runs in the background */
+    struct str session;       /* session that owns the background commands */
+    struct shells *shells;    /* the background commands; NULL: none can be started */
     const atomic_bool *cancelled; /* may be NULL */
-    const struct box_setting *box; /* commands run in a box; NULL: as they are */
-    const struct box_opened *opened; /* what rules open in it; NULL: nothing */
-    bool private_net;         /* pages of this machine and the networks around it may be fetched */
+    const struct box_setting *box; /* the box in which commands run; NULL: they run without one */
+    const struct box_opened *opened; /* what the rules open in that box; NULL: nothing */
+    bool private_net;         /* web pages on this machine and in private networks may be fetched */
     /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
     /* Whether searches leave the file or folder out: it is protected; NULL: none is. `path` is absolute. */
     bool (*hides)(const struct tool_use *use, struct str path);
-    void *asker;              /* theirs */
+    void *asker;              /* argument for the two callbacks above */
     /* Gets a command's output as it comes; may be NULL. */
     void (*say)(const struct tool_use *use, struct str text);
-    void *sayer;              /* say's */
+    void *sayer;              /* argument for `say` */
     /* The judge of connections out of the command's box; NULL: it has no way out. */
     struct egress_host *(*net)(const struct tool_use *use);
-    int own_port;             /* where Nod listens */
-    struct servers *servers;  /* whose tools may be used, too; NULL: none */
+    int own_port;             /* port on which Nod listens */
+    struct servers *servers;  /* MCP servers whose tools may be used; NULL: none */
 };
 
 /* Commands in the background. Freeing ends them all and waits for that. */

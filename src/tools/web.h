@@ -19,7 +19,7 @@ struct web_url {
 };
 
 struct rc web_url_read(struct arena *arena, struct str text, struct web_url *ret_url, struct err *err);
-/* The same host and port; or http and https of one host, each at its usual port. */
+/* Whether host and port are equal; http and https of one host at their usual ports count as equal. */
 bool web_url_same_place(const struct web_url *a, const struct web_url *b);
 /* A link on the page at `base`, whole; empty when it leads to no other page. */
 struct str web_url_join(struct arena *arena, const struct web_url *base, struct str link);

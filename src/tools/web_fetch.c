@@ -16,7 +16,7 @@ enum {
     SILENCE_SECONDS = 20,
     SECONDS_MAX = 60,
     HOPS_MAX = 5,
-    ERROR_BYTES_MAX = 2000, /* of the page that comes with an error */
+    ERROR_BYTES_MAX = 2000, /* most text taken from an error page */
 };
 
 enum wanted { WANTED_TYPE, WANTED_COUNT };
