@@ -89,7 +89,7 @@ static struct rc read_command(struct reading *r, struct err *err)
         json_member(&out, "workdir", json_text(r->input, "cwd"));
     } else {
         r->ask->name = STR("run_shell_command");
-        r->ask->dialect = STR("acp"); /* nobody's: rules deny it, and allow nothing */
+        r->ask->dialect = STR("acp"); /* an unknown dialect: only deny rules apply */
         json_member(&out, "command", text_of(r->title));
     }
     json_close(&out, '}');

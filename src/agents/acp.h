@@ -18,7 +18,7 @@ struct acp_message {
     const struct json *json, *params;
     struct str id;        /* JSON as it came; empty: a notification */
     struct str method;    /* empty: an answer */
-    struct str session;   /* of the params */
+    struct str session;   /* session id in the params */
 };
 struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret_message, struct err *err);
 
@@ -32,15 +32,15 @@ void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct jso
 /* The call that the gate is asked about. */
 struct acp_ask {
     struct str name, input, dialect;
-    struct str path, text;  /* of a single file that would be written, and all of it; empty: neither */
-    struct str old;         /* what the file holds before; empty: it is new, or nobody says */
-    struct str command;     /* that would be run; empty: none */
-    struct str cwd;         /* where; empty: in the session's folder */
+    struct str path, text;  /* the one file that would be written, and its whole new text; empty: none */
+    struct str old;         /* the file's old text; empty: it is new, or the agent did not send it */
+    struct str command;     /* the command that would be run; empty: none */
+    struct str cwd;         /* folder of the command; empty: the session's folder */
 };
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err);
-/* The same for requests that are acts themselves: fs/write_text_file, fs/read_text_file, terminal/create, and switches
- * of the mode. */
+/* Like acp_ask_read, for requests that act by themselves: fs/write_text_file, fs/read_text_file, terminal/create, and
+ * switches of the mode. */
 struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct acp_ask *ret_ask,
                        struct err *err);
 /* The mode that a session/set_mode or session/set_config_option asks for; empty: it is about something else. */
@@ -54,7 +54,7 @@ void acp_answer_cancelled(struct buf *out, struct str id);
 /* For the editor: the tool call failed, and why. */
 void acp_tool_failed(struct buf *out, struct str session, struct str tool, struct str words);
 void acp_cancel_turn(struct buf *out, struct str session);
-/* The same request with a text before the prompt, or with "_meta". */
+/* The prompt request with a text added before it; acp_put_meta: a request with "_meta" added. */
 void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct str words);
 void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta);
 

@@ -202,7 +202,7 @@ void acp_initialize(struct buf *buf)
     struct json_out out = rpc_open_message(buf, "nod:init", "initialize");
     json_key(&out, "protocolVersion");
     json_put_u64(&out, 1);
-    /* Neither files nor terminals are served: what the agent does itself it asks about. */
+    /* We serve neither files nor terminals, so the agent uses its own tools and asks about them. */
     json_member_raw(&out, "clientCapabilities",
                     STR("{\"fs\":{\"readTextFile\":false,\"writeTextFile\":false},\"terminal\":false}"));
     json_member_raw(&out, "clientInfo", STR("{\"name\":\"nod\",\"title\":\"Nod\",\"version\":\"" NOD_VERSION "\"}"));

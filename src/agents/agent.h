@@ -33,7 +33,7 @@ enum {
 struct agent_event {
     const char *name;
     enum hook_kind kind;
-    int64_t unit; /* of its time limit: 1 for seconds, 1000 for milliseconds; 0: understood, but not installed */
+    int64_t unit; /* unit of its timeout: 1 for seconds, 1000 for milliseconds; 0: understood, but not installed */
 };
 
 /* Our hook, as it is written into the agent's settings. */
@@ -45,10 +45,10 @@ struct agent_entry {
 };
 
 struct agent_hooks {
-    const struct agent_event *events; /* behind the last: no name. NULL: the agent has no hooks */
-    const char *shell;                /* its tool that runs commands: for the test call of nod setup */
+    const struct agent_event *events; /* ends with an entry without name; NULL: the agent has no hooks */
+    const char *shell;                /* its tool that runs commands, used by the test call of nod setup */
     unsigned edits;                   /* HOOK_BIT of each kind whose answer may carry another input */
-    const char *nothing;              /* said to go on as without a hook */
+    const char *nothing;              /* output that makes the agent go on as without a hook */
     /* NULL: as Claude Code does it. */
     struct rc (*read)(const struct agent *agent, const struct json *message, struct hook *ret_hook, struct err *err);
     void (*put)(struct buf *out, const struct hook *hook); /* a message as the agent would send it */
@@ -60,18 +60,18 @@ struct agent_hooks {
 /* Where hooks are set up. In a file that is ours as a whole, {command} stands for the command, {json} for the same as a
  * string of JSON, and a line holds " nod: {command}", by which it is found again. */
 struct agent_place {
-    const char *variable, *folder, *file; /* the folder that the variable names, else the one in the home folder */
-    const char *blank;                    /* a new file; NULL: "{}" */
-    const char *text;                     /* the whole file; NULL: JSON, of which we write "hooks" */
-    bool runs;                            /* the file is a program */
-    int64_t seconds;                      /* for an answer, where the agent does not take our limit; 0: it does */
-    bool by_http;                         /* the agent has hooks that are addresses */
+    const char *variable, *folder, *file; /* the folder is the value of $variable, else `folder` in the home folder */
+    const char *blank;                    /* initial content of a new file; NULL: "{}" */
+    const char *text; /* content of a file that is ours as a whole; NULL: it is JSON, and only "hooks" is ours */
+    bool runs;                            /* the file must be executable */
+    int64_t seconds; /* the agent's own timeout for an answer, where it ignores ours; 0: it uses ours */
+    bool by_http;                         /* the agent can call a URL as a hook */
     void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: as Claude Code's */
     /* A file beside it in which the agent keeps what it was told to trust; NULL: it trusts its settings. `path` has no
      * links in it. Writes the file's text with our hooks trusted; false: it is so already. */
     const char *trust_file;
     bool (*trust)(struct arena *arena, struct buf *out, struct str old, const char *path, const struct json *settings);
-    const char *words;                    /* that the person should know */
+    const char *words;                    /* a remark for the person */
 };
 
 /* How it is made to ask about everything over ACP, and what it may be switched to. */
@@ -79,16 +79,16 @@ struct agent_acp {
     const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
     const char *const *more_args;   /* "{file}" stands for the file below */
     const char *variable, *value;   /* "{file}": the same */
-    const char *file;               /* what is written there; NULL: none is needed */
+    const char *file;               /* content of that file; NULL: none is needed */
     const char *session_meta;       /* "_meta" of session/new; NULL: none */
     const char *const *safe_modes;
-    const char *not_asked;          /* what it still does without asking */
+    const char *not_asked;          /* the acts that it still does without asking */
 };
 
 /* Where it names its MCP servers. */
 struct agent_mcp {
     const char *file;   /* below the home folder; NULL: not known */
-    const char *member; /* of JSON; of TOML: [member.NAME] */
+    const char *member; /* JSON: the member's name; TOML: the tables [member.NAME] */
 };
 
 struct agent {

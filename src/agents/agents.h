@@ -18,7 +18,7 @@
 struct agent; /* agents/agent.h */
 
 enum hook_kind {
-    HOOK_OTHER,      /* nothing that we decide: no opinion */
+    HOOK_OTHER,      /* an event that we do not decide: no opinion */
     HOOK_BEFORE,     /* before every call */
     HOOK_PERMISSION, /* when the agent itself would ask a person */
     HOOK_AFTER,      /* a call is over: nobody has to be asked about it any more */
@@ -30,10 +30,10 @@ struct hook {
     enum hook_kind kind;
     struct str event;   /* its name on the wire */
     struct str session; /* the agent's own id of it */
-    struct str tool;    /* as the agent names it (event/tool_names.h) */
+    struct str tool;    /* the agent's name of the tool (event/tool_names.h) */
     struct str call;    /* the agent's id of the call; may be empty */
     struct str cwd;
-    bool asks_later;    /* what no rule answers comes again as HOOK_PERMISSION, unless its own rules allow */
+    bool asks_later;    /* a call without a matching rule comes again as HOOK_PERMISSION, if the agent asks */
     const struct json *input;
 };
 

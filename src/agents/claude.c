@@ -29,7 +29,7 @@ static const struct {
     {"system", "api_retry", CLAUDE_OTHER},
     {"system", "task_progress", CLAUDE_OTHER},
     {"system", "task_updated", CLAUDE_OTHER},
-    {"system", "task_notification", CLAUDE_OTHER}, /* what it says comes as the result of a call, or a turn */
+    {"system", "task_notification", CLAUDE_OTHER}, /* its content also comes as the result of a call, or as a turn */
     {"system", "thinking_tokens", CLAUDE_OTHER},
     {"system", "hook_started", CLAUDE_OTHER},
     {"system", "hook_response", CLAUDE_OTHER},

@@ -11,34 +11,34 @@
 #include "event/call.h"
 
 enum claude_kind {
-    CLAUDE_UNKNOWN,   /* not seen so far: passed over */
-    CLAUDE_OTHER,     /* seen, of no use here: passed over */
+    CLAUDE_UNKNOWN,   /* a type that is not known: ignored */
+    CLAUDE_OTHER,     /* a type that is not needed here: ignored */
     CLAUDE_INIT,      /* a turn begins */
     CLAUDE_STATUS,    /* its permission mode changed */
     CLAUDE_TASK,      /* a sub-agent starts */
-    CLAUDE_TASKS,     /* what runs in the background */
+    CLAUDE_TASKS,     /* the list of background tasks */
     CLAUDE_DENIED,    /* it refused a call by itself */
-    CLAUDE_REMARK,    /* what it wants a person to know */
+    CLAUDE_REMARK,    /* a remark for the person */
     CLAUDE_SAYS,      /* assistant: text, calls */
     CLAUDE_HEARS,     /* user: results of calls, prompts */
     CLAUDE_RESULT,    /* a turn is over */
-    CLAUDE_ASK,       /* may this tool be used */
-    CLAUDE_BEFORE,    /* the same, before its own rules: the hook we registered */
+    CLAUDE_ASK,       /* asks whether a tool may be used */
+    CLAUDE_BEFORE,    /* asks so before applying its own rules: the hook that we registered */
     CLAUDE_ELICIT,    /* an MCP server asks the person something */
     CLAUDE_REQUEST,   /* another request, which has to be answered */
-    CLAUDE_CANCEL,    /* a request of its own is void */
-    CLAUDE_REPLY,     /* to a request of ours */
+    CLAUDE_CANCEL,    /* cancels one of its own requests */
+    CLAUDE_REPLY,     /* a reply to one of our requests */
 };
 
 struct claude_message {
     enum claude_kind kind;
     const struct json *json;        /* the whole line */
-    struct str request;             /* id of a request, a reply or what is cancelled */
+    struct str request;             /* id of the request, of the answered request, or of the cancelled one */
     struct str tool, call, agent;   /* agent: the sub-agent's task; empty: the main one */
-    struct str mode;                /* of CLAUDE_STATUS, CLAUDE_INIT, CLAUDE_BEFORE */
+    struct str mode;                /* set in CLAUDE_STATUS, CLAUDE_INIT and CLAUDE_BEFORE */
     const struct json *input;       /* an object */
     const struct json *suggestions; /* an array, or NULL */
-    const struct json *content;     /* of CLAUDE_SAYS and CLAUDE_HEARS: an array, or a string */
+    const struct json *content;     /* set in CLAUDE_SAYS and CLAUDE_HEARS: an array, or a string */
 };
 
 struct rc claude_read(struct arena *arena, struct str line, struct claude_message *ret_message,
@@ -59,7 +59,7 @@ void claude_fail(struct buf *out, struct str request, struct str words);
 /* ---- requests of ours ---- */
 /* Registers the hook before every call; unanswered it denies. */
 void claude_initialize(struct buf *out, struct str request);
-/* The same together with an initialize of somebody else's, whose hooks stay. */
+/* Adds our hook to the initialize request of another client, whose own hooks stay. */
 void claude_initialize_too(struct buf *out, const struct json *theirs);
 void claude_interrupt(struct buf *out, struct str request);
 void claude_set_mode(struct buf *out, struct str request, struct str mode);
@@ -67,15 +67,15 @@ void claude_prompt(struct buf *out, struct str text);
 
 /* ---- the command line ---- */
 struct claude_args {
-    const char **kept;      /* what goes on to Claude Code as it is */
+    const char **kept;      /* arguments passed on to Claude Code unchanged */
     size_t kept_count;
     const char *prompt;     /* NULL: none */
-    const char *format;     /* of the output; NULL: text */
+    const char *format;     /* output format; NULL: text */
     const char *session;    /* its own id, when one is named */
     const char *mode;
     bool once;              /* -p: one prompt, then the end */
-    bool goes_on;           /* with an earlier conversation */
-    bool any_session;       /* of which the id is not known beforehand */
+    bool goes_on;           /* continues an earlier conversation */
+    bool any_session;       /* its session id is not known beforehand */
     bool has_sources, has_settings;
     bool hosted;            /* --input-format stream-json: standard input is the control protocol */
 };

@@ -53,7 +53,7 @@ static struct rc check_option(int argc, char **argv, int i, struct err *err)
 {
     const char *word = argv[i], *value = value_at(argc, argv, i);
     bool says_format = is_option(word, "--input-format"), says_tool = is_option(word, "--permission-prompt-tool");
-    if (says_tool && value && strcmp(value, "stdio") == 0) /* as we say it ourselves */
+    if (says_tool && value && strcmp(value, "stdio") == 0) /* the value that we pass ourselves */
         return RC_OK;
     if (says_format && !(value && (strcmp(value, "stream-json") == 0 || strcmp(value, "text") == 0)))
         return err_set(err, ERR_INVALID, "--input-format is text or stream-json");

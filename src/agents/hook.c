@@ -47,7 +47,7 @@ size_t agent_number(const struct agent *agent)
 
 /* ---- reading ---- */
 
-/* Of Stop: agents in the background go on, and may have dialogs open. */
+/* Whether a Stop event lists agents that go on in the background: they may have dialogs open. */
 static bool has_tasks(const struct json *message)
 {
     const struct json *tasks = json_get(message, "background_tasks");

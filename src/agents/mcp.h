@@ -16,11 +16,11 @@ struct mcp_message {
     struct str id;       /* JSON as it came; empty: a notification */
     struct str method;
     const struct json *params;
-    enum mcp_tool tool;  /* of tools/call */
+    enum mcp_tool tool;  /* for tools/call */
     const struct json *arguments;
     struct str progress; /* the client's token, JSON as it came; empty: it wants none */
-    struct str cancels;  /* the id of the request that is given up, JSON; empty: none */
-    bool modern;         /* of the revision of 2026 or later, which has no handshake */
+    struct str cancels;  /* id of the cancelled request, JSON; empty: none */
+    bool modern;         /* protocol revision of 2026 or later, which has no handshake */
 };
 
 /* The question for the gate. */

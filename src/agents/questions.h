@@ -17,7 +17,7 @@ struct question {
     enum question_type type;
     const struct json *options; /* an array; NULL: none */
     bool several;        /* options may be chosen together */
-    bool closed;         /* nothing but an option will do */
+    bool closed;         /* only one of the options is a valid answer */
     bool required;
 };
 

@@ -18,7 +18,7 @@ static struct rc read_message(const struct agent *agent, const struct json *mess
     return RC_OK;
 }
 
-/* What only tells us something must hold nothing up. */
+/* If a hook fails, only one that waits for an answer blocks the call; those that only report do not. */
 static void put_entry(struct json_out *out, const struct agent_entry *entry)
 {
     agent_put_group(out, entry,

@@ -60,7 +60,7 @@ static struct str section_of(struct arena *arena, const char *path, const struct
         BUF_SCOPE(buf, HOOK_BYTES_MAX);
         struct json_out out = json_out(&buf);
         buf_puts(&buf, "[hooks.state.");
-        json_put_str(&out, arena_printf(arena, "%s:pre_tool_use:%u:0", path, at)); /* as a TOML string, too */
+        json_put_str(&out, arena_printf(arena, "%s:pre_tool_use:%u:0", path, at)); /* valid as TOML, too */
         buf_printf(&buf, "]\ntrusted_hash = \"%.*s\"\n", STR_ARG(hash_of(arena, group, hook)));
         return arena_str(arena, buf_str(&buf));
     }
@@ -102,7 +102,7 @@ struct rc codex_flags(struct arena *arena, struct str command, const char *ret_w
     struct agent_entry entry = {.command = command, .timeout = PERSON_S, .waits = true};
     const struct json *group;
     agent_put_group(&out, &entry, "");
-    json_put_str(&word, command); /* as a TOML string, too */
+    json_put_str(&word, command); /* the JSON form is also a valid TOML string */
     if (text.over || quoted.over)
         return err_set(err, ERR_TOO_LARGE, "the hook's command is too long");
     TRY(json_parse(arena, arena_str(arena, buf_str(&text)), &group, err));
