@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import shutil
 import subprocess
 
 from world import NOD, PATIENCE, Socket, must
@@ -142,6 +143,20 @@ def test_the_terminal_shows_the_difference_in_the_file(world):
                         ("gemini", ["replaces the whole file", "  -two\n"])):
         shown = world.nod("show", call).stdout
         must(all(word in shown for word in words), f"{call}: {shown}")
+
+
+def test_a_folder_that_is_gone_is_not_found(world):
+    """The folder, not the server, is at fault: no 500, and nothing is said of a file beside it."""
+    admin, made = in_a_folder(world)
+    for call, path in (("write", "old.txt"), ("new", "none.txt")):
+        admin.ask(made["threadId"], "Write", {"file_path": path, "content": "x"}, id=call)
+    shutil.rmtree(os.path.join(world.folder, "project"))
+    for state in ("no folder", "a file in its place"):
+        for call in ("write", "new"):
+            reply = admin.get(f"/api/sessions/{made['id']}/approvals/{call}/file")
+            must(reply.status == 404 and b"the session's folder" in reply.body, f"{state}, {call}: {reply}")
+        with open(os.path.join(world.folder, "project"), "w", encoding="utf-8") as file:
+            file.write("not a folder")
 
 
 def on_a_terminal(world, *arguments, **environment):

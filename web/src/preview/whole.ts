@@ -33,7 +33,9 @@ async function read(item: Item, files: FileDiff[]): Promise<FileDiff | null> {
   return wholeFile(files, p.toolCall.name, p.toolCall.input, (await get(path)).content);
 }
 
-const isNew = (error: unknown): boolean => error instanceof Refused && error.status === 404;
+/* Not every 404: where the session's folder is not on the server's machine, nothing is known of the file. */
+const isNew = (error: unknown): boolean =>
+  error instanceof Refused && error.status === 404 && error.message.startsWith("there is no file ");
 
 /* For a call without a server's preview, when it comes on screen. */
 export async function readPlace(item: Item, files: FileDiff[]): Promise<void> {
