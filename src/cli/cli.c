@@ -172,15 +172,6 @@ static struct rc lacks_subcommand(struct cli *cli, const char *group, struct err
     return err_set(err, ERR_INVALID, "nod %s needs a subcommand: %.*s", group, STR_ARG(names));
 }
 
-static struct rc unknown_command(struct cli *cli, const char *name, struct err *err)
-{
-    struct str near = command_nearest(&cli->arena, str_of(name));
-    if (!str_empty(near))
-        return err_set(err, ERR_INVALID, "there is no command '%s' (did you mean nod %.*s?); see nod help",
-                       name, STR_ARG(near));
-    return err_set(err, ERR_INVALID, "there is no command '%s'; see nod help", name);
-}
-
 /* Leaves `command` NULL for `nod` alone and for `nod --help`. */
 static struct rc find_command(struct reader *reader, struct err *err)
 {
@@ -205,7 +196,7 @@ static struct rc find_command(struct reader *reader, struct err *err)
     if (cli->command)
         return RC_OK;
     if (!command_group(str_of(first)))
-        return unknown_command(cli, first, err);
+        return command_unknown(&cli->arena, str_of(first), err);
     TRY(next_operand(reader, &second, err));
     if (!second && cli->help) {
         cli->command = command_find(STR("help"));
@@ -216,7 +207,7 @@ static struct rc find_command(struct reader *reader, struct err *err)
         return lacks_subcommand(cli, first, err);
     const char *name = arena_printf(&cli->arena, "%s %s", first, second).p;
     cli->command = command_find(str_of(name));
-    return cli->command ? RC_OK : unknown_command(cli, name, err);
+    return cli->command ? RC_OK : command_unknown(&cli->arena, str_of(name), err);
 }
 
 /* An option whose value must be attached, given without one: the word too many may have been meant for it. */

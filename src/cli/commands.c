@@ -94,6 +94,15 @@ struct str command_nearest(struct arena *arena, struct str word)
     return str_empty(found) ? found : arena_str(arena, found);
 }
 
+struct rc command_unknown(struct arena *arena, struct str name, struct err *err)
+{
+    struct str near = command_nearest(arena, name);
+    if (!str_empty(near))
+        return err_set(err, ERR_INVALID, "there is no command '%.*s' (did you mean nod %.*s?); see nod help",
+                       STR_ARG(name), STR_ARG(near));
+    return err_set(err, ERR_INVALID, "there is no command '%.*s'; see nod help", STR_ARG(name));
+}
+
 const char *option_nearest(const struct command *command, struct str word)
 {
     CHECK(command && command->options);

@@ -103,7 +103,7 @@
     X(completion, "completion", PRINTS, "SHELL", "print completions for bash, zsh or fish",                \
       "For bash: source <(nod completion bash)", )                                                         \
     X(man, "man", PRINTS, "", "print the manual page", "To read it: nod man | man -l -", )                 \
-    X(help, "help", PRINTS, "[COMMAND...]", "explain a command", "", )                                     \
+    X(help, "help", PRINTS, "[COMMAND...]", "explain a command, or the settings: nod help settings", "", )  \
     X(version, "version", PRINTS, "", "print the version", "", )
 
 #endif

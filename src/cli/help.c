@@ -15,8 +15,10 @@ struct rc help_command(struct cli *cli, struct err *err)
         words_all(&buf, cli->width);
     else if (command_group(name))
         words_group(&buf, name, cli->width);
+    else if (str_is(name, "settings"))
+        words_settings(&buf, cli->width);
     else
-        return err_set(err, ERR_INVALID, "there is no command '%.*s'; see nod help", STR_ARG(name));
+        return command_unknown(&cli->arena, name, err);
     cli_out(buf_str(&buf));
     return RC_OK;
 }

@@ -4,7 +4,7 @@
 #include "cli/exits.h"
 #include "cli/text.h"
 
-enum { NAME_COLUMN = 18, OPTION_COLUMN = 26, WIDTH_MAX = 100 };
+enum { NAME_COLUMN = 21, OPTION_COLUMN = 26, WIDTH_MAX = 100 };
 
 static unsigned usable(unsigned width)
 {
@@ -52,7 +52,8 @@ void words_all(struct buf *buf, unsigned width)
     buf_puts(buf, "nod stands between AI agents and the world: an agent asks before it uses a tool,\n"
                   "rules answer, or a person nods.\n\nUsage: nod COMMAND [OPTION...] [OPERAND...]\n\n");
     command_entries(buf, STR_NONE, width);
-    buf_puts(buf, "\nnod COMMAND --help explains one command, nod config shows every setting.\n");
+    buf_puts(buf, "\nBegin with nod setup; nod watch shows calls that wait, and answers them.\n"
+                  "nod COMMAND --help explains one command, nod help settings what they share.\n");
 }
 
 static void option_entry(struct buf *buf, const struct option *option, unsigned width)
@@ -88,6 +89,51 @@ static void setting_entry(struct buf *buf, const struct setting *setting, unsign
     entry(buf, buf_str(&term), buf_c(&words), OPTION_COLUMN, width);
 }
 
+/* Settings that most commands share; the others are told with the options of the few that have them. */
+enum { SHARED = TALKS | PRINTS };
+
+void words_settings(struct buf *buf, unsigned width)
+{
+    static const struct {
+        unsigned audience;
+        const char *title;
+    } groups[] = {{SHARED, "Of most commands:"},
+                  {SERVES | KEEPS, "Of the server (nod serve), and of commands that open its store:"},
+                  {SITS | WRAPS, "Of commands that stand beside an agent (nod call, nod claude, nod codex, nod mcp):"}};
+    unsigned told = 0;
+    width = usable(width);
+    text_wrap(buf,
+              STR("A value comes from a flag, else from the environment variable in brackets, else from the "
+                  "configuration file, else it is the default in parentheses. nod config shows each value and "
+                  "where it comes from, nod config --example prints a file."),
+              0, width);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; told |= groups[i++].audience) {
+        buf_putc(buf, '\n');
+        text_wrap(buf, str_of(groups[i].title), 0, width);
+        for (const struct setting *s = settings_table; s < settings_table + SETTING_COUNT; s++)
+            if ((s->audience & groups[i].audience) && !(s->audience & told))
+                setting_entry(buf, s, width);
+    }
+}
+
+static bool own_setting(const struct command *command, const struct setting *setting)
+{
+    return (setting->audience & command->audience) && !(setting->audience & SHARED);
+}
+
+/* One line for those that it shares, with the best known of them. */
+static void shared_line(struct buf *buf, const struct command *command)
+{
+    static const enum setting_id known[] = {SETTING_ID_data, SETTING_ID_url, SETTING_ID_json, SETTING_ID_color};
+    const char *between = "\nSettings such as ";
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (settings_table[known[i]].audience & command->audience) {
+            buf_printf(buf, "%s--%s", between, settings_table[known[i]].name);
+            between = ", ";
+        }
+    buf_puts(buf, ": nod help settings\n");
+}
+
 static void exit_entries(struct buf *buf, const struct command *command)
 {
     buf_puts(buf, "\nExit status:\n");
@@ -115,13 +161,17 @@ void words_command(struct buf *buf, const struct command *command, unsigned widt
         buf_putc(buf, '\n');
         text_wrap(buf, str_of(command->details), 0, width);
     }
-    if (command->options->name)
-        buf_puts(buf, "\nOptions:\n");
-    for (const struct option *o = command->options; o->name; o++)
+    const char *title = "\nOptions:\n";
+    for (const struct option *o = command->options; o->name; o++, title = "") {
+        buf_puts(buf, title);
         option_entry(buf, o, width);
-    buf_puts(buf, "\nSettings (also from the environment and the file that nod config names):\n");
-    for (int i = 0; i < SETTING_COUNT; i++)
-        if (settings_table[i].audience & command->audience)
-            setting_entry(buf, &settings_table[i], width);
+    }
+    for (const struct setting *s = settings_table; s < settings_table + SETTING_COUNT; s++)
+        if (own_setting(command, s)) {
+            buf_puts(buf, title);
+            setting_entry(buf, s, width);
+            title = "";
+        }
+    shared_line(buf, command);
     exit_entries(buf, command);
 }

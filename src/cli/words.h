@@ -12,15 +12,18 @@ bool command_group(struct str word);
 /* The nearest command, or option of a command, to a word that is none; empty when none is near. */
 struct str command_nearest(struct arena *arena, struct str word);
 const char *option_nearest(const struct command *command, struct str word);
+/* The error for a command that does not exist, with the nearest one. */
+struct rc command_unknown(struct arena *arena, struct str name, struct err *err);
 /* How many single-letter changes make one word of the other. */
 unsigned word_distance(struct str a, struct str b);
 
 /* The least and the most operands a command takes. */
 void command_operands(const struct command *command, int *ret_min, int *ret_max);
 
-/* `nod help`, the commands of a group, and one command. `width` 0 means 80. */
+/* `nod help`, the commands of a group, one command, and all settings. `width` 0 means 80. */
 void words_all(struct buf *buf, unsigned width);
 void words_group(struct buf *buf, struct str word, unsigned width);
 void words_command(struct buf *buf, const struct command *command, unsigned width);
+void words_settings(struct buf *buf, unsigned width);
 
 #endif

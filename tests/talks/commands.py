@@ -149,6 +149,26 @@ def test_errors_are_words_on_standard_error(world):
     must("nod policy needs a subcommand: list, add, lint, remove" in said, said)
 
 
+def test_help_of_a_command_is_its_own_options(world):
+    """What most commands share is told once, by `nod help settings`."""
+    said = world.nod("pending", "--help").stdout
+    must("--watch" in said and "--token-file" not in said, said)
+    must("Settings such as --data, --url, --json, --color: nod help settings\n" in said, said)
+    must(world.nod("help", "pending").stdout == said, "nod help COMMAND differs from nod COMMAND --help")
+    must(world.nod("help", "policy", "add").stdout == world.nod("policy", "add", "--help").stdout, "a command of two words")
+    served = world.nod("serve", "--help").stdout
+    must("--listen HOST:PORT" in served and "--store URL" in served and "--token-file" not in served, served)
+    must("Settings such as --data: nod help settings\n" in served, served)
+    told = world.nod("help", "settings").stdout
+    manual = world.nod("man").stdout
+    for setting in json.loads(world.nod("config", "--json").stdout)["settings"]:
+        only_environment = setting["name"] in ("token", "session", "anthropic-key", "openai-key")
+        must(only_environment or re.search(rf"^ +--{setting['name']}\b", told, re.M), f"{setting}: {told}")
+    for name in ("--token-file", "NOD_TOKEN ", "NOD_SESSION ", "--claude ", "--listen ", "--store ", "--color "):
+        must(told.count("  " + name) == 1, f"{name}: {told}")
+        must(name.strip().replace("-", "\\-") in manual, f"{name} is not in the manual")
+
+
 def test_doctor_finds_what_is_wrong(world):
     server = world.server()
     server.stop()

@@ -45,6 +45,30 @@ static void every_command_is_sound(void **state)
     }
 }
 
+static void fits(const char *name, struct str text)
+{
+    while (text.n) {
+        struct str line = str_cut(text, '\n', &text);
+        if (text_width(line) > 80)
+            fail_msg("nod %s --help: '%.*s'", name, STR_ARG(line));
+    }
+}
+
+static void help_of_settings_fits_and_is_complete(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    words_settings(&buf, 80);
+    fits("help settings", buf_str(&buf));
+    for (const struct setting *s = settings_table; s < settings_table + SETTING_COUNT; s++) {
+        const char *term = s->where & IN_FLAGS ? arena_printf(&arena, "\n      --%s", s->name).p
+                                               : arena_printf(&arena, "\n      %s", s->environment).p;
+        if (!str_has(buf_str(&buf), str_of(term)))
+            fail_msg("nod help settings does not mention %s", s->name);
+    }
+}
+
 static void help_fits_and_is_complete(void **state)
 {
     (void)state;
@@ -53,12 +77,8 @@ static void help_fits_and_is_complete(void **state)
         words_command(&buf, c, 80);
         for (const struct option *o = c->options; o->name; o++)
             assert_true(str_has(buf_str(&buf), str_of(o->name)));
-        struct str rest = buf_str(&buf);
-        while (rest.n) {
-            struct str line = str_cut(rest, '\n', &rest);
-            if (text_width(line) > 80)
-                fail_msg("nod %s --help: '%.*s'", c->name, STR_ARG(line));
-        }
+        assert_true(str_has(buf_str(&buf), STR("\nSettings such as --")));
+        fits(c->name, buf_str(&buf));
     }
 }
 
@@ -110,6 +130,7 @@ int main(void)
         cmocka_unit_test(operands),
         cmocka_unit_test(every_command_is_sound),
         cmocka_unit_test(help_fits_and_is_complete),
+        cmocka_unit_test(help_of_settings_fits_and_is_complete),
         cmocka_unit_test(the_nearest_is_found),
         cmocka_unit_test(the_document_keeps_up),
     };
