@@ -48,7 +48,7 @@ static struct rc find_asked(struct cli *cli, struct asked *ret_asked, struct err
             asks(cli, call, found ? &other : ret_asked))
             found++;
     if (found == 0)
-        return err_set(err, ERR_NOT_FOUND, "no question is waiting");
+        return err_set(err, ERR_NOT_FOUND, "no question is waiting; nod pending lists every call that waits");
     if (found > 1)
         return err_set(err, ERR_AMBIGUOUS, "%u calls ask questions: say which one, see nod pending", found);
     return RC_OK;

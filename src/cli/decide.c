@@ -157,7 +157,7 @@ static struct rc decide_only(struct cli *cli, const struct json *calls, const st
 {
     CHECK(calls->type == JSON_ARRAY && cli->argc == 0);
     if (calls->count == 0)
-        return err_set(err, ERR_NOT_FOUND, "nothing is waiting");
+        return err_set(err, ERR_NOT_FOUND, NOTHING_WAITS);
     if (calls->count > 1)
         return err_set(err, ERR_AMBIGUOUS, "%u calls are waiting: say which one, see nod pending",
                        calls->count);
@@ -177,7 +177,7 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
     unsigned left_out = 0;
     CHECK(calls->type == JSON_ARRAY && cli->argc == 0);
     if (calls->count == 0)
-        cli_note("nothing is waiting");
+        cli_note(NOTHING_WAITS);
     for (const struct json *call = calls->first; call; call = call->next) {
         if (deciding->allows && only_alone(call)) {
             left_out++;

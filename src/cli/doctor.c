@@ -172,7 +172,8 @@ static struct finding check_disk(struct cli *cli)
 {
     struct statvfs fs;
     if (statvfs(cli->settings.data, &fs) != 0)
-        return FOUND(&cli->arena, LEVEL_WARN, "", "%s: %s", cli->settings.data, strerror(errno));
+        return FOUND(&cli->arena, LEVEL_WARN, "looked at when there is a data folder", "%s: %s", cli->settings.data,
+                     strerror(errno));
     uint64_t free_mb = (uint64_t)fs.f_bavail * fs.f_frsize / 1000000;
     enum level level = free_mb < DISK_MB_BAD ? LEVEL_BAD : free_mb < DISK_MB_WARN ? LEVEL_WARN : LEVEL_OK;
     if (fs.f_flag & ST_RDONLY)

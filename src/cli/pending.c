@@ -79,7 +79,7 @@ static struct rc pending_print(struct cli *cli, struct err *err)
     const struct json *calls = json_get(reply.json, "pendingApprovals");
     const struct json *sessions = calls->count ? titles(cli, &arena) : NULL;
     if (calls->count == 0) {
-        buf_puts(&buf, "nothing is waiting\n");
+        buf_puts(&buf, NOTHING_WAITS "\n");
     } else if (calls->count == 1) {
         struct str title = view_title(&arena, sessions, json_text(calls->first, "sessionId"));
         const struct json *call;

@@ -125,7 +125,10 @@ static struct str session_target(struct cli *cli)
 struct rc session_show_command(struct cli *cli, struct err *err)
 {
     struct reply reply;
-    TRY(remote_get(cli, session_target(cli), &reply, err));
+    struct rc rc = remote_get(cli, session_target(cli), &reply, err);
+    if (rc.code == ERR_NOT_FOUND)
+        return err_set(err, rc.code, "there is no session '%s'; see nod session list", cli->argv[0]);
+    TRY(rc);
     return session_print(cli, &reply);
 }
 

@@ -189,6 +189,8 @@ struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, st
     struct rc rc = remote_get(cli, target, ret_reply, &first);
     if (rc.code == ERR_NOT_FOUND && rc_ok(view_pending_all(cli, arena, NULL, NULL, &pending, NULL)))
         TRY(view_match(pending.json, id, &found, err));
+    if (!found && rc.code == ERR_NOT_FOUND)
+        return err_set(err, rc.code, "there is no call '%s'; nod pending lists those that wait, nod log all", id);
     if (!found) {
         if (err)
             *err = first;

@@ -5,6 +5,8 @@
 #include "cli/remote.h"
 #include "cli/text.h"
 
+#define NOTHING_WAITS "nothing is waiting; nod pending --watch shows what comes, nod log what was decided"
+
 /* The waiting calls (of a session, when one is given), oldest first: {"pendingApprovals":[…]}. Where many wait, a page
  * of them in which every agent has its turn. */
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,

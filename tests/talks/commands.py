@@ -169,6 +169,21 @@ def test_help_of_a_command_is_its_own_options(world):
         must(name.strip().replace("-", "\\-") in manual, f"{name} is not in the manual")
 
 
+def test_an_idle_gate_and_a_mistake_say_what_to_do_next(world):
+    world.server()
+    for arguments, status, words in (([], 2, ["nod setup", "nod help settings"]), (["help"], 0, ["nod setup", "nod help settings"]),
+                                     (["pending"], 0, ["nothing is waiting", "nod pending --watch"]),
+                                     (["approve"], 4, ["nothing is waiting", "nod pending --watch"]),
+                                     (["answer"], 4, ["no question is waiting", "nod pending"]),
+                                     (["show", "c0ffee"], 4, ["c0ffee", "nod pending", "nod log"]),
+                                     (["session", "show", "c0ffee"], 4, ["c0ffee", "nod session list"]),
+                                     (["pendig"], 2, ["did you mean nod pending?"]), (["help", "pendig"], 2, ["did you mean nod pending?"]),
+                                     (["pending", "--wach"], 2, ["did you mean --watch?", "nod pending --help"])):
+        command = world.nod(*arguments, exits=status)
+        said = command.stdout + command.stderr
+        must(all(word in said for word in words), f"nod {' '.join(arguments)}: {said}")
+
+
 def test_doctor_finds_what_is_wrong(world):
     server = world.server()
     server.stop()
