@@ -27,7 +27,7 @@ char *arena_bytes(struct arena *arena, size_t bytes);
 /* A copy with a terminator after it (not counted in n). */
 struct str arena_str(struct arena *arena, struct str s);
 struct str arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same bytes as a C string. */
+/* A copy of the bytes as a C string. */
 const char *arena_c(struct arena *arena, struct str s);
 /* Gives back everything; the arena is ready to use again. */
 void arena_done(struct arena *arena);
@@ -42,7 +42,7 @@ struct arena arena_take(struct arena *arena);
 /* The heap, for the few long-lived objects: zeroed, never NULL. */
 void *heap_new(size_t bytes);
 void *heap_grow(void *old, size_t bytes);
-/* Not zeroed. */
+/* The memory is not zeroed. */
 void *heap_aligned(size_t alignment, size_t bytes);
 
 #endif

@@ -26,7 +26,7 @@ void buf_done(struct buf *buf);
 void buf_put(struct buf *buf, struct str s);
 void buf_puts(struct buf *buf, const char *c);
 void buf_putc(struct buf *buf, char c);
-/* As one word of a POSIX shell, in single quotes. */
+/* Appends the text as one word of a POSIX shell, in single quotes. */
 void buf_put_quoted(struct buf *buf, struct str word);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void buf_u64(struct buf *buf, uint64_t value);
@@ -37,7 +37,7 @@ char *buf_room(struct buf *buf, size_t bytes);
 void buf_drop(struct buf *buf, size_t bytes);
 static inline void buf_clear(struct buf *buf) { buf->n = 0; buf->over = false; }
 static inline struct str buf_str(const struct buf *buf) { return (struct str){buf->p, buf->n}; }
-/* The same bytes as a C string that lives until the next change. */
+/* The content as a C string, valid until the next change. */
 const char *buf_c(struct buf *buf);
 
 #endif

@@ -81,7 +81,7 @@ struct rc certificate_names_of(struct arena *arena, struct str authority_pem, st
         const GENERAL_NAME *name = sk_GENERAL_SUBTREE_value(constraints->permittedSubtrees, i)->base;
         const ASN1_STRING *value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;
         const char *bytes = (const char *)ASN1_STRING_get0_data(value);
-        int n = ASN1_STRING_length(value); /* of an address and its mask */
+        int n = ASN1_STRING_length(value); /* 8 or 32: an address and its mask */
         char text[INET6_ADDRSTRLEN] = "";
         if (name->type == GEN_IPADD && (n == 8 || n == 32))
             (void)inet_ntop(n == 8 ? AF_INET : AF_INET6, bytes, text, sizeof text);

@@ -14,7 +14,7 @@ struct id {
 struct id id_new(const char *prefix);
 /* Eight random characters: unique within one session. */
 struct id id_short(void);
-/* The same form of secret, always the same for the same bytes. */
+/* A secret in the form of id_secret, derived from the bytes: equal bytes give equal secrets. */
 void id_secret_from(const unsigned char bytes[ID_SECRET_BYTES], char out[ID_SECRET_BYTES]);
 /* 256 random bits: "nod_…", for tokens. */
 void id_secret(char out[ID_SECRET_BYTES]);

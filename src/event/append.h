@@ -45,15 +45,15 @@ struct append {
     unsigned event_count;
     struct need needs[APPEND_NEEDS_MAX];
     struct event events[APPEND_EVENTS_MAX]; /* seq is filled in when kept */
-    int64_t deadline_ms;  /* of the TOOL_APPROVAL_REQUEST among the events, 0: none */
+    int64_t deadline_ms;  /* deadline of the TOOL_APPROVAL_REQUEST among the events, 0: none */
     enum append_outcome outcome;
     unsigned refused_need;
     struct err err;
     void (*done)(struct append *append);
-    void *arg;            /* the receiver's */
-    int64_t queued_us;    /* the store's: when it was handed over, by the steady clock; 0: it was not */
-    struct append *next;  /* the store's */
-    struct read *others;  /* the store's: what other processes have kept before these events */
+    void *arg;            /* private to the receiver */
+    int64_t queued_us;    /* private to the store: when it was queued, by the steady clock; 0: it was not */
+    struct append *next;  /* private to the store */
+    struct read *others;  /* private to the store: events that other processes stored before these */
 };
 
 struct append *append_new(void);

@@ -13,7 +13,7 @@
 
 struct archived {
     struct str file;           /* its name, without the folder */
-    struct digest file_digest; /* of its bytes, as sha256sum prints it */
+    struct digest file_digest; /* SHA-256 of the file, as sha256sum prints it */
     uint64_t events, calls;    /* how many of them went there */
     uint64_t first_seq, last_seq;
     struct digest hash;        /* the link of the last of them */
@@ -21,7 +21,7 @@ struct archived {
 
 /* The result of archiving. */
 struct archive_result {
-    uint64_t sessions, events; /* that were moved */
+    uint64_t sessions, events; /* totals that were archived */
     uint64_t stayed;           /* sessions in which something happened meanwhile */
     char file[LIMIT_PATH_BYTES]; /* the last that was made; empty: there was nothing to move */
 };

@@ -46,28 +46,28 @@ enum call_status {
 
 struct call {
     struct str id, session, thread, name, cwd;
-    struct str dialect;        /* the agent whose names for tools these are; empty: nobody said */
+    struct str dialect;        /* the agent whose tool names are used; empty: not known */
     struct str input;          /* the bytes the agent sent */
-    struct str updated_input;  /* what a person made of it; empty: nothing */
+    struct str updated_input;  /* the input as a person changed it; empty: unchanged */
     enum call_status status;
     enum decision decision;
     bool by_policy;            /* decided without a person */
-    bool no_opinion;           /* CALL_UNKNOWN: no rule speaks of it; the agent may go on as it would without us */
-    struct str actor;          /* who decided */
-    struct str by;             /* the token that decided */
-    struct str key;            /* the person's key that signed it; empty: it is not signed */
+    bool no_opinion;           /* CALL_UNKNOWN: no rule matches, the agent may go on as without Nod */
+    struct str actor;          /* name of the one that decided */
+    struct str by;             /* id of the token that decided */
+    struct str key;            /* the person's key that signed the decision; empty: not signed */
     struct str feedback;
-    struct str rule, source, why;  /* of the verdict */
-    struct str rules, mode;    /* of the response: JSON array, name */
-    struct str reach;          /* of allow_always: "project", "session" or "everywhere" */
-    bool rules_chosen;         /* by Nod, because the person named none */
-    struct str digest;         /* of what was asked */
-    struct str files;          /* of the files that were shown; empty: none were */
+    struct str rule, source, why;  /* from the verdict */
+    struct str rules, mode;    /* from the response: a JSON array, a mode's name */
+    struct str reach;          /* for allow_always: "project", "session" or "everywhere" */
+    bool rules_chosen;         /* chosen by Nod, because the person named none */
+    struct str digest;         /* digest of the request */
+    struct str files;          /* digest of the files that were shown; empty: none were */
     struct str superseded_by;  /* the call that took its place, because the files had changed */
     bool started;
-    struct str child;          /* the thread in which a sub-agent does it; empty: none does */
-    struct str usage;          /* of that sub-agent, JSON */
-    struct str agent_actor;    /* who asked */
+    struct str child;          /* thread of the sub-agent that executes the call; empty: none */
+    struct str usage;          /* token usage of that sub-agent, JSON */
+    struct str agent_actor;    /* name of the one that asked */
     struct str result;         /* JSON, as reported */
     bool result_is_error;
     int64_t called_ms, requested_ms, decided_ms, deadline_ms;

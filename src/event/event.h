@@ -53,7 +53,7 @@ struct event {
     struct str session;   /* empty: the whole installation (tokens, rules) */
     struct str thread;    /* empty: the session as such */
     struct str call;      /* empty unless the kind is of a call */
-    struct str actor;     /* who did it, in words: a token's name, "policy", "nod" */
+    struct str actor;     /* name of the one that caused it: a token's name, "policy", "nod" */
     struct str data;      /* JSON object */
 };
 

@@ -11,7 +11,7 @@ struct store_figures {
     uint64_t reads, read_us;
     uint64_t commit_us;
     uint64_t group_size_counts[8];     /* appends per group: 1, 2-3, 4-7, 8-15, … */
-    bool healthy;                      /* as store_healthy says */
+    bool healthy;                      /* result of store_healthy */
 };
 
 #endif

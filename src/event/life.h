@@ -9,7 +9,7 @@
 enum life_condition {
     LIFE_ANY,
     LIFE_ASK,   /* the verdict of rules */
-    LIFE_ALLOW, /* of rules, or a decision */
+    LIFE_ALLOW, /* the verdict of rules, or a decision */
     LIFE_DENY,
     LIFE_ABORT,
     LIFE_TIMEOUT,

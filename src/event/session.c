@@ -20,7 +20,7 @@ void session_free(struct session *session)
     free(session);
 }
 
-/* Of a setting that was said. */
+/* Copies a setting into the session, if it is present. */
 static void take_text(struct session *session, struct str said, struct str *field)
 {
     if (said.n)
@@ -178,7 +178,7 @@ void session_apply(struct session *session, const struct event *event)
     if (event->seq <= session->changed_seq || event->kind != EVENT_SESSION_CHANGED)
         return;
     session->changed_seq = event->seq;
-    struct str change = shape_change(event->data); /* not written by us: `nod verify` will say so */
+    struct str change = shape_change(event->data); /* an unknown one is reported by `nod verify` */
     if (str_is(change, "created"))
         take_created(session, &scratch, event);
     else if (str_is(change, "thread"))

@@ -32,13 +32,13 @@ struct session {
     struct arena arena;
     struct str id, title, cwd, mode, owner, main_thread;
     bool cwd_proposed; /* an agent named the folder, and nobody gave it to the agent */
-    int64_t timeout_seconds; /* of an approval; 0: never */
+    int64_t timeout_seconds; /* how long an approval waits; 0: forever */
     int64_t created_ms;
     struct session_tool *tools;
     size_t tool_count, tool_room;
     struct session_thread *threads; /* in order of creation */
     struct session_rule *rules;     /* likewise */
-    uint64_t changed_seq;           /* of the last event applied; 0: there is no such session */
+    uint64_t changed_seq;           /* seq of the last event applied; 0: there is no such session */
 };
 
 struct session *session_new(struct str id);
@@ -48,7 +48,7 @@ void session_apply(struct session *session, const struct event *event);
 const struct session_thread *session_thread_find(const struct session *session, struct str thread);
 /* The session's id within a thread's id; empty when it is none. */
 struct str session_of_thread(struct str thread);
-/* As the API shows it. */
+/* Writes the session as the API shows it. */
 void session_write(struct json_out *out, const struct session *session);
 void session_thread_write(struct json_out *out, const struct session_thread *thread);
 

@@ -62,8 +62,8 @@ struct shape_field {
 struct shape {
     const char *name;
     enum event_kind kind; /* EVENT_NONE: only part of others */
-    const char *change;   /* of kinds that have several shapes: the value of their first member, "change"; else NULL */
-    size_t size;          /* of the struct */
+    const char *change;   /* for kinds with several shapes: value of their first member, "change"; else NULL */
+    size_t size;          /* size of the struct */
     const struct shape_field *fields;
     size_t count;
     const char *words;
@@ -84,7 +84,7 @@ struct shape {
     const struct shape *shape_##name(void);
 
 void shape_write(struct json_out *out, const struct shape *shape, const void *data);
-/* The same as bytes of their own. What is to be written must fit an event. */
+/* The JSON as a string of its own. It must fit an event. */
 struct str shape_data(struct arena *arena, const struct shape *shape, const void *data);
 /* False when it is no object. Members of another type than the table's are passed over, like those it does not name. */
 bool shape_read(struct arena *arena, const struct shape *shape, struct str json, void *ret_data);

@@ -54,7 +54,7 @@
     F(texts, people, "people", SET, "the persons who have allowed it, where several must") \
     F(raw, signature, "signature", SET, "by a key of whoever decided: v, kind, key, statement, sig, client, auth")
 
-/* What is signed is the same as of a response. */
+/* A partial answer signs the same statement as a response. */
 #define TOOL_APPROVAL_PARTIAL_FIELDS(F)                                               \
     F(text, call, "toolCallId", ALWAYS, "the call that waits for more persons")        \
     F(decision, decision, "decision", ALWAYS, "allow_once")                           \

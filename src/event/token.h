@@ -49,7 +49,7 @@ struct token {
     size_t folder_count;
     enum role role;
     unsigned scopes;
-    unsigned older;         /* those of them that its role no longer has, kept from before there were scopes */
+    unsigned older;         /* scopes that its role no longer has, kept from before there were scopes */
     int64_t created_ms, revoked_ms; /* 0: not revoked */
     struct token *next;
 };

@@ -19,8 +19,8 @@ enum tool_class {
 
 enum { TOOL_PATHS_MAX = 32 };
 
-/* What the server of an MCP tool says of it, in the definition that is pinned; where it is silent, the protocol's
- * defaults. None: nothing is pinned, or nobody has looked. */
+/* Hints about an MCP tool from its pinned definition; the protocol's defaults where the definition is silent. No
+ * bits: nothing is pinned, or it was not looked up. */
 enum tool_hint {
     HINT_TOLD = 1 << 0,
     HINT_READ_ONLY = 1 << 1,
@@ -39,8 +39,8 @@ struct tool_facts {
     struct str url;           /* TOOL_FETCH */
     struct str patch;         /* TOOL_EDIT: the text of a patch; empty: it is none */
     struct str cwd;           /* where the input says that it runs; empty: it does not say */
-    /* Of a call that came under another name (event/tool_names.h): */
-    struct str asked;         /* that name; empty: the tool's own */
+    /* For a call that came under another name (event/tool_names.h): */
+    struct str asked;         /* that name; empty: it came under the tool's own name */
     bool foreign;             /* the name is one of other agents than the one that asks: it allows nothing */
     unsigned hints;           /* set of enum tool_hint */
     const char *unclear;      /* why its input cannot be read for sure; NULL: it can */
