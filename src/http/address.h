@@ -10,8 +10,8 @@
 /* The kind of an address, in words; NULL: one of the open network. An IPv4 address inside an IPv6 one (mapped,
  * NAT64, 6to4) is judged as what it is. */
 const char *address_kind(const struct sockaddr *address);
-/* The same of a host that is written as an address in any form that resolvers take (127.1, 0x7f000001, [::1]), or
- * that means this machine by its name; NULL for every other name. */
+/* The kind of a host that is written as an address in any form that resolvers take (127.1, 0x7f000001, [::1]), or
+ * whose name means this machine; NULL for every other name. */
 const char *address_kind_of_host(struct str host);
 
 #endif

@@ -182,7 +182,7 @@ static void keep_early(struct http_connection *connection, struct str bytes)
 {
     if (!connection->early) {
         connection->early = heap_new(sizeof *connection->early);
-        *connection->early = buf_init(EARLY_BYTES_MAX + READ_BYTES); /* what came behind a body may be more */
+        *connection->early = buf_init(EARLY_BYTES_MAX + READ_BYTES); /* one read may pass the limit */
     }
     buf_put(connection->early, bytes);
     CHECK(!connection->early->over);

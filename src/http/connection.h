@@ -39,7 +39,7 @@ struct http_connection {
         uv_pipe_t pipe;
     } uv;
     struct http_server *server;
-    struct http_connection *next, *previous; /* in its watch list */
+    struct http_connection *next, *previous; /* neighbours in its watch list */
     int64_t since_ms;                        /* when it entered that list */
     union {
         struct http_reader *reader;          /* READING, BUSY: the request, NULL between two */
@@ -47,17 +47,17 @@ struct http_connection {
         struct http_socket *socket;
         size_t discarded;                    /* LINGERING */
     };
-    struct http_connection *next_stranger, *previous_stranger; /* while nobody was identified on it */
+    struct http_connection *next_stranger, *previous_stranger; /* set until a token was identified on it */
     int64_t came_ms;
-    uint8_t address[16];                     /* of a stranger */
-    size_t held;                             /* bytes of `first` and so on that nobody shares */
+    uint8_t address[16];                     /* address of a connection without a token */
+    size_t held;                             /* bytes queued from `first` on that are not shared */
     struct buf *early;                       /* bytes that came before their turn, or NULL */
-    struct outgoing *first, *last;           /* what the kernel did not take yet */
-    struct flush *flush;                     /* what it is being offered */
-    struct tls_session *tls;                 /* NULL: plain */
+    struct outgoing *first, *last;           /* queue of bytes that the kernel has not taken yet */
+    struct flush *flush;                     /* the write under way */
+    struct tls_session *tls;                 /* NULL: no TLS */
     size_t queued;                           /* bytes from `first` on */
     uint64_t sent;                           /* bytes the kernel took */
-    uint64_t taken;                          /* of a stream: http_output_taken at the last heartbeat */
+    uint64_t taken;                          /* for a stream: http_output_taken at the last heartbeat */
     uint8_t phase;                           /* enum http_phase */
     uint8_t watch;                           /* enum http_watch */
     uint8_t stalls;                          /* heartbeats due in a row without anything leaving */
@@ -86,7 +86,7 @@ void http_connection_drained(struct http_connection *connection);
 void http_connection_finish(struct http_connection *connection);
 /* The end, at once; whoever owns the request, stream or socket is told. From the loop only. */
 void http_connection_close(struct http_connection *connection);
-/* The same, from anywhere: the close follows from the loop. */
+/* Like http_connection_close, but may be called anywhere: the loop closes it later. */
 void http_connection_break(struct http_connection *connection);
 /* A stream or socket shall end in an orderly way; that, too, follows from the loop. */
 void http_connection_end(struct http_connection *connection);

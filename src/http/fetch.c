@@ -58,7 +58,7 @@ struct receiving {
     struct err *err;
     const char *refused; /* the kind of an address that was not connected to */
     bool streams, decided, enough, bad;
-    struct curl_slist *recipients; /* of a mail */
+    struct curl_slist *recipients; /* recipients of a mail */
     size_t mailed;                 /* bytes of it that were handed over */
 };
 

@@ -29,7 +29,7 @@ struct fetch {
     const char *method;           /* instead of POST; NULL: as it is */
     const char *mail_from, *mail_to; /* smtp and smtps: `body` is a mail; `status` is the server's last reply */
     const char *login;            /* smtp: "user:password"; NULL: none */
-    size_t bytes_max;             /* of an answer that is no event stream */
+    size_t bytes_max;             /* longest answer, unless it is an event stream */
     int64_t silence_seconds_max;  /* between two bytes */
     int64_t seconds_max;          /* from the beginning to the end; 0: as long as it takes */
     bool only_public;             /* no address but one of the open network is connected to, whatever the name means
@@ -56,7 +56,7 @@ void fetch_line_free(struct fetch_line *line);
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
 /* The kind of a host that is written as an address, in words; NULL: one of the open network, or a name. */
 const char *fetch_host_kind(struct str host);
-/* The same of an address that is about to be connected to. */
+/* Like fetch_host_kind, for an address to which a connection is about to be made. */
 struct sockaddr;
 const char *fetch_address_kind(const struct sockaddr *address);
 

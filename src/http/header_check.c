@@ -112,7 +112,7 @@ static struct rc take_expect(struct http_head *head, struct str value, struct er
 
 static struct rc take_origin(struct http_head *head, struct str value, struct err *err)
 {
-    (void)head; /* it is for the API to judge */
+    (void)head; /* not checked here: the API does it */
     (void)value;
     (void)err;
     return RC_OK;

@@ -46,7 +46,7 @@ struct http_chunks {
         CHUNK_OVER,
     } state;
     unsigned digits;
-    uint64_t size;  /* of this chunk: as read so far, then what is left of it */
+    uint64_t size;  /* size of this chunk: first as read so far, then the rest of it */
     uint64_t total; /* bytes of content that have passed */
 };
 

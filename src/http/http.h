@@ -31,7 +31,7 @@ struct http_header {
 
 struct http_request {
     struct arena arena;      /* owns everything below; the handler may allocate in it */
-    struct arena spare;      /* the same, for what a handler that waits can do without: see http_shed */
+    struct arena spare;      /* owns data that a waiting handler can free early: see http_shed */
     struct str method;       /* "POST" */
     struct str target;       /* path and query as they were sent */
     struct str path;         /* percent-decoded; never contains NUL; starts with '/' */
@@ -45,8 +45,8 @@ struct http_request {
     struct http_connection *connection; /* NULL: the client has left, or a WebSocket message is behind it */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
                                                    answered (or dropped with http_drop) */
-    void *arg;               /* the handler's */
-    void *admitted;          /* of options.admit, for the handler: what it found out about the sender */
+    void *arg;               /* private to the handler */
+    void *admitted;          /* result of options.admit for the handler: the identified sender */
     /* Set by whoever makes a request that is not from a socket (a WebSocket message): takes the answer. */
     void (*answered)(struct http_request *request, int status, struct str body);
     void *answered_arg;
@@ -66,12 +66,12 @@ struct http_options {
     /* Asked when the header block is there and the body is not: an error is answered at once, and the body is
      * never read. NULL: everyone may send one. */
     struct rc (*admit)(void *arg, struct http_request *request, struct err *err);
-    size_t bodies_max;         /* of all bodies that are being read; 0: LIMIT_BODIES_BYTES */
+    size_t bodies_max;         /* limit for all bodies that are being read; 0: LIMIT_BODIES_BYTES */
     unsigned connections_max;  /* by TCP; further ones wait; 0: LIMIT_CONNECTIONS */
-    unsigned strangers_max;    /* of these, on which nobody was identified (http_known); 0: LIMIT_STRANGERS */
+    unsigned strangers_max;    /* limit for connections without a token (http_known); 0: LIMIT_STRANGERS */
     unsigned strangers_per_address_max; /* 0: LIMIT_STRANGERS_PER_ADDRESS */
-    size_t strangers_bytes_max;/* of answers that strangers do not read; 0: LIMIT_STRANGERS_BYTES */
-    size_t answers_max;        /* of all answers that are not read; 0: LIMIT_ANSWERS_BYTES */
+    size_t strangers_bytes_max;/* limit for unread answers of those; 0: LIMIT_STRANGERS_BYTES */
+    size_t answers_max;        /* limit for all unread answers; 0: LIMIT_ANSWERS_BYTES */
 };
 
 /* refused_total: connections beyond the limit, and requests answered by the server itself. */
@@ -90,7 +90,7 @@ struct http_certificate {
     void (*name)(void *arg, struct str name);   /* called with each name and address in it; may be NULL */
     void *arg;
 };
-/* The same with TLS; once per server. */
+/* Like http_listen_tcp, with TLS; once per server. */
 struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
                           int *ret_port, struct err *err);
 /* A Unix socket. A stale one is replaced. Our own user may connect, and: */
@@ -115,7 +115,7 @@ struct rc http_query(struct http_request *request, const char *name, bool *ret_t
 void http_answer(struct http_request *request, int status, struct str content_type, struct str headers,
                  struct str body);
 void http_answer_json(struct http_request *request, int status, struct str body);
-/* The same with a body that is there for the life of the process. */
+/* Like http_answer, for a body that lives as long as the process and is not copied. */
 void http_answer_lasting(struct http_request *request, int status, struct str content_type, struct str headers,
                          struct str body);
 /* {"error":{"code","message"}} with the status of the code. */
@@ -153,7 +153,7 @@ struct http_socket;
 
 struct http_socket_options {
     void (*message)(struct http_socket *socket, void *arg, struct str text);
-    void (*gone)(struct http_socket *socket, void *arg); /* as with streams */
+    void (*gone)(struct http_socket *socket, void *arg); /* as for streams */
     void (*drained)(struct http_socket *socket, void *arg);
     void *arg;
     const char *protocol; /* chosen when the client offers it; NULL: none is */

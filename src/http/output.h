@@ -6,9 +6,9 @@
 
 /* Writes what the kernel takes at once and queues a copy of the rest; false when the client is gone. */
 bool http_output_write(struct http_connection *connection, const struct str *pieces, unsigned count);
-/* The same where the pieces from number `lasting` on are there for the life of the process, and need no copy. */
+/* Like http_output_write; the pieces from index `lasting` on live as long as the process and are not copied. */
 bool http_output_last(struct http_connection *connection, const struct str *pieces, unsigned count, unsigned lasting);
-/* The same for bytes that many share, with a few of its own before them: what remains is held, not copied. */
+/* Writes `head` and then bytes shared by many connections: what remains of them is referenced, not copied. */
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes);
 /* Bytes of TLS, as they are; `arg` is the connection. */
 bool http_output_sealed(void *arg, struct str sealed);

@@ -25,10 +25,10 @@ struct http_reader {
     struct buf head;      /* the header block while it is not whole */
     size_t head_line;     /* the start of its last line */
     struct buf body;      /* a body that came in pieces */
-    size_t body_counted;  /* of it, among what the server reads at the moment */
+    size_t body_counted;  /* bytes of it that are counted in the server's body_bytes */
     uint64_t body_left;   /* with Content-Length */
     size_t (*body_max_of)(struct str target); /* NULL: LIMIT_BODY_BYTES */
-    size_t body_max;      /* of this request */
+    size_t body_max;      /* limit for this request */
     struct http_chunks chunks;
     enum http_progress progress;
     bool chunked;

@@ -32,7 +32,7 @@ enum http_watch {
 
 enum {
     READ_BYTES = 64 << 10,           /* the loop's one read buffer */
-    EARLY_BYTES_MAX = 16 << 10,      /* of requests sent before their turn; then we stop reading */
+    EARLY_BYTES_MAX = 16 << 10,      /* pipelined bytes kept; with more, we stop reading */
     FLUSH_BYTES = 256 << 10,         /* given to the kernel at once */
     LINGER_MS = 5000,
     LINGER_STOPPING_MS = 500,        /* for a client that has its answer and does not hang up, when we stop */
@@ -52,7 +52,7 @@ struct strangers {
     size_t count;
     size_t held;              /* bytes of answers that they do not read */
     struct map by_address;    /* → size_t, how many */
-    int64_t warn_ms;          /* not before */
+    int64_t warn_ms;          /* no further warning before this time */
 };
 
 struct http_server {
@@ -64,7 +64,7 @@ struct http_server {
     struct tls *tls;          /* NULL: it listens nowhere with TLS */
     struct timer *sweep;      /* runs while there are connections */
     int64_t sweep_ms;
-    struct timer *patience;   /* of a stop */
+    struct timer *patience;   /* how long a stop waits for open answers */
     uv_idle_t *ready;         /* runs while the ready list is not empty */
     struct buf head;          /* where response headers are put together */
     char date[40];            /* the Date header as it was at date_ms of the loop's clock */
@@ -72,10 +72,10 @@ struct http_server {
     struct shared *beat;      /* the heartbeats of streams and sockets */
     struct shared *ping;
     struct http_figures figures;
-    size_t body_bytes;        /* of bodies that are not whole yet */
+    size_t body_bytes;        /* bytes of bodies that are not complete yet */
     struct strangers strangers;
     size_t tcp_connections;
-    int64_t warn_ms;          /* that a connection cannot be accepted: not before */
+    int64_t warn_ms;          /* no further warning about refused connections before this time */
     size_t held;              /* bytes of answers that nobody has read yet */
     size_t handles;           /* listeners and connections that libuv still knows */
     void (*ended)(void *arg);

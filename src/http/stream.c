@@ -86,7 +86,7 @@ void http_stream_finish(struct http_connection *connection)
     owner.gone((struct http_stream *)connection, owner.arg);
 }
 
-/* Nothing has left for the time of a heartbeat: send one, or lose patience with one that stands still. */
+/* Nothing was sent for a heartbeat's time: sends one, or closes the stream when the client has stopped reading. */
 void http_stream_beat(struct http_connection *connection)
 {
     const struct http_options *options = &connection->server->options;

@@ -27,7 +27,7 @@ enum tls_state {
     TLS_SHAKING, /* the handshake is under way */
     TLS_OPEN,
     TLS_ENDED,   /* the client has said that it sends no more */
-    TLS_BROKEN,  /* what came is no TLS, not ours, or too much */
+    TLS_BROKEN,  /* the input is not TLS, fails its checks, or is too long */
 };
 /* Takes what came from the client, whole. */
 void tls_feed(struct tls_session *session, struct str sealed);

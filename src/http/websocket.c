@@ -21,15 +21,15 @@ struct http_socket {
     struct http_connection *connection;
     struct http_socket_options owner;
     wslay_frame_context_ptr frames;
-    struct str input;      /* what wslay has not taken yet; valid during http_socket_input */
+    struct str input;      /* input that wslay has not read yet; valid during http_socket_input */
     struct buf message;    /* the text message being put together */
     struct buf control;    /* the payload of the control frame being read */
-    uint64_t frame_left;   /* of the payload of the frame being read */
+    uint64_t frame_left;   /* payload bytes left in the frame being read */
     uint8_t claim[FRAME_HEAD_BYTES_MAX]; /* the head of the frame that comes, as far as it says a length */
     uint8_t claim_bytes;
-    uint64_t claim_left;   /* of that frame, behind these bytes: mask and payload */
-    uint64_t taken_bytes;  /* that the client had taken at the last beat */
-    uint8_t message_opcode;/* of the message being put together, or NO_MESSAGE */
+    uint64_t claim_left;   /* bytes left of that frame after its head: mask and payload */
+    uint64_t taken_bytes;  /* bytes that the client had received at the last beat */
+    uint8_t message_opcode;/* opcode of the message being put together, or NO_MESSAGE */
     bool in_frame;
     uint8_t silent_beats;  /* pings since anything came */
 };

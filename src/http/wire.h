@@ -30,7 +30,7 @@ void wire_close(struct wire *wire);
 struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent, struct err *err);
 /* *ret_n is 0 at the end of the stream. */
 struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err);
-/* Nothing has happened on it since it was used last: it can be used again. */
+/* Whether the connection was silent since its last use: then it can be used again. */
 bool wire_is_quiet(const struct wire *wire);
 /* Under whose uid the other end of a Unix socket runs. */
 bool wire_peer(const struct wire *wire, uint32_t *ret_uid);
