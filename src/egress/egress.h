@@ -58,8 +58,8 @@ struct egress_host {
 };
 
 struct egress_options {
-    int channel;              /* on which the box hands out its listeners; the proxy's from now on */
-    struct egress_host *host; /* the same */
+    int channel;              /* the socket by which the box passes its listeners; owned by the proxy from now on */
+    struct egress_host *host; /* owned by the proxy from now on */
     int own_port;             /* where Nod listens: never connected to on this machine; 0: nowhere */
     unsigned listeners;       /* how many the box makes */
 };

@@ -14,7 +14,7 @@
 enum {
     LINES_MAX = 32,              /* connections of one box at once */
     HOSTS_MAX = 128,             /* different hosts and ports of one box */
-    UP_BYTES_MAX = 50 << 20,     /* that one box may send */
+    UP_BYTES_MAX = 50 << 20,     /* most bytes that one box may send */
     LOOK_MS = 100,               /* how often the end of the box is looked for */
     HEAD_MS = 10000,             /* a client's first bytes */
     LOOKUP_MS = 10000,
@@ -38,7 +38,7 @@ struct egress {
     unsigned wanted;
     struct {
         int fd;
-        uint16_t port; /* of the host, to which it leads; 0: the proxy */
+        uint16_t port; /* port of the host to which it leads; 0: the proxy */
     } listeners[1 + EGRESS_PORTS_MAX];
     unsigned listener_count;
     pthread_t thread;

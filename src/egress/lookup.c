@@ -15,7 +15,7 @@ struct lookup {
     pthread_cond_t came;
     unsigned holders;
     bool done;
-    int failed; /* of getaddrinfo */
+    int failed; /* error code of getaddrinfo */
     struct sockaddr_storage address;
     socklen_t bytes;
     char host[EGRESS_HOST_BYTES];

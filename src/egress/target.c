@@ -113,7 +113,7 @@ enum egress_read egress_head_read(struct str bytes, struct egress_head *ret_head
     return HEAD_DONE;
 }
 
-/* Of this connection only, or made anew. */
+/* Whether the header belongs to this connection only or is written anew: it is not passed on. */
 static bool stays_here(struct str line)
 {
     static const char *const names[] = {"host", "connection", "keep-alive", "te", "upgrade"};

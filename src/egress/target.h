@@ -25,8 +25,8 @@ enum egress_speech { SPEECH_CONNECT, SPEECH_HTTP, SPEECH_SOCKS };
 struct egress_head {
     enum egress_speech speech;
     struct egress_target target;
-    size_t bytes;            /* that the head takes; what follows belongs to the other end */
-    struct str method, rest; /* of a request in absolute form */
+    size_t bytes;            /* length of the head; the bytes after it belong to the other end */
+    struct str method, rest; /* from a request in absolute form */
     struct str headers;      /* lines, each with its end */
 };
 enum egress_read egress_head_read(struct str bytes, struct egress_head *ret_head);

@@ -8,7 +8,7 @@
 struct loop {
     uv_loop_t uv;
     uv_prepare_t prepare;
-    uv_idle_t awake;       /* as long as it runs the loop does not sleep */
+    uv_idle_t awake;       /* while it runs, the loop does not sleep */
     struct before_sleep *before_sleep;
 };
 

@@ -21,7 +21,7 @@ void loop_stop(struct loop *loop);
 struct before_sleep {
     bool (*before)(void *arg);
     void *arg;
-    struct before_sleep *next; /* the loop's */
+    struct before_sleep *next; /* private to the loop */
 };
 void loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void loop_forget(struct loop *loop, struct before_sleep *before);

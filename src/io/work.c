@@ -33,7 +33,7 @@ struct work_pool {
     struct loop_call *loop_calls, *last_loop_call;
     struct hand *ended;
     unsigned threads, threads_max, idle;
-    unsigned open;           /* the loop's */
+    unsigned open;           /* used on the loop's thread only */
     bool ending;
 };
 
@@ -160,7 +160,7 @@ static void rung(void *arg)
     unlock(pool);
     join_ended(ended);
     if (rests)
-        (void)malloc_trim(0); /* what the threads had put aside for themselves */
+        (void)malloc_trim(0); /* returns the threads' caches to the system */
     while (loop_call) {
         struct loop_call *next = loop_call->next;
         loop_call->start(loop_call);

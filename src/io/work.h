@@ -19,13 +19,13 @@ struct job {
     void (*run)(struct job *job);  /* in a thread of the pool */
     void (*done)(struct job *job); /* on the loop; the job is the receiver's again */
     void *arg;
-    struct job *next;              /* the pool's */
+    struct job *next;              /* private to the pool */
 };
 
 struct loop_call {
     void (*start)(struct loop_call *loop_call); /* on the loop */
     void *arg;
-    struct loop_call *next;           /* the pool's */
+    struct loop_call *next;           /* private to the pool */
     struct work_pool *pool;
     pthread_cond_t over;
     bool finished;

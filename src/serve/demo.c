@@ -53,7 +53,7 @@ struct step {
     const char *id;
     const char *tool;
     const char *input;   /* %s stands for the folder */
-    const char *say;     /* what the agent is up to */
+    const char *say;     /* text of the agent */
     const char *run;     /* the command it would really run; NULL: write `text` to `file`, or nothing */
     const char *file;
     const char *text;
@@ -78,7 +78,7 @@ enum { ROUNDS = sizeof rounds / sizeof *rounds, STEPS_MAX = 3 };
 struct player {
     struct cli *cli;
     struct http_client *client;
-    const char *token; /* the agent's own */
+    const char *token; /* the agent's own token */
     struct arena *arena;
     struct str session, thread;
     char folder[512];
@@ -369,7 +369,7 @@ static struct rc play(struct player *p, struct err *err)
 struct rc demo_command(struct cli *cli, struct err *err)
 {
     struct player player = {.cli = cli, .arena = &cli->arena, .first = true};
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody watches a demo whose server was killed */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* the demo ends with its server */
     TRY(remote_client(cli, &player.client, err));
     struct rc rc = play(&player, err);
     if (player.client)

@@ -268,7 +268,7 @@ static void set_up_process(const struct settings *settings)
     (void)prctl(PR_SET_DUMPABLE, 0); /* secrets do not belong in core files */
     /* One allocator arena per kind of thread would only keep more memory resident. */
     (void)mallopt(M_ARENA_MAX, 2);
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* else malloc learns to keep blocks of a large call's size */
+    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* otherwise malloc starts to keep blocks as large as a large call */
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);

@@ -19,13 +19,13 @@
 
 enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
 
-/* What was asked of people, until it is answered. */
+/* A request to people that is not answered yet. */
 struct asked {
     char digest[DIGEST_HEX_BYTES];
-    int64_t people;       /* who must allow it; 0: one person */
+    int64_t people;       /* how many persons must allow it; 0: one */
     struct arena arena;
-    struct shape_texts have; /* those who have, by partial answers that hold */
-    struct str input;     /* as they have changed it */
+    struct shape_texts have; /* persons who have allowed it, by valid partial answers */
+    struct str input;     /* the input as they changed it */
 };
 
 struct proving {

@@ -75,7 +75,7 @@ static void take_added(struct key_ring *ring, const struct event *event)
         !base64_decode(data.spki, spki, sizeof spki, &n))
         return;
     key_id_of((struct str){(const char *)spki, n}, id);
-    if (!str_is(data.id, id)) /* whoever trusts an id trusts this one key */
+    if (!str_is(data.id, id)) /* an id must always stand for the same key */
         return;
     struct person_key *key = arena_new(&ring->arena, struct person_key);
     *key = (struct person_key){

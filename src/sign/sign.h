@@ -31,8 +31,8 @@ struct statement {
         struct str value; /* empty is written as - */
     } fields[STATEMENT_FIELDS_MAX];
     size_t count;
-    struct str key;   /* the three last lines: of the key that signs, */
-    struct str nonce; /* of the server, */
+    struct str key;   /* the last three lines: the signing key's id, */
+    struct str nonce; /* the server's nonce, */
     int64_t until_ms; /* and until when it may be used */
 };
 
@@ -49,7 +49,7 @@ bool statement_issued(const struct statement *statement, const struct digest *se
 struct decision_facts {
     struct str server;       /* the installation: its key, hexadecimal */
     struct str session, call;
-    struct str digest;       /* of what was asked (TOOL_APPROVAL_REQUEST) */
+    struct str digest;       /* digest of the request (TOOL_APPROVAL_REQUEST) */
     struct str decision, mode, scope;
     struct str rules, input; /* JSON: an array of strings, the edited input */
     struct str feedback;
@@ -79,7 +79,7 @@ struct person_key {
     enum key_kind kind;
     uint64_t added_seq, revoked_seq; /* 0: not revoked */
     int64_t added_ms, revoked_ms;
-    uint32_t counter;       /* of the last signature that was seen; authenticators that count never go back */
+    uint32_t counter;       /* counter of the last signature seen; an authenticator's counter never decreases */
     struct person_key *next;
 };
 
