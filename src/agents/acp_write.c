@@ -8,7 +8,8 @@ enum { ACT_BYTES_MAX = 16 << 20 };
 
 /* ---- acts ---- */
 
-/* The program and its arguments as a shell would be told; a command alone is a line of the shell. */
+/* The command as one line for the shell: program and arguments quoted; a command without arguments is taken as such a
+ * line. */
 static struct str line_of(struct arena *arena, const struct json *params)
 {
     BUF_SCOPE(buf, ACT_BYTES_MAX);

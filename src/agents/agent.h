@@ -66,7 +66,7 @@ struct agent_place {
     bool runs;                            /* the file must be executable */
     int64_t seconds; /* the agent's own timeout for an answer, where it ignores ours; 0: it uses ours */
     bool by_http;                         /* the agent can call a URL as a hook */
-    void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: as Claude Code's */
+    void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: written as for Claude Code */
     /* A file beside it in which the agent keeps what it was told to trust; NULL: it trusts its settings. `path` has no
      * links in it. Writes the file's text with our hooks trusted; false: it is so already. */
     const char *trust_file;

@@ -210,7 +210,7 @@ static void put_rule_update(struct json_out *out, struct str rules)
     json_close(out, '}');
 }
 
-/* Claude Code suggests nothing when a hook of ours made it ask: this very command, then. */
+/* Claude Code makes no suggestion when our hook made it ask: then suggests a rule for exactly this command. */
 static void put_own_rule(struct json_out *out, const struct claude_message *ask)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);

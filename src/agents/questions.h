@@ -31,7 +31,7 @@ struct questions {
 
 /* Whether a call of this tool may ask questions at all. */
 bool questions_tool(struct str tool);
-/* False: the call asks for no answer but yes or no. */
+/* False: the call needs only yes or no, no further answers. */
 bool questions_read(struct arena *arena, struct str tool, const struct json *input, struct questions *ret_questions);
 /* The words of an option, and what is said about it (may be empty). */
 struct str option_label(const struct json *option);

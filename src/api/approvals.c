@@ -40,7 +40,7 @@ static void write_pending(struct exchange *x, struct listing *listing)
 static void session_there(struct op *op)
 {
     struct exchange *x = op->owner;
-    struct listing *listing = x->state; /* without the session the call is shown all the same */
+    struct listing *listing = x->state; /* if the session is not found, the call is listed without it */
     if (--listing->open == 0)
         write_pending(x, listing);
 }

@@ -59,7 +59,7 @@ static struct str key_of(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
-/* The subject of the call: the telling part of its input. */
+/* The most telling part of the input, such as the command or the path. */
 static struct str about(struct arena *arena, struct str input)
 {
     static const char *const fields[] = {"command", "file_path", "notebook_path", "path", "url", "pattern",
@@ -165,7 +165,7 @@ static bool call_wanted(const struct audit *audit, const struct event *event, co
             (answer && holds(answer->data, audit->text)));
 }
 
-/* The folder itself, or one below it. */
+/* Whether cwd is the project's folder or lies below it. */
 static bool in_project(struct str cwd, struct str project)
 {
     return str_starts(cwd, project) && (cwd.n == project.n || cwd.p[project.n] == '/');

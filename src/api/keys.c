@@ -133,7 +133,7 @@ static struct statement request_statement(struct exchange *x)
                                 body_signed(x));
 }
 
-/* The request begins anew, with a signature that is good for it. */
+/* Handles the request from its start again, now with a valid signature. */
 static void key_used(struct op *op)
 {
     struct exchange *x = op->owner;

@@ -23,7 +23,7 @@ struct order {
     int64_t timeout_seconds;     /* 0: it does not say */
     struct str settings;         /* settings to change in an existing session, JSON; empty: none */
     bool looser;                 /* … and it lets more pass than before */
-    bool signs;                  /* … and only a person's signature changes that, where people have keys */
+    bool signs;                  /* … and where people have keys, that needs a person's signature */
 };
 
 static void fail(struct act *act, struct str words)

@@ -523,7 +523,7 @@ void terminal_view_free(struct view *view)
     free(view);
 }
 
-/* The oldest whose run is over makes room. */
+/* Removes the oldest view whose run is over. */
 static bool make_room(struct terminal *terminal)
 {
     struct view *oldest = NULL;

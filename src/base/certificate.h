@@ -26,7 +26,7 @@ struct certificate {
  * another site. */
 struct rc certificate_make_authority(struct arena *arena, struct str title, const struct certificate_names *names,
                                      struct certificate *ret_authority, struct err *err);
-/* The names that an authority made here may vouch for. */
+/* The names that the certificates of an authority made here may contain. */
 struct rc certificate_names_of(struct arena *arena, struct str authority_pem, struct certificate_names *ret_names,
                                struct err *err);
 /* A server's certificate for these names, for as long as browsers take one. */

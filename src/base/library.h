@@ -16,7 +16,7 @@
 
 struct library_function {
     const char *name;
-    void *pointer; /* the address of the pointer to it */
+    void *pointer; /* address of the function pointer that is set */
     void *linked;  /* the function itself in a static build; else NULL */
 };
 

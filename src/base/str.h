@@ -27,7 +27,7 @@ static inline struct str str_of(const char *c)
     return c ? (struct str){c, strlen(c)} : (struct str){0};
 }
 
-/* The empty view has no address, and zero may not be added to that. */
+/* The empty view has a NULL pointer, and adding zero to NULL is undefined. */
 static inline struct str str_sub(struct str s, size_t from, size_t to)
 {
     return (struct str){from ? s.p + from : s.p, to - from};

@@ -83,7 +83,7 @@ void box_limit_resources(void)
     (void)setrlimit(RLIMIT_CORE, &none);
 }
 
-/* A second fence where the kernel has it (Landlock 6): no signal and no abstract socket leaves the box. */
+/* Additional protection where the kernel has Landlock 6: no signal and no abstract socket leaves the box. */
 void box_scope_signals(void)
 {
     struct {

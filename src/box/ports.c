@@ -29,7 +29,7 @@ static int hand_out(int listener, uint16_t port)
     return sendmsg(SUPERVISOR_FD_NET, &message, MSG_NOSIGNAL) == sizeof port ? 0 : -1;
 }
 
-/* `port` is the host's that it leads to; 0: the proxy. */
+/* `port` is the host's port to which it leads; 0: the proxy. */
 static int make_listener(uint16_t at, uint16_t port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(at),

@@ -83,7 +83,7 @@ static void reap(struct shell *shell)
     }
 }
 
-/* The processes that are ours now, from a list of numbers in /proc; false when there is no such list. */
+/* Kills all children, from the list in /proc; false when there is no such list. */
 static bool kill_children(void)
 {
     char bytes[4096];

@@ -232,7 +232,7 @@ struct rc call_command(struct cli *cli, struct err *err)
     struct reply reply;
     const char *cwd;
     TRY(prepare(&calling, &cwd, err));
-    if (calling.waits) /* a server that is not there at all is a mistake; one that goes away is waited for */
+    if (calling.waits) /* an unreachable server is an error at first; once connected, it is waited for */
         TRY(remote_get(cli, STR("/healthz"), &reply, err));
     TRY(find_thread(&calling, cwd, err));
     if (str_empty(calling.thread))

@@ -525,7 +525,7 @@ static struct rc read_prompt(struct wrapper *w, struct str *ret_text, struct err
     return RC_OK;
 }
 
-/* The one word behind `claude` that is ours. */
+/* Takes the only option after `claude` that is Nod's own. */
 static void take_sandbox(struct cli *cli)
 {
     int kept = 0;
@@ -607,7 +607,7 @@ static struct rc begin(struct wrapper *w, struct err *err)
     return RC_OK;
 }
 
-/* The threads of questions end soon after they are cancelled; one that does not ends with the process. */
+/* The threads of questions end soon after they are cancelled; the others end with the process. */
 static void end(struct wrapper *w)
 {
     claude_asks_end(&w->asks);

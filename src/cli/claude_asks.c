@@ -155,7 +155,7 @@ static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 
 enum outcome { ANSWERED, ASK_AGAIN, AWAY };
 
-/* A person is asked elsewhere: says what about, and where. Once for each question. */
+/* Tells the terminal, once per question, what a person is asked about and where. */
 static void tell_waiting(struct claude_asking *asking, struct arena *arena)
 {
     struct str id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;

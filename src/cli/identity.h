@@ -36,7 +36,7 @@ struct identity_want {
 const char *identity_path(struct cli *cli, const struct identity_want *want);
 /* The identity that is there and works, else a new one, made with the person's own token. */
 struct rc identity_have(struct cli *cli, const struct identity_want *want, const char **ret_path, struct err *err);
-/* Whether there is such a file, the server takes it, and proves to be the one it names. */
+/* Whether the file exists, the server accepts it, and the server proves to be the one that it names. */
 bool identity_works(struct cli *cli, const char *path);
 /* Revokes the token, as far as the server can be reached, and removes the file. */
 void identity_drop(struct cli *cli, const char *path);

@@ -1,4 +1,4 @@
-/* The local side: folders, standard input. */
+/* Access to local files for commands: folders, standard input, starting a server. */
 #ifndef CLI_LOCAL_H
 #define CLI_LOCAL_H
 

@@ -4,8 +4,7 @@
 #include "cli/text.h"
 #include "cli/words.h"
 
-/* Text of ours for roff: a backslash, a hyphen and a dot at a line's start mean something there, and what is
- * not ASCII has to be named. */
+/* Escapes text for roff: backslashes, hyphens, dots at the start of a line, and characters outside ASCII. */
 static void put(struct buf *buf, const char *text)
 {
     struct str rest = str_of(text);

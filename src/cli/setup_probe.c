@@ -59,7 +59,7 @@ static struct rc start(struct probe *probe, struct str command, struct err *err)
     return sent ? RC_OK : err_set(err, ERR_IO, "the hook cannot be started: %s", strerror(errno));
 }
 
-/* Waits until the server knows the call. A hook that ends before it was heard has failed. */
+/* Waits until the server knows the call. If the hook ends before that, it has failed. */
 static struct rc arrives(struct probe *probe, const struct json **ret_call, struct err *err)
 {
     struct cli *cli = probe->cli;

@@ -9,7 +9,7 @@
 const struct command *command_find(struct str name);
 /* Whether commands of two words begin with this one. */
 bool command_group(struct str word);
-/* The nearest command, or option of a command, to a word that is none; empty when none is near. */
+/* The known command, or option of a command, most similar to a mistyped word; empty when none is similar. */
 struct str command_nearest(struct arena *arena, struct str word);
 const char *option_nearest(const struct command *command, struct str word);
 /* The error for a command that does not exist, with the nearest one. */

@@ -22,7 +22,7 @@ struct archived {
 /* The result of archiving. */
 struct archive_result {
     uint64_t sessions, events; /* totals that were archived */
-    uint64_t stayed;           /* sessions in which something happened meanwhile */
+    uint64_t stayed;           /* sessions that were not moved because something happened in them meanwhile */
     char file[LIMIT_PATH_BYTES]; /* the last that was made; empty: there was nothing to move */
 };
 

@@ -41,7 +41,7 @@ static void put_or_null(struct json_out *out, const char *key, struct str value)
         json_put_str(out, value);
 }
 
-/* The digest of a token's secret is for us alone. */
+/* Leaves out the digest of a token's secret. */
 static void put_data(struct json_out *out, const struct event *event)
 {
     ARENA_SCOPE(arena);

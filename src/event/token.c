@@ -12,7 +12,7 @@ enum {
     SCOPES_VIEWER = SCOPE_SEE | SCOPE_SEE_ALL,
     SCOPES_AGENT = SCOPE_SEE | SCOPE_ASK,
     SCOPES_APPROVER = SCOPES_VIEWER | SCOPE_DECIDE | SCOPE_RULES_SESSION | SCOPE_SETTINGS,
-    /* An approver from before there were scopes could do these, too. */
+    /* Approvers from before there were scopes also had these. */
     SCOPES_OLDER_APPROVER = SCOPES_APPROVER | SCOPE_RULES_USER | SCOPE_TRUST | SCOPE_RUN,
 };
 

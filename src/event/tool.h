@@ -41,7 +41,7 @@ struct tool_facts {
     struct str cwd;           /* where the input says that it runs; empty: it does not say */
     /* For a call that came under another name (event/tool_names.h): */
     struct str asked;         /* that name; empty: it came under the tool's own name */
-    bool foreign;             /* the name is one of other agents than the one that asks: it allows nothing */
+    bool foreign;             /* the name belongs to another agent's dialect: allow rules do not apply */
     unsigned hints;           /* set of enum tool_hint */
     const char *unclear;      /* why its input cannot be read for sure; NULL: it can */
 };

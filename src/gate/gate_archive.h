@@ -16,7 +16,7 @@ struct gate_archiving {
 /* Moves finished sessions in which nothing has happened for so long into an archive (store_archive.h), beside
  * everything else. One at a time: ERR_CONFLICT. */
 void gate_archive(struct gate *gate, struct gate_archiving *archiving);
-/* {"path","sessions","events","stayed"}: what was done, for whoever asked for it. */
+/* Writes {"path","sessions","events","stayed"}: the result for the client. */
 void gate_archive_write(struct json_out *out, const struct archive_result *result);
 /* ERR_GONE with words that name the archive. */
 void gate_say_archived(struct err *err, const struct event *archived);

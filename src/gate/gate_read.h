@@ -26,7 +26,7 @@ struct history {
 struct history *history_new(struct str session, struct str call);
 void history_free(struct history *history);
 void gate_read_history(struct gate *gate, struct history *history);
-/* The call as it was shown when it was asked, the answer to it, and what came of it. */
+/* Writes the call as it was shown when it was asked, its answer and its result. */
 void gate_write_history(struct json_out *out, struct history *history);
 
 #endif

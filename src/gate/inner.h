@@ -167,7 +167,7 @@ void execute_done(struct gate *gate);
 void execute_hand_over(struct gate *gate, struct job *job);
 void archive_stop(struct gate *gate);
 
-/* The rules of a session that is cached (every session that was lent is), and where they are remembered. */
+/* The rules of a cached session (every session that was lent is cached), and the slot that remembers them. */
 const struct rule_set *sessions_rules(struct gate *gate, const struct session *session);
 struct session_rules *sessions_rules_slot(struct gate *gate, const struct session *session);
 

@@ -77,7 +77,7 @@ static struct str preview_of(struct arena *arena, const struct tool_facts *facts
     return arena_str(arena, buf_str(&buf));
 }
 
-/* The warnings of a preview that is left out. */
+/* Writes the warnings of a preview that the list leaves out. */
 static void put_warnings(struct json_out *out, struct arena *arena, struct str preview)
 {
     const struct json *parsed = NULL;

@@ -67,7 +67,7 @@ struct http_connection {
     bool processing : 1;                     /* input is being worked on, further up the stack */
     bool reading : 1;                        /* libuv reads */
     bool ended : 1;                          /* the client has shut its side */
-    bool probed : 1;                         /* it was looked whether the client is there at all */
+    bool probed : 1;                         /* it was checked whether the client is still connected */
     bool broken : 1;                         /* writing failed, or the reader is too slow */
     bool ending : 1;                         /* a stream or socket that was told to end */
 };

@@ -42,7 +42,7 @@ struct http_request {
     bool local;              /* came over a Unix socket */
     bool agents;             /* and that one is for agents */
     int64_t started_us;      /* clock_steady_us when its first byte came */
-    struct http_connection *connection; /* NULL: the client has left, or a WebSocket message is behind it */
+    struct http_connection *connection; /* NULL: disconnected, or the request came as a WebSocket message */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
                                                    answered (or dropped with http_drop) */
     void *arg;               /* private to the handler */

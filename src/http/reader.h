@@ -37,7 +37,7 @@ struct http_reader {
     bool body_began;      /* some of it has come */
     bool keep_alive;      /* valid when whole */
     bool head_only;       /* HEAD: the answer must not have a body */
-    bool skipped_line;    /* one empty line before the request is forgiven */
+    bool skipped_line;    /* one empty line before the request was skipped */
     bool parser_done;     /* llhttp has seen the end of the message */
 };
 

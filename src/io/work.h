@@ -32,7 +32,7 @@ struct loop_call {
 };
 
 struct work_pool *work_pool_new(struct loop *loop, unsigned threads_max);
-/* On the loop. */
+/* Call it on the loop's thread. */
 void work_submit(struct work_pool *pool, struct job *job);
 /* Jobs that were submitted and whose `done` has not been called. On the loop. */
 unsigned work_open(const struct work_pool *pool);

@@ -284,7 +284,8 @@ static struct rc read_all(struct arena *arena, const struct json *json, struct c
     return RC_OK;
 }
 
-/* The channels that need no entry: browsers and programs say themselves where they are. Routes may name the first. */
+/* Adds the channels that need no entry in the file: browsers and programs register themselves. Routes may name the
+ * first. */
 static void add_push(struct config *config)
 {
     config->channels[0] = (struct channel){.name = STR("push"), .kind = channel_kind(STR("push"))};

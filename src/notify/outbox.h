@@ -84,7 +84,7 @@ struct notify {
     unsigned busy;
 };
 
-/* One message on its way. */
+/* A message that is being sent. */
 struct send_job {
     struct job job;
     struct arena arena;
@@ -113,7 +113,7 @@ void outbox_tell(struct watcher *watcher, struct happening *happening);
 void outbox_withdraw(struct notify *n, const struct delivery *sent);
 /* The person is looking at the call: their notifications about it are postponed. */
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
-/* Another process has sent it or given it up. */
+/* Another process has sent the delivery or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);
 /* An answered call is of use only while something of it is due or being sent; then a while for late answers. */
@@ -129,7 +129,7 @@ void send_start(struct notify *n, struct send_job *s, unsigned channel);
 void answer_poll_channels(struct notify *n);
 
 /* ---- say.c ---- */
-/* False when the call was answered: the log is about to say so. */
+/* Fills in the message. False when the call was answered meanwhile: the event is about to arrive. */
 bool say_fill(struct notify *n, struct send_job *s);
 
 #endif

@@ -113,7 +113,7 @@ static struct rc check_callback(const struct channel *channel, struct err *err)
     return err_set(err, ERR_INVALID, "programs name their own address for callbacks when they ask");
 }
 
-/* To the program that asked, signed with a key of its own. */
+/* Posts the answer to the program that asked, signed with a key of its own. */
 const struct channel_kind channel_callback = {
     .name = "callback", .detail = DETAIL_SUMMARY, .check = check_callback, .send = send};
 

@@ -395,7 +395,7 @@ static bool awk_letter(struct awk *a)
     if (c == '|' || c == '@' || c == '\\' || (c == '>' && (next == '>' || to_file)))
         return false;
     if ((c == '+' || c == '-') && next == c) {
-        a->p.at++; /* before or behind an operand: what it was, it stays */
+        a->p.at++; /* ++ and -- do not change whether an operand was read before */
         return true;
     }
     if (c == '(')

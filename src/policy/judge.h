@@ -75,7 +75,7 @@ struct judging {
 
 void judging_init(struct judging *j, struct arena *arena, const struct question *question);
 struct verdict_rule verdict_rule_of(const struct compiled *rule);
-/* Remembers the stricter one. */
+/* Keeps the stricter of this rule and the one noted before. */
 void stop_note(struct judging *j, const struct compiled *rule);
 void used_note(struct judging *j, const struct compiled *rule);
 
@@ -83,7 +83,7 @@ void used_note(struct judging *j, const struct compiled *rule);
 
 /* The path of a word of a command or of an input, with the links it goes through; false: nobody knows it. */
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place);
-/* Reads and edits; a place is stopped when any rule speaks against it, covered when one allows it. */
+/* For reads and edits: place_stops notes every rule against the place, place_covered finds one that allows it. */
 void place_stops(struct judging *j, const struct place *place, struct str family);
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
 /* Like place_covered, but only by rules with a path, not by rules on the whole tool. */
@@ -92,7 +92,7 @@ const struct compiled *place_covered_by_path(struct judging *j, const struct pla
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* Like place_protected, for every path that a word with holes could become (target.h). */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
-/* Notes the rules that speak against what a pattern could find. */
+/* Notes the rules against any path that a pattern could match. */
 void target_stops(struct judging *j, struct str target, struct touch touch);
 /* Whether what a pattern could find lies outside the session's folder, or is a secret there. */
 bool target_outside(struct judging *j, struct str target);

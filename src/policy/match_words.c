@@ -115,7 +115,7 @@ static size_t glob_covered(struct arena *arena, const struct rule *rule, struct 
     for (size_t i = 0; i < argv->count; i++)
         if (!named_literally(&argv->words[i]))
             return 0;
-    /* A star behind `src/` is what lies below src: not `src/../../x`. */
+    /* A star after `src/` matches only what lies below src, not `src/../../x`. */
     for (size_t i = 0; i < argv->count; i++)
         if (climbs(argv->words[i].text))
             return 0;

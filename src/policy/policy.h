@@ -131,7 +131,7 @@ struct question {
     int64_t now_ms;
 };
 
-/* The paths whose links matter to this question, absolute. */
+/* The absolute paths whose symbolic links must be resolved for this question. */
 size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths);
 
 /* ---- the verdict ---- */

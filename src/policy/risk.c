@@ -43,7 +43,7 @@ static bool only_selects(struct str code)
     return false;
 }
 
-/* Whether a written path lies outside, or is one that always asks. */
+/* The risk of a write: outside the session's folder, or to a protected path. */
 static unsigned write_risk(struct judging *j, const struct act *act, const struct folder *folder)
 {
     struct str targets[TARGETS_MAX];

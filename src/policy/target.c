@@ -93,7 +93,7 @@ bool target_literal(struct str target)
 
 /* One letter of a component: which bytes it stands for, and where the next one begins. */
 struct letter {
-    bool any;    /* any number of any letters */
+    bool any;    /* matches any number of any letters */
     bool one;    /* any one letter */
     bool bracket, negated;
     struct str set;

@@ -18,7 +18,7 @@ struct run_job {
     struct runtime *runtime;
     struct run *run;
     struct job job;
-    atomic_bool cancelled;      /* ends it at its next step */
+    atomic_bool cancelled;      /* set: the job ends at its next step */
 };
 
 struct runtime {

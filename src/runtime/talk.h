@@ -55,7 +55,7 @@ const struct use *talk_open_uses(const struct talk *talk);
 const struct call *talk_call(const struct talk *talk, struct str id);
 /* The id under which it is asked next, when talk_call is NULL. */
 struct str talk_call_id(const struct talk *talk, struct str id);
-/* Whether it has an outcome that the model can be told. */
+/* Whether the call has an outcome that can be given to the model. */
 bool talk_settled(const struct call *call);
 /* The result for the model. When the use only looked, and saw what the same use had seen in an earlier turn that the
  * model still has before it, it is told just that. */

@@ -97,7 +97,7 @@ static void say(const char *mark, struct str text)
     (void)fflush(stdout);
 }
 
-/* A request that outlives restarts of the server. */
+/* Sends a request, again if the server restarts meanwhile. */
 static struct rc ask_server(struct player *p, const char *method, struct str target, struct str body,
                             const struct json **ret_answer, struct err *err)
 {

@@ -86,7 +86,7 @@ static void admin_made(struct op *op)
         open_doors(process);
 }
 
-/* The file that the command line finds by itself must hold a token that works. */
+/* Ensures that the token file which the command line finds by itself holds a valid token. */
 static void ensure_admin(struct process *process)
 {
     ARENA_SCOPE(scratch);

@@ -29,7 +29,7 @@ bool serve_supervisor(int argc, char **argv);
 /* Where archives are: in the data folder. */
 const char *archive_folder(struct cli *cli);
 
-/* Archives by itself what is older than so long; NULL for 0. Free it before the gate is closed. */
+/* Periodically archives sessions older than this; NULL for 0. Free it before the gate is closed. */
 struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int64_t after_s);
 void auto_archive_free(struct auto_archive *archive);
 /* The server's own key, made when there is none. */

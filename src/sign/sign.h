@@ -83,7 +83,7 @@ struct person_key {
     struct person_key *next;
 };
 
-/* All keys that were ever known, newest first. */
+/* All keys ever added, newest first. */
 struct key_ring {
     struct arena arena;
     struct person_key *keys;
@@ -96,7 +96,7 @@ const char *key_kind_name(enum key_kind kind);
 void key_id_of(struct str spki, char id[KEY_ID_BYTES]);
 /* Takes an event of the installation; others are passed over. */
 void key_ring_follow(struct key_ring *ring, const struct event *event);
-/* NULL when there is none or it was revoked. */
+/* The key of this id; NULL when there is none or it was revoked. */
 struct person_key *key_ring_find(const struct key_ring *ring, struct str id);
 /* The key as it was when the event with this seq was kept. */
 const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq);

@@ -75,7 +75,7 @@ struct backend {
 
 /* The backend whose scheme `url` begins with, and the rest of the url; NULL when there is none. */
 const struct backend *backend_find(const char *url, const char **ret_place);
-/* All of them, for the contract suite; NULL after the last. */
+/* Iterates over all backends, for the contract suite; NULL after the last. */
 const struct backend *backend_at(size_t index);
 
 /* The next link of a chain. */

@@ -23,7 +23,7 @@ struct known_call {
 
 struct memory {
     char *place;
-    unsigned handles;     /* with memories_lock */
+    unsigned handles;     /* reference count, guarded by memories_lock */
     struct memory *next;
     pthread_mutex_t lock;
     uint64_t seq;         /* 0: nothing is known */

@@ -480,7 +480,7 @@ static struct rc postgres_open(const char *place, enum backend_role role, struct
     if (strlen(place) > LIMIT_PATH_BYTES)
         return err_set(err, ERR_INVALID, "the url of the database is too long");
     struct backend_handle *handle = postgres_handle(place, role);
-    bool connects = role == BACKEND_WRITER || role == BACKEND_READER; /* the others when they are first needed */
+    bool connects = role == BACKEND_WRITER || role == BACKEND_READER; /* other roles connect when first needed */
     struct rc rc = connects ? postgres_connect(handle, clock_steady_us() + (int64_t)OPEN_MS * 1000, err) : RC_OK;
     if (rc_ok(rc) && role == BACKEND_WRITER) {
         RESULT_SCOPE(old);

@@ -20,7 +20,7 @@ struct backend_handle {
     uint64_t device, inode; /* of the file that was opened */
     enum backend_role role;
 
-    /* The writer's. Memory is emptied when a group fails or somebody else has written. */
+    /* Used by the writer only. Memory is emptied when a group fails or another process has written. */
     int lock_fd;
     struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */

@@ -16,7 +16,7 @@ bool sqlite_log_exists(const char *path)
     return stat(arena_printf(&arena, "%s-wal", path).p, &st) == 0 && st.st_size > 0;
 }
 
-/* "file:…?immutable=1" with whatever SQLite would take for syntax written in hexadecimal. */
+/* "file:…?immutable=1" with the characters that SQLite would take for syntax percent-encoded. */
 static const char *immutable_url(struct arena *arena, const char *path)
 {
     struct buf url = buf_init(3 * LIMIT_PATH_BYTES);

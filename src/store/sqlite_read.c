@@ -44,7 +44,7 @@ static struct rc add_event(struct answer *answer, enum sql sql, struct err *err)
     return RC_OK;
 }
 
-/* All rows of a statement, as events. `ret_full`: it stopped because the answer is large enough. */
+/* Adds all rows of a statement as events. `ret_full`: it stopped because the answer is large enough. */
 static struct rc add_events(struct answer *answer, enum sql sql, bool *ret_full, struct err *err)
 {
     bool row;

@@ -225,7 +225,7 @@ static struct rc abandon(struct backend_handle *handle, struct err *err)
 
 static const struct group_ways ways = {.load = load, .write = write_rows, .abandon = abandon};
 
-/* Somebody who edits the database by hand while we run must not be overwritten by what we remember. */
+/* Empties memory when another program has changed the database, so that its edit is not overwritten. */
 static struct rc notice_others(struct backend_handle *handle, struct err *err)
 {
     bool row;

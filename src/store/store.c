@@ -65,7 +65,7 @@ struct store {
     struct monitor desk;
     struct read_list questions;
     struct monitor chores;
-    bool tidy_wanted;    /* stays until the checkpointer has done it */
+    bool tidy_wanted;    /* stays true until the checkpointer is done */
     _Atomic bool tidied; /* by the checkpointer; the writer has not settled since */
 
     pthread_mutex_t outbox;

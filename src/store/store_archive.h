@@ -48,7 +48,7 @@ struct archive_plan {
     int lock_fd;
 };
 
-/* Blocking; reads the store beside whoever writes to it. One plan per folder at a time (else ERR_CONFLICT). */
+/* Blocks; may run while others write to the store. One plan per folder at a time (else ERR_CONFLICT). */
 struct rc archive_plan(const struct archiving *archiving, struct archive_plan **ret_plan, struct err *err);
 /* The append that moves one session of the plan. Refused when something has happened in the session since: it
  * stays in the store, and its copy in the file means nothing. */

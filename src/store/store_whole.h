@@ -10,7 +10,7 @@
 struct store_check {
     uint64_t events, sessions, open;
     uint64_t archived;     /* sessions whose events are in archives */
-    uint64_t bad_seq;      /* 0: all is well */
+    uint64_t bad_seq;      /* seq of the first bad event; 0: none */
     char why[200];         /* what is wrong with it */
 };
 

@@ -99,7 +99,7 @@ static void box_environment(char *environment[ENVIRONMENT_MAX])
     static char *const added[] = {
         "TMPDIR=/tmp", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
         "GIT_CONFIG_VALUE_0=/etc/nod-excludes",
-        /* The way out, in the words of everybody who looks for one. */
+        /* The proxy, in all variables that programs look for. */
         "HTTP_PROXY=" PROXY, "http_proxy=" PROXY, "HTTPS_PROXY=" PROXY, "https_proxy=" PROXY,
         "ALL_PROXY=" SOCKS_PROXY, "all_proxy=" SOCKS_PROXY, "NO_PROXY=" NO_PROXY, "no_proxy=" NO_PROXY,
         "npm_config_proxy=" PROXY, "npm_config_https_proxy=" PROXY, "npm_config_noproxy=" NO_PROXY,

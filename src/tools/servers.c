@@ -176,7 +176,7 @@ struct server_news *servers_news(struct servers *servers, struct arena *arena, s
     return first;
 }
 
-/* No more than a request can hold: what does not fit is not offered. */
+/* Writes as many definitions as fit into a request; the others are not offered. */
 static void put_definitions(struct servers *servers, struct str root, struct server *server, struct json_out *out)
 {
     unsigned left_out = 0;

@@ -96,7 +96,7 @@ struct rc schema_check(const char *schema, const struct json *input, struct err 
 void odd_text_put(struct json_out *out, struct str name);
 /* Writes the warnings about all texts of an input as the member "warnings"; writes nothing when there are none. */
 void odd_text_member(struct json_out *out, const struct json *input);
-/* "warnings" of a command: what its letters hide. What it does is for the rules to say (policy/). */
+/* Writes the "warnings" about characters in a command that hide something. Its effects are judged by policy/. */
 void command_warn(struct json_out *out, struct str command);
 
 /* ---- edit.c ---- */

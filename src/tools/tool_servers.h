@@ -25,8 +25,8 @@ struct rc servers_new(struct str json, bool projects, struct servers **ret_serve
 /* Ends what was started; nobody may be in any of the others. */
 void servers_free(struct servers *servers);
 
-/* The definition of a tool that holds from now on: {"description","inputSchema"}. `root`: of the repository whose
- * server it is; empty: it is one of the person's own. */
+/* Pins the definition of a tool, {"description","inputSchema"}. `root`: the repository of its server; empty: a server
+ * of the person's own. */
 void servers_pin(struct servers *servers, struct str root, struct str tool, const struct json *definition);
 /* The repository's file that is trusted from now on, by its digest; empty: it is not any more. */
 void servers_trust(struct servers *servers, struct str path, struct str digest);

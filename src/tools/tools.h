@@ -50,7 +50,7 @@ struct tool_use {
     const struct box_setting *box; /* the box in which commands run; NULL: they run without one */
     const struct box_opened *opened; /* what the rules open in that box; NULL: nothing */
     bool private_net;         /* web pages on this machine and in private networks may be fetched */
-    /* Whether a redirect may be followed, judged anew by whoever allowed the use; NULL: within one place it may. */
+    /* Whether a redirect may be followed, judged like the call itself; NULL: only within the same host and port. */
     bool (*may_follow)(const struct tool_use *use, struct str url, bool same_place);
     /* Whether searches leave the file or folder out: it is protected; NULL: none is. `path` is absolute. */
     bool (*hides)(const struct tool_use *use, struct str path);

@@ -1,4 +1,4 @@
-/* nod mcp proxy, the command: who it is, what it stands in front of, and its end. */
+/* The command `nod mcp proxy`: its identity, the server behind it, and how it ends. */
 #include "cli/relay/proxy.h"
 
 #include "base/digest.h"

@@ -39,7 +39,7 @@ struct relay_child {
 /* In a process group of its own, found in PATH. `environment`: NULL: ours. ERR_NOT_FOUND says why it cannot be
  * started. */
 struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err);
-/* Its exit status as a shell would say it; waits for the end. */
+/* Waits for the child's end and returns its exit status as a shell reports it. */
 int relay_child_wait(struct relay_child *child);
 /* Its input is closed by now: gives it time to end by itself, then asks it to, then ends it. */
 int relay_child_end(struct relay_child *child);
@@ -69,7 +69,7 @@ struct relay_gate {
     struct relay_record *record;
     struct str cwd, title;
     struct str agent, agent_session; /* the agent's own name of its conversation; empty: it has none */
-    pthread_mutex_t lock;            /* for everything below */
+    pthread_mutex_t lock;            /* guards everything below */
     struct str session, thread;      /* empty: not found yet */
     struct http_client *idle[RELAY_IDLE_MAX];
     unsigned idle_count;

@@ -79,7 +79,7 @@ struct tui {
     unsigned seen;          /* number of its lines that have been on screen, counted from the first */
     size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
     size_t reach;           /* where the rule of an always holds: of TUI_REACHES */
-    char answers[TUI_ANSWERS_BYTES]; /* to the questions so far, a line for each */
+    char answers[TUI_ANSWERS_BYTES]; /* answers to the questions so far, one line each */
     size_t answers_bytes, answered;
     size_t behind;          /* calls that wait beyond these: the server's list was cut */
     enum tui_mode mode;

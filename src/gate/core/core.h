@@ -102,7 +102,7 @@ void people_free(struct open *open);
 int64_t due_time(const struct open *open, int64_t alert_ms);
 void due_put(struct due *due, struct due_place *place);
 void due_take(struct due *due, struct due_place *place);
-/* The time of the nearest; 0: there is none. */
+/* The earliest time in the heap; 0: it is empty. */
 int64_t due_next(const struct due *due);
 void due_done(struct due *due);
 
