@@ -362,7 +362,7 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
     close_answer(&out);
 }
 
-/* A form without fields, or an address to visit, needs no more than a yes. */
+/* Whether more than a yes is needed: not for a form without fields, nor for an address to visit. */
 static bool wants_content(const struct claude_message *ask)
 {
     const struct json *fields = json_get(json_get(ask->input, "requested_schema"), "properties");

@@ -18,7 +18,7 @@ struct mcp_message {
     const struct json *params;
     enum mcp_tool tool;  /* for tools/call */
     const struct json *arguments;
-    struct str progress; /* the client's token, JSON as it came; empty: it wants none */
+    struct str progress; /* the client's progress token, raw JSON; empty: it wants no progress */
     struct str cancels;  /* id of the cancelled request, JSON; empty: none */
     bool modern;         /* protocol revision of 2026 or later, which has no handshake */
 };
@@ -30,7 +30,7 @@ struct mcp_ask {
     const struct json *input;
 };
 
-/* On failure the message's id is still known, as far as it could be read. */
+/* On failure the id of the message is still filled in, if it could be read. */
 struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
 /* Whether the message is one that the gate, or the list of what waits, has to answer. */
 bool mcp_needs_gate(const struct mcp_message *message);

@@ -91,7 +91,7 @@ struct route {
 };
 
 const struct route *routes_all(size_t *ret_count);
-/* The messages that /api/ws and /api/terminal/ws/agent take, by number; NULL behind the last. */
+/* The messages of /api/ws and /api/terminal/ws/agent by index; NULL after the last. */
 const struct message *socket_message(size_t at);
 const struct message *terminal_message(size_t at);
 
@@ -122,8 +122,8 @@ struct rc auth_identify(struct exchange *x, struct err *err);
 struct rc auth_check_body(const struct exchange *x, struct err *err);
 /* Like auth_identify, for a browser that logged in with a link. */
 struct rc login_identify(struct exchange *x, struct err *err);
-/* The token was refused. When another node may have made it just now, `then` follows once this node knows all that was
- * kept; false: it cannot be so. */
+/* Called for a refused token. True: another node may have just created it, and `then` is called once this node has
+ * read all stored events; false: that is impossible. */
 bool newcomer_wait(struct exchange *x, void (*then)(struct exchange *x));
 bool newcomer_may_send(const struct exchange *x);
 /* The text behind `prefix` in one of the subprotocols that a WebSocket's client offers; empty: none does. A browser

@@ -59,7 +59,7 @@ static void note_wrong(struct api *api)
         api->codes[i].typed = (struct digest){0};
 }
 
-/* A code that is taken is gone, whatever comes of it. */
+/* Removes the code, whether or not the login succeeds. */
 static bool take_code(struct api *api, struct str secret, struct login_code *ret_code)
 {
     struct digest digest = digest_of(secret);

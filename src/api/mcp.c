@@ -137,7 +137,7 @@ static void wait_on(struct mcp_call_held *held)
     gate_status(held->gate, again);
 }
 
-/* While it waits for a person the message is not needed; the input is read again for the answer. */
+/* Frees the message while the call waits for a person; the input is read again for the answer. */
 static void let_go(struct ask *ask)
 {
     struct mcp_call_held *held = ask->op.owner;

@@ -171,7 +171,7 @@ static void refuse(struct exchange *x, const struct err *err)
     exchange_fail(x, err);
 }
 
-/* The call, for whoever has its link. A POST, so that a program which follows links does not even look. */
+/* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. */
 void answers_look(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);

@@ -7,7 +7,7 @@
 /* Goes through the events of the request's thread in order and names those that are the request's own. */
 struct request_teller {
     struct str run;      /* the request's id */
-    bool mine;           /* the thread's run at this point is this one */
+    bool mine;           /* the thread's current run is the requested one */
     bool over;           /* and it is over */
     /* Gets each: its type, the event's seq, which of the event's messages it is (from 1), and the object itself. */
     void (*put)(void *arg, const char *type, uint64_t seq, unsigned part, struct str json);

@@ -20,12 +20,12 @@ struct view;
 
 struct terminal {
     struct api *api;
-    struct http_socket *socket;  /* NULL when it is gone */
+    struct http_socket *socket;  /* NULL: disconnected */
     const struct token *token;
     struct arena arena;
     struct str cwd;
     struct view *views;          /* newest first; the first is the one that "continue" and "cancel" mean */
-    unsigned open;               /* acts that will still come back */
+    unsigned open;               /* acts whose operations are still under way */
 };
 
 /* How far a client has read: all messages of the events before `seq`, and `part` of those that `seq` makes. */
@@ -92,7 +92,7 @@ struct str terminal_id(const struct json *message);
 void terminal_run(struct terminal *terminal, const struct json *message);
 
 /* ---- terminal_view.c ---- */
-/* NULL when it is not on this socket. */
+/* NULL when there is no such view on this socket. */
 struct view *terminal_view_find(const struct terminal *terminal, struct str session);
 /* A new first view; NULL when there are too many whose runs are not over. */
 struct view *terminal_view_new(struct terminal *terminal, struct str session, struct str thread);

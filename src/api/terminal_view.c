@@ -76,7 +76,7 @@ static bool told_before(const struct view *view)
     return at->seq < has->seq || (at->seq == has->seq && at->part <= has->part);
 }
 
-/* Where a message stands, for clients that asked for it. */
+/* Writes the position of a message, for clients that asked for it. */
 static void write_place(struct json_out *out, const struct view *view)
 {
     char cursor[48];

@@ -59,5 +59,5 @@ bool base64_decode(struct str text, unsigned char *ret_bytes, size_t room, size_
         ret_bytes[n++] = (unsigned char)(group >> bits);
     }
     *ret_n = n;
-    return (group & ((1UL << bits) - 1)) == 0; /* bits that no byte takes are zero in what an encoder writes */
+    return (group & ((1UL << bits) - 1)) == 0; /* the unused bits of a correct encoding are zero */
 }

@@ -63,7 +63,7 @@ struct json_out {
 static inline struct json_out json_out(struct buf *buf) { return (struct json_out){buf, false}; }
 void json_open(struct json_out *out, char bracket);   /* '{' or '[' */
 void json_close(struct json_out *out, char bracket);  /* '}' or ']' */
-/* Makes one line of all that is in the buffer: breaks between tokens of what was put raw become blanks. */
+/* Turns the buffer's content into one line: line breaks between tokens become blanks. */
 void json_end_line(struct json_out *out);
 void json_key(struct json_out *out, const char *key);
 void json_key_str(struct json_out *out, struct str key);

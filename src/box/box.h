@@ -42,7 +42,7 @@ struct box {
     bool keeps_streams;              /* standard input, output and error are what the launcher has */
     bool proxy;                      /* it listens on BOX_PROXY_PORT and passes the listening socket to its starter */
     uint16_t ports[BOX_PORTS_MAX];   /* ports of the host's loopback whose listeners are passed likewise; 0: end */
-    const char *hidden[BOX_PATHS_MAX + 1]; /* covered wherever they would show up: Nod's own folders */
+    const char *hidden[BOX_PATHS_MAX + 1]; /* paths hidden in the box wherever they would appear: Nod's own folders */
     const char *read[BOX_PATHS_MAX + 1];   /* further paths of the host, read-only */
     const char *write[BOX_PATHS_MAX + 1];  /* further paths of the host, read-write */
 };

@@ -12,7 +12,7 @@ enum {
     SUPERVISOR_FD_REPORT,  /* one struct supervisor_report */
     SUPERVISOR_FD_LIFE,    /* when its other end is closed, everything is killed */
     SUPERVISOR_FD_NET,     /* for a box with ports: a socket by which it passes their listeners; else unused */
-    SUPERVISOR_DESCRIPTORS, /* the numbers below are taken */
+    SUPERVISOR_DESCRIPTORS, /* first free descriptor number */
 };
 
 /* The message on its report pipe, written once. */

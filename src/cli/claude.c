@@ -39,7 +39,7 @@ struct wrapper {
     struct claude_host host;
     struct lines said, typed;
     enum output output;
-    atomic_uint prompts;   /* sent and not yet begun */
+    atomic_uint prompts;   /* prompts sent whose turn has not begun */
     unsigned interrupts;
     bool reads_input;      /* prompts come from standard input */
     bool busy, has_tasks, closing;

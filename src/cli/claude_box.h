@@ -16,7 +16,7 @@ void model_proxy_serve(const struct model_proxy *proxy, int client, const atomic
 /* Starts `argv` in a box around the session's folder; as claude_child_start. */
 struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **argv, struct relay_child *ret_child,
                            struct err *err);
-/* Ends all that runs in it. */
+/* Kills all processes in the box. */
 void claude_box_kill(struct claude_box *box);
 /* Its exit status as a shell would say it; waits for the end, and keeps what it did in the network. */
 int claude_box_wait(struct claude_box *box, struct relay_child *child);

@@ -43,7 +43,7 @@ static void put_flags(struct buf *buf, const struct command *command)
     buf_puts(buf, "--help");
 }
 
-/* The words after which a flag of this command may come: a case for each command. */
+/* Writes one case per command: the words after which its flags may come. */
 static void put_cases(struct buf *buf)
 {
     struct str last = STR_NONE;

@@ -20,7 +20,7 @@
 enum { NOTES_MAX = 32, LOOK_EVERY_MS = 5000, AGAIN_MS = 1000 };
 
 struct note {
-    uint32_t id;            /* the desktop's; 0: a free place */
+    uint32_t id;            /* the desktop's id of the notification; 0: a free slot */
     bool closed;            /* by the person: it is not shown again */
     bool waits;             /* it was there at the last look */
     char session[LIMIT_ID_BYTES + 1], call[LIMIT_ID_BYTES + 1], digest[80];

@@ -8,7 +8,7 @@ enum { PAGE_EVENTS = 500, AWAY_US = 300000 };
 
 struct streaming {
     struct follow *follow;
-    struct err err; /* the server's last words: what was told before holds no more */
+    struct err err; /* set when the server reported that its history changed */
     bool ended, came;
 };
 

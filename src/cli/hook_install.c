@@ -94,7 +94,7 @@ static bool ours(const struct edit *edit, const struct json *entry)
     const char *name = edit->agent->name;
     struct str mark = arena_printf(&edit->cli->arena, " hook %s --wait", name);
     struct str address = arena_printf(&edit->cli->arena, "/api/hooks/%s", name);
-    const struct json *inner = json_get(entry, "hooks"); /* some have a group around them, others do not */
+    const struct json *inner = json_get(entry, "hooks"); /* some agents put hooks into groups, others do not */
     for (const struct json *hook = inner ? inner->first : entry; hook; hook = inner ? hook->next : NULL)
         if (str_has(json_text(hook, "command"), mark) || str_has(json_text(hook, "bash"), mark) ||
             str_has(json_text(hook, "url"), address))

@@ -102,7 +102,7 @@ static enum follow_on redraw(void *arg, const struct json *event)
     if (!cli->json)
         cli_out(cli->width ? STR("\033[H\033[2J") : event ? STR("\n") : STR(""));
     if (rc_bad(pending_print(cli, NULL)))
-        return FOLLOW_AGAIN; /* the stream will tell what is the matter */
+        return FOLLOW_AGAIN; /* the stream will report the error */
     return fflush(stdout) == 0 ? FOLLOW_MORE : FOLLOW_END;
 }
 

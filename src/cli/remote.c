@@ -77,7 +77,7 @@ struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct
 {
     const char *token;
     struct str url = str_of(cli->settings.url);
-    CHECK(url.p); /* settings are loaded */
+    CHECK(url.p); /* settings have been loaded */
     if (!str_starts(url, STR("unix:")) && !str_starts(url, STR("http://")))
         return err_set(err, ERR_INVALID, "the server's url must be http://HOST:PORT or unix:PATH, not '%s'",
                        url.p);

@@ -37,7 +37,7 @@ bool remote_passing(struct rc rc);
 void remote_print(const struct reply *reply);
 /* `text` as a piece of a path or a query. */
 struct str remote_escape(struct arena *arena, struct str text);
-/* Where the server is, in words. */
+/* The server's address, for messages. */
 const char *remote_where(const struct cli *cli);
 void remote_close(struct cli *cli);
 

@@ -269,7 +269,7 @@ struct canceller {
     struct str target;
 };
 
-/* The first ends the run, the second only this command. */
+/* The first interrupt cancels the run, the second ends only this command. */
 static void *on_interrupt(void *arg)
 {
     ARENA_SCOPE(arena);

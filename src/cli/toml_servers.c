@@ -93,7 +93,7 @@ static struct str section_name(struct str line, const char *member)
     return str_find(name, '.') < name.n && !quoted ? STR_NONE : name;
 }
 
-/* One `key = value`; what is not understood leaves `broken` behind. */
+/* Reads one `key = value`; sets `broken` for a value that is not understood. */
 static void take_member(struct scan *scan, struct json *entry, const struct json ***last, bool *broken)
 {
     struct str rest = str_sub(scan->text, scan->at, scan->text.n), line = str_sub(rest, 0, str_find(rest, '\n')), value;

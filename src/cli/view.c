@@ -354,7 +354,7 @@ static void view_warnings(struct buf *buf, const struct cli *cli, const struct j
     }
 }
 
-/* Members that say in another form what is shown. */
+/* Whether the member only repeats what is shown in another form. */
 static bool hidden(struct str key)
 {
     static const char *const keys[] = {"input",          "marks",     "original_content", "new_content", "is_new_file",

@@ -33,7 +33,7 @@ struct egress_want {
 struct egress_verdict {
     bool allowed;
     bool private_too; /* a rule names exactly this host: it may be an address of this machine or a private one */
-    char why[EGRESS_WHY_BYTES]; /* when it is not allowed, for whoever reads the command's output */
+    char why[EGRESS_WHY_BYTES]; /* why a connection is refused, printed in the command's output */
 };
 
 enum egress_state { EGRESS_OPENED, EGRESS_REFUSED, EGRESS_CLOSED };

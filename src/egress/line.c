@@ -208,7 +208,7 @@ static bool check_hello(struct line *line, char *why)
     enum egress_read got;
     while ((got = egress_hello_read(buf_str(&line->in), whole, &name)) == HEAD_MORE)
         if (!read_more(line))
-            return true; /* it has ended: nothing was sent */
+            return true; /* the connection has ended: nothing was sent */
     if (got == HEAD_DONE && str_same_letters(name, str_of(line->target.host)))
         return true;
     (void)snprintf(why, WHY_BYTES, got == HEAD_BAD ? "what was sent to %s:443 is no TLS that names it"

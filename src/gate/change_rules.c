@@ -184,7 +184,7 @@ static void write_session_rules(struct json_out *out, const struct gate *gate, c
     json_close(out, ']');
 }
 
-/* Rules that do not do what they say. */
+/* Writes the rules that do not have the effect they seem to have. */
 static void write_lint(struct json_out *out, struct gate *gate, const struct session *session,
                        const struct session_rules *rules)
 {

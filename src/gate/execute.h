@@ -104,7 +104,7 @@ struct named_file {
     struct arena arena;            /* owns the strings below */
     struct str name, input, root;  /* the call's tool and input, and the session's folder */
     struct str dialect;
-    struct str text, preview;      /* the file; the call's difference within it, as JSON */
+    struct str text, preview;      /* the file's content; the difference that the call makes, as JSON */
     struct gate *gate;             /* this and the next are private to the gate */
     struct job job;
 };

@@ -29,7 +29,7 @@ struct rc gate_prepare_bond(struct arena *arena, const struct json *object, stru
 void gate_change_rule(struct gate *gate, struct rule_change *change);
 /* The ids of the user's layer. */
 const struct str *gate_user_rule_ids(const struct gate *gate, struct arena *arena, size_t *ret_count);
-/* "allow", "deny" or "ask" of a rule of that layer; "allow" when there is none of this id. */
+/* "allow", "deny" or "ask" of a rule of the user's layer; "allow" when there is no such rule. */
 struct str gate_user_rule_effect(const struct gate *gate, struct str id);
 /* The policy file of the session's folder and the hash of its content; false when there is none to read. */
 bool gate_project_file(struct gate *gate, struct arena *arena, const struct session *session, struct str *ret_path,

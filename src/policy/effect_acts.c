@@ -85,7 +85,7 @@ bool words_joined(struct studying *s, size_t from, struct str *ret_text)
     return literal && !buf.over;
 }
 
-/* Parts of names that mean the same everywhere. */
+/* Parts of option names that have this meaning in every program. */
 static const char *const running_parts[] = {"exec",  "execute", "command",      "cmd",    "pager",   "eval",
                                             "askpass", "rsh",   "editor",       "shell",  "hook",    "plugin",
                                             "preprocessor", "script", "program", "wrapper", "launcher"};

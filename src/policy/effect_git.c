@@ -53,7 +53,7 @@ static void study_addresses(struct studying *s, size_t at)
                 act_other(s, i, "an address of this kind runs a command");
 }
 
-/* An alias on the line: `-c alias.x='!command'`. */
+/* Studies an alias on the command line: `-c alias.x='!command'`. */
 static void study_global(struct studying *s, size_t at)
 {
     for (size_t i = 1; i < at && i < s->count; i++) {

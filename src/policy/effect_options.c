@@ -246,7 +246,7 @@ static bool value_tells(const struct studying *s, size_t i, struct str name)
 /* Closed where all options are known; else by its name. */
 static void unknown_option(struct effects *e, size_t i, struct str name, bool several)
 {
-    /* No program has a long option of one letter, nor will. */
+    /* No program has a long option of a single letter. */
     if ((harmless_everywhere(name) && !several) || (!several && is_long_option(name) && name.n == 3))
         return;
     bool closed = !(e->row->styles & STYLE_OPEN);

@@ -15,7 +15,7 @@ static struct word word_of(const struct effects *e, size_t word, struct str valu
     return (struct word){.raw = value, .text = value, .shape = shape, .flags = whole->flags & ~(unsigned)WORD_TILDE};
 }
 
-/* `file:x` is x. */
+/* Removes the scheme: `file:x` becomes x. */
 static struct str without_scheme(const struct effects *e, struct str value)
 {
     struct str list = table_str(e->row->paths);
@@ -271,7 +271,7 @@ void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t w
     case ROLE_SUB: case ROLE_TREE: case ROLE_WRITES: case ROLE_READS: case ROLE_INSTEAD: case ROLE_RISK:
     case ROLE_INTO: case ROLE_COUNT: break;
     case ROLE_CHANGES: act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell"); break;
-    case ROLE_SETS: /* date +FORMAT only tells */
+    case ROLE_SETS: /* `date +FORMAT` only prints */
         if (!str_starts(value, STR("+")))
             act_add(e->s, ACT_CHANGES, word, "it sets what it would otherwise tell")->flags = ACT_BY_OPTION;
         break;

@@ -138,7 +138,7 @@ static void read_tar(struct studying *s)
         s->study->only_reads = true;
 }
 
-/* With its own little language beside the options: both are read. */
+/* Reads the options and the program's own argument language. */
 static void read_both(struct studying *s, const struct table_row *row, void (*language)(struct studying *s))
 {
     language(s);

@@ -55,7 +55,7 @@ const struct table_row *table_find(struct str name)
         return row;
     struct str bare = without_version(name);
     row = bare.n < name.n ? table_exact(bare) : NULL;
-    /* A target triple: at least two dashes before the name. */
+    /* A target triple: at least two dashes before the program's name. */
     struct str rest = bare;
     for (unsigned dashes = 0; !row && is_triple(bare) && str_find(rest, '-') < rest.n;) {
         (void)str_cut(rest, '-', &rest);

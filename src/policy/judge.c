@@ -288,7 +288,7 @@ static bool is_file_tool(const struct tool_facts *facts)
     return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
 }
 
-/* A field beside the tool's own that seems to name a file or folder, too, and another one. */
+/* Whether another field of the input than the tool's own also seems to name a file, and a different one. */
 static bool names_another(const struct tool_facts *facts, const struct json *field)
 {
     static const char *const marks[] = {"path", "file", "dir", "cwd", "root"};

@@ -216,7 +216,7 @@ void place_stops(struct judging *j, const struct place *place, struct str family
         search(&s);
 }
 
-/* The whole tool allowed is every path allowed. */
+/* A rule that allows the whole tool allows every path. */
 static const struct compiled *whole_tool(struct judging *j, struct str tool)
 {
     struct rule_key key = {.kind = KEY_TOOL, .first = tool};

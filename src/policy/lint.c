@@ -227,7 +227,7 @@ struct linted policy_lint(struct arena *arena, const struct rule_source *rules, 
 {
     struct linting l = {
         .arena = arena, .sources = rules, .count = count, .now_ms = now_ms, .set = rule_set_new(rules, count)};
-    /* Behind the most that a set holds, rules are not used at all. */
+    /* Rules beyond the limit of a set are not used at all. */
     for (l.at = 0; l.at < count && l.at < l.set->count; l.at++)
         lint_rule(&l);
     for (size_t i = 0; i < l.out.count; i++)

@@ -80,7 +80,7 @@ static struct str join(struct arena *arena, const struct argv *argv)
     return (struct str){p, at ? at - 1 : 0};
 }
 
-/* Joined once, however many globs ask. */
+/* Joins the words once, for all globs. */
 static void need_joined(struct arena *arena, struct argv *argv)
 {
     if (argv->joined.p)

@@ -123,7 +123,7 @@ struct question {
     struct str cwd_real, root_real, home_real; /* without links; empty: the same */
     const struct resolved_path *resolved;      /* for paths that policy_paths named */
     size_t resolved_count;
-    const struct str *protected_paths;         /* more of them: Nod's own data */
+    const struct str *protected_paths;         /* further protected paths: Nod's own data */
     size_t protected_count;
     int own_port;                              /* where Nod itself listens; 0: nowhere */
     bool hosts_alone;                          /* use only those allow rules that name a host */
@@ -185,13 +185,13 @@ bool policy_hides(struct str path, struct str own);
 enum { SUGGESTIONS_MAX = 5, SUGGESTION_RULES_MAX = 8 };
 
 struct suggestion {
-    struct str rules[SUGGESTION_RULES_MAX]; /* together they let the same call pass */
+    struct str rules[SUGGESTION_RULES_MAX]; /* rules that together allow the call */
     size_t rule_count;
     struct str label;   /* "exactly this", "any `git diff`", … */
     struct str warning; /* what else the rules would allow; empty: nothing notable */
 };
 
-/* From narrow to broad, at most SUGGESTIONS_MAX; none when no rule could let the call pass. */
+/* Suggestions from narrow to broad, at most SUGGESTIONS_MAX; none when no rule could allow the call. */
 size_t policy_suggest(struct arena *arena, const struct question *question, struct suggestion *ret_suggestions);
 
 #include "policy/policy_box.h"

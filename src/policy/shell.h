@@ -78,7 +78,7 @@ enum node_join { JOIN_NONE, JOIN_AND, JOIN_OR };
 
 struct node {
     enum node_kind kind;
-    enum node_join join;    /* with the one before, in a chain */
+    enum node_join join;    /* how it is joined to the part before it */
     bool background;
     bool moves;             /* somewhere in it is a change of folder */
     struct str raw;

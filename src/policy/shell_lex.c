@@ -1,4 +1,5 @@
-/* Letters to tokens, exactly as bash reads them; what is not read exactly is doubt. */
+/* Lexer: letters to tokens, exactly as bash reads them; constructs that it does not read exactly are reported as
+ * doubt. */
 #include "policy/shell_lex.h"
 
 #include "base/err.h"

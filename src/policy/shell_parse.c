@@ -361,7 +361,7 @@ static bool add_list(struct shell_parser *p, struct node *node, bool may_be_empt
     return list != NULL;
 }
 
-/* `if list then list … fi`, the first word taken. */
+/* Parses `if list then list … fi`; the word `if` has been read. */
 static bool parse_if(struct shell_parser *p, struct node *node)
 {
     for (;;) {

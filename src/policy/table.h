@@ -176,7 +176,7 @@ struct table_row {
     uint8_t operand_count;
     uint8_t reader;
     uint8_t stdin_lang;     /* reads code of that language from standard input */
-    bool known;             /* facts.tab has its options: what it does not know does not exist */
+    bool known;             /* facts.tab lists its options: others do not exist */
     uint32_t styles;
     uint16_t risk;          /* set of classes */
     uint32_t behind;        /* row that gets the words behind `--`; 0: none */

@@ -461,7 +461,7 @@ static void read_rows(char *line)
     }
 }
 
-/* `flag`: the mark says that it takes no value. */
+/* `flag`: the mark declares an option without value. */
 static void mark_option(struct option *option, const struct option *mark, bool flag, bool exact)
 {
     if (option->marked)

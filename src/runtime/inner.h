@@ -84,7 +84,7 @@ struct rc task_prepare(struct worker *w, const struct call *call, struct execute
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err);
 /* The last words of sub-agents that have ended are kept as the results of their calls. */
 struct rc task_collect(struct worker *w, struct err *err);
-/* Whether this is the run of a sub-agent for which nobody waits any more. */
+/* Whether this is the run of a sub-agent whose parent no longer waits for it. */
 struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err);
 
 /* turn.c: the job. */

@@ -399,7 +399,7 @@ static struct rc use_tools(struct worker *w, bool *ret_go_on, struct err *err)
 
 /* ---- the loop ---- */
 
-/* An error of the model ends the run; one of the store, or another owner, does not. */
+/* An error of the model ends the run; an error of the store, or a change of the owner, does not. */
 static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
 {
     int64_t most = w->talk.run.iterations_max ? w->talk.run.iterations_max : w->runtime->options.iterations_max;

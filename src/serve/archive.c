@@ -84,7 +84,7 @@ struct rc archive_command(struct cli *cli, struct err *err)
     if (seconds < 0)
         return err_set(err, ERR_INVALID, "say --older-than, for example --older-than 30d");
     struct rc rc = ask_server(cli, seconds, &result, &there, err);
-    /* A server that was named is meant; the one of the data folder may be down. */
+    /* A server named in the settings must be used; the one of the data folder may be down. */
     if (!there && cli->settings.origins[SETTING_ID_url].kind == ORIGIN_DEFAULT)
         rc = archive_here(cli, seconds, &result, err);
     TRY(rc);

@@ -40,7 +40,7 @@ static void print_remarks(struct cli *cli, const struct imported *imported)
     }
 }
 
-/* Rules that somebody wrote to be careful must not vanish on the way: all of it is taken over, or nothing. */
+/* Deny and ask rules must not be lost: either all of them are imported, or nothing is. */
 static struct rc check_losses(struct cli *cli, const struct imported *imported, struct err *err)
 {
     size_t lost = imported->lost;

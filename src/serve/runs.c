@@ -37,7 +37,7 @@ static const char *base_url(struct cli *cli, const char *url)
     return arena_c(&cli->arena, text);
 }
 
-/* Left out when it is not set up: a key, or an address of one's own. */
+/* A provider without a key, or an address of one's own, is left out. */
 static struct rc add_provider(struct cli *cli, struct str name, struct runtime_options *options, struct err *err)
 {
     const struct settings *s = &cli->settings;

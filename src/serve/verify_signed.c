@@ -164,7 +164,7 @@ static void say(struct proving *proving, const struct event *event, enum decisio
     json_close(proving->out, '}');
 }
 
-/* Whether the answer holds, and says so of each allow. */
+/* Checks whether the answer is valid, and reports it for each allow. */
 static bool take_answer(struct proving *proving, const struct event *event,
                         const struct data_tool_approval_response *data, const char *digest, struct str *ret_person)
 {

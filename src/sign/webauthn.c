@@ -22,7 +22,7 @@ static struct rc refuse(struct err *err, const char *why)
     return err_set(err, ERR_FORBIDDEN, "the passkey's signature does not hold: %s", why);
 }
 
-/* Members that we do not know are fine: browsers add one now and then so that nobody compares whole texts. */
+/* Unknown members are accepted: browsers add some on purpose, so that texts are not compared as a whole. */
 static struct rc check_client(const struct person_key *key, struct str text, struct str client, struct err *err)
 {
     ARENA_SCOPE(arena);

@@ -133,7 +133,7 @@ static struct rc has_left(const struct archive_source *source, const struct chai
     return rc;
 }
 
-/* `*ret_written`: it is in the file; else it has left for another one. */
+/* `*ret_written` false: the session was moved to another archive meanwhile. */
 static struct rc write_session(const struct archive_source *source, struct archive_file *file,
                                const struct chain_end *chain, bool *ret_written, struct err *err)
 {

@@ -58,7 +58,7 @@ struct fact_head *facts_head(struct facts *facts, struct str session)
     if (!head)
         head = add_head(facts, session);
     if (session.n)
-        facts->recent_head = head; /* the installation's is asked for in between */
+        facts->recent_head = head; /* lookups of the installation's head come in between */
     return head;
 }
 

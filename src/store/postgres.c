@@ -63,7 +63,7 @@ static enum err_code code_of_state(const char *state)
         const char *begins;
         enum err_code code;
     } rows[] = {
-        {"08", ERR_UNAVAILABLE},    /* the connection */
+        {"08", ERR_UNAVAILABLE},    /* class 08: connection exceptions */
         {"57P", ERR_UNAVAILABLE},   /* the server goes or comes */
         {"57014", ERR_UNAVAILABLE}, /* cancelled, by hand or by a statement_timeout */
         {"53", ERR_UNAVAILABLE},    /* no room: disk, memory, connections */
@@ -73,7 +73,7 @@ static enum err_code code_of_state(const char *state)
         {"25P", ERR_UNAVAILABLE},   /* we were too slow */
         {"22", ERR_CONFLICT},       /* a value that cannot be kept */
         {"54", ERR_CONFLICT},
-        {"23", ERR_CORRUPT},        /* somebody wrote without the lock */
+        {"23", ERR_CORRUPT},        /* class 23: a constraint failed, so another program wrote without the lock */
         {"42P01", ERR_CORRUPT},     /* a table is gone */
         {"28", ERR_FORBIDDEN},
         {"3D", ERR_NOT_FOUND},
@@ -379,7 +379,7 @@ static bool heard_of_others(struct backend_handle *ear, const struct backend_han
     return any;
 }
 
-/* An ear of its own may be deaf for a while: what it misses is found by looking. */
+/* The notification connection may be down for a while: events that it misses are found by polling. */
 static struct rc open_ear(struct backend_handle *handle, struct backend_handle *ear, struct err *err)
 {
     struct err deaf;

@@ -107,7 +107,7 @@ void postgres_clear(PGresult **result);
 int64_t row_int(const PGresult *result, int row, int column);
 struct str row_str(const PGresult *result, int row, int column);
 bool row_digest(const PGresult *result, int row, int column, struct digest *ret_digest);
-/* EVENT_COLUMNS from `column` on: a view that lives as long as the result. */
+/* Reads EVENT_COLUMNS from `column` on; the event points into the result. */
 struct rc row_event(const PGresult *result, int row, int column, struct event *ret_event, struct err *err);
 
 /* ---- postgres_schema.c ---- */
@@ -119,7 +119,7 @@ bool postgres_version_is_current(int version);
 int postgres_version_known(void);
 
 /* ---- postgres_parts.c ---- */
-/* In the writer's transaction: the parts for events up to this one. */
+/* Creates the partitions for events up to this one, in the writer's transaction. */
 struct rc postgres_make_parts(struct backend_handle *handle, uint64_t last_seq, struct err *err);
 struct rc postgres_shed(const char *place, struct err *err);
 

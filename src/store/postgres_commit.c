@@ -38,7 +38,7 @@ static void throw_out(struct backend_handle *handle)
         log_line(LOG_WARN, "a node had stopped in the middle of a group and was disconnected");
 }
 
-/* Connects; ends whoever holds the lock and says nothing, when it was missed. */
+/* Connects; after a lock timeout, terminates a lock holder that is idle. */
 static struct rc connect_for_lock(struct backend_handle *handle, int64_t deadline_us, struct err *err)
 {
     bool missed = handle->lock_missed;

@@ -16,7 +16,7 @@ static const char *const step_1[] = {
     "CREATE TABLE events("
     "  seq bigint PRIMARY KEY,"
     "  chain bigint NOT NULL,"  /* the first seq of its session */
-    "  call_seq bigint,"        /* of the TOOL_CALL that this is about; NULL in that one itself */
+    "  call_seq bigint,"        /* seq of the call's TOOL_CALL; NULL in that event itself */
     "  at_ms bigint NOT NULL,"
     "  kind int NOT NULL,"
     "  session_id text COLLATE \"C\" NOT NULL," /* '': the installation */

@@ -125,7 +125,7 @@ static struct rc check_counts(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
-/* The first seq that a query finds is blamed. */
+/* Reports the first seq that the query finds as bad. */
 static struct rc check_none(struct walk *walk, const char *query, const char *why, struct err *err)
 {
     RESULT_SCOPE(rows);

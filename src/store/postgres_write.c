@@ -294,7 +294,7 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
     if (rc_ok(rc))
         rc = postgres_skip(handle, leaves, err);
     if (rc_bad(rc)) {
-        /* The server said no before the COMMIT, or said nothing: only the latter leaves a doubt. */
+        /* If the server refused before the COMMIT, the outcome is known; if it did not answer, it is in doubt. */
         handle->commit_sent = !handle->refused;
         return rc;
     }

@@ -115,7 +115,7 @@ struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *er
     return RC_OK;
 }
 
-/* Binding bytes that are not copied can only fail by a mistake of ours. */
+/* Binding bytes without a copy fails only by a programming error. */
 void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value)
 {
     CHECK(sqlite3_bind_int64(handle->statements[sql], at, value) == SQLITE_OK);
@@ -138,7 +138,7 @@ struct rc sqlite_prepare(struct sqlite3 *db, const char *text, struct sqlite3_st
 {
     const char *path = sqlite3_db_filename(db, "main");
     int code = sqlite3_prepare_v3(db, text, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL);
-    if (code == SQLITE_ERROR) /* our text is right, so the database is not */
+    if (code == SQLITE_ERROR) /* our SQL is correct, so the database is damaged */
         return err_set(err, ERR_CORRUPT, "%s does not have the tables it should have (%s): restore a backup",
                        path, sqlite3_errmsg(db));
     return code == SQLITE_OK ? RC_OK : sqlite_fail(db, code, path, err);

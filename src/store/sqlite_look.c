@@ -1,4 +1,4 @@
-/* A database as a guest: read, and left without a trace beside it. */
+/* Opens a database as a guest: read-only, without leaving files beside it. */
 #include "base/buf.h"
 #include "base/limits.h"
 #include "store/sqlite.h"

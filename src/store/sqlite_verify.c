@@ -119,7 +119,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
-/* In the store: what left is what events say left. In an archive: all that it was made with is there. */
+/* Store: the archived counts match the SESSION_ARCHIVED events. Archive: everything it was made with is there. */
 static struct rc check_counts(struct walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;

@@ -59,7 +59,7 @@ void store_read(struct store *store, struct read *read);
 /* The seq of the last event that was kept when the store was opened or delivered since. */
 uint64_t store_last_seq(const struct store *store);
 struct store_figures store_figures(const struct store *store);
-/* Other processes may write to it, too. */
+/* Whether other processes may write to it, too. */
 bool store_is_shared(const struct store *store);
 /* Whether events can be kept, as far as the last try says, and read. */
 bool store_healthy(const struct store *store);

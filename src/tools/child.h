@@ -31,7 +31,7 @@ struct child {
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err);
 /* Waits up to `ms` for output or the end. Output that has come is handed to `take`. True when it has ended. */
 bool child_wait(struct child *child, int ms, void (*take)(void *arg, struct str text), void *arg);
-/* Kills what is left of it, hands over what it had written, and forgets it. */
+/* Kills the rest of its processes, passes on its remaining output, and frees it. */
 void child_end(struct child *child, void (*take)(void *arg, struct str text), void *arg);
 
 #endif

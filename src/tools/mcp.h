@@ -65,7 +65,7 @@ struct server {
     const struct transport *transport;
     char **args;                /* a program, and its environment */
     char **environment;
-    const char *url;            /* a web server, and what it wants to be told */
+    const char *url;            /* address of a web server, and headers to send */
     const char **headers;
     size_t header_count;
     int64_t timeout_ms;

@@ -227,7 +227,7 @@ static struct rc start(struct server *server, const atomic_bool *cancelled, stru
     return rc;
 }
 
-/* Tried again at once after a long life, later and later after short ones. The lock is held. */
+/* Sets the next attempt: at once after a long run, with growing delays after short ones. The lock is held. */
 static void note_end(struct server *server, int64_t now_us)
 {
     bool long_life = server->opened_us && now_us - server->opened_us > SHORT_LIFE_US;

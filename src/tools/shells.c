@@ -19,7 +19,7 @@ struct shell {
     char *session;
     char name[SHELL_NAME_BYTES];
     struct child child;
-    struct output output;    /* since it was last read */
+    struct output output;    /* output since the last read */
     pthread_t thread;
     atomic_bool stop;        /* the shell's thread ends it at its next look */
     bool ended, killed, told_end;

@@ -75,7 +75,7 @@ struct place_walk {
     bool (*take)(struct place_walk *walk, struct str within, const struct stat *st);
     void *arg;
     unsigned seen;
-    unsigned hidden;                      /* protected ones that were left out */
+    unsigned hidden;                      /* number of protected files that were left out */
 };
 struct rc place_walk(struct place_walk *walk, struct err *err);
 

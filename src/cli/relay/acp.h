@@ -41,7 +41,7 @@ struct acp_session {
     struct arena arena;
     struct str id;
     struct relay_gate gate;
-    struct acp_known *first; /* the newest */
+    struct acp_known *first; /* newest first */
     unsigned known_count;
     struct acp_cover covers[ACP_COVERS_MAX];
     unsigned cover_next;

@@ -109,7 +109,7 @@ static void *read_agent(void *arg)
 struct rc acp_command(struct cli *cli, struct err *err)
 {
     static struct acp acp = {.lock = PTHREAD_MUTEX_INITIALIZER, .session_lock = PTHREAD_MUTEX_INITIALIZER,
-                             .moved = PTHREAD_COND_INITIALIZER}; /* threads look at it until the process ends */
+                             .moved = PTHREAD_COND_INITIALIZER}; /* threads use it until the process ends */
     const char *prompt = option_text(cli, "prompt");
     pthread_t thread;
     acp.cli = cli;

@@ -32,7 +32,7 @@ static struct rc request(struct acp *acp, const struct buf *line, const char *id
     return RC_OK;
 }
 
-/* A model's text may hold anything: no control sequence reaches the terminal. */
+/* Prints the model's text without control sequences, which it may contain. */
 void acp_show(struct acp *acp, const struct json *update)
 {
     BUF_SCOPE(safe, TEXT_BYTES_MAX);

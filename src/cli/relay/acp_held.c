@@ -86,7 +86,7 @@ static struct rc judge(struct acp_held *held, struct call *ret_call, struct err 
 
 /* ---- answers ---- */
 
-/* The agent does not hear why; the editor does, and the model with the next prompt. */
+/* Sends the reason of a denial to the editor, and to the model with the next prompt: the agent gets no reason. */
 static void tell_denial(struct acp_held *held, struct str words)
 {
     struct acp *acp = held->acp;

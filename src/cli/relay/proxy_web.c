@@ -71,7 +71,7 @@ static const char **headers_of(struct proxy_web *web, struct arena *arena)
     return headers;
 }
 
-/* The handshake's answer names the session and the revision for all that follows. */
+/* Stores the session id and the protocol revision from the handshake's answer. */
 static void remember(struct proxy_web *web, struct str session)
 {
     (void)pthread_mutex_lock(&web->lock);

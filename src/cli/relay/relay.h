@@ -27,7 +27,7 @@ bool relay_pipe_send(struct relay_pipe *pipe, const struct buf *line);
 /* Writes one line and adds its end. */
 bool relay_pipe_put(struct relay_pipe *pipe, struct str line);
 void relay_pipe_close(struct relay_pipe *pipe);
-/* Hands over line by line until the end; false: one was longer than `bytes_max`. */
+/* Calls `take` with each line until the end of input; false: a line was longer than `bytes_max`. */
 bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct str line), void *arg);
 
 /* ---- the program ---- */

@@ -121,7 +121,7 @@ struct tui_call tui_read_call(struct arena *arena, const struct json *pending, s
 /* ---- the terminal (terminal.c) ---- */
 struct rc tui_terminal_open(bool color, struct err *err);
 void tui_terminal_close(void);
-/* Gives the terminal to another program and takes it back. */
+/* Gives the terminal to another program (pause) and takes it back (resume). */
 void tui_terminal_pause(void);
 void tui_terminal_resume(void);
 void tui_terminal_size(unsigned *ret_width, unsigned *ret_height);

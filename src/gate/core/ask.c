@@ -221,7 +221,7 @@ static void take_known(struct ask *ask, struct read *read)
     }
 }
 
-/* The call as it was when its session was looked for will do, unless somebody is to wait for its answer. */
+/* The call that was read to find its session is used, unless the client waits for an answer. */
 static bool is_status_found(struct ask *ask)
 {
     struct read *found = ask->op.found;

@@ -78,7 +78,7 @@ struct op *waits_next(struct core *core, struct now now);
 bool waits_awaited(const struct core *core, struct str session, struct str call);
 
 /* ---- calls that several persons must allow (people.c) ---- */
-/* Whether it is an allow of such a call. */
+/* Whether the decision allows a call that several persons must allow. */
 bool people_wanted(const struct open *open, const struct decide *decide);
 /* Whether it may be one of them: it allows this one call, and is not by whoever asked. */
 struct rc people_check_form(const struct open *open, const struct decide *decide, struct err *err);

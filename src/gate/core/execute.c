@@ -71,7 +71,7 @@ static void keep_interrupted(struct execute *e, struct now now, struct out *out)
                 (struct data_tool_result){.is_error = true, .interrupted = true}, now, out);
 }
 
-/* The call that takes its place; the same one, however often this is found out. */
+/* The id of the call that replaces this one; always the same for the same call. */
 static struct str next_call(struct arena *arena, struct str call)
 {
     char hex[DIGEST_HEX_BYTES];
