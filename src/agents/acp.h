@@ -51,7 +51,7 @@ struct str acp_mode_wanted(const struct acp_message *message);
  * offered allows it, and the answer refuses. */
 bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed);
 void acp_answer_cancelled(struct buf *out, struct str id);
-/* For the editor: the tool call failed, and why. */
+/* Writes a message for the editor: the tool call failed, with the reason. */
 void acp_tool_failed(struct buf *out, struct str session, struct str tool, struct str words);
 void acp_cancel_turn(struct buf *out, struct str session);
 /* The prompt request with a text added before it; acp_put_meta: a request with "_meta" added. */

@@ -47,7 +47,7 @@ struct agent_entry {
 struct agent_hooks {
     const struct agent_event *events; /* ends with an entry without name; NULL: the agent has no hooks */
     const char *shell;                /* its tool that runs commands, used by the test call of nod setup */
-    unsigned edits;                   /* HOOK_BIT of each kind whose answer may carry another input */
+    unsigned edits;                   /* HOOK_BIT of each kind whose answer may change the input */
     const char *nothing;              /* output that makes the agent go on as without a hook */
     /* NULL: as Claude Code does it. */
     struct rc (*read)(const struct agent *agent, const struct json *message, struct hook *ret_hook, struct err *err);

@@ -205,7 +205,7 @@ struct rc auth_allow(const struct token *token, struct right right, struct err *
         return RC_OK;
     if (!token || token->revoked_ms)
         return err_set(err, ERR_UNAUTHENTICATED, "this token is not known or was revoked");
-    /* Its bond is what a token of this role lacks the scope for. */
+    /* The role would allow it, but the token is bound to one session: the error says so. */
     if (right.bound == BOUND_NEVER && !str_empty(token->session) && (scopes_for_role(token->role) & right.scope))
         return err_set(err, ERR_SESSION_BOUND, "this token is bound to one session, and this reaches beyond it");
     if (!(token->scopes & right.scope))

@@ -50,7 +50,7 @@ static void remember(struct api *api, struct digest what, struct str id)
         told->id[0] = '\0';
 }
 
-/* The newest of them; NULL when there is none. */
+/* Returns the newest call with this digest; NULL when there is none. */
 static struct hook_call *recall(struct api *api, const struct digest *what)
 {
     for (size_t i = 1; i <= HOOK_CALLS_MAX && i <= api->hook_call_next; i++) {

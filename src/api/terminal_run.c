@@ -199,7 +199,7 @@ static struct str mode_of(const struct order *order, const struct session *sessi
 
 static bool is_strict(struct str mode) { return str_is(mode, "default") || str_is(mode, "plan"); }
 
-/* A deny stays what it is: a prompt can neither ask about it nor take it away. */
+/* A deny stays: a prompt can neither turn it into an ask nor remove it. */
 static void write_safe(struct json_out *out, struct order *order, const struct session *session)
 {
     for (size_t i = 0; i < sizeof safe_tools / sizeof *safe_tools; i++) {

@@ -27,7 +27,8 @@ struct json {
 };
 
 struct rc json_parse(struct arena *arena, struct str text, const struct json **ret_value, struct err *err);
-/* The same for what others send: of at most LIMIT_JSON_VALUES values, so that no message stops the loop for long. */
+/* Like json_parse, for input from outside: at most LIMIT_JSON_VALUES values, so that no message blocks the loop for
+ * long. */
 struct rc json_parse_given(struct arena *arena, struct str text, const struct json **ret_value, struct err *err);
 
 /* The member of that name, NULL when there is none (or `object` is NULL or no object). */

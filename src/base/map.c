@@ -13,7 +13,7 @@ struct map_slot {
     uint64_t hash;
     char *key;
     size_t key_bytes;
-    void *value; /* NULL: free */
+    void *value; /* NULL: the slot is free */
 };
 
 static uint64_t seed[2];

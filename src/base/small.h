@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/* Zeroed, aligned for any type, never NULL. Of any size; from SMALL_BYTES_MAX on it is the heap's. */
+/* Zeroed, aligned for any type, never NULL. Any size; from SMALL_BYTES_MAX on it comes from the heap. */
 enum { SMALL_BYTES_MAX = 512 };
 void *small_new(size_t bytes);
 /* `bytes` as they were asked for. NULL is nothing. */

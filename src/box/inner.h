@@ -12,7 +12,7 @@
 extern char box_step[BOX_STEP_BYTES];
 void box_set_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* words.c: argv to box; the number of words taken, or 0 when they make no sense. */
+/* words.c: parses argv into a box; returns the number of words used, or 0 when they are invalid. */
 int box_read_words(int argc, char **argv, struct box *box);
 
 /* names.c: names below a project that nobody may change from inside a box. */

@@ -338,7 +338,7 @@ static void on_line(struct wrapper *w, struct str line)
     on_message(w, &message);
 }
 
-/* Reads what there is; false at the end. */
+/* Reads all available input; false at its end. */
 static bool drain(int fd, struct lines *lines)
 {
     size_t room;

@@ -242,7 +242,7 @@ static void open_model_proxy(struct cli *cli, struct claude_box *box)
         box->proxy.key_header = arena_printf(&cli->arena, "authorization: Bearer %s", token).p;
 }
 
-/* Credentials of a subscription are a file: without a key it must be in the box. */
+/* A subscription's credentials are a file, which must be in the box unless there is an API key. */
 static void put_credentials(struct cli *cli, const char *home, struct box *made)
 {
     const char *path = arena_printf(&cli->arena, "%s/.claude/.credentials.json", home).p;

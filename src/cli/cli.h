@@ -57,7 +57,7 @@ struct option_use {
 };
 
 struct cli {
-    struct arena arena; /* for as long as the command runs */
+    struct arena arena; /* lives as long as the command */
     struct settings settings;
     struct err settings_err; /* why reading the settings failed, for commands that continue without them */
     const struct command *command;

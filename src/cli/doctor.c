@@ -325,7 +325,7 @@ static struct finding check_hooks(struct cli *cli)
     return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
 }
 
-/* A channel whose last message was not taken reaches nobody. */
+/* Reports the channels whose last message was not accepted. */
 static struct finding check_channels(struct cli *cli)
 {
     struct reply reply;

@@ -539,7 +539,7 @@ static struct rc write_agreed(struct edit *edit, const char *path, struct str ol
     return trust(edit, path, new, err);
 }
 
-/* The folder of this file, and those above it. */
+/* Creates the folder of this file and those above it. */
 static struct rc have_folder(struct cli *cli, const char *path, struct err *err)
 {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {

@@ -7,7 +7,7 @@
 
 struct hook_choice {
     bool remove, strict, http;
-    bool start;            /* a server, when none runs */
+    bool start;            /* start a server when none runs */
     bool yes;              /* write without asking */
     bool quiet;            /* the caller says what is written */
     const char *settings;  /* NULL: the person's own */

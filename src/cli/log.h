@@ -1,4 +1,4 @@
-/* Events printed as `nod log` prints them, wherever they come from. */
+/* Prints events in the form of `nod log`, from any source. */
 #ifndef CLI_LOG_H
 #define CLI_LOG_H
 

@@ -1,4 +1,4 @@
-/* nod login: a link for a browser. */
+/* nod login: creates a link that logs a browser in. */
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/text.h"

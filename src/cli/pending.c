@@ -47,7 +47,7 @@ static void list(struct buf *buf, struct cli *cli, struct arena *arena, const st
     table_write(buf, &table);
 }
 
-/* Where not all are listed, that there are more, and how to see them. */
+/* Says that more calls wait than are listed, and how to see them. */
 static void say_more(struct buf *buf, const struct json *page)
 {
     int64_t total = 0;

@@ -1,4 +1,5 @@
-/* Taking a question back: see take_back.h. A process that is killed cannot; then the server sees its connection end. */
+/* Withdraws a question: see take_back.h. A killed process cannot do that; then the server notices the closed
+ * connection. */
 #include "cli/take_back.h"
 
 #include "base/limits.h"

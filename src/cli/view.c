@@ -227,7 +227,7 @@ struct str view_summary(struct arena *arena, const struct json *call)
 struct str view_line(struct arena *arena, const struct json *call)
 {
     struct str name = text_line(arena, json_text(json_get(call, "toolCall"), "name"));
-    if (!str_empty(json_text(call, "summary"))) /* a sentence, which says the tool */
+    if (!str_empty(json_text(call, "summary"))) /* a sentence that already names the tool */
         return view_summary(arena, call);
     return arena_printf(arena, "%.*s %.*s", STR_ARG(name), STR_ARG(view_summary(arena, call)));
 }

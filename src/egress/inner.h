@@ -16,7 +16,7 @@ enum {
     HOSTS_MAX = 128,             /* different hosts and ports of one box */
     UP_BYTES_MAX = 50 << 20,     /* most bytes that one box may send */
     LOOK_MS = 100,               /* how often the end of the box is looked for */
-    HEAD_MS = 10000,             /* a client's first bytes */
+    HEAD_MS = 10000,             /* time limit for a client's first bytes */
     LOOKUP_MS = 10000,
     CONNECT_MS = 15000,
     IDLE_MS = 600000,            /* no byte in either direction */

@@ -31,13 +31,13 @@ struct session_rule {
 struct session {
     struct arena arena;
     struct str id, title, cwd, mode, owner, main_thread;
-    bool cwd_proposed; /* an agent named the folder, and nobody gave it to the agent */
+    bool cwd_proposed; /* an agent named the folder, without having been given it by a person */
     int64_t timeout_seconds; /* how long an approval waits; 0: forever */
     int64_t created_ms;
     struct session_tool *tools;
     size_t tool_count, tool_room;
     struct session_thread *threads; /* in order of creation */
-    struct session_rule *rules;     /* likewise */
+    struct session_rule *rules;     /* in order of creation, too */
     uint64_t changed_seq;           /* seq of the last event applied; 0: there is no such session */
 };
 

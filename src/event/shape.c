@@ -312,7 +312,7 @@ static const struct shape_field *find_field(const struct shape *shape, struct st
     return NULL;
 }
 
-/* The next member; false at the end, or when it is none. */
+/* Reads the next member; false at the end, or when it is malformed. */
 static bool next_member(struct shape_cursor *c, bool first, struct str *ret_key, struct str *ret_value)
 {
     if (!first && !pass(c, ','))

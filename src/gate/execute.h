@@ -92,7 +92,7 @@ void gate_end_commands(struct gate *gate, struct str session);
 
 /* Ends all commands in the background while the loop works, so that what their boxes did is kept; then `done`. */
 void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg);
-/* Whether that is under way. */
+/* Whether gate_stop_commands is under way. */
 bool gate_commands_stopping(const struct gate *gate);
 
 /* Text that is being said, told to live watchers of the thread and kept nowhere (its event comes later). */

@@ -119,7 +119,7 @@ void deadlines_init(struct gate *gate);
 /* Starts the timers for what is due next; before the loop sleeps. */
 void deadlines_arm(struct gate *gate);
 void deadlines_done(struct gate *gate);
-/* Nod itself answers an open call. */
+/* Answers an open call in the name of Nod. */
 void deadlines_end(struct gate *gate, const struct open *open, enum decision decision, struct str feedback);
 
 /* Counts and limits waiting calls. Each quota_take is undone by a quota_give with the same values. */

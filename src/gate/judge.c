@@ -94,7 +94,7 @@ void judge_ask(struct op *op, struct arena *scratch)
     *verdict = gate_judge(gate, scratch, op->session, &facts, ask->cwd);
     if (verdict->effect == EFFECT_ALLOW && ask->only_person)
         *verdict = (struct verdict){.effect = EFFECT_ASK, .why = STR("only a person can agree to this")};
-    /* A command that Nod runs itself: its box is part of what is asked. */
+    /* A command that Nod runs itself: its box is part of the request. */
     if (gate->box && str_empty(ask->by) && str_is(ask->name, "Bash")) {
         struct boxes_want want = {.session = op->session, .input = ask->input};
         boxes_ask(gate, scratch, ask->input, verdict);
@@ -165,7 +165,7 @@ static void judge_edited(struct decide *d)
         (void)err_set(&op->err, ERR_NOT_ALLOWED, "the edited input is denied: %.*s", STR_ARG(verdict.why));
 }
 
-/* "Always" without saying what: the narrowest rules that would let this call pass. */
+/* Allow always without rules: chooses the narrowest rules that allow this call. */
 static void choose_rules(struct decide *d)
 {
     struct op *op = &d->op;

@@ -22,7 +22,7 @@ struct http_client {
     struct wire_address address;
     char *token;
     struct wire wire;
-    const struct http_identity *identity; /* NULL: a token, or nothing, says who we are */
+    const struct http_identity *identity; /* NULL: authenticate by a token, or not at all */
     struct proof_exchange asked;          /* the request under way; nonce and body lie behind it */
     char nonce[DIGEST_HEX_BYTES], body[DIGEST_HEX_BYTES];
 };
@@ -269,7 +269,7 @@ static struct rc send_request(struct http_client *client, struct str request, bo
     return wire_send(wire, request, &sent, err);
 }
 
-/* Feeds the parser until the answer is complete or the events' reader has had enough. */
+/* Feeds the parser until the answer is complete or the receiver of events ends it. */
 static struct rc receive_answer(const struct wire *wire, llhttp_t *parser, struct incoming *in)
 {
     char bytes[RECEIVE_BYTES];

@@ -64,7 +64,7 @@ struct http_connection {
     bool local : 1;
     bool agents : 1;
     bool stranger : 1;
-    bool processing : 1;                     /* input is being worked on, further up the stack */
+    bool processing : 1;                     /* input is being processed further up the stack */
     bool reading : 1;                        /* libuv reads */
     bool ended : 1;                          /* the client has shut its side */
     bool probed : 1;                         /* it was checked whether the client is still connected */

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Where the server is: a Unix socket when `path` is set, else host and port. */
+/* The address of the server: a Unix socket when `path` is set, else host and port. */
 struct wire_address {
     char path[108];
     char host[256];

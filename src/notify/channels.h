@@ -4,7 +4,7 @@
 
 #include "notify/inner.h"
 
-/* One attempt, in a thread of the pool. */
+/* One attempt to send a message, in a thread of the pool. */
 struct sending {
     struct arena *arena;
     const struct channel *channel;
@@ -44,7 +44,7 @@ struct channel_kind {
     bool coalesces;         /* several calls become one message, and messages keep a distance */
     bool withdraws;         /* takes back or replaces what it has sent */
     bool carries_answers;   /* buttons with answer tokens */
-    enum detail detail;     /* unless the file says otherwise */
+    enum detail detail;     /* the default, unless the configuration says otherwise */
     struct rc (*check)(const struct channel *channel, struct err *err);
     struct rc (*send)(struct sending *sending, struct err *err);
     struct rc (*poll)(struct polling *polling, struct err *err); /* NULL: nothing comes back by itself */

@@ -146,7 +146,7 @@ struct message {
 bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message);
 /* The text with what looks like a secret replaced by stars. */
 struct str words_mask(struct arena *arena, struct str text);
-/* {"type","sessionId","requestId","tool",…}: the members that every channel's payload has. */
+/* Writes {"type","sessionId","requestId","tool",…}: the members that every channel's payload has. */
 void words_payload(struct json_out *out, const struct message *message);
 /* The page's address of a call. */
 struct str words_link(struct arena *arena, struct str base, struct str session, struct str call);

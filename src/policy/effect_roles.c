@@ -187,7 +187,7 @@ static void role_talks(struct effects *e, size_t word, struct str value, bool by
 
 /* ---- words that the row takes for text ---- */
 
-/* The files of this machine: a word of that kind is a path, whatever the program calls it. */
+/* Whether the text names files of this machine: then it is a path, whatever the program calls it. */
 bool leaves_project(struct str text)
 {
     static const char *const roots[] = {"etc", "home", "root", "tmp", "var", "usr", "opt", "proc", "sys", "srv", "mnt",

@@ -14,7 +14,7 @@ struct importing {
     unsigned counted_lines;
 };
 
-/* The line on which `at`, a place in the text, stands. */
+/* The number of the line that contains `at`, a pointer into the text. */
 unsigned import_line(struct importing *in, const char *at);
 void import_remark(struct importing *in, unsigned line, struct str what, const char *words);
 /* Adds a remark about a rule that is not imported, and counts a deny or ask as lost. */

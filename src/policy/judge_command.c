@@ -219,7 +219,7 @@ static void add_part(struct judging *j, struct verdict_part part)
     j->parts[j->parts_count++] = part;
 }
 
-/* With what its redirections write; input that comes by a pipe into a shell is code that nobody has read. */
+/* The risk of a part, including its redirections; input from a pipe into a shell is unknown code. */
 static unsigned part_risk(struct judging *j, struct node *node, const struct folder *folder)
 {
     struct argv all = node_argv(node), argv = argv_command(&all);

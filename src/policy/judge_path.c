@@ -125,7 +125,7 @@ static bool finds_strange(struct judging *j, struct str folder)
 
 bool folder_strange_to_git(struct judging *j, const struct folder *folder)
 {
-    /* Without them nobody has looked at the disk: there is nothing to be found. */
+    /* Without resolved paths the disk was not read, and nothing can be found. */
     if (str_empty(j->places.project.named) || (!j->listing && j->q->resolved_count == 0))
         return false;
     if (str_empty(folder->path) || folder->vague)
@@ -317,7 +317,7 @@ void target_stops(struct judging *j, struct str target, struct touch touch)
 bool target_outside(struct judging *j, struct str target)
 {
     struct str project = j->places.project.named, rest;
-    /* A place that only bash knows: what its program does there is what the rule on it means. */
+    /* /dev/null, and paths that only bash knows, are not in the file system: rules on the program decide. */
     if (str_is(target, "/dev/null") || str_starts(target, STR("/\x01")))
         return false;
     if (target_secret(target, true))

@@ -578,7 +578,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
-            /* Names that a substitution makes may be any; git takes most of them for revisions. */
+            /* Names made by a substitution may be any path; git takes most of them for revisions. */
             if (j->set->stops_paths && j->q->mode == MODE_BYPASS && (act->path.flags & WORD_RUNS) && study->table &&
                 study->table->reader != READER_GIT)
                 note_unknown(j, "its files come from another command, and there are rules against some files");

@@ -12,7 +12,7 @@ struct linting {
     size_t count;
     int64_t now_ms;
     struct map seen; /* rules so far */
-    size_t at;       /* the rule that is looked at */
+    size_t at;       /* index of the rule being checked */
     struct rule rule;
     struct linted out;
     size_t room;

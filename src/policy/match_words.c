@@ -169,7 +169,7 @@ static bool has_letter(const struct argv *argv, char letter)
     return false;
 }
 
-/* An option of the rule counts wherever it stands, alone or in a cluster. */
+/* Whether the option is present anywhere, alone or in a cluster. */
 static bool has_option(const struct argv *argv, struct str option)
 {
     if (is_long(option))

@@ -27,7 +27,7 @@ static bool path_of(struct arena *arena, const struct question *question, const 
     return true;
 }
 
-/* Whether a deny or ask rule of any layer speaks of it: by its name, by a folder above it, or by a pattern that begins
+/* Whether a deny or ask rule of any layer concerns it: by its name, by a folder above it, or by a pattern that begins
  * like it. */
 static bool closes(struct arena *arena, const struct question *question, const struct compiled *rule,
                    const struct opening *opening)

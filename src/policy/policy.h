@@ -120,7 +120,7 @@ struct question {
     struct str cwd;  /* where the call would run, absolute; empty: unknown */
     struct str root; /* the session's folder; empty: the same as cwd */
     struct str home;
-    struct str cwd_real, root_real, home_real; /* without links; empty: the same */
+    struct str cwd_real, root_real, home_real; /* with links resolved; empty: equal to the paths above */
     const struct resolved_path *resolved;      /* for paths that policy_paths named */
     size_t resolved_count;
     const struct str *protected_paths;         /* further protected paths: Nod's own data */

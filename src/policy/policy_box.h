@@ -8,7 +8,7 @@ struct question;
 
 enum { OPENINGS_MAX = 64 };
 
-/* One thing that a rule opens: box.read, box.write, box.socket (an absolute path) or box.port (a number). */
+/* One opening that a rule makes: box.read, box.write, box.socket (an absolute path) or box.port (a number). */
 struct opening {
     struct str tool, what;
     bool is_folder; /* the rule says so: `box.write(~/.cache/npm/)` */

@@ -20,7 +20,7 @@ struct rule_index {
     uint32_t *heads; /* by hash; 0: empty, else the number of a rule + 1 */
     uint32_t mask;
     uint32_t *next;  /* by rule */
-    uint64_t *hash;  /* by rule */
+    uint64_t *hash;  /* hash values, one per rule */
 };
 
 struct rule_set {

@@ -24,7 +24,7 @@ enum word_flag {
     WORD_QUOTED = 1 << 0,  /* some of it */
     WORD_ESCAPED = 1 << 1, /* by a backslash, or a line continued inside the word */
     WORD_VAR = 1 << 2,     /* $NAME: the environment's text */
-    WORD_CHOSEN = 1 << 3,  /* text made on the line itself: ${x#y}, $'…', the variable of a loop */
+    WORD_CHOSEN = 1 << 3,  /* text computed by the line itself: ${x#y}, $'…', a loop variable */
     WORD_SPLITS = 1 << 4,  /* may become no word, or several */
     WORD_GLOB = 1 << 5,
     WORD_TILDE = 1 << 6,

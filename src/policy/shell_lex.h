@@ -61,11 +61,11 @@ struct shell_parser {
     struct arena *arena;
     struct str text;
     size_t at;
-    const char *doubt;  /* set once: nothing is read after it */
+    const char *doubt;  /* why reading stopped; set once */
     size_t doubt_at;
     unsigned depth;
     bool nested;        /* inside a substitution of another parser */
-    struct token token; /* the one to look at */
+    struct token token; /* the current token */
     struct heredoc *heredocs; /* here-documents begun on this line, the last one first */
     unsigned heredoc_count;
     char *scratch;      /* a stack: the letters of the words being read */

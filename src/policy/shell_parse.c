@@ -527,7 +527,7 @@ static struct node *parse_compound(struct shell_parser *p,
     return node_end(p, node);
 }
 
-/* Letters of a test whose operands would be evaluated, or whose other side is another language. */
+/* Whether a test has an operator whose operands are evaluated or are in another language (a regular expression). */
 static bool test_evaluates(const struct words *words)
 {
     static const char *const names[] = {"-v", "-R", "=~", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-o", "-N"};

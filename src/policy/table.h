@@ -81,8 +81,8 @@
     X(OPEN, "open")           /* hands its arguments on: unknown options are judged by their names */     \
     X(PIPE, "pipe")           /* a path that begins with `|` is a command */                              \
     X(TREE, "tree")           /* operands always count with everything below them (rm -r, grep -r) */     \
-    X(DISCARDS, "discards")   /* throws away what is not kept elsewhere */                                \
-    X(ANYWHERE, "anywhere")   /* covered outside the session's folder, too: cd, echo, pwd */              \
+    X(DISCARDS, "discards")   /* discards data that is stored nowhere else */                                \
+    X(ANYWHERE, "anywhere")   /* also allowed outside the session's folder: cd, echo, pwd */              \
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
     X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
     X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \

@@ -559,7 +559,7 @@ static bool is_upper(char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Cut at everything but letters, and at capitals behind small letters. */
+/* Whether a part of the name tells what it does; parts end at non-letters, and before capitals after small letters. */
 static bool name_tells(const char *name)
 {
     const char *last = "";

@@ -71,7 +71,7 @@ struct status_change {
     enum run_status to;
     const char *reason;
     struct str owner;           /* empty: nobody is at work on it */
-    bool figures;               /* the state was read from all events, so that its sums are right */
+    bool figures;               /* the state was read from all events, so its sums are complete */
 };
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct status_change *change);
 
@@ -82,7 +82,7 @@ struct rc task_check(const struct worker *w, int64_t waiting, struct err *why);
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err);
 /* Whether a sub-agent of an open call has come to its end. */
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err);
-/* The last words of sub-agents that have ended are kept as the results of their calls. */
+/* Stores the final texts of sub-agents that have ended as the results of their calls. */
 struct rc task_collect(struct worker *w, struct err *err);
 /* Whether this is the run of a sub-agent whose parent no longer waits for it. */
 struct rc task_orphaned(struct worker *w, bool *ret_orphaned, struct err *err);
@@ -114,7 +114,7 @@ bool desk_owner_silent(struct worker *w);
 struct rc desk_root(struct worker *w, struct err *err);
 /* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */
 struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);
-/* Keeps an append as it is; ERR_CONFLICT when a need did not hold. Frees it. */
+/* Stores an append unchanged, and frees it; ERR_CONFLICT when a need did not hold. */
 struct rc desk_append(struct worker *w, struct append *append, struct err *err);
 void desk_ask(struct worker *w, struct ask *asks, size_t count);
 void desk_execute(struct worker *w, struct execute *executes, size_t count);

@@ -30,7 +30,7 @@ struct answer {
     struct str stop_reason, model;
     struct run_usage usage;
     bool ended;            /* the stream came to its end */
-    bool overloaded;       /* an error that passes */
+    bool overloaded;       /* a temporary error */
     struct err err;        /* the provider reports an error within the stream */
     void (*say)(void *arg, struct str text); /* each piece of text as it comes; may be NULL */
     void *say_arg;

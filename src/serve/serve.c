@@ -296,7 +296,7 @@ static struct gate_limits limits_of(const struct settings *settings)
                                 .asks_burst = settings->asks_burst};
 }
 
-/* Connections leave descriptors to the store, to tools, and to the Unix socket. */
+/* The limit leaves descriptors for the store, for tools, and for the Unix socket. */
 static unsigned connections_of(const struct settings *settings)
 {
     struct rlimit files;

@@ -100,7 +100,7 @@ void key_ring_follow(struct key_ring *ring, const struct event *event);
 struct person_key *key_ring_find(const struct key_ring *ring, struct str id);
 /* The key as it was when the event with this seq was kept. */
 const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq);
-/* Whether a request with this nonce was made before. */
+/* Whether a request with this nonce was already made. */
 bool key_ring_spent(const struct key_ring *ring, struct str nonce);
 void key_ring_done(struct key_ring *ring);
 void key_write(struct json_out *out, const struct person_key *key);
@@ -111,7 +111,7 @@ struct signature_claim {
     struct str key, nonce;
     int64_t until_ms;
     struct str client, auth; /* webauthn: clientDataJSON and authenticator data, bytes */
-    struct str sig;          /* bytes; of sshsig the armoured text */
+    struct str sig;          /* the signature's bytes; for sshsig the armoured text */
 };
 
 /* Reads {"key","nonce","until","sig","client","auth"}; bytes are in base 64. */

@@ -89,7 +89,7 @@ static const char *path_of(struct planning *planning, struct str name, const cha
     return arena_printf(&planning->plan->arena, "%s/%.*s%s", planning->archiving->folder, STR_ARG(name), ending).p;
 }
 
-/* Whether the session ends in the store as it ends in the file, and nobody is asked in it. */
+/* Whether the session's last event is the same in the store and in the file, and it has no open approval. */
 static struct rc is_same_in_store(struct planning *planning, const struct chain_end *chain, bool *ret_same,
                                   struct err *err)
 {

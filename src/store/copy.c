@@ -102,7 +102,7 @@ static struct append *append_of(struct copy *copy, const struct event *event)
     return append;
 }
 
-/* Takes the list apart; fails when an event was not kept under its own number. */
+/* Frees the list; fails when an event did not get its own seq. */
 static struct rc settle_page(struct append *first, const struct read *page, struct rc rc, struct err *err)
 {
     size_t at = 0;

@@ -23,7 +23,7 @@ static struct str pair(struct arena *arena, struct str a, struct str b)
     return (struct str){bytes, a.n + 1 + b.n};
 }
 
-/* A group is mostly about one session and one call: those few are looked through. A larger one has maps. */
+/* A group mostly concerns one session and one call: short lists are searched linearly, longer ones have maps. */
 enum { FEW = 8 };
 
 static struct fact_head *find_head(const struct facts *facts, struct str session)

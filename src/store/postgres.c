@@ -20,7 +20,7 @@ _Static_assert(EVENT_RUN_STATUS == 12 && EVENT_SESSION_CHANGED == 13 && EVENT_TO
 
 enum {
     OPEN_MS = 10000,       /* for the server to be there when the store is opened */
-    ANSWER_MS = 30000,     /* a server that says nothing for so long is given up */
+    ANSWER_MS = 30000,     /* a server that does not answer for so long is considered lost */
     PAUSE_FIRST_MS = 20,
     PAUSE_MOST_MS = 1000,
     EAR_PAUSE_MS = 10000,  /* between two tries to hear notifications on a connection of their own */

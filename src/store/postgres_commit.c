@@ -10,7 +10,7 @@
 #include "io/clock.h"
 
 enum {
-    COMMIT_MS = 7000,    /* so long after it was handed over, a group is tried again; callers are told 10 s */
+    COMMIT_MS = 7000,    /* how long a group is retried after it was queued; callers are told 10 s */
     RECENT_MS = 1000,    /* a group that has waited so long already is not tried so soon after another has failed */
     RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
 };

@@ -20,7 +20,7 @@ int postgres_send_lock(struct backend_handle *handle);
 /* *ret_in_doubt: the COMMIT was sent, and nobody has said what became of it. */
 struct rc postgres_commit_once(struct backend_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err);
-/* The answer to a COMMIT, and the end of the pipeline. */
+/* Reads the answer to a COMMIT, and the end of the pipeline. */
 struct rc postgres_take_commit(struct backend_handle *handle, struct err *err);
 
 #endif

@@ -98,7 +98,8 @@ static struct rc shed_part(struct backend_handle *handle, const struct part *par
     return run(handle, err, "COMMIT");
 }
 
-/* Worth it: nothing is left, or the part takes much more room than what is left in it. The last part is written to. */
+/* Decides whether rewriting a partition is worth it: it is empty, or much larger than its remaining rows. The last
+ * one is still written to. */
 static struct rc look_at(struct backend_handle *handle, struct part *part, bool *ret_shed, struct err *err)
 {
     RESULT_SCOPE(row);

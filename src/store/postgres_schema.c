@@ -31,7 +31,7 @@ static const char *const step_1[] = {
     "CREATE INDEX rule_changes ON events(seq) WHERE kind = 15",
     "CREATE INDEX runs ON events(chain, thread_id, seq) WHERE kind = 12",
 
-    /* At most one event of a kind for a call: the primary key. */
+    /* The primary key allows at most one event of a kind per call. */
     "CREATE TABLE calls("
     "  call_id text COLLATE \"C\" NOT NULL,"
     "  session_id text COLLATE \"C\" NOT NULL,"

@@ -50,7 +50,7 @@ static void send_names(struct backend_handle *handle, struct facts *facts, const
     postgres_send(handle, SQL_LEARN, &params);
 }
 
-/* The columns of LEARN's answer: which list, which of it (from 1), three numbers, a hash and a number. */
+/* Columns of LEARN's answer: which list, which entry (from 1), three numbers, a hash and a number. */
 enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_ANCHOR, LEARNT_COUNT };
 
 /* The rows about the store as a whole. */

@@ -55,13 +55,13 @@ void sqlite_finalize(struct sqlite3_stmt **statement);
 struct rc sqlite_lock_folder(struct backend_handle *handle, struct err *err);
 /* Before the database is opened: refuses to join a log with a file that is not its own. */
 struct rc sqlite_check_log(const struct backend_handle *handle, struct err *err);
-/* After it. */
+/* Call it after the database was opened: notes the device and inode of the file. */
 void sqlite_note_place(struct backend_handle *handle);
 /* Whether the path still names the file that was opened. From any thread. */
 struct rc sqlite_check_place(const struct backend_handle *handle, struct err *err);
 
 /* ---- sqlite_log.c ---- */
-/* The name of our layer over the log, registered with SQLite. */
+/* The name of our VFS layer over the log, registered with SQLite. */
 const char *sqlite_log_layer(void);
 
 /* ---- sqlite_row.c: one row of EVENT_COLUMNS ---- */
@@ -74,7 +74,7 @@ bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *re
 /* ---- sqlite_schema.c ---- */
 /* Refuses what is not a nod database. */
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err);
-/* 0 when it is empty; refuses one that is newer than this program. */
+/* 0 for an empty database; refuses a version newer than this program. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
 bool sqlite_schema_is_current(int version);
 /* Creates the tables or brings them up to this version. */

@@ -126,7 +126,7 @@ static void hand_back_read(struct store *store, struct read *read)
         waker_wake(store->waker);
 }
 
-/* Whether the last that was tried went well, in keeping or in following; the loop is told when that changes. */
+/* Records whether the last commit, or the last look for others' events, succeeded; tells the loop when that changes. */
 static void set_health(struct store *store, _Atomic bool *flag, bool healthy)
 {
     if (atomic_exchange_explicit(flag, healthy, memory_order_relaxed) == healthy)
@@ -293,7 +293,7 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
     return RC_OK;
 }
 
-/* Reads wait until the follower has been told as much: views would lag behind otherwise. */
+/* Reads wait until the follower has delivered as much: otherwise views would be older than the answers. */
 static struct rc catch_up(struct store *store, struct backend_handle *handle, uint64_t seq, struct err *err)
 {
     struct rc rc = RC_OK;

@@ -36,8 +36,8 @@ struct store_options {
     void (*follow)(void *arg, const struct event *events, size_t count);
     /* On the loop, each time it turns: nothing can be kept or read at the moment, or it can again. May be NULL. */
     void (*away)(void *arg, bool away);
-    /* On the loop, once: what was told is not what the store holds any more (ERR_HISTORY). Everything fails from now
-     * on; whoever has views begins anew, with another store_open. May be NULL. */
+    /* Called on the loop, once: events that were delivered are no longer in the store (ERR_HISTORY). Everything fails
+     * from now on; the owner must open the store again and rebuild its views. May be NULL. */
     void (*broken)(void *arg, const struct err *err);
     void *arg;
 };

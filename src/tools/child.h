@@ -21,7 +21,7 @@ struct child {
     pid_t supervisor;
     int out;     /* the command's output, non-blocking */
     int report;  /* readable when it has ended */
-    int life;    /* closed: everything is killed */
+    int life;    /* closing it kills everything */
     int status;  /* status as of wait(2), after it has ended */
     int failed;  /* errno, when it could not be started */
     char step[BOX_STEP_BYTES]; /* the step of making its box that failed */

@@ -43,7 +43,7 @@ struct link {
     int pidfd;
     pthread_t reader;
     pthread_mutex_t writing;
-    pthread_mutex_t lock;   /* for everything below */
+    pthread_mutex_t lock;   /* guards everything below */
     pthread_cond_t came;
     struct waiting *waiting;
     bool ended;

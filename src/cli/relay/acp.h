@@ -75,7 +75,7 @@ struct acp {
     struct acp_open open[ACP_OPEN_MAX];
     unsigned open_next, dropped;
     bool headless, ending;
-    struct arena reply_arena; /* the answer to a request of our own */
+    struct arena reply_arena; /* holds the answer to a request of our own */
     struct str reply;
 };
 

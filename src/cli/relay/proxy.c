@@ -38,7 +38,7 @@ struct proxy_held {
     struct str name;        /* name of the tool on its server */
     atomic_bool cancelled;
     unsigned users, times;
-    bool samples;           /* the server asks, not the client */
+    bool samples;           /* a sampling request: the server asks, not the client */
     bool forwarded;
 };
 

@@ -88,7 +88,7 @@ struct rc mcp_proxy_command(struct cli *cli, struct err *err)
     proxy.ending = true;
     (void)pthread_mutex_unlock(&proxy.lock);
     while (!first)
-        (void)pause(); /* the server has ended, too: the other thread ends us */
+        (void)pause(); /* the server has ended, too: the other thread ends the process */
     proxy_take_back(&proxy);
     proxy.back->end(&proxy);
     relay_record_end(&proxy.record);

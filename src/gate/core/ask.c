@@ -45,7 +45,7 @@ static struct str request_data(struct arena *arena, const struct ask *ask, int64
                 .routine = !verdict->risky, .people = verdict->people, .callback = ask->callback);
 }
 
-/* A rule that is good for a number of calls: its use is kept with the call. */
+/* Stores the use of a rule that has a limited number of uses, together with the call. */
 static void add_uses(struct append *append, const struct ask *ask)
 {
     struct event call = append->events[0];
