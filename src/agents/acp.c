@@ -195,7 +195,7 @@ static struct rc read_other(struct reading *r, struct err *err)
     return finish(r, &buf, err);
 }
 
-/* Claude's own name for the tool, which its adapter tells beside the ask. */
+/* The tool's name in Claude Code, which its ACP adapter sends with the request. */
 static struct str own_name(const struct reading *r)
 {
     struct str name = json_text(json_get(r->meta, "claudeCode"), "toolName");

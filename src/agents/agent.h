@@ -39,7 +39,7 @@ struct agent_event {
 /* Our hook, as it is written into the agent's settings. */
 struct agent_entry {
     struct str command;       /* a line of the shell */
-    struct str url;           /* empty: the hook is the command */
+    struct str url;           /* a URL that the agent calls; empty: the hook is the command */
     int64_t timeout;          /* in the event's unit */
     bool waits;               /* a person may have to answer */
 };

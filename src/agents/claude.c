@@ -3,7 +3,7 @@
 #include "agents/agents.h"
 #include "base/limits.h"
 
-enum { BEFORE_SECONDS = 20 * 86400 }; /* in milliseconds it must fit 31 bits: beyond, Node fires at once */
+enum { BEFORE_SECONDS = 20 * 86400 }; /* in milliseconds it must fit 31 bits: a longer timer of Node fires at once */
 
 /* ---- reading ---- */
 

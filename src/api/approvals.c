@@ -10,7 +10,7 @@
  * at the moment are read first. */
 struct listing {
     struct pending_list list;
-    size_t open;     /* sessions that are not there yet */
+    size_t open;     /* sessions that are still being read */
     int64_t took_us;
 };
 
@@ -75,7 +75,7 @@ static void caught_up(struct read *read)
     read_sessions(x, listing);
 }
 
-/* The list is in memory. A read of the store, of no call at all, brings what other nodes have kept until now. */
+/* The list is in memory. An empty read of the store first brings the events that other nodes have stored. */
 static void read_pending(struct exchange *x, struct str session, struct str thread)
 {
     struct err err;

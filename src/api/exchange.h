@@ -184,11 +184,11 @@ struct str sessions_id_of(struct exchange *x, struct str agent, struct str their
 /* A wrapper in front of an agent has asked rules about this call, and will ask a person next; see hooks.c. */
 void hooks_wrapped(struct exchange *x, struct str session, struct str call);
 
-/* Query parameters: absent leaves *ret alone. */
+/* Read query parameters; *ret is unchanged when the parameter is absent. */
 struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
 struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);
 
-/* The files of the page are outside the table: they are no part of the API. */
+/* The page's files are not in the route table: they are no part of the API. */
 bool page_has(const struct http_request *http);
 void page_answer(struct exchange *x);
 

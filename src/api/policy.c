@@ -36,7 +36,7 @@ static const struct right user_rules = {SCOPE_RULES_USER, BOUND_NEVER};
 
 /* ---- add ---- */
 
-/* A deny or ask that would stop nothing is a mistake, unless the person says that it is meant. */
+/* Refuses a deny or ask that would stop nothing, unless the person confirms it. */
 static struct rc check_rule(struct exchange *x, const struct json *object, const struct rule_source *source,
                             struct err *err)
 {

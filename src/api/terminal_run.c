@@ -20,7 +20,7 @@ struct order {
     struct str mode;             /* sdk, toolApproval, bypassPermissions; empty: it does not say */
     enum said safe;
     bool go_on;
-    int64_t timeout_seconds;     /* 0: it does not say */
+    int64_t timeout_seconds;     /* 0: not given */
     struct str settings;         /* settings to change in an existing session, JSON; empty: none */
     bool looser;                 /* … and it lets more pass than before */
     bool signs;                  /* … and where people have keys, that needs a person's signature */

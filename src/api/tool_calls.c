@@ -28,7 +28,7 @@ static void asked(struct op *op)
     answer_call(x, &ask->call);
 }
 
-enum { INPUT_KEPT_BYTES = 4 << 10 }; /* while the call waits; a larger one is read again */
+enum { INPUT_KEPT_BYTES = 4 << 10 }; /* largest input kept while the call waits; a larger one is read again */
 
 /* While it waits for a person the body and what was made of it are not needed. */
 static void let_go(struct ask *ask)

@@ -9,7 +9,7 @@
 
 void base64_encode(const void *bytes, size_t n, char *out);
 void base64_url_encode(const void *bytes, size_t n, char *out);
-/* Either alphabet, with or without padding; false when it is none, or longer than `room`. */
+/* Accepts either alphabet, with or without padding; false when the text is invalid or longer than `room`. */
 bool base64_decode(struct str text, unsigned char *ret_bytes, size_t room, size_t *ret_n);
 
 #endif

@@ -18,7 +18,7 @@ struct map {
 void *map_get(const struct map *map, struct str key);
 /* Puts or replaces; returns what was there before, or NULL. `value` must not be NULL. */
 void *map_put(struct map *map, struct str key, void *value);
-/* Takes out and returns it, or NULL. */
+/* Removes the key and returns its value, or NULL. */
 void *map_take(struct map *map, struct str key);
 void map_done(struct map *map);
 /* For values that are on the heap. */

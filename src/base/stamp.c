@@ -27,7 +27,7 @@ static void date_of(int64_t days, int *year, unsigned *month, unsigned *day)
 /* The first and last millisecond with a year of four digits. */
 static const int64_t first_ms = -62167219200000, last_ms = 253402300799999;
 
-/* By hand: every event and every line of the log has one. */
+/* Written by hand because it is called for every event and every log line. */
 static char *put_digits(char *to, unsigned value, int count, char behind)
 {
     for (int i = count - 1; i >= 0; i--) {

@@ -24,7 +24,7 @@ const struct box_name box_names[] = {
     {".cursor", false},   {".agents", false},   {".vscode", false},       {".idea", false},   {".devcontainer", false},
     {".husky", false},    {".qwen", false},     {".opencode", false},     {".mcp.json", true}, {".envrc", true},
     {".gitmodules", true},
-    /* These are covered where they exist. */
+    /* The following are hidden only where they exist. */
     {".continue", false}, {".roo", false},      {".cline", false},        {".npmrc", true},   {".gitconfig", true},
     {".cursorrules", true}, {"opencode.json", true}, {"opencode.jsonc", true},
 };

@@ -30,7 +30,7 @@ struct supervisor_report {
 struct supervisor_start {
     const char *path;          /* the program, as execve wants it */
     char *const *args, *const *environment;
-    const char *folder;        /* to start it in */
+    const char *folder;        /* working directory */
     char *const *box;          /* box_words, or NULL: no box */
     int out;                   /* where it writes */
     int report;                /* a pipe's end to write to */

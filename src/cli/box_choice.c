@@ -49,7 +49,7 @@ struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err)
     return keep(cli, "read-only-commands", on, err);
 }
 
-/* A home of "/" would make the whole machine the project's neighbour: an empty folder stands for it. */
+/* A home of "/" would expose the whole machine: then an empty folder is used. */
 static const char *home_folder(struct arena *arena)
 {
     const struct passwd *user = getpwuid(geteuid());

@@ -61,7 +61,7 @@ static void back_off(struct calling *calling, int64_t *backoff_ms)
     *backoff_ms = *backoff_ms * 2 < BACKOFF_MS_MAX ? *backoff_ms * 2 : BACKOFF_MS_MAX;
 }
 
-/* One question, repeated while the server is away. */
+/* Sends a request, again while the server is away. */
 static struct rc insist(struct calling *calling, struct arena *arena, const struct query *query,
                         struct reply *ret_reply, struct err *err)
 {

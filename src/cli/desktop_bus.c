@@ -111,7 +111,7 @@ void desktop_close(struct desktop *desktop)
 
 /* ---- what we say ---- */
 
-/* Where the body may have markup, < and & would begin it. */
+/* Escapes < and & where the desktop supports markup in the body. */
 static const char *escaped(struct arena *arena, const struct desktop *desktop, const char *text)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);

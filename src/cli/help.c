@@ -23,7 +23,7 @@ struct rc help_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
-/* The first line is as it always was, for scripts. A build without git has no commit. */
+/* The first line never changes, for scripts. A build without git has no commit. */
 struct rc version_command(struct cli *cli, struct err *err)
 {
     (void)err;

@@ -32,7 +32,7 @@ struct hooked {
     struct cli *cli;
     const struct agent *agent;
     struct str message;
-    struct str call;  /* goes with every attempt: asking again is asking about the same call */
+    struct str call;  /* id sent with every attempt, so that a retry is about the same call */
     int64_t until_us;
 };
 

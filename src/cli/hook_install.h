@@ -10,7 +10,7 @@ struct hook_choice {
     bool start;            /* start a server when none runs */
     bool yes;              /* write without asking */
     bool quiet;            /* the caller says what is written */
-    const char *settings;  /* NULL: the person's own */
+    const char *settings;  /* path of the settings file; NULL: the person's own */
     const char *identity;  /* NULL: in the data folder */
 };
 struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err);

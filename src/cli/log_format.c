@@ -26,7 +26,7 @@ struct str log_format_head(enum log_format format)
     return format == LOG_FORMAT_CSV ? STR("seq,at,type,session,thread,call,actor,data\n") : STR("");
 }
 
-/* On one line: blanks of an agent's input may hold line ends. */
+/* Writes the text on one line: an agent's input may contain line ends. */
 static void put_one_line(struct buf *buf, struct str text)
 {
     for (size_t i = 0; i < text.n; i++)

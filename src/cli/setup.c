@@ -162,7 +162,7 @@ static struct rc install(struct setup *setup, const struct agent *agent, struct 
     record->agents[number] = record->agents[number] || !found->was_gated;
     if (trust_file)
         TRY(setup_file_changed(cli, record, &trust, err));
-    TRY(setup_file_changed(cli, record, &settings, err)); /* the last to go, and with it the folder */
+    TRY(setup_file_changed(cli, record, &settings, err)); /* last: it is undone last, with its folder */
     TRY(setup_record_save(cli, record, err));
     TRY(rc);
     TRY(setup_probe(cli, agent, err));

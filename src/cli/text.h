@@ -37,7 +37,7 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
 /* An id as an operand that can be copied into a shell: quoted where a shell would see more in it than a word. */
 struct str text_operand(struct arena *arena, struct str id);
 
-/* A call in one line: the telling part of its input. */
+/* One line about a call: the most telling part of its input. */
 struct str text_summary(struct arena *arena, const struct json *input);
 
 /* ---- tables ---- */

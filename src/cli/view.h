@@ -1,4 +1,4 @@
-/* Calls, as people see them. */
+/* Calls in the form in which people see them. */
 #ifndef CLI_VIEW_H
 #define CLI_VIEW_H
 

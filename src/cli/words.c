@@ -121,7 +121,7 @@ static bool own_setting(const struct command *command, const struct setting *set
     return (setting->audience & command->audience) && !(setting->audience & SHARED);
 }
 
-/* One line for those that it shares, with the best known of them. */
+/* Writes one line about the options shared by all commands, with the best known of them. */
 static void shared_line(struct buf *buf, const struct command *command)
 {
     static const enum setting_id known[] = {SETTING_ID_data, SETTING_ID_url, SETTING_ID_json, SETTING_ID_color};

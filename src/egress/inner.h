@@ -57,7 +57,7 @@ struct egress {
 struct line {
     struct egress *egress;
     int client, server;
-    uint16_t forward;        /* leads to this port of the host, without a proxy's talk; 0: the proxy */
+    uint16_t forward;        /* port of the host to which it leads directly; 0: the client speaks to the proxy */
     struct egress_target target;
     struct used *used;
     struct buf in;           /* from the client, not yet sent on */

@@ -13,7 +13,7 @@ struct read;
 enum need_kind {
     NEED_NONE,
     NEED_ABSENT,     /* the session has no event of `kind` for `call` */
-    NEED_PRESENT,    /* the session has one */
+    NEED_PRESENT,    /* the session has such an event */
     NEED_CHANGED_AT, /* the last SESSION_CHANGED of `session` has this seq (0: the session is new) */
     NEED_RUN_AT,     /* the last RUN_STATUS of thread `call` in `session` has this seq (0: it has none) */
     NEED_LAST_AT,    /* the last event of `session` has this seq (0: it has none) */

@@ -45,7 +45,7 @@ enum role {
 
 struct token {
     struct str id, name, session, hash;
-    struct str *folders;    /* absolute: in them it may start sessions; a person said so */
+    struct str *folders;    /* absolute paths in which it may start sessions, as a person allowed */
     size_t folder_count;
     enum role role;
     unsigned scopes;

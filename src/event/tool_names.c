@@ -339,7 +339,7 @@ static void take_field(struct naming *n, const struct json *field, const struct 
 
 /* ---- shapes ---- */
 
-/* `command` of an editor that does several things. */
+/* Reads the `command` of an editor tool that has several functions. */
 static void read_editor(struct naming *n, const struct json *input)
 {
     struct str act = json_text(input, "command");

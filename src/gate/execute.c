@@ -173,7 +173,7 @@ static bool is_command(const struct execution *x)
     return x->gate->box && str_is(x->execute->state.name, "Bash");
 }
 
-/* Whether the box is the one that was asked about; what no person was asked about is boxed by the rules as they are. */
+/* Whether the box is the one that was approved; a call that no person approved gets its box by the current rules. */
 static bool plan_box(struct execution *x, const struct session *session)
 {
     const struct call *call = &x->execute->state;

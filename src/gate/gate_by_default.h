@@ -7,7 +7,7 @@
 #define BY_DEFAULTS(X)        \
     X(ALLOW, "allow")         \
     X(ASK, "ask")             \
-    X(ASK_ACTS, "ask-acts") /* asked, but for what touches nothing: that is left to the agent */ \
+    X(ASK_ACTS, "ask-acts") /* asked, except calls without effects, which are left to the agent */ \
     X(LEAVE, "leave")       /* left to the agent, which asks by itself: no opinion */
 
 enum by_default {

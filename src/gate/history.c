@@ -110,7 +110,7 @@ static void put_result(struct json_out *out, const struct call *call, const stru
     json_member(out, "supersededBy", call->superseded_by);
 }
 
-/* What the rules said of it then; their words of a call that was not asked are in its own event. */
+/* Writes the rules' verdict at that time; for a call that was not asked about, it is in the call's own event. */
 static void put_judged(struct json_out *out, struct arena *arena, const struct event *request)
 {
     struct data_tool_approval_request data;

@@ -49,7 +49,7 @@ bool project_stands(const struct rule_project *project)
                                         (uint64_t)st.st_ino == project->ino);
 }
 
-/* Both are real paths. */
+/* Both must be real paths. */
 static bool within(struct str path, struct str folder)
 {
     bool top = str_is(folder, "/");

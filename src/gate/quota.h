@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "gate/gate_limits.h"
 
-/* An agent, or a session, of which calls wait (quota.c). */
+/* The counters of an agent or a session with waiting calls (quota.c). */
 enum { MANY_DENIALS = 5 };
 struct asker {
     uint64_t calls, bytes;

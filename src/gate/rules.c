@@ -247,7 +247,7 @@ static uint64_t uses_left(const struct rule_record *record)
     return record->uses > taken ? record->uses - taken : 0;
 }
 
-/* The project that was looked at last: most rules of a session belong to the same. */
+/* The project that was looked up last: most rules of a session belong to the same one. */
 struct stand {
     const struct rule_project *project;
     bool stands;

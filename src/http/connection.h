@@ -27,7 +27,7 @@ enum http_phase {
     PHASE_STREAM,
     PHASE_SOCKET,
     PHASE_FLUSHING,  /* the last bytes are on their way; then our side is shut */
-    PHASE_LINGERING, /* shut; what still comes is thrown away, so that the client can read our last words */
+    PHASE_LINGERING, /* shut down; further input is discarded, so that the client can read our answer */
     PHASE_CLOSED,
 };
 

@@ -11,7 +11,7 @@ struct event_lines {
     struct buf id;   /* kept from event to event, as the standard has it */
     struct buf type;
     struct buf data;
-    bool after_cr;   /* a line feed now belongs to the line before */
+    bool after_cr;   /* the last byte was CR: a following LF belongs to the same line end */
     bool started;    /* the byte order mark has been looked for */
     bool stopped;    /* the caller has had enough */
     bool (*event)(void *arg, struct str id, struct str type, struct str data);

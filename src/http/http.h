@@ -93,7 +93,7 @@ struct http_certificate {
 /* Like http_listen_tcp, with TLS; once per server. */
 struct rc http_listen_tls(struct http_server *server, const char *address, const struct http_certificate *certificate,
                           int *ret_port, struct err *err);
-/* A Unix socket. A stale one is replaced. Our own user may connect, and: */
+/* A Unix socket; a stale one is replaced. Our own user may connect, and also: */
 struct http_unix {
     const char *path;
     const char *group; /* its members; NULL: none */

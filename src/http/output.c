@@ -129,7 +129,7 @@ static void enqueue_copy(struct http_connection *connection, struct str left)
     enqueue(connection, (struct str){copy->p, copy->n}, copy);
 }
 
-/* How much the kernel took; -1 when the client is gone. */
+/* Returns the number of bytes that the kernel took; -1 when the client is gone. */
 static ssize_t write_now(struct http_connection *connection, const uv_buf_t *pieces, unsigned count)
 {
     if (connection->broken || connection->phase == PHASE_CLOSED)

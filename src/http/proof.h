@@ -23,7 +23,7 @@ struct http_identity {
     uint32_t uid;
 };
 
-/* The verifier of a token, for where the token itself must not be sent. */
+/* The verifier of a token, sent where the token itself must not be. */
 struct digest proof_verifier(struct str token);
 
 /* ---- the server's side ---- */

@@ -55,7 +55,7 @@ static void follow_log(struct notify *n)
     n->following = true;
     struct pending_list list = {.limit = 1, .in_order = true};
     gate_list_pending(n->options.gate, &scratch, &list);
-    /* From the oldest request that is open, or a little before the end of the log. */
+    /* Starts at the oldest open request, or a little before the end of the log. */
     uint64_t oldest = list.count ? list.next - 1 : list.seq;
     n->watcher = (struct watcher){
         .kinds = 1ull << EVENT_TOOL_APPROVAL_REQUEST | 1ull << EVENT_TOOL_APPROVAL_RESPONSE |

@@ -9,7 +9,7 @@
 enum act_kind {
     ACT_READS,   /* reads `path` */
     ACT_REMOVES, /* removes `path` */
-    ACT_TALKS,   /* reaches the address `path`, or one that nobody knows */
+    ACT_TALKS,   /* connects to the address `path`, or to an unknown one */
     ACT_CHANGES, /* changes state that no path names */
     ACT_OBEYS,   /* takes orders from `path` */
     ACT_PROJECT, /* runs code of the project: tests, builds, scripts, `path` where it is one file */
@@ -37,7 +37,7 @@ enum act_flag {
 struct act {
     enum act_kind kind;
     unsigned flags;
-    size_t word;          /* a rule that names this word has meant it; SIZE_MAX: only one that names all */
+    size_t word;          /* word that a rule must name to cover this act; SIZE_MAX: it must name all words */
     bool fine_alone;      /* only matters when the line goes on */
     const char *why;      /* begins with "it" */
     struct argv inner;

@@ -14,7 +14,7 @@ static int compare(struct str name, const struct table_option *option)
     return str_cmp(name, table_str(option->name));
 }
 
-/* The first option of the row whose name is not before `name`. */
+/* Index of the first option of the row whose name is not less than `name`. */
 static size_t lower_bound(const struct table_row *row, struct str name)
 {
     size_t from = 0, to = row->option_count;
@@ -396,7 +396,7 @@ static size_t take_cluster(struct effects *e, size_t i)
         char letter[2] = {'-', text.p[k]};
         const struct table_option *option = find_exact(e, (struct str){letter, 2});
         if (!option && all_digits(text, k))
-            return i; /* head -20 */
+            return i; /* a number as in `head -20` */
         if (!option) {
             unknown_option(e, i, text, false);
             return i;

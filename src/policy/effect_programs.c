@@ -94,7 +94,7 @@ static bool names_program(struct str name)
     return str_empty(name) || name.p[0] == '.' || str_find(name, '$') < name.n;
 }
 
-/* A value that stays a value in a recipe: nothing the shell or make would act on. */
+/* Whether the value is harmless in a recipe: it holds nothing that the shell or make would interpret. */
 static bool tame_value(struct str value)
 {
     for (size_t i = 0; i < value.n; i++) {

@@ -37,7 +37,7 @@ static struct str without_version(struct str name)
     return name;
 }
 
-/* x86_64-linux-gnu-gcc, arm-none-eabi-ld. */
+/* Names with a target triple: x86_64-linux-gnu-gcc, arm-none-eabi-ld. */
 static bool is_triple(struct str name)
 {
     static const char *const systems[] = {"-linux", "-none-",  "-mingw",    "-elf",

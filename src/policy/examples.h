@@ -1,4 +1,4 @@
-/* The examples that a rule carries: what it must fit, and what it must not. */
+/* The examples of a rule: calls that it must match, and calls that it must not match. */
 #ifndef POLICY_EXAMPLES_H
 #define POLICY_EXAMPLES_H
 

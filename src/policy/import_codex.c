@@ -238,7 +238,7 @@ static void add_rule(struct reader *r, const struct call *call, enum effect effe
 
 static size_t alternatives(const struct value *item) { return item->kind == VALUE_LIST ? item->count : 1; }
 
-/* The number `n` of the combinations of a pattern's alternatives. */
+/* Writes combination number `n` of a pattern's alternatives. */
 static bool combination(const struct value *pattern, size_t n, struct buf *buf)
 {
     for (size_t i = 0; i < pattern->count; i++) {

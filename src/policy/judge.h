@@ -69,7 +69,7 @@ struct judging {
     bool git_strange;
     const struct study *studied; /* study of the command being matched against rules; NULL: not known */
     size_t hole_looks; /* how many rules were matched against words with holes so far */
-    /* Whether the net found something forbidden anywhere in the command. */
+    /* Result of text_stops for the whole command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
 };
 

@@ -31,7 +31,7 @@ void lint_dead(struct linting *l, struct str instead, struct str words);
 void lint_malformed(struct linting *l, const char *words);
 /* True when it found one. */
 bool lint_text(struct linting *l);
-/* Notes an allow of a program that runs whatever it is given. */
+/* Notes an allow of a program that runs any command it is given. */
 void lint_wide(struct linting *l);
 /* The text between the parentheses; empty when there are none. */
 struct str lint_content(struct str text);

@@ -6,7 +6,7 @@
 
 /* Whether some agent has a tool of this name, by its own name for it or ours. */
 bool lint_tool_known(struct str name);
-/* The known tool whose name is nearest; empty when none is near. */
+/* The known tool with the most similar name; empty when none is similar. */
 struct str lint_tool_near(struct str name);
 /* Whether the table of programs has a row of this name, perhaps with a version behind it. */
 bool lint_program_known(struct str name);

@@ -65,7 +65,7 @@ struct url {
     struct str scheme, host, port, rest; /* lower case but for `rest` */
 };
 
-/* Only what every reader of URLs understands alike: no user, no escapes or odd letters in the host. */
+/* Accepts only URLs that all parsers read alike: no user, no escapes or unusual letters in the host. */
 bool url_parse(struct arena *arena, struct str text, struct url *ret_url);
 /* `strictly`: for allow rules, a host is its web site, not whatever listens on its other ports. */
 bool url_matches(const struct rule *rule, const struct url *url, bool strictly);

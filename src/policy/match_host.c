@@ -100,7 +100,7 @@ static bool is_loopback(struct str host)
     return str_starts(host, STR("127."));
 }
 
-/* A rule on a host means its web site. Another port is another service, but on this very machine. */
+/* A rule on a host means its usual web port. Another port is another service, except on this machine. */
 static bool own_port(const struct url *url)
 {
     return str_empty(url->port) || str_is(url->port, "80") || str_is(url->port, "443") ||

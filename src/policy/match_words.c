@@ -51,7 +51,7 @@ static bool begins_with(const struct rule *rule, const struct argv *argv)
     return true;
 }
 
-/* Spelled letter for letter as in the rule, quotes and all. */
+/* Whether the command is written letter for letter as in the rule, including quotes. */
 static bool spelled_alike(const struct rule *rule, const struct argv *argv)
 {
     if (!rule->spelled_count || rule->spelled_count > argv->count || argv->assign_count)

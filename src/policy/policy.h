@@ -76,7 +76,7 @@ struct rule_source {
     enum rule_reach reach;
     struct rule_project project;
     bool project_is_root;  /* the session's folder is the project's: relative patterns begin there by either name */
-    const struct str *match, *not_match; /* examples that the rule must fit, and must not */
+    const struct str *match, *not_match; /* examples that the rule must match, and must not match */
     size_t match_count, not_match_count;
 };
 
@@ -146,11 +146,11 @@ struct verdict_rule {
 /* One simple command of a line, or what stands for it. */
 struct verdict_part {
     struct str text;
-    struct str operator;      /* between it and the part before: `&&`, `|`; empty: nothing, or more */
+    struct str operator; /* operator between it and the part before, `&&` or `|`; empty: none, or a more complex one */
     enum effect effect;
     struct verdict_rule rule; /* id and text are empty when no rule decided */
     struct str why;
-    unsigned depth;           /* 0: on the line itself; more: inside something else */
+    unsigned depth;           /* nesting depth; 0: on the line itself */
     unsigned risk;            /* set of classes: bit i is risk_name(i) */
 };
 

@@ -15,7 +15,7 @@ struct lint {
     size_t index;       /* index of the rule in the given list */
     enum lint_level level;
     struct str words;   /* the problem, for people */
-    struct str instead; /* a rule that may have been meant; empty: none comes to mind */
+    struct str instead; /* a rule that may have been meant; empty: none is known */
 };
 
 struct linted {

@@ -28,7 +28,7 @@ struct rule_set {
     struct compiled *rules;
     size_t count;
     struct rule_index sides[SIDE_COUNT];
-    bool stops_commands; /* some deny or ask rule speaks of commands */
+    bool stops_commands; /* there is a deny or ask rule on commands */
     bool stops_paths;    /* … of paths */
     bool stops_hosts;    /* … of addresses */
     unsigned people;     /* the most that any of these wants */

@@ -53,7 +53,7 @@ enum redir_kind {
     REDIR_APPEND,     /* >> &>> */
     REDIR_INOUT,      /* <> */
     REDIR_DUP,        /* 2>&1, <&-: between descriptors */
-    REDIR_HEREDOC,    /* the target is the body */
+    REDIR_HEREDOC,    /* the target is the here-document's text */
     REDIR_HERESTRING,
 };
 

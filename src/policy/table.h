@@ -27,7 +27,7 @@
 #include <stdint.h>
 /* Roles of operands and of option values. */
 #define TABLE_ROLES(X)                                                                                    \
-    X(TEXT, "text")       /* data: means nothing to anybody */                                            \
+    X(TEXT, "text")       /* data without further meaning */                                              \
     X(READ, "read")       /* a file or folder it reads */                                                 \
     X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
     X(REMOVE, "remove")                                                                                   \
@@ -55,7 +55,7 @@
     X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
     X(CHANGES, "changes") /* option: changes state that no path names */                                  \
     X(STEM, "stem")       /* writes files whose names begin with it (split's prefix) */                     \
-    X(SETS, "sets")       /* operand: the new value of what it would otherwise tell (date, hostname) */    \
+    X(SETS, "sets")       /* operand: sets the value that it would otherwise print (date, hostname) */     \
     X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
     X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
     X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \

@@ -440,7 +440,7 @@ static void put_part(char *text, size_t *n, struct str part)
         ;
 }
 
-/* Absolute and without dots. What begins with an expansion keeps it as its first component. */
+/* The absolute path without dots. A leading expansion stays the first component. */
 static struct str normal(struct arena *arena, struct str shape, struct str folder, struct str home)
 {
     struct str base = STR_NONE, rest = shape;

@@ -31,7 +31,7 @@ struct runtime {
     struct watcher watcher;
     struct timer *trouble;      /* wakes the runs that had it */
     struct timer *rest;         /* after the last job */
-    struct timer *leases;       /* several times within a lease */
+    struct timer *leases;       /* fires several times within a lease */
     struct str tools;           /* definitions */
     bool started;
     void (*ended)(void *arg);

@@ -60,7 +60,7 @@ struct runtime_options {
     size_t provider_count;
     struct price prices[PRICES_MAX]; /* come before those that are known; the strings must live as long */
     size_t price_count;
-    int64_t iterations_max;   /* answers of the model to one prompt */
+    int64_t iterations_max;   /* most answers of the model to one prompt */
     int64_t context_tokens;   /* beyond this the conversation is summed up */
     int64_t answer_tokens;    /* most tokens of one answer */
     bool web_search;          /* the provider's own search may be used, where rules allow WebSearch */

@@ -29,7 +29,7 @@ struct rc task_check(const struct worker *w, int64_t waiting, struct err *why)
 
 /* ---- beginning ---- */
 
-/* A name that a model chose is shown to people: in one line, and not too long a one. */
+/* Shortens a name that a model chose to one short line, because people see it. */
 static struct str agent_name(struct arena *arena, struct str wanted)
 {
     BUF_SCOPE(shown, LIMIT_TITLE_BYTES);

@@ -497,7 +497,7 @@ void run_work(struct job *job)
         log_line(LOG_WARN, "run cannot go on", LOG_S("thread", run->thread), LOG_C("error", err.text));
         run->end = RUN_TROUBLE;
     }
-    /* One that waits has a status behind the COMPACTION: from there all is known that is needed to go on. */
+    /* A waiting run has a status after the COMPACTION: everything needed to go on can be read from there. */
     run->from = run->end == RUN_WAITS ? w.talk.compacted_seq : 0;
     if (w.line)
         fetch_line_free(w.line);

@@ -84,7 +84,7 @@ struct fact_head *facts_head(struct facts *facts, struct str session);
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call);
 struct fact_run *facts_run(struct facts *facts, struct str session, struct str thread);
 
-/* Once per facts. Outcomes, seqs; the rows live in the facts' arena. */
+/* Call it once per facts. Sets outcomes and seqs; the rows live in the facts' arena. */
 void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows);
 
 #endif

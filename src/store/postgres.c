@@ -51,7 +51,7 @@ void postgres_clear(PGresult **result)
 
 void postgres_disconnect(struct backend_handle *handle)
 {
-    handle->part_end = 0; /* what was made may have been rolled back */
+    handle->part_end = 0; /* partitions made before may have been rolled back */
     if (handle->conn)
         pq.PQfinish(handle->conn);
     handle->conn = NULL;

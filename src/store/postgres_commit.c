@@ -89,7 +89,7 @@ static struct rc resolve(struct backend_handle *handle, bool *ret_kept, struct e
     }
 }
 
-/* Until when the group is tried, by the steady clock: callers wait from the moment they came, not from now. */
+/* How long the group is retried, by the steady clock: counted from when it was queued. */
 static int64_t deadline_of(const struct append *first)
 {
     int64_t queued_us = first->queued_us ? first->queued_us : clock_steady_us();

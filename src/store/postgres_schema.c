@@ -65,7 +65,7 @@ static const char *const step_1[] = {
     NULL,
 };
 
-/* Archives. */
+/* Version 2: archives. */
 static const char *const step_2[] = {
     "ALTER TABLE chains ADD COLUMN archived_seq bigint NOT NULL DEFAULT 0", /* of its SESSION_ARCHIVED */
     "CREATE TABLE gone(first_seq bigint PRIMARY KEY, last_seq bigint NOT NULL)", /* numbers that are in archives */

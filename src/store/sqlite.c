@@ -266,7 +266,7 @@ static struct rc settle(struct backend_handle *writer, bool idle, struct err *er
 
 static void rest(struct backend_handle *reader) { (void)sqlite3_db_release_memory(reader->db); }
 
-/* A page through the log and onto the disk. */
+/* Writes a page through the log to the disk. */
 static struct rc probe(struct backend_handle *writer, struct err *err)
 {
     TRY(sqlite_check_place(writer, err));

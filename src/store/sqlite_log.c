@@ -32,7 +32,7 @@ struct log_file {
     sqlite3_file sqlite;
     char *bytes;
     size_t n;
-    sqlite3_int64 at;       /* where bytes[0] belongs */
+    sqlite3_int64 at;       /* offset of bytes[0] in the file */
     sqlite3_int64 end;      /* size of the file when it was last extended */
     sqlite3_int64 unsynced; /* where the first write since the last sync began, -1: there was none */
 };

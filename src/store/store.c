@@ -66,7 +66,7 @@ struct store {
     struct read_list questions;
     struct monitor chores;
     bool tidy_wanted;    /* stays true until the checkpointer is done */
-    _Atomic bool tidied; /* by the checkpointer; the writer has not settled since */
+    _Atomic bool tidied; /* set by the checkpointer, cleared when the writer has settled */
 
     pthread_mutex_t outbox;
     struct append_list committed;
@@ -187,7 +187,7 @@ static void follow_events(struct store *store, const struct event *events, size_
         if (store->follower && events[i].seq <= store->last_seq)
             continue;
         if (store->closed && store->follower && events[i].seq > store->last_seq + 1)
-            continue; /* it was kept, but what came before it could not be read any more */
+            continue; /* it was stored, but the events before it could not be read */
         CHECK(events[i].seq == store->last_seq + 1 ||
               (others && read_in_a_row(others, store->last_seq, events[i].seq)));
         store->last_seq = events[i].seq;

@@ -56,7 +56,7 @@ struct append *archive_move(const struct archive_plan *plan, size_t index, int64
 /* Frees it. `finished`: every session has been moved or refused. */
 void archive_plan_free(struct archive_plan *plan, bool finished);
 
-/* A plan that is over has made this file. */
+/* Adds the file of a finished plan to the result. */
 void archive_result_add(struct archive_result *result, const struct archive_plan *plan);
 
 /* All of it without a server; where only one process may write, ERR_CONFLICT when a server runs. */

@@ -34,7 +34,7 @@ struct store_copying {
 
 struct store_copied {
     struct store_check check; /* of the target */
-    struct digest digest;     /* over all events of either */
+    struct digest digest;     /* digest over all events, equal in source and target */
     uint64_t already;         /* events that were there before */
 };
 

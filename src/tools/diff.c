@@ -47,7 +47,7 @@ static struct text split(struct arena *arena, struct str text)
 
 /* ---- Myers ---- */
 
-/* Walks back along the furthest points of each round and marks what was taken out and put in. */
+/* Walks back along the furthest points of each round and marks deleted and inserted lines. */
 static void trace_back(struct diff *diff, int *const *rounds, int d)
 {
     int x = diff->a.n, y = diff->b.n;

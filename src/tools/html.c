@@ -250,7 +250,7 @@ static void end_link(struct page *page)
     if (!page->link_from)
         return;
     if (page->out->n <= page->link_from)
-        page->out->n = page->link_from - 1; /* a link without a text is none */
+        page->out->n = page->link_from - 1; /* a link without text is dropped */
     else
         buf_printf(page->out, "](%.*s)", STR_ARG(page->link));
     page->link_from = 0;

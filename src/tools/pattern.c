@@ -25,7 +25,7 @@ static size_t match_class(struct str pattern, char c, bool *ret_hit)
     return i + 1;
 }
 
-/* The one place to come back to is the last star: enough, and linear in practice. */
+/* Backtracks only to the last star: sufficient, and linear in practice. */
 static bool match(struct str pattern, struct str path)
 {
     size_t p = 0, s = 0, star_p = 0, star_s = 0, deep_p = 0, deep_s = 0;

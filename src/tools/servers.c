@@ -92,7 +92,7 @@ static struct server_news *news_of(struct arena *arena, const struct server_tool
     return news;
 }
 
-/* Up to date with what the server offers; false when it cannot be had now. */
+/* Updates the list of the server's tools; false when that is not possible now. */
 static bool refresh(struct server *server, const atomic_bool *cancelled)
 {
     if (rc_bad(server_enter(server, cancelled, NULL)))

@@ -27,7 +27,7 @@ struct shell {
 };
 
 struct shells {
-    pthread_mutex_t lock;    /* over the list, and over each one's output and ends */
+    pthread_mutex_t lock;    /* guards the list, and each shell's output and end */
     struct shell *first;
     unsigned made;
 };

@@ -22,7 +22,7 @@ struct servers;
  * in each if wanted; empty: none. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started.
  * `projects`: files of repositories are looked at, too. */
 struct rc servers_new(struct str json, bool projects, struct servers **ret_servers, struct err *err);
-/* Ends what was started; nobody may be in any of the others. */
+/* Stops the started servers; no other function may be running. */
 void servers_free(struct servers *servers);
 
 /* Pins the definition of a tool, {"description","inputSchema"}. `root`: the repository of its server; empty: a server

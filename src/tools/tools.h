@@ -88,7 +88,7 @@ bool tool_has_executor(struct str name);
 bool tool_only_looks(struct str name);
 /* A use that whoever asks does itself, once it is allowed: a sub-agent. */
 bool tool_done_elsewhere(struct str name);
-/* Whether there is such a tool, and the input fits it; words that a model can act on when not. */
+/* Checks that the tool exists and the input fits its schema; the error is written for the model. */
 struct rc tool_check(const struct tool_use *use, struct err *err);
 /* Never fails: what is wrong is said in the preview. */
 struct tool_look tool_look(const struct tool_use *use);

@@ -67,7 +67,7 @@ static struct str section_of(struct arena *arena, const char *path, const struct
     return STR_NONE;
 }
 
-/* Everything but sections about hooks of ours in this file. */
+/* Copies the text without the sections about our own hooks in this file. */
 static void put_others(struct buf *buf, struct str text, struct str mark)
 {
     bool skips = false;

@@ -8,7 +8,7 @@
 
 enum { BODY_BYTES_MAX = 8 << 20 };
 
-/* Safe lines of `text`, each with this mark before it. */
+/* Writes the lines of `text` without control characters, each after this mark. */
 static void put_lines(struct buf *buf, char mark, const char *lead, struct str text)
 {
     ARENA_SCOPE(scratch);

@@ -140,7 +140,7 @@ static void put_call(struct page *page, struct tui *tui, const struct tui_call *
         tui->top = rows > room ? rows - room : 0;
     line = 0;
     (void)put_body(page, call->body, tui->top, room, &line);
-    /* Seen is what was shown from the beginning on, without a gap. */
+    /* `seen` counts only lines shown without a gap from the first. */
     if (tui->top <= tui->seen && line > tui->seen)
         tui->seen = line;
     if (tui->top + room < rows)
@@ -189,7 +189,7 @@ static struct str bar(struct page *page, const struct tui *tui)
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
 }
 
-/* The purpose of the words at the foot; empty: none are asked for. */
+/* The prompt of the input line at the bottom; empty: there is none. */
 static struct str prompt_of(struct page *page, const struct tui *tui)
 {
     ARENA_SCOPE(scratch);
