@@ -114,6 +114,15 @@ export default {
       await face(page, "new.c").click();
       await page.locator(".diff .tag", { hasText: "new file" }).waitFor();
       await server.decide(s, "w2", "deny");
+      // Where the session's folder is not on this machine nothing is known of the file, nor that it is new.
+      const gone = await server.session({ cwd: join(folder, "gone") });
+      const answered = page.waitForResponse((response) => response.url().endsWith("/approvals/g1/file"));
+      await server.call(gone, "Write", { file_path: join(folder, "gone", "far.c"), content: "x\n" }, "g1");
+      await face(page, "far.c").click();
+      same((await answered).status(), 404, "a folder that is not there");
+      await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))));
+      same(await page.locator(".diff .tag", { hasText: "new file" }).count(), 0, "a file of which nothing is known");
+      await server.decide(gone, "g1", "deny");
       await server.call(s, "Edit", { file_path: join(folder, "a.c"), old_string: "line 1\n", new_string: "x" }, "c9");
       // Only people, only what waits, only text, only beneath the folder.
       const path = (id) => `/api/sessions/${s.id}/approvals/${id}/file`;
