@@ -81,7 +81,7 @@ static struct rc read_start(const struct json *message, struct run_start *start,
     TRY(json_want_str(message, "model", LIMIT_NAME_BYTES, &start->model, err));
     TRY(json_want_str(message, "system_prompt", PROMPT_BYTES_MAX, &start->system, err));
     TRY(json_want_i64(message, "max_tokens", 1, ANSWER_TOKENS_MAX, &start->answer_tokens, err));
-    start->iterations_max = ITERATIONS_MAX; /* the loop of this protocol ends with the model's last word */
+    start->iterations_max = ITERATIONS_MAX; /* the default: in this protocol a run ends with the model's last answer */
     TRY(json_want_i64(message, "max_iterations", 1, ITERATIONS_MAX, &start->iterations_max, err));
     if (json_get(message, "api_key"))
         return err_set(err, ERR_INVALID, "\"api_key\": keys are set where the server runs, and are never sent");

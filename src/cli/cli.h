@@ -1,4 +1,4 @@
-/* The same as the API, from a terminal.
+/* The command line: the functions of the API, from a terminal.
  *
  * A command is a function that gets its operands, options and settings in a struct cli, writes what was
  * asked for to standard output and everything else to standard error. What it returns becomes words on

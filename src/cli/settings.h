@@ -74,7 +74,7 @@ enum origin_kind { ORIGIN_DEFAULT, ORIGIN_FILE, ORIGIN_ENVIRONMENT, ORIGIN_FLAG 
 
 struct origin {
     enum origin_kind kind;
-    const char *file; /* ORIGIN_FILE */
+    const char *file; /* set for ORIGIN_FILE */
     unsigned line;
 };
 

@@ -1,5 +1,5 @@
-/* What a call does to the world: the driver's part of core/execute.c, which says when. Threads of gate->workers compare
- * files with what was shown, and do the tools. */
+/* Executes allowed calls: the driver's part of core/execute.c, which decides when. Threads of gate->workers compare
+ * files with what was shown, and run the tools. */
 #include "gate/core/core.h"
 #include "gate/inner.h"
 #include "gate/boxes.h"

@@ -29,7 +29,7 @@ void gate_tool_definitions(struct gate *gate, struct str root, struct json_out *
 
 /* Definitions of MCP servers' tools that are new or have changed (definitions.c). May block; any thread. */
 struct gate_news {
-    struct append *pins; /* seen for the first time: to be kept as they are (gate_keep), then look again; NULL: none */
+    struct append *pins; /* definitions seen for the first time: gate_keep them, then ask again; NULL: none */
     struct ask *asks;    /* changed definitions, to be asked about like other calls */
     size_t ask_count;
 };

@@ -26,7 +26,7 @@ struct http_reader {
     size_t head_line;     /* the start of its last line */
     struct buf body;      /* a body that came in pieces */
     size_t body_counted;  /* bytes of it that are counted in the server's body_bytes */
-    uint64_t body_left;   /* with Content-Length */
+    uint64_t body_left;   /* bytes still to come, when there is a Content-Length */
     size_t (*body_max_of)(struct str target); /* NULL: LIMIT_BODY_BYTES */
     size_t body_max;      /* limit for this request */
     struct http_chunks chunks;

@@ -270,7 +270,7 @@ struct title_look {
     struct delivery *delivery;
 };
 
-/* A session that cannot be read is told of: better once too often. */
+/* If the session cannot be read, the message is sent all the same: better once too often than not at all. */
 static void title_known(struct op *op)
 {
     ARENA_SCOPE(scratch);

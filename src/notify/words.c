@@ -43,7 +43,7 @@ static size_t secret_at(struct str text)
     return n >= 12 ? n : 0;
 }
 
-/* Bytes of a name of secrets and what separates it from its value; 0: none. */
+/* Length of a secret's name (password, token) at the start, with the separator before its value; 0: none. */
 static size_t name_at(struct str text)
 {
     for (size_t i = 0; i < sizeof secret_names / sizeof *secret_names; i++) {

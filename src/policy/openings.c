@@ -84,7 +84,7 @@ size_t policy_openings(struct arena *arena, const struct question *question, str
 
 /* ---- plain git ---- */
 
-/* Commands whose work is the repository itself; none of them runs what its words say. */
+/* Whether it is a git sub-command that works on the repository itself and runs no command from its words. */
 static bool plain_sub(const struct word *word)
 {
     static const char *const subs[] = {"add", "am", "apply", "branch", "checkout", "cherry-pick", "commit", "diff",

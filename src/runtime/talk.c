@@ -138,7 +138,7 @@ static void take_told(struct talk *talk, const struct event *event, struct str d
         talk->told = prompt.text;
 }
 
-/* Where reading begins with a COMPACTION, it says what the run is. */
+/* Restores the run from a COMPACTION, when reading begins there. */
 static void take_basis(struct talk *talk, struct str id, const struct data_basis *basis)
 {
     talk->run = (struct run_state){

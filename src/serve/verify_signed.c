@@ -37,7 +37,7 @@ struct proving {
     struct map trusted;   /* ids of keys */
     bool all_trusted;     /* no file was given */
     struct proofs *proofs;
-    struct json_out *out; /* NULL: words */
+    struct json_out *out; /* JSON output; NULL: text output */
 };
 
 /* ---- which keys ---- */

@@ -84,7 +84,7 @@ void postgres_disconnect(struct backend_handle *handle);
 bool postgres_pause(int64_t *pause_ms, int64_t deadline_us);
 /* Puts a statement into the pipeline. A failure to send shows at postgres_flush. */
 void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params);
-/* The same for text that is not kept prepared. */
+/* Like postgres_send, for text that is not kept prepared. */
 void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params);
 /* Ends the pipeline and sees it sent. */
 struct rc postgres_flush(struct backend_handle *handle, struct err *err);
@@ -93,7 +93,7 @@ struct rc postgres_flush(struct backend_handle *handle, struct err *err);
  * ERR_UNAVAILABLE when the same again may go well, ERR_CONFLICT when a value could not be kept, else ERR_IO or
  * ERR_CORRUPT. */
 struct rc postgres_take(struct backend_handle *handle, PGresult **ret_result, struct err *err);
-/* The same for `count` statements whose answers do not matter. */
+/* Like postgres_take, for `count` statements whose answers are not needed. */
 struct rc postgres_skip(struct backend_handle *handle, int count, struct err *err);
 /* The end of the pipeline, after all answers. */
 struct rc postgres_end(struct backend_handle *handle, struct err *err);

@@ -254,7 +254,7 @@ struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows,
     return RC_OK;
 }
 
-/* Events of all sessions, none left out: whoever read them, the writer may know. */
+/* A read of all events of all sessions without a gap also updates the writer's memory. */
 static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
                           const PGresult *rows, struct err *err)
 {

@@ -11,7 +11,7 @@ struct store_check {
     uint64_t events, sessions, open;
     uint64_t archived;     /* sessions whose events are in archives */
     uint64_t bad_seq;      /* seq of the first bad event; 0: none */
-    char why[200];         /* what is wrong with it */
+    char why[200];         /* the error at bad_seq */
 };
 
 /* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */

@@ -252,7 +252,7 @@ static void take_answer(struct acp *acp, const struct acp_message *m)
     acp_note(acp, session, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
 }
 
-/* An answer to the client that we are ourselves. */
+/* Takes the answer to a request of our own, which we send when there is no editor (headless). */
 static bool take_reply(struct acp *acp, const struct acp_message *m)
 {
     if (!acp->headless || !str_starts(m->id, STR("\"nod:")))

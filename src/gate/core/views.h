@@ -25,7 +25,7 @@ struct partials {
 struct open {
     struct str session, call, thread, digest, name, actor; /* these point into `bytes` */
     struct str call_data, request_data; /* data of both events, in `bytes`; empty when they are too large */
-    struct str brief;    /* what a list shows of a call whose data is not kept, as JSON members, in `bytes` */
+    struct str brief;    /* JSON members for lists, in `bytes`, of a call whose data is not kept */
     uint64_t seq;        /* seq of the APPROVAL_REQUESTED event */
     uint64_t stored;     /* bytes of its two events */
     uint64_t round;      /* set by gate_list_pending: position among the calls of the same agent */
