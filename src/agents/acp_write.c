@@ -190,7 +190,7 @@ void acp_put_prompt(struct buf *out, const struct acp_message *prompt, struct st
     put_changed(out, prompt, "prompt", buf_str(&blocks));
 }
 
-/* The editor's own value there is ignored: it could take the switch back. */
+/* The editor's own "_meta" is ignored: it could undo our setting. */
 void acp_put_meta(struct buf *out, const struct acp_message *request, struct str meta)
 {
     put_changed(out, request, "_meta", meta);

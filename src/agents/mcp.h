@@ -32,7 +32,7 @@ struct mcp_ask {
 
 /* On failure the id of the message is still filled in, if it could be read. */
 struct rc mcp_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
-/* Whether the message is one that the gate, or the list of what waits, has to answer. */
+/* Whether the message must be answered by the gate or from the list of waiting calls. */
 bool mcp_needs_gate(const struct mcp_message *message);
 /* Answers everything else; a notification has no answer, the buffer stays empty. */
 void mcp_answer(struct buf *out, const struct mcp_message *message);

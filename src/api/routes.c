@@ -268,7 +268,7 @@ void exchange_answer_timed(struct exchange *x, const struct buf *body, int64_t t
     http_answer(x->http, 200, STR("application/json"), timing, buf_str(body));
 }
 
-/* RFC 9110: whoever is told that a method will not do is told which will. */
+/* Names the allowed methods in the refusal, as RFC 9110 requires. */
 static void refuse_method(struct exchange *x, const struct err *err)
 {
     struct str allow = STR("Allow: "), params[PARAMS_MAX];

@@ -176,7 +176,7 @@ static int add_tree(const char *source, const char *target, uint64_t attributes,
     return 0;
 }
 
-/* Something that may be missing. A link of the system is made anew, as a link. */
+/* Adds a path that may be missing. A symbolic link of the system is made again as a link. */
 static int add_if_there(const char *source)
 {
     struct stat seen;

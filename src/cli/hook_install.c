@@ -134,7 +134,7 @@ static void put_ours(struct buf *buf, const struct edit *edit, const struct agen
     put_pretty(buf, json, depth);
 }
 
-/* The list of one event: what is there without ours, then ours. False when nothing is left. */
+/* Writes the list of one event: the existing entries without ours, then ours. False when it is empty. */
 static bool put_event(struct buf *buf, const struct edit *edit, const struct json *list,
                       const struct agent_event *event)
 {

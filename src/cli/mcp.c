@@ -266,7 +266,7 @@ static void show_pending(struct mcp *mcp, const struct mcp_message *message)
     put_line(mcp, &line);
 }
 
-/* Its thread is rung by the server, or ends with the piece it waits for. */
+/* The call's thread is woken by the server's answer, or ends with its current wait. */
 static void cancel(struct mcp *mcp, struct str id)
 {
     ARENA_SCOPE(arena);

@@ -1,4 +1,4 @@
-/* nod pair: a phone logs in by a picture on this terminal. */
+/* nod pair: shows a QR code by which a phone logs in. */
 #include "base/limits.h"
 #include "cli/remote.h"
 #include "cli/text.h"

@@ -381,7 +381,7 @@ static struct rc last_event(struct running *running, struct err *err)
 
 struct rc run_command(struct cli *cli, struct err *err)
 {
-    static struct running the_run; /* the thread may look at it until the process ends */
+    static struct running the_run; /* static: a thread may use it until the process ends */
     struct running *running = &the_run;
     const char *old = option_text(cli, "resume");
     struct reply reply;

@@ -6,10 +6,10 @@
 
 /* Which commands a setting means something to. */
 enum audience {
-    TALKS = 1,  /* to a server */
-    SERVES = 2, /* is one */
-    KEEPS = 4,  /* opens the store itself */
-    PRINTS = 8, /* something to read */
+    TALKS = 1,  /* the command connects to a server */
+    SERVES = 2, /* the command is a server */
+    KEEPS = 4,  /* it opens the store itself */
+    PRINTS = 8, /* it prints text for people */
     SITS = 16, WRAPS = 32, /* in a session that the environment may name; Claude Code */
 };
 

@@ -21,7 +21,7 @@ enum { SETUP_RULES_MAX = 64, SETUP_FILES_MAX = 16 };
 struct setup_file {
     struct str path;
     bool was_there;
-    bool edited;         /* somebody else changed it after us: its old bytes are no longer what it should become */
+    bool edited;         /* changed by another program after us: its old content must not be restored */
     bool made_folder;    /* the folder it is in was not there either */
     struct digest after; /* digest of its content after our change */
 };

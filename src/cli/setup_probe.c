@@ -99,7 +99,7 @@ static struct rc deny(struct probe *probe, const struct json *call, struct err *
                                      remote_escape(arena, json_text(call, "sessionId")).p,
                                      remote_escape(arena, probe->call).p);
     struct rc rc = remote_post(probe->cli, target, buf_str(&body), &reply, err);
-    return rc.code == ERR_ALREADY_DECIDED ? RC_OK : rc; /* a rule, or somebody who is quick */
+    return rc.code == ERR_ALREADY_DECIDED ? RC_OK : rc; /* a rule or a person has already decided */
 }
 
 /* The hook must pass the denial on. */

@@ -202,7 +202,7 @@ struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, st
     return remote_get(cli, target, ret_reply, err);
 }
 
-/* Its risk, and what its preview warns of. */
+/* The risk of the call, and the warnings of its preview. */
 struct str view_warned(struct arena *arena, const struct json *call)
 {
     const struct json *warnings = json_get(call, "warnings");

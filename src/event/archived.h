@@ -23,7 +23,7 @@ struct archived {
 struct archive_result {
     uint64_t sessions, events; /* totals that were archived */
     uint64_t stayed;           /* sessions that were not moved because something happened in them meanwhile */
-    char file[LIMIT_PATH_BYTES]; /* the last that was made; empty: there was nothing to move */
+    char file[LIMIT_PATH_BYTES]; /* name of the last archive made; empty: there was nothing to archive */
 };
 
 struct str archived_data(struct arena *arena, const struct archived *archived);

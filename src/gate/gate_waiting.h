@@ -19,7 +19,7 @@ struct listed {
 };
 struct pending_list {
     struct str session, thread, agent; /* scope; empty: all */
-    uint64_t after;      /* only those whose request is behind this seq */
+    uint64_t after;      /* only calls whose request has a greater seq */
     size_t limit;        /* 0: none */
     bool in_order;
     struct listed *calls;

@@ -20,7 +20,7 @@ static void kept(struct append *append)
     op_go(op);
 }
 
-/* A question on its way to the store counts as one that waits; a call on its way reserves the uses it rests on. */
+/* Counts a request that is being stored as waiting, and reserves the rule uses on which its call rests. */
 static void count_ask(struct op *op, const struct append *append)
 {
     const struct ask *ask = (struct ask *)op;

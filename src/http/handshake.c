@@ -31,7 +31,7 @@ bool http_is_socket_key(struct str key)
     for (size_t i = 0; i < DIGITS; i++)
         if (!is_base64(key.p[i]))
             return false;
-    return strchr("AQgw", key.p[DIGITS - 1]) != NULL; /* its last four bits are none of the 16 bytes */
+    return strchr("AQgw", key.p[DIGITS - 1]) != NULL; /* the last four bits are padding of the 16 bytes */
 }
 
 static struct rc check(const struct http_request *request, bool *ret_other_version, struct err *err)

@@ -28,7 +28,7 @@ struct work_pool {
     pthread_mutex_t lock;
     pthread_cond_t work;     /* a job came, or the pool ends */
     pthread_cond_t finished; /* a thread has ended */
-    struct waker *waker;       /* NULL: the loop has left */
+    struct waker *waker;       /* NULL: the loop has been closed */
     struct job_list waiting, over;
     struct loop_call *loop_calls, *last_loop_call;
     struct hand *ended;

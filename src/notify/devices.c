@@ -114,7 +114,7 @@ struct rc devices_add(struct devices *devices, struct str person, struct str tok
     TRY(read_device(devices->arena, body, &device, err));
     device.person = arena_str(devices->arena, person);
     device.token = arena_str(devices->arena, token);
-    devices_remove(devices, device.endpoint, STR_NONE); /* a browser comes again at each visit */
+    devices_remove(devices, device.endpoint, STR_NONE); /* a browser registers again at each visit */
     if (devices->count == DEVICES_MAX)
         return err_set(err, ERR_TOO_MANY, "there are %d devices already; remove one", DEVICES_MAX);
     devices->items[devices->count++] = device;

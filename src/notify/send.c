@@ -204,7 +204,7 @@ struct claim {
     struct delivery *delivery;
 };
 
-/* A claim that did not win: the answer, another process or the store was in the way. */
+/* Handles a claim that was refused: the call was answered, another process claimed it, or the store failed. */
 static void put_back(struct notify *n, struct delivery *delivery, const struct append *append)
 {
     int64_t now_ms = clock_wall_ms();

@@ -123,7 +123,7 @@ static bool try_descend(struct effects *e, size_t i)
         if (row->styles & STYLE_READS)
             e->bad_word = 0; /* npm config get */
         else if (row->styles & STYLE_BAD)
-            e->bad_word = i; /* the deepest: who names `docker compose` has not meant its `run` */
+            e->bad_word = i; /* the deepest word counts: a rule on `docker compose` does not mean its `run` */
         e->s->study->named = i + 1;
         return descend_to(e, row);
     }

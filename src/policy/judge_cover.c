@@ -70,7 +70,7 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     return rule != NULL || accepted;
 }
 
-/* A word that runs a substitution passes where what it runs does, and nobody takes it for more than text. */
+/* A word with a substitution is allowed where its command is allowed and the word is used as text only. */
 static bool words_known(struct judging *j, const struct node *node, const struct word *words, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -459,7 +459,7 @@ bool text_has_port(struct str text, int port)
     return false;
 }
 
-/* Nod answers nobody who asks it on behalf of an agent: what could talk to its own port is asked about. */
+/* Commands that could connect to Nod's own port are asked about: an agent must not answer its own calls. */
 static void port_stops(struct judging *j, const struct argv *argv)
 {
     static const char *const talkers[] = {"curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https",

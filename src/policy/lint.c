@@ -51,7 +51,7 @@ struct str lint_words(struct arena *arena, const struct lint *lint)
 
 /* ---- by a made-up call ---- */
 
-/* Stars filled in; `more`: and a word behind. */
+/* An example command of the rule with stars filled in; `more`: with one more word. */
 static struct str example_of(struct linting *l, bool more)
 {
     const struct rule *rule = &l->rule;

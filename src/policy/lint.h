@@ -27,7 +27,7 @@ void lint_dead(struct linting *l, struct str instead, struct str words);
 
 /* ---- lint_text.c: mistakes that show in the text ---- */
 
-/* The rule cannot be read, for this reason. */
+/* Reports that the rule cannot be read, for this reason. */
 void lint_malformed(struct linting *l, const char *words);
 /* True when it found one. */
 bool lint_text(struct linting *l);

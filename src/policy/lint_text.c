@@ -67,7 +67,7 @@ void lint_malformed(struct linting *l, const char *words)
 
 /* ---- tools ---- */
 
-/* mcp_server_tool, mcp:server:tool: an MCP tool's name with the wrong joints. */
+/* The intended name of an MCP tool written with wrong separators: mcp_server_tool, mcp:server:tool. */
 static struct str server_meant(struct linting *l, struct str tool)
 {
     char joint = tool.n > 4 && (str_starts(tool, STR("mcp_")) || str_starts(tool, STR("MCP_"))) ? '_' : '\0';

@@ -56,7 +56,7 @@ static inline bool word_marked(const uint64_t marks[64], uint32_t mark)
     return marks[mark >> 6 & 63] >> (mark & 63) & 1;
 }
 
-/* Under which key a rule lies. */
+/* The kind of key under which a rule is indexed. */
 enum key_kind {
     KEY_TOOL = 'T',     /* tool */
     KEY_WORD = 'W',     /* first word */

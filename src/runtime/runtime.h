@@ -65,7 +65,7 @@ struct runtime_options {
     int64_t answer_tokens;    /* most tokens of one answer */
     bool web_search;          /* the provider's own search may be used, where rules allow WebSearch */
     bool parallel_tools;      /* the model may use several tools in one answer */
-    int64_t lease_seconds;    /* a process that is silent for so long has lost its runs to others */
+    int64_t lease_seconds;    /* a process without a sign of life for so long loses its runs to others */
     bool only_process;        /* no other process uses the store: earlier owners of runs are dead */
 };
 

@@ -214,7 +214,7 @@ static struct rc ask_model(struct worker *w, struct err *err)
 
 /* ---- the tools ---- */
 
-/* A use that cannot be is kept as a call that was denied, with words for the model; no person is bothered. */
+/* Stores an invalid tool use as a denied call, with an explanation for the model; no person is asked. */
 static struct rc keep_invalid(struct worker *w, const struct use *use, const struct err *why, struct err *err)
 {
     struct append *append = append_new();

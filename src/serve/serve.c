@@ -385,7 +385,7 @@ static void close_process(struct process *process)
     demo_stop(&process->demo);
     if (process->server)
         http_server_free(process->server);
-    /* Ended in a hurry: what the runs do is as safe as in a crash, and waiting for them is what was refused. */
+    /* Told to stop at once: does not wait for runs, which are as safe as in a crash. */
     if (process->runtime && (runtime_busy(process->runtime) || gate_commands_stopping(process->gate)))
         _exit(1);
     auto_archive_free(process->archive);

@@ -317,7 +317,7 @@ static struct rc listen_to_channel(struct backend_handle *handle, struct err *er
     return postgres_ask(handle, text, &done, err);
 }
 
-/* A connection of our own is set up once; one that is lent, in every transaction. */
+/* Sets up a connection of our own once, and one behind a pooler in every transaction. */
 static struct rc settle_in(struct backend_handle *handle, struct err *err)
 {
     RESULT_SCOPE(done);

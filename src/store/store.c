@@ -590,7 +590,7 @@ static void chore_done(struct store *store)
 {
     lock(&store->chores.lock);
     store->tidy_wanted = false;
-    monitor_signal(&store->chores); /* the writer may wait */
+    monitor_signal(&store->chores); /* wakes the writer, which may be waiting */
 }
 
 static void *checkpointer_main(void *arg)
@@ -742,7 +742,7 @@ void store_close(struct store *store)
         return;
     store_stop(store);
     while (store_deliver(store))
-        ; /* a receiver may hand over once more: it is refused, and given back in the next round */
+        ; /* a receiver may submit again: that is refused, and returned in the next round */
     store_free(store);
 }
 

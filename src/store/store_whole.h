@@ -14,7 +14,7 @@ struct store_check {
     char why[200];         /* the error at bad_seq */
 };
 
-/* Reads the whole store read-only, a running server beside it or not, and recomputes every chain. */
+/* Reads the whole store read-only, also while a server runs, and recomputes every chain. */
 struct rc store_verify(const char *url, struct store_check *ret_check, struct err *err);
 
 struct event;

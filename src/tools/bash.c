@@ -33,7 +33,7 @@ struct watching {
 
 /* ---- telling ---- */
 
-/* Without the beginning of a character whose rest has not come yet. */
+/* Length of the text without an incomplete character at its end. */
 static size_t whole_characters(struct str text)
 {
     size_t n = text.n, back = 0;

@@ -25,7 +25,7 @@ struct child {
     int status;  /* status as of wait(2), after it has ended */
     int failed;  /* errno, when it could not be started */
     char step[BOX_STEP_BYTES]; /* the step of making its box that failed */
-    struct egress *egress;     /* the way out of its box; NULL: there is none */
+    struct egress *egress;     /* the proxy for connections out of its box; NULL: none is possible */
 };
 
 struct rc child_start(const struct tool_use *use, struct child *child, struct err *err);

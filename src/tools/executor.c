@@ -161,7 +161,7 @@ struct tool_look tool_look(const struct tool_use *use)
 
 /* ---- doing ---- */
 
-/* The files are as they were shown. place_write looks once more when it is about to change them. */
+/* Checks that the files are as they were shown. place_write checks again before it changes them. */
 static struct rc check_files(const struct executor *executor, const struct tool_use *use, struct str files,
                              struct err *err)
 {

@@ -4,7 +4,7 @@
 
 #include "tools/tool.h"
 
-/* Starts the use's command and says under which name it can be asked for. */
+/* Starts the use's command in the background; the text tells the name by which its output can be read. */
 struct rc shells_start(const struct tool_use *use, struct str *ret_text, struct err *err);
 
 /* bash.c: what a model is told of a command that has ended. */

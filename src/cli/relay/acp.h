@@ -93,7 +93,7 @@ void acp_note(struct acp *acp, struct acp_session *session, const char *type, co
 /* acp_held.c */
 /* Takes the message over: it is answered, refused or passed on. From the agent, or from the editor. */
 void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor);
-/* Takes back what waits: of a session, or one request of the agent; both empty: all. Whoever asked is told so. */
+/* Withdraws open calls: of a session, or of one request of the agent; both empty: all. The agent is told. */
 void acp_take_back(struct acp *acp, struct str session, struct str id);
 
 /* acp_headless.c: be the client for one prompt. */

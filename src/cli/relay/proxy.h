@@ -73,7 +73,7 @@ void proxy_take_back(struct proxy *proxy);
 struct rc proxy_list_start(struct proxy *proxy, struct err *err);
 /* Asks the server what it offers, once more if that is being done. */
 void proxy_list_ask(struct proxy *proxy);
-/* Whether this is an answer to that; then it is taken. */
+/* Whether the message is an answer to our tools/list request; then it is handled. */
 bool proxy_list_take(struct proxy *proxy, struct str id, const struct json *message);
 /* The tool's definition, up to date, in the arena; waits for the server's list. ERR_NOT_FOUND: it is not offered. */
 struct rc proxy_tool(struct proxy *proxy, struct arena *arena, struct str name, struct proxy_tool *ret_tool,
