@@ -419,6 +419,18 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
     }
 }
 
+/* The same where the packed command is a sub-command of the program itself: git for-each-repo. */
+static void own_suffixes_stop(struct judging *j, const struct argv *argv)
+{
+    struct word *words = arena_array(j->arena, struct word, argv->count);
+    for (size_t i = 0; i < argv->count; i++)
+        words[i] = argv->words[i];
+    for (size_t i = 1; i < argv->count && i < SUFFIXES_MAX; i++) {
+        words[i - 1] = argv->words[0];
+        words_stops(j, &(struct argv){.words = words + i - 1, .count = argv->count - i + 1});
+    }
+}
+
 /* A part does something that its words do not tell: it may be what another part of the line says, in a
  * here-document, a pipe, a variable. So if the line names something forbidden anywhere, it is not
  * understood. */
@@ -522,6 +534,8 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
         paths_stops(j, argv, study, folder);
     if (study->packs)
         suffixes_stop(j, argv);
+    if (study->packs && study->table && study->table->reader == READER_GIT)
+        own_suffixes_stop(j, argv);
 }
 
 /* `node …/npm/bin/npm-cli.js publish`: a program by the folder it is installed in. */
