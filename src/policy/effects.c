@@ -341,9 +341,10 @@ static void take_operands(struct effects *e)
     }
     if (e->into)
         receive(e, &e->into_word, e->into_at, e->operands, have);
-    /* Without a folder it begins where it is. */
-    bool reads = count && spec[count - 1].role == ROLE_READ && repeat == count - 1;
-    if (e->tree && reads && have < count) {
+    /* Without a folder it begins where it is; so does a row that takes none and says `tree`. */
+    bool last = count && repeat == count - 1, reads = last && spec[repeat].role == ROLE_READ;
+    bool none = last && !repeat && spec[0].role == ROLE_TEXT && (e->row->styles & STYLE_TREE);
+    if (e->tree && (none || (reads && have < count))) {
         struct act *act = act_add(e->s, ACT_READS, 0, "it reads a file");
         act->path = (struct word){.raw = STR("."), .text = STR("."), .shape = STR(".")};
         act->flags = ACT_TREE | ACT_NATURAL;

@@ -80,7 +80,7 @@
     X(AT, "at")               /* an operand `@file` is orders from that file */                           \
     X(OPEN, "open")           /* hands its arguments on: unknown options are judged by their names */     \
     X(PIPE, "pipe")           /* a path that begins with `|` is a command */                              \
-    X(TREE, "tree")           /* operands always count with everything below them (rm -r, grep -r) */     \
+    X(TREE, "tree")           /* operands, or without any its folder, with everything below (rm -r) */    \
     X(DISCARDS, "discards")   /* discards data that is stored nowhere else */                                \
     X(ANYWHERE, "anywhere")   /* also allowed outside the session's folder: cd, echo, pwd */              \
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
