@@ -144,7 +144,7 @@ static bool is_name(struct str value)
 static bool is_below(struct str value)
 {
     return value.n && value.p[0] != '/' && value.p[0] != '~' && value.p[0] != '-' && !str_has(value, STR("..")) &&
-           !str_has(value, STR("://"));
+           !str_has(value, STR("://")) && str_find(value, '@') == value.n;
 }
 
 /* A folder that it works in: below this one it is only another place. */

@@ -466,7 +466,9 @@ static void mark_option(struct option *option, const struct option *mark, bool f
 {
     if (option->marked)
         refuse("`%s` has two marks", option->name);
-    if (option->arity == ARITY_NONE || (flag && !exact))
+    /* `--target [<TRIPLE>]` in a help text may have its value behind it, too. */
+    bool wider = option->arity == ARITY_MAYBE && mark->arity == ARITY_VALUE && mark->mark != ROLE_TEXT;
+    if (option->arity == ARITY_NONE || ((flag || wider) && !exact))
         option->arity = mark->arity;
     option->mark = mark->mark;
     option->arg = mark->arg;
