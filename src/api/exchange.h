@@ -131,8 +131,8 @@ bool newcomer_may_send(const struct exchange *x);
 struct str auth_offered(const struct http_request *http, const char *prefix);
 /* Whether the token of a request that waited was revoked meanwhile; then the answer says only that. */
 bool auth_revoked(struct exchange *x);
-/* Whether a session that this token starts may be in the folder: a person's token says so itself, an agent's was given
- * folders. Empty is no folder, which nobody gives. */
+/* Whether this token may start sessions in the folder: a token that may change settings in any, an agent's in those
+ * it was given. For those an empty path is refused. */
 bool auth_gives_folder(struct exchange *x, struct str folder);
 
 /* Answers; each ends the exchange. */

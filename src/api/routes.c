@@ -366,7 +366,7 @@ static void handle(struct exchange *x)
         x->route->handle(x);
 }
 
-/* After this node has caught up with the others. */
+/* Dispatches the request again, after this node has read the events of the other nodes. */
 static void dispatch_again(struct exchange *x)
 {
     struct err err = {.code = ERR_OK};

@@ -69,7 +69,7 @@ struct session_rules {
     struct rule_set *set;
     struct policy_file project;
     uint64_t version, changed_seq;
-    uint64_t projects;  /* which projects the session was in, and which of them still stood */
+    uint64_t projects;  /* mark of the projects whose rules apply and whose folders still exist */
     size_t count;       /* rules in the set */
     bool trusted;
 };
@@ -105,7 +105,7 @@ struct rule_record *rules_find(const struct gate *gate, struct str id);
 
 /* ---- uses, counted from calls: rule_hits.c ---- */
 void hits_follow(struct gate *gate, const struct event *event);
-/* Reads what was kept before the rules were read; they must have been. */
+/* Counts uses in the last events stored before the rules were read; call it after that read. */
 void hits_begin(struct gate *gate);
 
 #endif

@@ -68,8 +68,8 @@ static bool same_meaning(const struct table_option *a, const struct table_option
 
 static bool option_acts(const struct table_option *option);
 
-/* The option that the beginning of a long name stands for; *ret_several: more than one, with other meanings, of which
- * one does something. */
+/* The option whose name begins so. *ret_several: there are several with different meanings, and one of them has an
+ * effect. */
 static const struct table_option *find_beginning(const struct table_row *row, struct str name, bool *ret_several)
 {
     const struct table_option *options = table_options + row->options, *found = NULL;

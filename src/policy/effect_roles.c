@@ -9,7 +9,7 @@ static struct word word_of(const struct effects *e, size_t word, struct str valu
     if (value.p == whole->text.p && value.n == whole->text.n)
         return *whole;
     struct str shape = value;
-    /* The value's own part of the shape. */
+    /* If the value is a part of the word's text, take the same part of its shape. */
     if (value.p >= whole->text.p && value.p + value.n <= whole->text.p + whole->text.n && whole->shape.p)
         shape = str_sub(whole->shape, (size_t)(value.p - whole->text.p), (size_t)(value.p - whole->text.p) + value.n);
     return (struct word){.raw = value, .text = value, .shape = shape, .flags = whole->flags & ~(unsigned)WORD_TILDE};

@@ -507,7 +507,7 @@ static void row_stops(struct judging *j, const struct argv *argv, const struct s
     words_stops(j, &named);
 }
 
-/* Its words, whatever they do. */
+/* Notes what speaks against the command's words themselves, without regard to its effects. */
 static void command_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
     /* An agent must not answer its own request: our own command is as protected as our own data. */

@@ -34,7 +34,7 @@ struct rule_set {
     unsigned people;     /* the most that any of these wants */
     /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
     struct str *stop_names;
-    uint32_t *stop_rules; /* the rule of each */
+    uint32_t *stop_rules; /* the rule of each entry of stop_names */
     size_t stop_name_count;
     /* For the net: marks of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];

@@ -8,7 +8,7 @@
 
 #define CACHED ",\"cache_control\":{\"type\":\"ephemeral\"}}"
 
-/* The object with a breakpoint after it. */
+/* Writes the object with a cache breakpoint after it. */
 static void put_cached(struct json_out *out, struct arena *arena, struct str object)
 {
     CHECK(object.n > 2 && object.p[object.n - 1] == '}');

@@ -73,7 +73,7 @@ static struct rc page_after(const struct end *end, uint64_t after, struct read *
     return RC_OK;
 }
 
-/* Deadlines stand beside the events, of those that still wait. */
+/* Reads the deadlines of open requests, which are stored beside the events. */
 static struct rc note_deadlines(struct copy *copy, struct err *err)
 {
     struct read *read = read_new(READ_OPEN);

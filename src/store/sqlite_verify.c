@@ -18,7 +18,7 @@ struct walk {
     struct sqlite3 *db;
     const char *path;
     struct sqlite3_stmt *ranges; /* statement over the ranges of archived seqs, ordered by seq */
-    int64_t gone;                /* how many had left when it began */
+    int64_t gone;                /* number of archived events when the walk began */
     struct verifier verifier;
 };
 

@@ -208,7 +208,7 @@ static enum tui_act answer(struct tui *tui, enum tui_act act)
     return TUI_NOTHING;
 }
 
-/* A question or a plan: a plain yes would say nothing. */
+/* Begins a reply to a question or a plan, for which a plain yes is not an answer. */
 static enum tui_act begin_reply(struct tui *tui, enum tui_mode mode)
 {
     tui->answers_bytes = 0;
