@@ -152,8 +152,8 @@ static void put_people(struct json_out *out, const struct open *open, bool whole
     json_close(out, '}');
 }
 
-/* Of what the rules say, an object, only the harm that the call could do: parts and suggestions are too long for a
- * list. */
+/* Writes the risk of a call, and leaves out the parts and suggestions, which are too long for a list. `by_rules` is the
+ * verdict as JSON. */
 static void put_risk(struct json_out *out, struct arena *arena, struct str by_rules)
 {
     static const char *const keys[] = {"risk", "risky", "riskWords"};

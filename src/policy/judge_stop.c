@@ -419,7 +419,7 @@ static void suffixes_stop(struct judging *j, const struct argv *argv)
     }
 }
 
-/* The same where the packed command is a sub-command of the program itself: git for-each-repo. */
+/* Holds the rules against a packed command that is a sub-command of the program itself, as of git for-each-repo. */
 static void own_suffixes_stop(struct judging *j, const struct argv *argv)
 {
     struct word *words = arena_array(j->arena, struct word, argv->count);
