@@ -20,8 +20,8 @@ export default {
         await page.locator(".warnings", { hasText: "invisible characters" }).waitFor();
       }
       if (i === 3) {
-        await page.locator(".more-text").click();
-        await page.locator(".request", { hasText: "THE-END" }).waitFor();
+        await page.locator(".request .big-tree").waitFor(); // lines are made where the window is
+        await poll(() => page.keyboard.press("End").then(() => page.locator(".request", { hasText: "THE-END" }).count()), (n) => n === 1);
       }
       must(!/[\u202a-\u202e\u2066-\u2069\u200b\u001b]/.test(await page.locator("body").textContent()), "a hidden character is in the document");
       await page.keyboard.press("j");
