@@ -364,7 +364,8 @@ static void stop_server(struct system *s, struct str number)
         !does(s, "stop the server (process %u)", (unsigned)pid))
         return;
     (void)kill((pid_t)pid, SIGTERM);
-    for (int i = 0; i < TRIES && is_server(s, (pid_t)pid); i++)
+    /* Until nothing is left of it, not even a zombie: userdel refuses a user who has a process. */
+    for (int i = 0; i < TRIES && kill((pid_t)pid, 0) == 0; i++)
         (void)usleep(TRY_US);
 }
 

@@ -1,4 +1,5 @@
 """The server under a user of its own, with real users: `nod setup system` as root, then as a developer and as a person."""
+import fcntl
 import json
 import os
 import pwd
@@ -6,6 +7,7 @@ import shutil
 import socket
 import stat
 import subprocess
+import tempfile
 
 from world import NOD, PATIENCE, Skip, eventually, must
 
@@ -86,14 +88,17 @@ class Machine:
 
 
 def on_a_machine(test):
+    """One at a time on the whole machine: useradd and userdel do not wait for the lock of /etc/passwd."""
     def run(world):
-        machine = Machine(world)
-        try:
-            test(machine)
-        except BaseException:
+        with open(os.path.join(tempfile.gettempdir(), "nod-tests-users.lock"), "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            machine = Machine(world)
+            try:
+                test(machine)
+            except BaseException:
+                machine.close()
+                raise
             machine.close()
-            raise
-        machine.close()
     run.__name__ = test.__name__
     return run
 
