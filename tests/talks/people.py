@@ -140,6 +140,25 @@ def test_what_is_not_understood_needs_as_many(world):
     must(decide(ann, session, "c1", decision="allow_once").status == 202, "one is not enough")
 
 
+def test_no_mode_rule_or_wrapping_makes_one_person_enough(world):
+    admin, ann = people(world.server(), "ann")
+    ask(admin, "c0")
+    admin.ok("POST", "/api/policy/rules", {"rule": "Bash(deploy:*)", "effect": "allow"})
+    agent = admin.token_for("agent", "another")
+    for mode in ("default", "acceptEdits", "bypassPermissions"):
+        session = agent.ok("POST", "/api/sessions", {"title": mode})
+        admin.ok("PATCH", f"/api/sessions/{session['id']}", {"permissionMode": mode})
+        for number, command in enumerate(("deploy production", "cd . && deploy production", "env X=1 sh -c 'deploy production'")):
+            call = f"{mode}-{number}"
+            agent.ok("POST", f"/api/threads/{session['threadId']}/tool-calls", {"id": call, "name": "Bash", "input": {"command": command}},
+                     status=(200, 201, 202))
+            first = decide(ann, session["id"], call, decision="allow_once")
+            must(first.status == 202 and first.json["need"] == 2, f"{mode}: {command}: {first}")
+            for wide in ("allow_session", "allow_always"):
+                must(decide(ann, session["id"], call, decision=wide).status >= 400, f"{mode}: {wide}")
+            must(admin.status(call, session=session["id"])["status"] == "awaiting", f"{mode}: {command} waits")
+
+
 def test_rules_that_ask_several(world):
     admin, ann = people(world.server(), "ann")
     for bad in ({"effect": "allow"}, {"effect": "deny"}, {"people": 9}, {"people": "two"}):
