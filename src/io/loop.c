@@ -2,7 +2,13 @@
 
 #include "base/arena.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include <uv.h>
 
 struct loop {
@@ -10,6 +16,8 @@ struct loop {
     uv_prepare_t prepare;
     uv_idle_t awake;       /* while it runs, the loop does not sleep */
     struct before_sleep *before_sleep;
+    uv_poll_t signals;               /* on signal_event, from the first watch on */
+    struct signal_watch *watches;
 };
 
 struct timer {
@@ -25,10 +33,15 @@ struct waker {
 };
 
 struct signal_watch {
-    uv_signal_t uv;
+    struct signal_watch *next;
+    int number;
     void (*caught)(void *arg);
     void *arg;
 };
+
+/* Shared with the handler, which may run on any thread until the process exits: never closed, never freed. */
+static int signal_event = -1;
+static atomic_bool signal_came[NSIG];
 
 struct rc loop_new(struct loop **ret_loop, struct err *err)
 {
@@ -48,11 +61,17 @@ static void close_left_over(uv_handle_t *handle, void *arg)
 {
     (void)arg;
     if (!uv_is_closing(handle))
-        uv_close(handle, handle->type == UV_SIGNAL ? free_handle : NULL);
+        uv_close(handle, NULL);
 }
 
 void loop_free(struct loop *loop)
 {
+    struct signal_watch *next;
+    for (struct signal_watch *watch = loop->watches; watch; watch = next) {
+        next = watch->next;
+        (void)signal(watch->number, SIG_IGN);
+        free(watch);
+    }
     uv_walk(&loop->uv, close_left_over, NULL);
     (void)uv_run(&loop->uv, UV_RUN_DEFAULT);
     CHECK(uv_loop_close(&loop->uv) == 0);
@@ -151,22 +170,47 @@ struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg)
 void waker_wake(struct waker *waker) { CHECK(uv_async_send(&waker->uv) == 0); }
 void waker_free(struct waker *waker) { uv_close((uv_handle_t *)&waker->uv, free_handle); }
 
-static void on_signal(uv_signal_t *uv, int number)
+static void catch_signal(int number)
 {
-    struct signal_watch *watch = uv->data;
-    (void)number;
-    watch->caught(watch->arg);
+    int kept = errno;
+    atomic_store(&signal_came[number], true);
+    (void)!write(signal_event, &(uint64_t){1}, sizeof(uint64_t));
+    errno = kept;
+}
+
+static void on_signals(uv_poll_t *uv, int status, int events)
+{
+    struct loop *loop = uv->data;
+    uint64_t count;
+    (void)status, (void)events;
+    (void)!read(signal_event, &count, sizeof count);
+    for (struct signal_watch *watch = loop->watches; watch; watch = watch->next)
+        if (atomic_exchange(&signal_came[watch->number], false))
+            watch->caught(watch->arg);
+}
+
+static struct rc watch_signals(struct loop *loop, struct err *err)
+{
+    if (signal_event < 0)
+        signal_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (signal_event < 0)
+        return err_set(err, ERR_INTERNAL, "cannot watch signals: %s", strerror(errno));
+    int failed = uv_poll_init(&loop->uv, &loop->signals, signal_event);
+    if (failed)
+        return err_set(err, ERR_INTERNAL, "cannot watch signals: %s", uv_strerror(failed));
+    loop->signals.data = loop;
+    CHECK(uv_poll_start(&loop->signals, UV_READABLE, on_signals) == 0);
+    return RC_OK;
 }
 
 struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg, struct err *err)
 {
+    if (!loop->watches)
+        TRY(watch_signals(loop, err));
     struct signal_watch *watch = heap_new(sizeof *watch);
-    CHECK(uv_signal_init(&loop->uv, &watch->uv) == 0);
-    watch->uv.data = watch;
-    watch->caught = caught;
-    watch->arg = arg;
-    int failed = uv_signal_start(&watch->uv, on_signal, signal);
-    if (failed)
-        return err_set(err, ERR_INTERNAL, "cannot watch signal %d: %s", signal, uv_strerror(failed));
+    *watch = (struct signal_watch){.next = loop->watches, .number = signal, .caught = caught, .arg = arg};
+    loop->watches = watch;
+    struct sigaction action = {.sa_handler = catch_signal, .sa_flags = SA_RESTART};
+    CHECK(sigaction(signal, &action, NULL) == 0);
     return RC_OK;
 }

@@ -39,7 +39,8 @@ struct waker *waker_new(struct loop *loop, void (*rung)(void *arg), void *arg);
 void waker_wake(struct waker *waker);
 void waker_free(struct waker *waker);
 
-/* Calls `caught` on the loop when the signal comes. Lives as long as the loop. */
+/* Calls `caught` on the loop when the signal comes. Lives as long as the loop; from loop_free to the end of the process
+ * the signal is ignored, so that a second one does not change how a process that is ending ends. */
 struct rc loop_on_signal(struct loop *loop, int signal, void (*caught)(void *arg), void *arg,
                          struct err *err);
 

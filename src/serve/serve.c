@@ -385,9 +385,12 @@ static void close_process(struct process *process)
     demo_stop(&process->demo);
     if (process->server)
         http_server_free(process->server);
-    /* Told to stop at once: does not wait for runs, which are as safe as in a crash. */
-    if (process->runtime && (runtime_busy(process->runtime) || gate_commands_stopping(process->gate)))
-        _exit(1);
+    /* A second signal: does not wait for runs and commands, which are as safe as in a crash. */
+    if (process->runtime && (runtime_busy(process->runtime) || gate_commands_stopping(process->gate))) {
+        log_hold(false);
+        log_line(LOG_INFO, "stopped at once");
+        _exit(process->err.code != ERR_OK);
+    }
     auto_archive_free(process->archive);
     if (process->notify)
         notify_close(process->notify);

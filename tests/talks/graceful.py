@@ -94,12 +94,13 @@ def test_what_was_answered_under_load_is_kept(world):
     world.nod("verify")
 
 
-def test_a_second_signal_does_no_harm(world):
+def test_further_signals_do_no_harm(world):
     server = world.server()
     server.admin().session()
-    server.process.send_signal(signal.SIGTERM)
-    server.process.send_signal(signal.SIGTERM)
-    must(server.process.wait(PATIENCE) == 0, "ends with 0")
+    until = time.monotonic() + PATIENCE
+    while server.process.poll() is None and time.monotonic() < until:  # until its last instruction
+        server.process.send_signal(signal.SIGTERM)
+    must(server.process.poll() == 0, f"ends with 0, not {server.process.poll()}")
 
 
 def test_a_client_that_reads_nothing_does_not_hold_it_up(world):
