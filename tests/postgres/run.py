@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Everything that needs a PostgreSQL: the contract suite, several nodes, the conversations, kill -9 rounds.
 
-    run.py [--parts contract,nodes,talks,crash] [--rounds 12] [WORDS...]     words: only nodes' tests that hold one
+    run.py [--parts contract,nodes,talks,crash] [--rounds 12] [WORDS...]     words: only tests whose name holds one
 
 Environment: NOD (the program, default build/nod; the contract suites `store_*` are looked for beside it).
 The server is the test's own: see server.py. Without PostgreSQL all of it is skipped, and said to be.
@@ -42,9 +42,11 @@ def say(result, name, words="", took=0.0):
     told.add(name, result, words, took)
 
 
-def run_contract(pg, _options):
+def run_contract(pg, options):
     place = pg.create("contract")
     for suite in ("append", "follow", "reads", "archive"):
+        if options.words and not any(word.startswith(suite) for word in options.words):
+            continue
         program = os.path.join(os.path.dirname(world.NOD), "store_" + suite)
         if not os.access(program, os.X_OK):
             say("skipped", "contract", f"there is no {program}: build with -DNOD_TESTS=ON")
@@ -95,8 +97,8 @@ def run_program(name, command, environment, pattern=r"^(\d+) passed, (\d+) faile
             told.tell(f"{name}: {test}", "FAILED", words)
 
 
-def run_talks(pg, _options):
-    run_program("conversations", [sys.executable, os.path.join(os.path.dirname(HERE), "talks", "run.py"), "--jobs", "2"],
+def run_talks(pg, options):
+    run_program("conversations", [sys.executable, os.path.join(os.path.dirname(HERE), "talks", "run.py"), "--jobs", "2", *options.words],
                 {"NOD_TALKS_POSTGRES": pg.url("template1")})
 
 
