@@ -7,6 +7,21 @@ import { armed, person, scriptedModel, Server } from "./rig.mjs";
 import * as terminal from "./terminal.mjs";
 
 export default {
+  async "a folder that the agent named itself is opened from its question"(server) {
+    const folder = mkdtempSync(join(tmpdir(), "nod-opened-"));
+    await server.api("POST", "/api/policy/rules", { rule: "Bash(make)", effect: "allow", scope: "everywhere" });
+    const { token } = await server.api("POST", "/api/tokens", { name: "codex", role: "agent" });
+    const s = await server.api("POST", "/api/sessions", { cwd: folder }, token);
+    const ask = (id) => server.api("POST", `/api/threads/${s.threadId}/tool-calls`, { id, name: "Bash", input: { command: "make" } }, token);
+    const page = await person(server);
+    same((await ask("c1")).status, "awaiting", "before it is opened");
+    const button = page.getByRole("button", { name: "Let codex work in" });
+    await button.click();
+    await page.getByText("from the next call on").waitFor();
+    same(await button.count(), 0, "the button is gone");
+    same((await ask("c2")).status, "allowed", "by the rule, in the opened folder");
+    rmSync(folder, { recursive: true });
+  },
   async "two browsers: the other one says who answered, and what"(server) {
     const s = await server.session();
     const alice = await person(server, "alice"), bob = await person(server, "bob");

@@ -5,6 +5,7 @@ import { answer, isArmed, show, useArmed, type Extra } from "./answers";
 import { wordsOf, written } from "./comments";
 import { Edit } from "./edit";
 import { Always } from "./always";
+import { call } from "./api";
 import { agentOf, neighbour, shownOrder, titleOf } from "./order";
 import { agentWords, Preview, shownWhole } from "./preview/preview";
 import { readStamp } from "./preview/whole";
@@ -69,11 +70,27 @@ export function Ticked({ text }: { text: string }) {
   return <>{pieces.map((piece, i) => i % 2 ? <code><Shown text={piece} line /></code> : <Shown text={piece} line />)}</>;
 }
 
+/* A folder that the agent named itself: opening it makes rules and defaults count for the calls that follow. */
+function OpenFolder({ p }: { p: Pending }) {
+  const session = useStore().sessions.get(p.sessionId), folder = session?.cwd || p.preview.cwd;
+  const [busy, setBusy] = useState(false);
+  if (!session || !folder) return null;
+  if (!session.cwdProposed) return <p class="why" role="status">Rules and defaults hold in <code><Shown text={shortPath(folder)} line /></code> from the next call on.</p>;
+  const open = () => {
+    setBusy(true);
+    void call("PATCH", `/api/sessions/${encodeURIComponent(p.sessionId)}`, { cwd: folder })
+      .catch((error: Error) => toast(`The folder was not opened: ${error.message}`, "bad")).finally(() => setBusy(false));
+  };
+  return <p class="why"><button type="button" class="open-folder" disabled={busy} onClick={open} title="Until then every call in this folder is asked about">
+    <Shown text={`Let ${agentOf(p).name} work in ${shortPath(folder)}`} line /></button></p>;
+}
+
 export function Why({ p }: { p: Pending }) {
   const { why, rule, source } = p.reason;
   if (!rule && (isQuestion(p) || isPlan(p))) return null; // they are made to be asked
-  return <p class="why"><b>Needs your approval:</b> <Ticked text={why ?? "no rule answers it"} />
-    {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>;
+  return <><p class="why"><b>Needs your approval:</b> <Ticked text={why ?? "no rule answers it"} />
+    {rule && <> (rule <code><Shown text={rule} line /></code>{source ? `, ${source}` : ""})</>}</p>
+    {source === "folder" && <OpenFolder p={p} />}</>;
 }
 
 export function Heading({ p, level = 1 }: { p: Pending; level?: 1 | 2 }) {

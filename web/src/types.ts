@@ -36,7 +36,7 @@ export interface Pending {
 }
 export interface Thread { id: string; parentId: string | null; title?: string; agent?: string; createdAt: string }
 export interface Session {
-  id: string; threadId: string; title: string; cwd: string; permissionMode: string; createdAt: string; owner?: string;
+  id: string; threadId: string; title: string; cwd: string; cwdProposed?: boolean; permissionMode: string; createdAt: string; owner?: string;
   approvalTimeoutSeconds?: number; toolPolicies?: { [tool: string]: string }; threads: Thread[];
 }
 export interface NodEvent {
