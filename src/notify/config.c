@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum { FILE_BYTES_MAX = 256 << 10, SECRET_BYTES_MAX = 4096, WORDS_MAX = 64, AFTER_DEFAULT_MS = 10000,
-       REMIND_DEFAULT_MS = 300000, LEASE_DEFAULT_MS = 30000, LEASE_MIN_MS = 3000 };
+       REMIND_DEFAULT_MS = 300000, ZONE_BYTES_MAX = 64 << 10, LEASE_DEFAULT_MS = 30000, LEASE_MIN_MS = 3000 };
 
 /* ---- values ---- */
 
@@ -196,6 +196,26 @@ static struct rc read_quiet(const struct json *json, struct route *route, struct
     return RC_OK;
 }
 
+/* "Europe/Berlin": a file of the system's time zones, and no other file. */
+static struct rc read_zone(struct arena *arena, const struct json *json, struct route *route, struct err *err)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
+    struct str name = STR_NONE, file;
+    TRY(json_want_str(json, "zone", 64, &name, err));
+    if (name.n == 0)
+        return RC_OK;
+    for (size_t i = 0; i < name.n; i++)
+        if (!strchr(letters, name.p[i]) || name.p[0] == '/')
+            return err_set(err, ERR_INVALID, "\"zone\" must be like \"Europe/Berlin\"");
+    const char *path = arena_printf(arena, "/usr/share/zoneinfo/%.*s", STR_ARG(name)).p;
+    if (rc_ok(file_read(arena, path, ZONE_BYTES_MAX, &file, NULL)))
+        route->zone = zone_parse(arena, file);
+    if (!route->zone)
+        return err_set(err, ERR_INVALID, "\"zone\": this system does not know %.*s (%s; package tzdata)", STR_ARG(name),
+                       path);
+    return RC_OK;
+}
+
 /* A step for somebody else is a route of its own, for the same calls. */
 static struct rc read_escalation(struct arena *arena, struct config *config, unsigned of, const struct json *step,
                                  struct err *err)
@@ -217,6 +237,7 @@ static struct rc read_route(struct arena *arena, struct config *config, const st
     *route = (struct route){.person = arena_str(arena, json_text(json, "person"))};
     TRY(read_only(arena, json_get(json, "only"), &route->only, err));
     TRY(read_quiet(json_get(json, "quiet"), route, err));
+    TRY(read_zone(arena, json, route, err));
     if (route->person.n == 0)
         return err_set(err, ERR_INVALID, "\"person\" is missing: the name of a token that may answer");
     if (!steps || steps->type != JSON_ARRAY || steps->count == 0 || steps->count > STEPS_MAX)

@@ -6,6 +6,7 @@
 #include "base/seal.h"
 #include "http/http.h"
 #include "notify/notify.h"
+#include "notify/zone.h"
 
 #include <stdatomic.h>
 
@@ -59,7 +60,7 @@ struct step {
     unsigned count;
 };
 
-/* Minutes of the day, by the server's clock; `to` may be on the next day. */
+/* Minutes of the day; `to` may be on the next day. */
 struct quiet {
     int from, to;
 };
@@ -77,6 +78,7 @@ struct route {
     struct only only;
     struct quiet quiet[QUIETS_MAX];
     unsigned quiet_count;
+    const struct zone *zone; /* of the quiet hours; NULL: the server's clock */
     unsigned instead_of;    /* if this is an escalation: the route whose person did not answer; else 0 */
     bool has_escalation;
     struct step steps[STEPS_MAX];

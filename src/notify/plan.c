@@ -24,27 +24,31 @@ void plan_id(struct str session, struct str call, struct str person, struct str 
 
 /* ---- quiet hours ---- */
 
-/* The end of the quiet hours that a time falls into; the time itself when it falls into none. By the server's clock, so
- * that an hour which a change of the clock leaves out or repeats is what people there take it for. */
+enum { DAY_S = 86400 };
+
+/* Seconds east of Greenwich where the person is: in their zone, or by the server's clock. */
+static int64_t offset_s(const struct route *route, int64_t at_s)
+{
+    struct tm local;
+    time_t at = (time_t)at_s;
+    if (route->zone)
+        return zone_offset_s(route->zone, at_s);
+    return localtime_r(&at, &local) ? local.tm_gmtoff : 0;
+}
+
+/* The end of the quiet hours that a time falls into; the time itself when it falls into none. The end is by the clock
+ * of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
 static int64_t after_quiet(const struct route *route, int64_t at_ms)
 {
+    int64_t at_s = at_ms / 1000, local_s = at_s + offset_s(route, at_s), minute = local_s % DAY_S / 60;
     for (unsigned i = 0; i < route->quiet_count; i++) {
         const struct quiet *quiet = &route->quiet[i];
-        time_t at_s = (time_t)(at_ms / 1000);
-        struct tm local;
-        if (!localtime_r(&at_s, &local))
-            return at_ms;
-        int minute = local.tm_hour * 60 + local.tm_min;
         bool over_night = quiet->from > quiet->to;
         bool late = minute >= quiet->from, early = minute < quiet->to;
         if (over_night ? !late && !early : !late || !early)
             continue;
-        local.tm_mday += over_night && late;
-        local.tm_hour = quiet->to / 60;
-        local.tm_min = quiet->to % 60;
-        local.tm_sec = 0;
-        local.tm_isdst = -1;
-        return (int64_t)mktime(&local) * 1000;
+        int64_t end_s = local_s - local_s % DAY_S + (over_night && late ? DAY_S : 0) + (int64_t)quiet->to * 60;
+        return (end_s - offset_s(route, end_s - offset_s(route, at_s))) * 1000;
     }
     return at_ms;
 }

@@ -1,5 +1,6 @@
 /* The pure parts of notify/: plans, retries, words, answer tokens; and base64, which they use. */
 #include "base/base64.h"
+#include "io/file.h"
 #include "notify/inner.h"
 
 #include <stdarg.h>
@@ -90,6 +91,91 @@ static void quiet_hours_delay(void **state)
     assert_int_equal(first_due(&config, at_ms, at_ms + 3600000), at_ms + 60000);
     assert_int_equal(unsetenv("TZ"), 0);
     tzset();
+}
+
+/* ---- time zones: libc is the judge ---- */
+
+static struct str read_zone_file(struct arena *arena, const char *name)
+{
+    struct str file;
+    const char *path = arena_printf(arena, "/usr/share/zoneinfo/%s", name).p;
+    assert_true(rc_ok(file_read(arena, path, 64 << 10, &file, NULL)));
+    return file;
+}
+
+/* The same zone without its list of changes, as small systems have it: the rule says everything. */
+static struct str without_changes(struct arena *arena, struct str file)
+{
+    enum { HEAD = 44, BLOCK = 7 }; /* one type, with a name of one byte */
+    size_t from = file.n - 1, rule;
+    while (file.p[from - 1] != '\n')
+        from--;
+    rule = file.n - from + 1;
+    char *made = arena_alloc(arena, 2 * (HEAD + BLOCK) + rule);
+    memset(made, 0, 2 * (HEAD + BLOCK));
+    for (size_t at = 0; at <= HEAD + BLOCK; at += HEAD + BLOCK) {
+        memcpy(made + at, "TZif2", 5);
+        made[at + 39] = 1;
+        made[at + 43] = 1;
+    }
+    memcpy(made + 2 * (HEAD + BLOCK), file.p + from - 1, rule);
+    return (struct str){made, 2 * (HEAD + BLOCK) + rule};
+}
+
+/* Every half hour from a time on, for two years. */
+static void compare_zone(const struct zone *zone, const char *name, time_t from)
+{
+    struct tm local;
+    assert_non_null(zone);
+    assert_int_equal(setenv("TZ", name, 1), 0);
+    tzset();
+    for (time_t at = from; at < from + 2 * 366 * 86400; at += 1800) {
+        assert_non_null(localtime_r(&at, &local));
+        if (local.tm_gmtoff != zone_offset_s(zone, at))
+            fail_msg("%s at %lld: %ld, not %d", name, (long long)at, local.tm_gmtoff, zone_offset_s(zone, at));
+    }
+    assert_int_equal(unsetenv("TZ"), 0);
+    tzset();
+}
+
+static void zones_are_those_of_libc(void **state)
+{
+    (void)state;
+    /* West and east, south, half hours, changes on other days and hours, summer time below standard time, none. */
+    static const char *const names[] = {"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Santiago",
+                                        "Asia/Kolkata", "Europe/Dublin", "America/Nuuk", "Asia/Jerusalem",
+                                        "Antarctica/Troll", "Africa/Cairo", "Etc/UTC", "Pacific/Kiritimati"};
+    enum { YEAR_2026 = 1767225600, YEAR_2045 = 2366841600 };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        ARENA_SCOPE(arena);
+        struct str file = read_zone_file(&arena, names[i]);
+        const struct zone *zone = zone_parse(&arena, file);
+        compare_zone(zone, names[i], YEAR_2026);
+        compare_zone(zone, names[i], YEAR_2045); /* no file lists it */
+        compare_zone(zone_parse(&arena, without_changes(&arena, file)), names[i], YEAR_2026);
+    }
+    ARENA_SCOPE(arena);
+    struct str old = read_zone_file(&arena, "Africa/Casablanca"); /* changes with the moon: only the list has them */
+    compare_zone(zone_parse(&arena, old), "Africa/Casablanca", YEAR_2026);
+    for (size_t n = 0; n < old.n; n++) /* a file that was cut is none */
+        assert_null(zone_parse(&arena, str_sub(old, 0, n)));
+}
+
+static void quiet_hours_are_in_the_persons_zone(void **state)
+{
+    (void)state;
+    ARENA_SCOPE(arena);
+    struct config config = {.channel_count = 1, .route_count = 1};
+    enum { JUNE_1 = 1780272000 }; /* 2026-06-01 00:00 in Greenwich: 09:00 in Tokyo, 20:00 in New York */
+    config.routes[0] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 1,
+                                      .quiet = {{22 * 60, 7 * 60}},
+                                      .steps = {{.after_ms = 0, .channels = {0}, .count = 1}}};
+    config.routes[0].zone = zone_parse(&arena, read_zone_file(&arena, "Asia/Tokyo"));
+    assert_int_equal(first_due(&config, JUNE_1 * 1000LL, 0), JUNE_1 * 1000LL);
+    assert_int_equal(first_due(&config, (JUNE_1 + 13 * 3600) * 1000LL, 0), (JUNE_1 + 22 * 3600) * 1000LL);
+    config.routes[0].zone = zone_parse(&arena, read_zone_file(&arena, "America/New_York"));
+    assert_int_equal(first_due(&config, (JUNE_1 + 3 * 3600) * 1000LL, 0), (JUNE_1 + 11 * 3600) * 1000LL);
+    assert_int_equal(first_due(&config, (JUNE_1 + 13 * 3600) * 1000LL, 0), (JUNE_1 + 13 * 3600) * 1000LL);
 }
 
 static void escalations_go_to_others(void **state)
@@ -217,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_follow_routes),       cmocka_unit_test(questions_are_repeated_others_end),
+        cmocka_unit_test(zones_are_those_of_libc),   cmocka_unit_test(quiet_hours_are_in_the_persons_zone),
         cmocka_unit_test(quiet_hours_delay),         cmocka_unit_test(escalations_go_to_others),
         cmocka_unit_test(secrets_are_masked),        cmocka_unit_test(details_decide_how_much_is_said),
         cmocka_unit_test(tokens_are_good_for_one_thing), cmocka_unit_test(base64_both_ways),
