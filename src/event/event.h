@@ -36,7 +36,8 @@
     X(19, DELIVERY_ENDED, false)             \
     X(20, DELIVERY_CLAIMED, false)           \
     X(21, EGRESS, false)                     \
-    X(22, TOOL_APPROVAL_PARTIAL, false)
+    X(22, TOOL_APPROVAL_PARTIAL, false)      \
+    X(23, DELIVERY_HELD, false)
 
 enum event_kind {
     EVENT_NONE = 0,

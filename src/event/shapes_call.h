@@ -109,6 +109,10 @@
     F(text, call, "toolCallId", ALWAYS, "the call that it is about")                  \
     F(text, owner, "owner", ALWAYS, "the process that is about to send it")
 
+#define DELIVERY_HELD_FIELDS(F)                                                       \
+    F(text, call, "toolCallId", ALWAYS, "the call that the person looks at")          \
+    F(text, person, "person", ALWAYS, "who is told of it later than planned")
+
 #define EGRESS_FIELDS(F)                                                              \
     F(text, call, "toolCallId", ALWAYS, "the command whose box it was")                \
     F(text, host, "host", ALWAYS, "the name or address that it asked for")            \
@@ -136,6 +140,8 @@
     S(delivery_ended, DELIVERY_ENDED, NULL, DELIVERY_ENDED_FIELDS, "A message to a person was sent or given up.") \
     S(delivery_claimed, DELIVERY_CLAIMED, NULL, DELIVERY_CLAIMED_FIELDS,                                        \
       "A process is about to send a message; the first claim holds for a lease.") \
+    S(delivery_held, DELIVERY_HELD, NULL, DELIVERY_HELD_FIELDS,                                                 \
+      "A person looks at a waiting call: messages to them wait a while. Only where nodes share a store.")       \
     S(egress, EGRESS, NULL, EGRESS_FIELDS, "A command in a box reached out for a host, once per host and port.")
 
 #define SHAPE_C_decision enum decision

@@ -20,7 +20,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LOOKING_MS = 90000 };
+enum {
+    LOOKING_MS = 90000,
+    LOOKING_STEP_MS = 30000, /* a shorter delay than this is not kept: it bounds the events of one who looks on */
+};
 
 /* ---- calls and their deliveries ---- */
 
@@ -95,22 +98,41 @@ void outbox_withdraw(struct notify *n, const struct delivery *sent)
         add_delivery(n, sent->asked, &plan);
 }
 
-void outbox_seen(struct notify *n, struct str person, struct str session, struct str call)
+/* Says whether anything that the person would be told of the call waits longer now. */
+static bool hold(struct notify *n, struct str person, struct str session, struct str call, int64_t until_ms)
 {
     ARENA_SCOPE(scratch);
-    int64_t until_ms = clock_wall_ms() + LOOKING_MS;
+    bool held = false;
     const struct asked *asked = map_get(&n->calls, key_of(&scratch, session, call));
     if (!asked || asked->answered || !asked->routine) /* a risky one is not held back */
-        return;
+        return false;
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next) {
         bool theirs = str_eq(n->config.routes[delivery->route].person, person);
-        if (!theirs || delivery->state != DUE || delivery->claimed || delivery->due_ms >= until_ms)
+        if (!theirs || delivery->state != DUE || delivery->claimed || delivery->due_ms + LOOKING_STEP_MS > until_ms)
             continue;
         outbox_not_due(n, delivery);
         delivery->due_ms = until_ms;
         outbox_due(n, delivery);
+        held = true;
     }
     outbox_arm(n);
+    return held;
+}
+
+static void held_kept(struct append *append) { append_free(append); }
+
+void outbox_seen(struct notify *n, struct str person, struct str session, struct str call)
+{
+    int64_t now_ms = clock_wall_ms();
+    if (!hold(n, person, session, call, now_ms + LOOKING_MS) || !gate_is_shared(n->options.gate))
+        return;
+    struct append *append = append_new(); /* other nodes learn it from the log */
+    struct arena *arena = &append->arena;
+    (void)append_event(append, (struct event){.kind = EVENT_DELIVERY_HELD, .at_ms = now_ms,
+                                              .session = arena_str(arena, session), .actor = STR("nod"),
+                                              .data = DATA(arena, delivery_held, .call = call, .person = person)});
+    append->done = held_kept;
+    gate_keep(n->options.gate, append);
 }
 
 /* ---- following the log ---- */
@@ -261,6 +283,16 @@ static void follow_ended(struct notify *n, const struct event *event)
         outbox_end(n, delivery);
 }
 
+/* A clock that is fast at the other node holds nothing longer. */
+static void follow_held(struct notify *n, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_delivery_held held = {0};
+    int64_t now_ms = clock_wall_ms(), since_ms = event->at_ms < now_ms ? event->at_ms : now_ms;
+    if (READ_DATA(&scratch, delivery_held, event->data, &held))
+        (void)hold(n, held.person, event->session, held.call, since_ms + LOOKING_MS);
+}
+
 void outbox_tell(struct watcher *watcher, struct happening *happening)
 {
     struct notify *n = watcher->arg;
@@ -273,6 +305,8 @@ void outbox_tell(struct watcher *watcher, struct happening *happening)
         follow_claimed(n, event);
     else if (event->kind == EVENT_DELIVERY_ENDED)
         follow_ended(n, event);
+    else if (event->kind == EVENT_DELIVERY_HELD)
+        follow_held(n, event);
     else if ((asked = map_get(&n->calls, key_of(&scratch, event->session, event->call))))
         follow_response(n, asked, event);
     outbox_arm(n);

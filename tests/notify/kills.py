@@ -53,11 +53,12 @@ class Receiver:
             return list(self.seen)
 
 
-def configure(path, receivers, lease=LEASE):
+def configure(path, receivers, lease=LEASE, steps=None):
+    """`steps` by person; boss is told at once on every channel otherwise."""
     channels = {name: {"type": "webhook", "url": receiver.url} for name, receiver in receivers.items()}
-    steps = [{"after": "0s", "to": list(CHANNELS)}]
+    steps = steps or {"boss": [{"after": "0s", "to": list(CHANNELS)}]}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"lease": lease, "channels": channels, "routes": [{"person": "boss", "steps": steps}]}, file)
+        json.dump({"lease": lease, "channels": channels, "routes": [{"person": person, "steps": some} for person, some in steps.items()]}, file)
 
 
 def insist(do):

@@ -14,10 +14,10 @@ CALLS, KILLS = 500, 4
 FREE = ("--asks-per-second", "0", "--waiting-per-token", "0", "--waiting-per-session", "0")
 
 
-def place(pg, world, count, lease=kills.LEASE):
+def place(pg, world, count, lease=kills.LEASE, steps=None):
     receivers = {name: kills.Receiver() for name in kills.CHANNELS}
     file = os.path.join(world.folder, "notify.json")
-    kills.configure(file, receivers, lease)
+    kills.configure(file, receivers, lease, steps)
     url = pg.create(f"m{os.path.basename(world.folder)}")
     return receivers, [world.server("--store", url, "--notify", file, *FREE, data=os.path.join(world.folder, f"node{n}")) for n in range(count)]
 
@@ -31,6 +31,23 @@ def test_a_message_is_sent_by_one_node(pg, world):
     must(repeats == 0, repeats)
     owners = {e["data"]["owner"] for e in admin.events(types="DELIVERY_CLAIMED")}
     must(len(owners) > 1, "one node did all the work")
+
+
+def test_every_node_knows_who_looks(pg, world):
+    """Alice looks at a page of one node: the other one tells her later, too, and Bob as planned."""
+    _, (here, there) = place(pg, world, 2, steps={person: [{"after": "45s", "to": ["one"]}] for person in ("alice", "bob")})
+    admin = here.admin()
+    alice = admin.token_for("approver", "alice, phone")
+    made = admin.ok("POST", "/api/sessions", {"cwd": world.folder})
+    admin.ok("POST", f"/api/threads/{made['threadId']}/tool-calls", {"id": "calm", "name": "Bash", "input": {"command": "ls /tmp; make x"}})
+    due = lambda: {one["person"]: one["dueAt"] for one in at(there, admin).ok("GET", "/api/deliveries")["deliveries"]}
+    eventually(lambda: len(due()) == 2, lambda: f"the other node plans both: {due()}")
+    must(due()["alice"] == due()["bob"], f"{due()}")
+    for _ in range(3):  # touching on and on is one event
+        alice.ok("POST", "/api/approvals/seen", {"calls": [{"sessionId": made["id"], "toolCallId": "calm"}]})
+    eventually(lambda: due()["alice"] > due()["bob"], lambda: f"the other node knows: {due()}")
+    held = [event["data"] for event in admin.events(types="DELIVERY_HELD")]
+    must(held == [{"toolCallId": "calm", "person": "alice"}], f"{held}")
 
 
 def test_messages_survive_kills_of_nodes(pg, world):

@@ -127,6 +127,12 @@ export interface DeliveryClaimedData {
   owner: string; // the process that is about to send it
 }
 
+/** A person looks at a waiting call: messages to them wait a while. Only where nodes share a store. */
+export interface DeliveryHeldData {
+  toolCallId: string; // the call that the person looks at
+  person: string; // who is told of it later than planned
+}
+
 /** A command in a box reached out for a host, once per host and port. */
 export interface EgressData {
   toolCallId: string; // the command whose box it was
@@ -417,4 +423,5 @@ export interface EventData {
   DELIVERY_CLAIMED: DeliveryClaimedData;
   EGRESS: EgressData;
   TOOL_APPROVAL_PARTIAL: ToolApprovalPartialData;
+  DELIVERY_HELD: DeliveryHeldData;
 }
