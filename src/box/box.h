@@ -31,7 +31,8 @@ enum {
 };
 
 struct box {
-    const char *project;             /* absolute, without links: read-write, at its own path */
+    const char *project;             /* absolute, without links: at its own path; NULL: none, but a home_from */
+    bool project_read_only;
     dev_t project_dev;               /* identity of that folder when the call was approved; 0: not checked */
     ino_t project_ino;
     const char *home;                /* the person's home folder; in the box it is empty */
@@ -71,6 +72,11 @@ struct box_setting {
     const char *home; /* the person's home folder, from the user database and not from $HOME */
     const char *why;  /* why there is no box: the step that failed; else empty */
 };
+
+/* The program as execvp would find it in the folders of `path`, without links; NULL: nowhere. */
+const char *box_find_program(struct arena *arena, const char *name, const char *path);
+/* The folder that it needs in its box: its node_modules, or its own; NULL: it is one of the system's. */
+const char *box_program_folder(struct arena *arena, const char *program);
 
 /* The words for a box; the last one is followed by NULL. They and their strings live in the arena. */
 char **box_words(struct arena *arena, const struct box *box);

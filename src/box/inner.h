@@ -15,6 +15,9 @@ void box_set_step(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* words.c: parses argv into a box; returns the number of words used, or 0 when they are invalid. */
 int box_read_words(int argc, char **argv, struct box *box);
 
+/* Whether a command could change what lies in the project: only then are its protected names held and covered. */
+static inline bool box_writes_project(const struct box *box) { return box->project && !box->project_read_only; }
+
 /* names.c: names below a project that nobody may change from inside a box. */
 struct box_name {
     const char *name;

@@ -141,6 +141,8 @@ static bool is_project(const struct box *box)
 {
     static const char *const systems[] = {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run",
                                           "/sbin", "/sys", "/usr"};
+    if (!box->project)
+        return true;
     box_set_step("refuse a project that holds the home folder");
     if (is_below(box->home, box->project))
         return false;
@@ -180,8 +182,8 @@ _Noreturn void box_main(int argc, char **argv)
     if (made < 0)
         fail();
     filter_bytes = (size_t)made;
-    int held = box_names_hold(&box);
-    if (held < 0)
+    int held = box_writes_project(&box) ? box_names_hold(&box) : -1;
+    if (held < 0 && box_writes_project(&box))
         fail();
     unsigned long flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWNET | CLONE_NEWCGROUP |
                           (box.no_user_namespace ? 0 : CLONE_NEWUSER);
@@ -194,6 +196,7 @@ _Noreturn void box_main(int argc, char **argv)
         report(SUPERVISOR_FAILED, errno);
     else
         wait_for(first);
-    box_names_release(&box, held);
+    if (held >= 0)
+        box_names_release(&box, held);
     _exit(0);
 }

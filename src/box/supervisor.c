@@ -32,7 +32,7 @@ enum {
     KILL_ROUNDS = 200,   /* then what is left is left to the kernel: it has its SIGKILL */
     KILL_NAP_MS = 10,
     ARGS_FIRST = 3,      /* name, folder, program; then the program's own */
-    ARGS_MAX = 64 + BOX_WORDS_MAX,
+    ARGS_MAX = 256 + BOX_WORDS_MAX,
 };
 
 #define SUPERVISOR_NAME "nod-supervisor"

@@ -210,7 +210,8 @@ static int open_sources(const struct box *box)
     }
     if (box->home_from && add_tree(box->home_from, box->home, READ_WRITE, NULL) != 0)
         return -1;
-    return add_tree(box->project, box->project, READ_WRITE, box);
+    uint64_t attributes = box->project_read_only ? READ_ONLY : READ_WRITE;
+    return box->project ? add_tree(box->project, box->project, attributes, box) : 0;
 }
 
 /* ---- the new root ---- */
@@ -440,9 +441,9 @@ static int protect_project(const struct box *box)
 {
     char below[PATH_MAX];
     int folders = NESTED_FOLDERS;
-    if (protect_nested(box->project, NESTED_DEPTH, &folders) != 0)
+    if (box_writes_project(box) && protect_nested(box->project, NESTED_DEPTH, &folders) != 0)
         return -1;
-    for (size_t i = 0; i < box_names_count; i++) {
+    for (size_t i = 0; box_writes_project(box) && i < box_names_count; i++) {
         if (snprintf(below, sizeof below, "%s/%s", box->project, box_names[i].name) >= (int)sizeof below)
             return -1;
         bool git = strcmp(box_names[i].name, ".git") == 0;

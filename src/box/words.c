@@ -24,7 +24,8 @@ char **box_words(struct arena *arena, const struct box *box)
 {
     char **words = arena_alloc(arena, (BOX_WORDS_MAX + 1) * sizeof *words);
     size_t n = 0;
-    words[n++] = word(arena, "project", box->project);
+    if (box->project)
+        words[n++] = word(arena, box->project_read_only ? "project-read" : "project", box->project);
     words[n++] = (char *)arena_printf(arena, "dev=%llu", (unsigned long long)box->project_dev).p;
     words[n++] = (char *)arena_printf(arena, "ino=%llu", (unsigned long long)box->project_ino).p;
     words[n++] = word(arena, "home", box->home);
@@ -76,9 +77,10 @@ static bool add_port(struct box *box, const char *value)
 
 static bool take(struct box *box, const char *key, const char *value)
 {
-    if (strcmp(key, "project") == 0)
+    if (strcmp(key, "project") == 0 || strcmp(key, "project-read") == 0) {
         box->project = value;
-    else if (strcmp(key, "dev") == 0)
+        box->project_read_only = key[strlen("project")] != '\0';
+    } else if (strcmp(key, "dev") == 0)
         box->project_dev = (dev_t)strtoull(value, NULL, 10);
     else if (strcmp(key, "ino") == 0)
         box->project_ino = (ino_t)strtoull(value, NULL, 10);
@@ -109,12 +111,18 @@ static bool take(struct box *box, const char *key, const char *value)
     return true;
 }
 
+static bool is_whole(const struct box *box)
+{
+    return (box->project ? box->project[0] == '/' : box->home_from != NULL) && box->home && box->home[0] == '/' &&
+           box->locks;
+}
+
 int box_read_words(int argc, char **argv, struct box *box)
 {
     *box = (struct box){0};
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0)
-            return box->project && box->project[0] == '/' && box->home && box->home[0] == '/' && box->locks ? i + 1 : 0;
+            return is_whole(box) ? i + 1 : 0;
         char *equals = strchr(argv[i], '=');
         if (!equals)
             return 0;

@@ -148,44 +148,6 @@ static bool serve(struct egress_host *host, uint16_t port, int client, const ato
 
 /* ---- the box ---- */
 
-/* Where the program is, following links, as execvp would find it; NULL: nowhere. */
-static const char *find_program(struct arena *arena, const char *name)
-{
-    char real[PATH_MAX];
-    if (strchr(name, '/'))
-        return realpath(name, real) ? arena_c(arena, str_of(real)) : NULL;
-    struct str rest = str_of(getenv("PATH"));
-    while (rest.n) {
-        struct str folder = str_cut(rest, ':', &rest);
-        const char *path = arena_printf(arena, "%.*s/%s", STR_ARG(folder), name).p;
-        if (access(path, X_OK) == 0 && realpath(path, real))
-            return arena_c(arena, str_of(real));
-    }
-    return NULL;
-}
-
-/* The folder that a program needs with it: its node_modules, or its own. */
-static const char *program_folder(struct arena *arena, const char *program)
-{
-    struct str path = str_of(program);
-    size_t end = path.n;
-    while (end > 0 && path.p[end - 1] != '/')
-        end--;
-    const char *modules = memmem(path.p, path.n, "/node_modules/", 14);
-    if (modules)
-        end = (size_t)(modules - path.p) + 14;
-    return arena_c(arena, str_sub(path, 0, end > 1 ? end - 1 : end));
-}
-
-static bool is_in_system(const char *path)
-{
-    static const char *const systems[] = {"/usr/", "/bin/", "/opt/", "/nix/store/"};
-    for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
-        if (strncmp(path, systems[i], strlen(systems[i])) == 0)
-            return true;
-    return false;
-}
-
 /* Kept from one start to the next, one for each project. */
 static struct rc keep_home(struct cli *cli, const char *project, const char **ret_home, struct err *err)
 {
@@ -274,8 +236,7 @@ static struct rc describe(struct cli *cli, struct claude_box *box, const char *p
                          .locks = arena_printf(&cli->arena, "%s/boxes", setting->data).p, .hidden = {setting->data},
                          .no_user_namespace = order == BOX_ROOT_NAMESPACES, .proxy = true, .keeps_streams = true};
     TRY(keep_home(cli, made->project, &made->home_from, err));
-    if (!is_in_system(program))
-        made->read[0] = program_folder(&cli->arena, program);
+    made->read[0] = box_program_folder(&cli->arena, program);
     open_model_proxy(cli, box);
     if (box->proxy.key_header)
         made->ports[0] = MODEL_PORT;
@@ -324,7 +285,7 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
     box->host = (struct egress_host){.judge = judge, .keep = keep, .release = release, .serve = serve};
     box->asks = asks;
     (void)pthread_mutex_init(&box->lock, NULL);
-    const char *program = find_program(&cli->arena, argv[0]);
+    const char *program = box_find_program(&cli->arena, argv[0], getenv("PATH"));
     if (!program)
         return err_set(err, ERR_NOT_FOUND, "cannot find Claude Code ('%s'): install it, or say where it is with "
                                            "NOD_CLAUDE", argv[0]);

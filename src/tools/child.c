@@ -88,33 +88,6 @@ static void clean_environment(struct arena *arena, char *environment[ENVIRONMENT
     environment[n] = NULL;
 }
 
-/* BOX_PROXY_PORT. What listens in the box itself is reached without it. */
-#define PROXY "http://127.0.0.1:3128"
-#define SOCKS_PROXY "socks5h://127.0.0.1:3128"
-#define NO_PROXY "localhost,127.0.0.1,::1"
-
-/* In a box the temporary folder is the box's own, and git does not see the names that the box put there. */
-static void box_environment(char *environment[ENVIRONMENT_MAX])
-{
-    static char *const added[] = {
-        "TMPDIR=/tmp", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile",
-        "GIT_CONFIG_VALUE_0=/etc/nod-excludes",
-        /* The proxy, in all variables that programs look for. */
-        "HTTP_PROXY=" PROXY, "http_proxy=" PROXY, "HTTPS_PROXY=" PROXY, "https_proxy=" PROXY,
-        "ALL_PROXY=" SOCKS_PROXY, "all_proxy=" SOCKS_PROXY, "NO_PROXY=" NO_PROXY, "no_proxy=" NO_PROXY,
-        "npm_config_proxy=" PROXY, "npm_config_https_proxy=" PROXY, "npm_config_noproxy=" NO_PROXY,
-        "CARGO_HTTP_PROXY=" PROXY, "NODE_USE_ENV_PROXY=1",
-        "GIT_SSH_COMMAND=ssh -o ProxyCommand='nc -X 5 -x 127.0.0.1:3128 %h %p'"};
-    size_t n = 0, kept = 0;
-    for (; environment[n]; n++)
-        if (strncmp(environment[n], "TMPDIR=", 7) != 0 && strncmp(environment[n], "XDG_RUNTIME_DIR=", 16) != 0)
-            environment[kept++] = environment[n];
-    for (size_t i = 0; i < sizeof added / sizeof *added; i++)
-        environment[kept++] = added[i];
-    CHECK(kept < ENVIRONMENT_MAX);
-    environment[kept] = NULL;
-}
-
 static void arguments(const struct tool_use *use, char *args[ARGS_MAX])
 {
     char *command = (char *)arena_c(use->arena, json_text(use->input, "command"));
@@ -204,7 +177,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     arguments(use, args);
     clean_environment(use->arena, environment);
     if (box)
-        box_environment(environment);
+        (void)environment_in_box(environment, NULL, true);
     bool net = box && use->net;
     struct rc rc = open_pipes(pipes, net, err);
     struct supervisor_start start = {

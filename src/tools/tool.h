@@ -88,6 +88,11 @@ enum { ENVIRONMENT_KEPT_MAX = 12 };
 /* The variables that a program we start gets: those it needs to run, no keys, no tokens. Returns their number. */
 size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
 
+enum { ENVIRONMENT_BOX_MAX = 20 };
+/* Makes the list, which ends with NULL and has room for ENVIRONMENT_BOX_MAX more, the environment of a program in a box.
+ * `home`: its HOME=…; NULL: as in the list. `net`: the box has a proxy. Returns the number of variables. */
+size_t environment_in_box(char **list, char *home, bool net);
+
 /* ---- schema.c ---- */
 struct rc schema_check(const char *schema, const struct json *input, struct err *err);
 
