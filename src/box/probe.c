@@ -88,9 +88,10 @@ enum box_order box_probe(const struct box_setting *setting, char *ret_why, size_
 const char *box_order_text(enum box_order order)
 {
     static const char *const texts[] = {
-        [BOX_NAMESPACES] = "commands run in a box: own namespaces, an allow-list of files, the network by rules",
-        [BOX_ROOT_NAMESPACES] = ("commands run in a box: own namespaces but for the user's (switched off here), "
-                                 "an allow-list of files, the network by rules"),
+        [BOX_NAMESPACES] = ("commands run in a box, programs of MCP servers in one each: own namespaces, an allow-list "
+                            "of files, the network by rules"),
+        [BOX_ROOT_NAMESPACES] = ("commands run in a box, programs of MCP servers in one each: own namespaces but for "
+                                 "the user's (switched off here), an allow-list of files, the network by rules"),
         [BOX_NONE] = "this machine cannot make a box",
     };
     return texts[order];

@@ -7,6 +7,7 @@
 #include "gate/inner.h"
 #include "gate/boxes.h"
 
+#include "io/work.h"
 #include "tools/tools.h"
 
 #include <errno.h>
@@ -126,6 +127,35 @@ struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const stru
         opened->project_ino = seen.st_ino;
     }
     return opened;
+}
+
+/* ---- the programs of MCP servers ---- */
+
+struct server_look {
+    struct loop_call loop_call;
+    struct gate *gate;
+    struct arena *arena;
+    struct str root;
+    struct servers_plan *plan;
+};
+
+static void plan_on_loop(struct loop_call *loop_call)
+{
+    struct server_look *look = loop_call->arg;
+    const struct session nobody = {.cwd = look->root};
+    const struct json *input;
+    CHECK(rc_ok(json_parse(look->arena, STR("{}"), &input, NULL)));
+    look->plan->opened = boxes_plan(look->gate, look->arena, &(struct boxes_want){.session = &nobody, .input = input});
+    look->plan->own_port = look->gate->rules.own_port;
+    loop_call_finish(loop_call);
+}
+
+void boxes_plan_server(void *arg, struct arena *arena, struct str root, struct servers_plan *ret_plan)
+{
+    struct gate *gate = arg;
+    struct server_look look = {.gate = gate, .arena = arena, .root = root, .plan = ret_plan};
+    look.loop_call = (struct loop_call){.start = plan_on_loop, .arg = &look};
+    work_call_loop(gate->workers, &look.loop_call);
 }
 
 /* ---- what an answer is bound to ---- */

@@ -130,10 +130,15 @@ static struct tool_use use_of(struct execution *x)
     };
 }
 
+void execute_init(struct gate *gate)
+{
+    gate->workers = work_pool_new(gate->loop, TOOL_THREADS_MAX);
+    if (gate->servers && gate->box)
+        servers_box(gate->servers, &(struct servers_boxes){gate->box, boxes_plan_server, gate});
+}
+
 void execute_hand_over(struct gate *gate, struct job *job)
 {
-    if (!gate->workers)
-        gate->workers = work_pool_new(gate->loop, TOOL_THREADS_MAX);
     work_submit(gate->workers, job);
 }
 
@@ -291,11 +296,10 @@ void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg)
     execute_hand_over(gate, &stopping->job);
 }
 
-bool gate_commands_stopping(const struct gate *gate) { return gate->workers && work_open(gate->workers) > 0; }
+bool gate_commands_stopping(const struct gate *gate) { return work_open(gate->workers) > 0; }
 
 void execute_done(struct gate *gate)
 {
     shells_free(gate->shells);
-    if (gate->workers)
-        work_pool_free(gate->workers);
+    work_pool_free(gate->workers);
 }

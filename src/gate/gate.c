@@ -79,6 +79,7 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
         return rc;
     }
     gate->shells = shells_new();
+    execute_init(gate);
     gate->core.delivered = store_last_seq(gate->store);
     gate->read_tokens = gate->read_rules = gate->read_open = gate->read_partials = UINT64_MAX;
     ops_init(gate);

@@ -62,7 +62,7 @@ struct gate {
     void (*broken)(void *arg, const struct err *err); /* the options', too */
     void *broken_arg;
     struct archivist *archivist; /* the archiving that is under way, or NULL */
-    struct work_pool *workers; /* threads in which tools are done; NULL until the first */
+    struct work_pool *workers; /* threads in which tools are done */
     const struct box_setting *box;
     bool web_private;
     struct servers *servers; /* NULL: none */
@@ -162,6 +162,7 @@ bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);
 /* The need that tokens and rules have not changed since an append was authorized and judged by them. */
 struct need installation_unchanged(const struct gate *gate);
+void execute_init(struct gate *gate);
 void execute_done(struct gate *gate);
 /* A job for the threads that work on files. */
 void execute_hand_over(struct gate *gate, struct job *job);

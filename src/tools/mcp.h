@@ -3,6 +3,7 @@
 #define TOOLS_MCP_H
 
 #include "base/map.h"
+#include "egress/egress.h"
 #include "tools/tool.h"
 #include "tools/tool_servers.h"
 
@@ -17,6 +18,7 @@ enum {
     MCP_PINS_MAX = 8192,          /* in all, forever: a server cannot fill the log with tools */
     MCP_NAME_BYTES_MAX = 64,      /* mcp__SERVER__TOOL: the most that models' APIs take */
     MCP_LOOK_MS = 50,             /* how often cancelling is looked for */
+    MCP_HOSTS_MAX = 16,           /* that an entry lists */
 };
 
 /* ---- mcp_message.c: JSON-RPC, one message a line. Pure. ---- */
@@ -70,6 +72,10 @@ struct server {
     size_t header_count;
     int64_t timeout_ms;
     const char *folder;         /* where a program is started; NULL: where we are */
+    const struct servers_boxes *boxes; /* a program runs in a box; boxes->setting NULL: without one */
+    bool unboxed;               /* the entry says that it runs without a box */
+    struct egress_target hosts[MCP_HOSTS_MAX]; /* that a program in a box may reach */
+    size_t host_count;
 
     atomic_bool stale;          /* the server said that its tools have changed */
     atomic_uint_fast64_t next_id;
@@ -96,6 +102,7 @@ struct server_set {
 };
 
 struct servers {
+    struct servers_boxes boxes;
     bool projects;              /* repositories may configure servers */
     struct server_set own;
     pthread_mutex_t lock;       /* for everything below */
@@ -136,6 +143,16 @@ extern const struct transport transport_stdio, transport_http;
 /* servers_file.c: one entry. With server->folder it is one of a repository's file, which gets nothing of our
  * environment but what every program gets. */
 struct rc server_read(struct arena *arena, const struct json *entry, struct server *server, struct err *err);
+
+/* mcp_box.c: the box of a program. */
+struct mcp_box {
+    char **words, **environment;
+    const char *program, *folder;
+    unsigned listeners;         /* that the box passes out; 0: it has no way out */
+    int own_port;
+};
+struct rc mcp_box_make(struct arena *arena, const struct server *server, struct mcp_box *ret_box, struct err *err);
+struct egress *mcp_box_egress(const struct server *server, int channel, const struct mcp_box *box);
 
 /* server.c: one of them */
 /* Starts it if it must be, and keeps it from being ended until server_leave. */

@@ -1,6 +1,7 @@
 /* A server that is a program: messages are lines on its standard input and output.
  *
- * It runs in a process group of its own with a small, clean environment and what the file gives it. One thread per
+ * It runs in a process group of its own with a small, clean environment and what the file gives it, in a box where
+ * commands run in one (mcp_box.c). One thread per
  * program reads what it writes, hands each answer to whoever waits for it, and keeps the end of what it says on
  * standard error for the words of an error. Whoever asks writes by itself. When the program ends, everyone who waits
  * is told at once.
@@ -8,6 +9,8 @@
 #include "tools/mcp.h"
 
 #include "base/log.h"
+#include "box/supervisor.h"
+#include "egress/egress.h"
 #include "io/clock.h"
 
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,6 +45,8 @@ struct link {
     pid_t pid;
     int in, out, err;       /* pipes of the program */
     int pidfd;
+    int report, life;       /* of its box; -1: it runs without one */
+    struct egress *egress;
     pthread_t reader;
     pthread_mutex_t writing;
     pthread_mutex_t lock;   /* guards everything below */
@@ -154,6 +160,17 @@ static bool drain(struct link *link, int fd, struct buf *lines)
     return false;
 }
 
+/* Why its box could not be made, as its last words. */
+static void keep_report(struct link *link)
+{
+    ARENA_SCOPE(arena);
+    struct supervisor_report report;
+    if (link->report >= 0 && read(link->report, &report, sizeof report) == sizeof report &&
+        report.word == SUPERVISOR_FAILED)
+        keep_last_words(link, arena_printf(&arena, "its box: %.*s: %s", (int)strnlen(report.step, sizeof report.step),
+                                           report.step, strerror(report.value)));
+}
+
 /* Until its output or the program itself ends: something it started may hold the output open. */
 static void *read_all(void *arg)
 {
@@ -170,6 +187,7 @@ static void *read_all(void *arg)
         ended = !drain(link, link->out, &lines) || ended;
     }
     (void)kill(-link->pid, SIGKILL); /* one that closed its output, or says more than can be taken */
+    keep_report(link);
     lock(&link->lock);
     link->ended = true;
     CHECK(pthread_cond_broadcast(&link->came) == 0);
@@ -221,15 +239,61 @@ static void start_reader(struct link *link)
     CHECK(pthread_attr_destroy(&attributes) == 0);
 }
 
+/* The supervisor gets its ends under low numbers: they must come from above those. */
+static int open_pair(int ends[2], bool socket)
+{
+    if (socket ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0 : pipe2(ends, O_CLOEXEC) != 0)
+        return errno;
+    for (int i = 0; i < 2; i++) {
+        int above = fcntl(ends[i], F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS), why = errno;
+        close_descriptor(&ends[i]);
+        ends[i] = above;
+        if (above < 0)
+            return why;
+    }
+    return 0;
+}
+
+static int spawn_in_box(const struct server *server, const struct mcp_box *box, const int ends[3], struct link *link)
+{
+    int report[2] = {-1, -1}, life[2] = {-1, -1}, net[2] = {-1, -1};
+    int failed = open_pair(report, false);
+    failed = failed ? failed : open_pair(life, false);
+    if (box->listeners && !failed)
+        failed = open_pair(net, true);
+    const struct supervisor_start start = {
+        .path = box->program, .args = server->args, .environment = box->environment, .folder = box->folder,
+        .box = box->words, .keeps_streams = true, .streams = {ends[0], ends[1], ends[2]}, .out = ends[1],
+        .report = report[1], .life = life[0], .net = box->listeners ? net[1] : 0};
+    failed = failed ? failed : supervisor_spawn(&start, &link->pid);
+    close_descriptor(&report[1]);
+    close_descriptor(&life[0]);
+    close_descriptor(&net[1]);
+    link->report = report[0];
+    link->life = life[1];
+    if (!failed && box->listeners)
+        link->egress = mcp_box_egress(server, net[0], box);
+    else
+        close_descriptor(&net[0]);
+    return failed;
+}
+
 static struct rc open_program(struct server *server, struct link **ret_link, struct err *err)
 {
+    ARENA_SCOPE(arena);
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
     int failed = 0;
+    struct mcp_box box = {0};
+    bool boxed = server->boxes->setting && !server->unboxed;
+    if (boxed)
+        TRY(mcp_box_make(&arena, server, &box, err));
     struct link *link = heap_new(sizeof *link);
+    link->report = link->life = -1;
     for (int i = 0; i < 3 && !failed; i++)
-        failed = pipe2(pipes[i], O_CLOEXEC) == 0 ? 0 : errno;
+        failed = open_pair(pipes[i], false);
     const int theirs[3] = {pipes[0][0], pipes[1][1], pipes[2][1]};
-    failed = failed ? failed : spawn(server, theirs, &link->pid);
+    if (!failed)
+        failed = boxed ? spawn_in_box(server, &box, theirs, link) : spawn(server, theirs, &link->pid);
     for (int i = 0; i < 3; i++)
         close_descriptor(&theirs[i]);
     link->server = server;
@@ -240,6 +304,8 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
         close_descriptor(&link->in);
         close_descriptor(&link->out);
         close_descriptor(&link->err);
+        close_descriptor(&link->report);
+        close_descriptor(&link->life);
         free(link);
         return err_set(err, ERR_UNAVAILABLE, "%s cannot be started: %s", server->args[0], strerror(failed));
     }
@@ -248,7 +314,8 @@ static struct rc open_program(struct server *server, struct link **ret_link, str
     (void)fcntl(link->err, F_SETFL, O_NONBLOCK);
     link->pidfd = (int)syscall(SYS_pidfd_open, link->pid, 0);
     start_reader(link);
-    log_line(LOG_INFO, "MCP server started", LOG_S("server", server->name), LOG_I("pid", link->pid));
+    log_line(LOG_INFO, boxed ? "MCP server started in a box" : "MCP server started",
+             LOG_S("server", server->name), LOG_I("pid", link->pid));
     *ret_link = link;
     return RC_OK;
 }
@@ -292,6 +359,9 @@ static void close_program(struct link *link)
     close_descriptor(&link->out);
     close_descriptor(&link->err);
     close_descriptor(&link->pidfd);
+    close_descriptor(&link->report);
+    close_descriptor(&link->life);
+    egress_end(link->egress);
     CHECK(!link->waiting);
     CHECK(pthread_mutex_destroy(&link->lock) == 0);
     CHECK(pthread_mutex_destroy(&link->writing) == 0);

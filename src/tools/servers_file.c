@@ -4,6 +4,7 @@
  *                   "issues": {"type": "http", "url": "https://issues.example/mcp",
  *                              "headers": {"Authorization": "Bearer ${ISSUES_TOKEN}"}, "timeout": 60000}}}
  *
+ * A program may have "hosts", which its box lets it reach, and "box": false in the person's own file.
  * Values may hold secrets: they go to the server and nowhere else.
  */
 #include "tools/mcp.h"
@@ -82,6 +83,32 @@ static struct rc read_pairs(const struct reading *r, const struct json *object, 
     return RC_OK;
 }
 
+/* "host" or "host:port"; 443 is the usual port. */
+static struct rc read_hosts(const struct json *list, struct server *server, struct err *err)
+{
+    for (const struct json *one = list ? list->first : NULL; one; one = one->next) {
+        struct str port_text, host = str_cut(one->text, ':', &port_text);
+        uint64_t port = 443;
+        bool good = one->type == JSON_STRING && (host.n == one->text.n || str_to_u64(port_text, &port)) &&
+                    port < 65536 && server->host_count < MCP_HOSTS_MAX;
+        if (!good || !egress_target_set(&server->hosts[server->host_count++], host, (unsigned)port))
+            return err_set(err, ERR_INVALID, "\"hosts\" must be an array of at most %d hosts, like api.example.com or "
+                                             "db.example.com:5432", MCP_HOSTS_MAX);
+    }
+    return RC_OK;
+}
+
+static struct rc read_box(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
+{
+    const struct json *box = json_get(entry, "box"), *hosts = json_get(entry, "hosts");
+    if ((box && box->type != JSON_FALSE && box->type != JSON_TRUE) || (hosts && hosts->type != JSON_ARRAY))
+        return err_set(err, ERR_INVALID, "\"box\" must be true or false, \"hosts\" an array");
+    server->unboxed = !json_bool(entry, "box", true);
+    if (server->unboxed && r->foreign)
+        return err_set(err, ERR_INVALID, "\"box\": false is for your own file, not for a repository's");
+    return read_hosts(hosts, server, err);
+}
+
 static struct rc read_program(const struct reading *r, const struct json *entry, struct server *server, struct err *err)
 {
     struct arena *arena = r->arena;
@@ -105,6 +132,7 @@ static struct rc read_program(const struct reading *r, const struct json *entry,
         if (!json_get_str(env, str_cut(str_of(kept[i]), '=', &(struct str){0})))
             *environment++ = kept[i];
     server->transport = &transport_stdio;
+    TRY(read_box(r, entry, server, err));
     return read_pairs(r, env, "=", environment, err);
 }
 

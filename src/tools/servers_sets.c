@@ -35,7 +35,8 @@ static bool has(const struct server_set *set, struct str name)
 }
 
 /* Servers whose names are in `before` are left out. */
-static struct rc set_read(struct server_set *set, struct str json, const struct server_set *before, struct err *err)
+static struct rc set_read(struct servers *servers, struct server_set *set, struct str json,
+                          const struct server_set *before, struct err *err)
 {
     ARENA_SCOPE(arena);
     const struct json *top;
@@ -48,6 +49,7 @@ static struct rc set_read(struct server_set *set, struct str json, const struct 
             continue;
         struct server *server = &set->servers[set->count++];
         server_init(server);
+        server->boxes = &servers->boxes;
         server->folder = set->root.n ? arena_c(&set->arena, set->root) : NULL;
         TRY(server_read(&server->arena, entry, server, err));
     }
@@ -61,7 +63,7 @@ struct rc servers_new(struct str json, bool projects, struct servers **ret_serve
     struct servers *servers = heap_new(sizeof *servers);
     CHECK(pthread_mutex_init(&servers->lock, NULL) == 0);
     servers->projects = projects;
-    struct rc rc = str_empty(json) ? RC_OK : set_read(&servers->own, json, NULL, err);
+    struct rc rc = str_empty(json) ? RC_OK : set_read(servers, &servers->own, json, NULL, err);
     if (rc_bad(rc)) {
         servers_free(servers);
         return rc;
@@ -69,6 +71,8 @@ struct rc servers_new(struct str json, bool projects, struct servers **ret_serve
     *ret_servers = servers;
     return RC_OK;
 }
+
+void servers_box(struct servers *servers, const struct servers_boxes *boxes) { servers->boxes = *boxes; }
 
 void servers_free(struct servers *servers)
 {
@@ -114,7 +118,7 @@ static struct server_set *set_ensure(struct servers *servers, struct str root, s
     struct server_set *set = heap_new(sizeof *set);
     set->root = arena_str(&set->arena, root);
     set->digest = arena_str(&set->arena, digest);
-    if (rc_bad(set_read(set, text, &servers->own, &err))) {
+    if (rc_bad(set_read(servers, set, text, &servers->own, &err))) {
         log_line(LOG_WARN, "a repository's .mcp.json cannot be used", LOG_S("folder", root), LOG_C("why", err.text));
         for (size_t i = 0; i < set->count; i++)
             server_done(&set->servers[i]);

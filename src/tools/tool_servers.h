@@ -5,7 +5,7 @@
  * when they are first seen, and one that differs later is not offered, not asked about and not run until a person
  * has agreed to it. A repository may bring servers of its own, in its .mcp.json; they are used only while a person
  * trusts that file as it is. Which definitions hold and which files are trusted is told from events (servers_pin,
- * servers_trust) and never decided here.
+ * servers_trust) and never decided here. A program runs in a box of its own where commands run in one.
  *
  * Any thread may call these, at the same time. What may block is for worker threads.
  */
@@ -13,6 +13,7 @@
 #define TOOLS_TOOL_SERVERS_H
 
 #include "base/json.h"
+#include "box/box.h"
 
 #include <stdatomic.h>
 
@@ -22,6 +23,19 @@ struct servers;
  * in each if wanted; empty: none. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started.
  * `projects`: files of repositories are looked at, too. */
 struct rc servers_new(struct str json, bool projects, struct servers **ret_servers, struct err *err);
+/* What the rules open in the box of a program that is being started, and the port on which Nod listens. */
+struct servers_plan {
+    const struct box_opened *opened;
+    int own_port;
+};
+struct servers_boxes {
+    const struct box_setting *setting; /* NULL: programs run without a box */
+    /* Called in the thread that starts the program. `root`: the repository of its file; empty: the person's own. */
+    void (*plan)(void *arg, struct arena *arena, struct str root, struct servers_plan *ret_plan);
+    void *arg;
+};
+/* Before any server is used. */
+void servers_box(struct servers *servers, const struct servers_boxes *boxes);
 /* Stops the started servers; no other function may be running. */
 void servers_free(struct servers *servers);
 
