@@ -89,8 +89,8 @@ enum { ENVIRONMENT_KEPT_MAX = 12 };
 size_t environment_kept(struct arena *arena, char *list[ENVIRONMENT_KEPT_MAX]);
 
 enum { ENVIRONMENT_BOX_MAX = 20 };
-/* Makes the list, which ends with NULL and has room for ENVIRONMENT_BOX_MAX more, the environment of a program in a box.
- * `home`: its HOME=…; NULL: as in the list. `net`: the box has a proxy. Returns the number of variables. */
+/* Makes the list, which ends with NULL and has room for ENVIRONMENT_BOX_MAX more, the environment of a program in a
+ * box. `home`: its HOME=…; NULL: as in the list. `net`: the box has a proxy. Returns the number of variables. */
 size_t environment_in_box(char **list, char *home, bool net);
 
 /* ---- schema.c ---- */
