@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The effects that the table of programs declares, against what the kernel sees.
 
-    kernel.py [PROGRAM...] [--all] [--seconds N] [--without PROGRAM:OPTION...] [--self-test]
+    kernel.py [PROGRAM...] [--all] [--seconds N] [--patience N] [--without PROGRAM:OPTION...] [--self-test]
 
 For each program, every option of its facts is tried with several values, in a folder made afresh with files in several
 states (plain, linked, read-only, with a backup, a folder). The line runs under `strace -f -y` in a cage: no network, and
@@ -31,7 +31,6 @@ sys.path.insert(0, HERE)
 import differential
 
 POLICY = os.path.join(HERE, "..", "..", "src", "policy")
-PATIENCE = 10  # seconds for one line
 
 # Program: operands that it is tried with, most telling first.
 FAMILIES = {
@@ -244,7 +243,7 @@ def observe(trace, folder):
     return seen
 
 
-def run_line(line, template):
+def run_line(line, template, patience):
     """What happened, or None when it took too long."""
     with tempfile.TemporaryDirectory(prefix="nod-kernel-") as top:
         folder, trace = os.path.join(top, "w"), os.path.join(top, "trace")
@@ -261,7 +260,7 @@ def run_line(line, template):
                  "-o", trace, "sh", "-c", line]
         try:
             subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           timeout=PATIENCE, check=False)
+                           timeout=patience, check=False)
         except subprocess.TimeoutExpired:
             return None
         if not os.path.exists(trace):
@@ -379,6 +378,7 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--seconds", type=int, default=90)
+    parser.add_argument("--patience", type=int, default=10, help="seconds for one line")
     parser.add_argument("--without", action="append", default=[])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--self-test", action="store_true")
@@ -406,7 +406,7 @@ def main():
                 if not given.all and not given.self_test and time.monotonic() - begin > given.seconds:
                     break
                 some = lines[start:start + 64]
-                for line, seen in zip(some, pool.map(lambda line: run_line(line, template), some)):
+                for line, seen in zip(some, pool.map(lambda line: run_line(line, template, given.patience), some)):
                     tried += 1
                     if not seen:
                         counts["ended"] += 1
