@@ -1,6 +1,7 @@
 /* Calls that wait for an answer, and the answer. */
 #include "api/exchange.h"
 
+#include "base/stamp.h"
 #include "io/clock.h"
 #include "policy/policy.h"
 
@@ -282,6 +283,22 @@ static struct rc read_reach(struct exchange *x, struct decide *d, struct err *er
     return RC_OK;
 }
 
+/* For how long, and for how many calls, the rules of the answer hold. */
+static struct rc read_end(struct exchange *x, struct decide *d, struct err *err)
+{
+    struct str end = STR_NONE;
+    TRY(json_want_str(x->body, "expiresAt", LIMIT_ID_BYTES, &end, err));
+    TRY(json_want_i64(x->body, "uses", 1, INT32_MAX, &d->rules_uses, err));
+    if (end.p && !stamp_parse(end, &d->rules_end_ms))
+        return err_set(err, ERR_INVALID, "\"expiresAt\" must be a time like 2030-01-31T12:00:00Z");
+    bool rules = d->decision == DECISION_ALLOW_ALWAYS ||
+                 (d->decision == DECISION_ALLOW_SESSION && !str_empty(d->rules));
+    if ((d->rules_end_ms || d->rules_uses) && !rules)
+        return err_set(err, ERR_INVALID,
+                       "\"expiresAt\" and \"uses\" go with allow_always, or with allow_session and rules");
+    return RC_OK;
+}
+
 struct rc decide_read(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str name = STR_NONE;
@@ -298,6 +315,7 @@ struct rc decide_read(struct exchange *x, struct decide *d, struct err *err)
         return err_set(err, ERR_INVALID,
                        "\"decision\" must be allow_once, allow_session, allow_always, deny or abort");
     TRY(read_reach(x, d, err));
+    TRY(read_end(x, d, err));
     if (d->mode.p && !mode_parse(d->mode, &mode))
         return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
     if (d->mode.p)

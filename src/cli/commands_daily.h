@@ -79,6 +79,8 @@
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
       OPTION(0, "scope", "SCOPE", "with --always: session, project (of the session; else) or everywhere")   \
+      OPTION(0, "for", "TIME", "with --always: good for so long")                                           \
+      OPTION(0, "uses", "N", "with --always: good for so many calls")                                       \
       OPTION('m', "message", "WORDS", "tell the agent something")                                          \
       OPTION(0, "input", "JSON", "run with this input instead; - reads it from standard input")            \
       OPTION(0, "mode", "MODE", "switch the session to this permission mode as well")                      \

@@ -9,11 +9,14 @@
 #include "cli/local.h"
 #include "cli/signing.h"
 #include "cli/view.h"
+#include "io/clock.h"
 
 struct deciding {
     const char *decision;
     bool allows;
     const char *feedback, *mode, *scope;
+    int64_t rules_end_ms;
+    uint64_t rules_uses;
     const struct json *input; /* NULL: as asked */
 };
 
@@ -60,6 +63,10 @@ static struct str decision_members(struct arena *arena, const struct target *tar
     json_member(&out, "feedback", str_of(deciding->feedback));
     json_member(&out, "mode", str_of(deciding->mode));
     json_member(&out, "scope", str_of(deciding->scope));
+    if (deciding->rules_end_ms)
+        json_member_time(&out, "expiresAt", deciding->rules_end_ms);
+    if (deciding->rules_uses)
+        json_member_u64(&out, "uses", deciding->rules_uses);
     json_member_raw(&out, "updatedInput", deciding->input ? deciding->input->raw : STR_NONE);
     json_member(&out, "digest", target->digest);
     return arena_str(arena, buf_str(&body));
@@ -79,6 +86,7 @@ static struct rc sign_decision(struct cli *cli, const struct target *target, con
         .session = target->session, .call = target->call, .digest = target->digest,
         .decision = str_of(deciding->decision), .mode = str_of(deciding->mode), .feedback = str_of(deciding->feedback),
         .scope = always && !deciding->scope ? STR("project") : str_of(deciding->scope),
+        .rules_end_ms = deciding->rules_end_ms, .rules_uses = (int64_t)deciding->rules_uses,
         .input = deciding->input ? deciding->input->raw : STR_NONE};
     cli_note("%.*s needs your signature: %s, %.*s", STR_ARG(text_line(arena, target->call)), deciding->decision,
              STR_ARG(target->line));
@@ -234,6 +242,22 @@ static struct rc decide(struct cli *cli, const struct deciding *deciding, struct
 
 /* ---- the commands ---- */
 
+/* Where, how long and for how many calls the rules of `--always` hold. */
+static struct rc read_reach(struct cli *cli, struct deciding *deciding, struct err *err)
+{
+    int64_t seconds = 0;
+    bool always = option_flag(cli, "always");
+    deciding->scope = option_text(cli, "scope");
+    TRY(option_number(cli, "uses", INT32_MAX, &deciding->rules_uses, err));
+    TRY(option_time(cli, "for", INT32_MAX, &seconds, err));
+    if (deciding->scope && !always)
+        return err_set(err, ERR_INVALID, "--scope goes with --always");
+    if ((deciding->rules_uses || seconds) && !always)
+        return err_set(err, ERR_INVALID, "--for and --uses go with --always");
+    deciding->rules_end_ms = seconds ? clock_wall_ms() + seconds * 1000 : 0;
+    return RC_OK;
+}
+
 struct rc approve_command(struct cli *cli, struct err *err)
 {
     struct deciding deciding = {.decision = "allow_once", .allows = true};
@@ -244,9 +268,7 @@ struct rc approve_command(struct cli *cli, struct err *err)
         deciding.decision = "allow_session";
     if (option_flag(cli, "always"))
         deciding.decision = "allow_always";
-    deciding.scope = option_text(cli, "scope");
-    if (deciding.scope && !option_flag(cli, "always"))
-        return err_set(err, ERR_INVALID, "--scope goes with --always");
+    TRY(read_reach(cli, &deciding, err));
     if (option_flag(cli, "all") && !option_flag(cli, "yes"))
         return err_set(err, ERR_INVALID,
                        "approve --all lets everything go ahead unseen: add --yes if you mean it");

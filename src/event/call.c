@@ -101,6 +101,8 @@ static void take_response(struct arena *arena, struct call *call, const struct e
     call->rules = arena_str(arena, data.rules);
     call->rules_chosen = data.rules_chosen;
     call->reach = arena_str(arena, data.reach);
+    call->rules_end_ms = data.rules_end;
+    call->rules_uses = data.rules_uses;
     call->mode = arena_str(arena, data.mode);
     const struct json *signature = NULL;
     if (!str_empty(data.signature) && rc_ok(json_parse(arena, data.signature, &signature, NULL)))

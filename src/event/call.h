@@ -60,6 +60,7 @@ struct call {
     struct str rule, source, why;  /* from the verdict */
     struct str rules, mode;    /* from the response: a JSON array, a mode's name */
     struct str reach;          /* for allow_always: "project", "session" or "everywhere" */
+    int64_t rules_end_ms, rules_uses; /* when the rules end, for how many calls they are good; 0: no end */
     bool rules_chosen;         /* chosen by Nod, because the person named none */
     struct str digest;         /* digest of the request */
     struct str files;          /* digest of the files that were shown; empty: none were */

@@ -49,6 +49,8 @@
     F(raw, rules, "rules", SET, "rules that follow from it, an array of strings")     \
     F(flag, rules_chosen, "rulesChosen", SET, "Nod chose the rules, the person named none") \
     F(text, reach, "scope", SET, "of allow_always: where its rules hold; session, project or everywhere") \
+    F(time, rules_end, "expiresAt", SET, "when its rules end")                         \
+    F(number, rules_uses, "uses", SET, "for how many calls each of its rules is good") \
     F(text, mode, "mode", SET, "the session's permission mode from now on")           \
     F(text, by, "by", SET, "id of the token that decided")                            \
     F(texts, people, "people", SET, "the persons who have allowed it, where several must") \

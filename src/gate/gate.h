@@ -137,6 +137,7 @@ struct decide {
     const struct json *updated_input; /* NULL: as asked */
     struct str rules;           /* JSON array; empty: none */
     enum decide_reach reach;    /* allow_always: where the rules hold */
+    int64_t rules_end_ms, rules_uses; /* when the rules end, for how many calls they are good; 0: no end */
     struct str *user_rules;     /* private: user rules stored with the decision, as JSON */
     unsigned user_rule_count;
     struct str session_rules;   /* private: or rules stored in the session, a JSON array */

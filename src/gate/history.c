@@ -95,6 +95,10 @@ static void put_answer(struct json_out *out, struct arena *arena, const struct c
     json_member(out, "mode", call->mode);
     json_member_raw(out, "rules", call->rules);
     json_member(out, "scope", call->reach);
+    if (call->rules_end_ms)
+        json_member_time(out, "expiresAt", call->rules_end_ms);
+    if (call->rules_uses)
+        json_member_u64(out, "uses", (uint64_t)call->rules_uses);
     json_member_raw(out, "updatedInput", call->updated_input);
     if (!str_empty(call->updated_input))
         json_member_raw(out, "updatedPreview", pending_preview(arena, call, call->updated_input));

@@ -187,15 +187,18 @@ static void choose_rules(struct decide *d)
 }
 
 /* A rule that lets pass what `text` says, as it is kept; `where` has its reach. */
-static void put_allow(struct json_out *out, struct str text, struct rule_source where)
+static void put_allow(struct json_out *out, const struct decide *d, struct str text, struct rule_source where)
 {
     struct id id = id_new("rule");
     struct rule_source source = where;
     source.id = str_of(id.text);
     source.effect = EFFECT_ALLOW;
     source.text = text;
+    source.expires_at_ms = d->rules_end_ms;
     json_open(out, '{');
     rule_write(out, &source);
+    if (d->rules_uses)
+        json_member_u64(out, "uses", (uint64_t)d->rules_uses);
     json_close(out, '}');
 }
 
@@ -205,7 +208,7 @@ static void make_session_rules(struct decide *d, const struct json *list)
     struct json_out out = json_out(&buf);
     json_open(&out, '[');
     for (const struct json *rule = list->first; rule; rule = rule->next)
-        put_allow(&out, rule->text, (struct rule_source){.layer = LAYER_SESSION});
+        put_allow(&out, d, rule->text, (struct rule_source){.layer = LAYER_SESSION});
     json_close(&out, ']');
     d->session_rules = arena_str(d->op.arena, buf_str(&buf));
 }
@@ -224,7 +227,7 @@ static void make_user_rules(struct decide *d, const struct json *list)
     for (const struct json *rule = list->first; rule; rule = rule->next) {
         BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
         struct json_out out = json_out(&buf);
-        put_allow(&out, rule->text, where);
+        put_allow(&out, d, rule->text, where);
         d->user_rules[d->user_rule_count++] = arena_str(arena, buf_str(&buf));
     }
 }

@@ -114,6 +114,7 @@ static struct statement decision_statement(const struct gate *gate, struct arena
     const struct decision_facts facts = {
         .server = gate_server_id(gate, arena), .session = open->session, .call = open->call, .digest = open->digest,
         .decision = str_of(decision_name(d->decision)), .mode = d->mode, .scope = core_reach_name(d),
+        .rules_end_ms = d->rules_end_ms, .rules_uses = d->rules_uses,
         .rules = d->rules, .input = d->updated_input ? d->updated_input->raw : STR_NONE, .feedback = d->feedback};
     return statement_of_decision(arena, &facts);
 }

@@ -107,6 +107,7 @@ static struct rc own_text(struct arena *arena, const struct event *event,
     const struct decision_facts facts = {
         .server = statement_field(arena, said, "server"), .session = event->session, .call = event->call,
         .digest = digest, .decision = str_of(decision_name(data->decision)), .mode = data->mode, .scope = data->reach,
+        .rules_end_ms = data->rules_end, .rules_uses = data->rules_uses,
         .rules = data->rules_chosen ? STR_NONE : data->rules, .input = data->updated_input,
         .feedback = data->feedback};
     struct statement own = statement_of_decision(arena, &facts);

@@ -51,6 +51,7 @@ struct decision_facts {
     struct str session, call;
     struct str digest;       /* digest of the request (TOOL_APPROVAL_REQUEST) */
     struct str decision, mode, scope;
+    int64_t rules_end_ms, rules_uses; /* 0: no end; then the statement has no line for it */
     struct str rules, input; /* JSON: an array of strings, the edited input */
     struct str feedback;
 };

@@ -5,6 +5,8 @@
 #include "base/sign.h"
 #include "base/stamp.h"
 
+#include <inttypes.h>
+
 void statement_add(struct statement *statement, const char *name, struct str value)
 {
     CHECK(statement->count < STATEMENT_FIELDS_MAX);
@@ -92,6 +94,13 @@ struct statement statement_of_decision(struct arena *arena, const struct decisio
     statement_add(&s, "decision", facts->decision);
     statement_add(&s, "mode", facts->mode);
     statement_add(&s, "scope", facts->scope);
+    if (facts->rules_end_ms) {
+        char at[STAMP_BYTES];
+        stamp_format(facts->rules_end_ms, at);
+        statement_add(&s, "expires", arena_str(arena, str_of(at)));
+    }
+    if (facts->rules_uses)
+        statement_add(&s, "uses", arena_printf(arena, "%" PRId64, facts->rules_uses));
     statement_add_digest(&s, arena, "rules", facts->rules);
     statement_add_digest(&s, arena, "input", facts->input);
     statement_add_digest(&s, arena, "feedback", facts->feedback);

@@ -182,6 +182,44 @@ def test_always_without_saying_what_is_the_narrowest(world):
     must(status(admin, thread, "npm run build --all") == "awaiting", "and no more")
 
 
+def test_an_answer_may_hold_for_some_calls_or_some_time(world):
+    server, admin, session, thread, _ = scene(world)
+    for number, more in enumerate(({"uses": 2}, {"uses": 2, "scope": "session"}, {"uses": 2, "rules": ["Bash(make 2:*)"]})):
+        command, call = f"make {number}", f"c{number}"
+        admin.call(thread, "Bash", {"command": command}, id=call)
+        admin.decided(session, call, "allow_always", **more)
+        must(admin.decide(session, call, "allow_always", **more).status == 200, "the same answer again")
+        must(admin.decide(session, call, "allow_always", **{**more, "uses": 3}).status == 409, "another one")
+        must([status(admin, thread, command) for _ in range(3)] == ["allowed", "allowed", "awaiting"], f"two uses: {more}")
+        kept = admin.ok("GET", f"/api/sessions/{session}/calls/{call}")
+        must(kept["answer"]["uses"] == 2, f"the answer says how many: {kept}")
+    server.kill()
+    server.start()
+    must(status(admin, thread, "make 0") == "awaiting", "uses are counted across restarts")
+    for number, (until, then) in enumerate((("2020-01-01T00:00:00Z", "awaiting"), ("2090-01-01T00:00:00Z", "allowed"))):
+        call = admin.call(thread, "Bash", {"command": f"ninja {number}"}, id=f"t{number}")
+        admin.decided(session, f"t{number}", "allow_session", rules=[f"Bash(ninja {number})"], expiresAt=until)
+        must(status(admin, thread, f"ninja {number}") == then, f"until {until}")
+    admin.call(thread, "Bash", {"command": "cargo build"}, id="by-hand")
+    world.nod("approve", "by-hand", "--always", "--uses", "1", "--for", "2h")
+    rule = [rule for rule in admin.ok("GET", "/api/policy")["user"] if rule["rule"] == "Bash(cargo build)"][0]
+    must(rule["usesLeft"] == 1 and rule["expiresAt"] > "2026", f"{rule}")
+    must([status(admin, thread, "cargo build") for _ in range(2)] == ["allowed", "awaiting"], "one use")
+
+
+def test_an_answer_without_rules_has_no_end(world):
+    _, admin, session, thread, _ = scene(world)
+    admin.call(thread, "Bash", {"command": "make"}, id="c1")
+    for decision in ("allow_once", "allow_session", "deny"):
+        for more in ({"uses": 2}, {"expiresAt": "2090-01-01T00:00:00Z"}):
+            must(admin.decide(session, "c1", decision, **more).status == 400, f"{decision} {more}")
+    for more in ({"uses": 0}, {"uses": -1}, {"uses": "2"}, {"expiresAt": "soon"}, {"expiresAt": 7}):
+        must(admin.decide(session, "c1", "allow_always", **more).status == 400, f"{more}")
+    for words in (["--uses", "2"], ["--for", "2h"], ["--session-wide", "--uses", "2"]):
+        must(world.nod("approve", "c1", *words, exits=None).process.returncode == 2, f"{words}")
+    must(admin.pending()[0]["toolCallId"] == "c1", "it waits")
+
+
 def test_for_this_session_with_rules(world):
     _, admin, session, thread, _ = scene(world)
     admin.call(thread, "Bash", {"command": "cargo test"}, id="c1")

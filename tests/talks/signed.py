@@ -175,6 +175,31 @@ def test_a_signature_is_for_one_answer(world):
     must(again.status in (200, 409), "once more is the same answer, or too late")
 
 
+def test_the_end_of_a_rule_is_signed(world):
+    server = world.server()
+    admin, key = server.admin(), FileKey()
+    add(admin, key)
+    signed_for = {"decision": "allow_always", "uses": 2, "expiresAt": "2090-01-01T00:00:00.000Z"}
+    session = ask(admin, "c1", ROUTINE)
+    issued = issue(admin, key, session, "c1", **signed_for)
+    must("\nexpires 2090-01-01T00:00:00.000Z\nuses 2\n" in issued["statement"], issued["statement"])
+    signature = key.sign(issued)
+    for change in ({"uses": 3}, {"uses": None}, {"expiresAt": "2091-01-01T00:00:00.000Z"}, {"expiresAt": None}):
+        attempt = {name: value for name, value in {**signed_for, **change}.items() if value is not None}
+        must(code(decide(admin, session, "c1", **attempt, signature=signature)) == "signature_required", f"{change}")
+    must(decide(admin, session, "c1", **signed_for, signature=signature).status == 200, "as it was signed")
+    server.stop()
+    out = world.nod("verify", "--signatures", exits=None)
+    must(out.process.returncode == 0 and f"call c1 of {session}: allow_always" in out.stdout and "proven" in out.stdout, out.stdout)
+    store = sqlite3.connect(os.path.join(world.data, "nod.db"))
+    seq, data = store.execute("SELECT seq, data FROM events WHERE data LIKE '%\"uses\":2%' AND data LIKE '%signature%'").fetchone()
+    store.execute("UPDATE events SET data = ? WHERE seq = ?", (data.replace('"uses":2', '"uses":9'), seq))
+    store.commit()
+    store.close()
+    out = world.nod("verify", "--signatures", exits=None)
+    must("bad" in out.stdout and "proven," not in out.stdout, out.stdout)
+
+
 def test_a_passkey_proves_presence(world):
     server = world.server()
     admin = server.admin()

@@ -64,6 +64,8 @@ export interface ToolApprovalResponseData {
   rules?: Json; // rules that follow from it, an array of strings
   rulesChosen?: boolean; // Nod chose the rules, the person named none
   scope?: string; // of allow_always: where its rules hold; session, project or everywhere
+  expiresAt?: string; // when its rules end
+  uses?: number; // for how many calls each of its rules is good
   mode?: string; // the session's permission mode from now on
   by?: string; // id of the token that decided
   people?: string[]; // the persons who have allowed it, where several must

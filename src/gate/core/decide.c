@@ -42,7 +42,8 @@ struct append *decide_append(const struct decide *d, const struct open *open, st
         .actor = arena_str(arena, d->actor),
         .data = DATA(arena, tool_approval_response, .call = open->call, .decision = d->decision,
                      .feedback = d->feedback, .updated_input = d->updated_input ? d->updated_input->raw : STR_NONE,
-                     .rules = d->rules, .rules_chosen = d->rules_chosen, .reach = core_reach_name(d), .mode = d->mode,
+                     .rules = d->rules, .rules_chosen = d->rules_chosen, .reach = core_reach_name(d),
+                     .rules_end = d->rules_end_ms, .rules_uses = d->rules_uses, .mode = d->mode,
                      .by = d->by, .people = people_names(arena, open, d), .signature = d->signature),
     };
     append_need(append, (struct need){.need = NEED_PRESENT, .kind = EVENT_TOOL_APPROVAL_REQUEST,
@@ -149,6 +150,7 @@ static void narrow(struct decide *d)
     d->rules_chosen = false;
     d->updated_input = NULL;
     d->rules = STR_NONE;
+    d->rules_end_ms = d->rules_uses = 0;
 }
 
 static bool may_decide(struct decide *d, const struct open *open)
@@ -178,6 +180,7 @@ static bool is_same_decision(const struct decide *d)
                                        : str_empty(won->updated_input);
     return won->decision == d->decision && !won->by_policy && str_eq(won->by, d->by) &&
            str_eq(won->feedback, d->feedback) && str_eq(won->mode, d->mode) && str_eq(won->reach, core_reach_name(d)) &&
+           won->rules_end_ms == d->rules_end_ms && won->rules_uses == d->rules_uses &&
            won->rules_chosen == d->rules_chosen && (d->rules_chosen || json_same_tokens(won->rules, d->rules)) &&
            same_input;
 }
