@@ -180,6 +180,15 @@ static const char *const reaches[TUI_REACH_COUNT] = {
 #undef X
 };
 
+static const struct {
+    int64_t seconds;
+    uint64_t uses;
+} ends[TUI_END_COUNT] = {
+#define X(seconds, uses, words) {seconds, uses},
+    TUI_ENDS(X)
+#undef X
+};
+
 static const struct words_of_act acts[] = {
     [TUI_ALLOW_ONCE] = {"allow_once", "allowed once"},
     [TUI_ALLOW_SESSION] = {"allow_session", "allowed for the session"},
@@ -216,6 +225,10 @@ static void send(struct watch *watch, enum tui_act act, struct str edited)
     if (act == TUI_ALLOW_ALWAYS) {
         json_member_raw(&out, "rules", open->rules[watch->tui.chosen]);
         json_member(&out, "scope", str_of(reaches[watch->tui.reach]));
+        if (ends[watch->tui.end].seconds)
+            json_member_time(&out, "expiresAt", clock_wall_ms() + ends[watch->tui.end].seconds * 1000);
+        if (ends[watch->tui.end].uses)
+            json_member_u64(&out, "uses", ends[watch->tui.end].uses);
     }
     if (act == TUI_CARRY_OUT)
         json_member(&out, "mode", str_of(plan_modes[watch->tui.chosen]));

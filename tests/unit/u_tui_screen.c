@@ -152,6 +152,8 @@ static void always_needs_a_rule_and_that_all_was_shown(void **state)
     assert_int_equal(tui_press(&tui, 'a'), TUI_NOTHING);
     assert_int_equal(tui.mode, TUI_CHOOSING);
     assert_true(on_screen(&tui, "Bash(make test)"));
+    assert_int_equal(tui_press(&tui, 't'), TUI_NOTHING);
+    assert_true(on_screen(&tui, "in this project, for an hour"));
     assert_int_equal(tui_press(&tui, '2'), TUI_NOTHING); /* there is only one */
     assert_int_equal(tui_press(&tui, '1'), TUI_ALLOW_ALWAYS);
     assert_int_equal(tui_press(&tui, 'j'), TUI_NOTHING);

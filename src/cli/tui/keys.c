@@ -138,6 +138,8 @@ static enum tui_act press_choice(struct tui *tui, uint32_t key)
         tui->mode = TUI_LOOK;
     } else if (key == 'w') {
         tui->reach = (tui->reach + 1) % TUI_REACH_COUNT;
+    } else if (key == 't') {
+        tui->end = (tui->end + 1) % TUI_END_COUNT;
     } else if (key >= '1' && key < '1' + open->suggestions) {
         tui->mode = TUI_LOOK;
         tui->chosen = key - '1';
@@ -195,7 +197,7 @@ static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
         tui_say(tui, "scroll to the end first: what was not shown cannot be allowed for always");
     else {
         tui->mode = TUI_CHOOSING;
-        tui->reach = 0;
+        tui->reach = tui->end = 0;
     }
     return TUI_NOTHING;
 }

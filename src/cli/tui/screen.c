@@ -147,15 +147,20 @@ static void put_call(struct page *page, struct tui *tui, const struct tui_call *
         put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM, false);
 }
 
-static void put_choices(struct page *page, const struct tui_call *call, size_t reach)
+static void put_choices(struct page *page, const struct tui_call *call, const struct tui *tui)
 {
+    static const char *const ends[TUI_END_COUNT] = {
+#define X(seconds, uses, words) words,
+        TUI_ENDS(X)
+#undef X
+    };
     static const char *const reaches[] = {
 #define X(name, words) words,
         TUI_REACHES(X)
 #undef X
     };
-    put(page, arena_printf(page->arena, "Allow always %s, by which rule? (narrow to broad, w: elsewhere, Esc: none)",
-                           reaches[reach]), TINT_BOLD, false);
+    put(page, arena_printf(page->arena, "Allow always %s%s, by which rule? (narrow to broad, w: elsewhere, t: until, "
+                           "Esc: none)", reaches[tui->reach], ends[tui->end]), TINT_BOLD, false);
     for (size_t i = 0; i < call->suggestions; i++)
         put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
 }
@@ -252,7 +257,7 @@ struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
     } else {
         put_list(&page, tui);
         if (tui->mode == TUI_CHOOSING)
-            put_choices(&page, open, tui->reach);
+            put_choices(&page, open, tui);
         else if (tui->mode == TUI_PLANNING)
             put_modes(&page);
         else

@@ -39,6 +39,13 @@ enum tui_key {
     X("session", "in this session")         \
     X("everywhere", "everywhere")
 enum { TUI_REACH_COUNT = 3 };
+/* When the rule of an always ends: after seconds, or after a number of calls; 0: neither. */
+#define TUI_ENDS(X)                         \
+    X(0, 0, "")                             \
+    X(3600, 0, ", for an hour")             \
+    X(86400, 0, ", for a day")              \
+    X(0, 5, ", for 5 calls")
+enum { TUI_END_COUNT = 4 };
 
 enum tui_act {
     TUI_NOTHING, TUI_ALLOW_ONCE, TUI_ALLOW_SESSION, TUI_ALLOW_ALWAYS, TUI_DENY, TUI_ABORT, TUI_EDIT, TUI_ANSWER,
@@ -79,6 +86,7 @@ struct tui {
     unsigned seen;          /* number of its lines that have been on screen, counted from the first */
     size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
     size_t reach;           /* where the rule of an always holds: of TUI_REACHES */
+    size_t end;             /* when it ends: of TUI_ENDS */
     char answers[TUI_ANSWERS_BYTES]; /* answers to the questions so far, one line each */
     size_t answers_bytes, answered;
     size_t behind;          /* calls that wait beyond these: the server's list was cut */
