@@ -41,6 +41,22 @@ export default {
     await line.waitFor({ state: "detached" });
     same((await server.bash(other, "make test", "c3")).status, "awaiting", "after it was revoked");
   },
+  async "allow always, for some calls"(server) {
+    const s = await server.session({ cwd: "/tmp" }), page = await person(server);
+    await page.locator("nav a[href='#/rules']").first().waitFor();
+    await server.bash(s, "make some", "c1");
+    await armed(page);
+    await page.keyboard.press("a");
+    await page.locator("#rule-text").fill("Bash(make some:*)");
+    await page.locator("select[aria-label='How long it holds']").selectOption({ label: "for 1 more call" });
+    await page.locator(".panel [role=status]", { hasText: /Would have covered \d+ of/ }).waitFor();
+    await page.locator("button", { hasText: "Allow always" }).click();
+    await page.locator(".toast", { hasText: "from now on" }).waitFor();
+    same((await server.bash(s, "make some", "c2")).status, "allowed", "one more");
+    same((await server.bash(s, "make some", "c3")).status, "awaiting", "and no more");
+    await page.goto(server.url + `/#/request/${s.id ?? s}/c1`);
+    await page.locator("dl", { hasText: "Bash(make some:*)" }).filter({ hasText: "for 1 call" }).waitFor();
+  },
   async "rules: try a call and see why"(server) {
     const page = await person(server);
     await page.locator("nav a[href='#/rules']").first().waitFor();

@@ -51,7 +51,7 @@ export function useArmed(items: Item[], extra = ""): boolean {
   return armed === stamp && stamp !== "";
 }
 
-export interface Extra { feedback?: string; updatedInput?: string; rules?: string[]; mode?: string; scope?: string }
+export interface Extra { feedback?: string; updatedInput?: string; rules?: string[]; mode?: string; scope?: string; expiresAt?: string; uses?: number }
 
 export function isAllow(decision: string): boolean { return decision.startsWith("allow"); }
 
@@ -61,6 +61,8 @@ function body(item: Item, decision: string, extra: Extra): string {
   if (extra.rules?.length) fields.rules = extra.rules;
   if (extra.mode) fields.mode = extra.mode;
   if (extra.scope) fields.scope = extra.scope;
+  if (extra.expiresAt) fields.expiresAt = extra.expiresAt;
+  if (extra.uses) fields.uses = extra.uses;
   const text = print(fields);
   // The edited input goes as it was typed.
   return extra.updatedInput ? text.slice(0, -2) + `,"updatedInput":${extra.updatedInput}}` : text;

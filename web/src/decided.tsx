@@ -13,7 +13,7 @@ import type { Json, Pending, Preview as PreviewOf } from "./types";
 import { DECISIONS, modeName } from "./words";
 
 interface Answer {
-  decision: string; actor: string; at: string; byPolicy: boolean; by?: string; feedback?: string; mode?: string; rules?: string[]; scope?: string;
+  decision: string; actor: string; at: string; byPolicy: boolean; by?: string; feedback?: string; mode?: string; rules?: string[]; scope?: string; expiresAt?: string; uses?: number;
   updatedInput?: { [key: string]: Json }; updatedPreview?: PreviewOf; signature?: { [key: string]: Json };
 }
 export interface Kept extends Pending {
@@ -55,7 +55,7 @@ function DecisionFacts({ kept }: { kept: Kept }) {
       : <Fact name="By"><b><Shown text={who} line /></b></Fact>}
     {!answer.byPolicy && device.length > 0 && <Fact name="From"><Shown text={device.join(", ")} line /></Fact>}
     <Fact name="When"><time title={answer.at}>{clock(answer.at)}</time>{waited >= 0 && <span class="dim"> · {took(waited)} after it was asked</span>}</Fact>
-    {answer.rules && answer.rules.length > 0 && <Fact name="Rule saved">{answer.rules.map((rule) => <div><code><Shown text={rule} line /></code></div>)}{answer.scope && <span class="dim">{SCOPES[answer.scope] ?? answer.scope}</span>}</Fact>}
+    {answer.rules && answer.rules.length > 0 && <Fact name="Rule saved">{answer.rules.map((rule) => <div><code><Shown text={rule} line /></code></div>)}{answer.scope && <span class="dim">{SCOPES[answer.scope] ?? answer.scope}</span>}{answer.expiresAt && <span class="dim"> until {clock(answer.expiresAt)}</span>}{answer.uses && <span class="dim"> for {answer.uses} {answer.uses === 1 ? "call" : "calls"}</span>}</Fact>}
     {answer.mode && <Fact name="Mode after it">{modeName(answer.mode)}</Fact>}
     <Signature answer={answer} />
   </>;
