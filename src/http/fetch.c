@@ -5,9 +5,11 @@
 #include "base/limits.h"
 #include "http/address.h"
 #include "http/event_lines.h"
+#include "io/clock.h"
 
 #define CURL_DISABLE_TYPECHECK /* its macros would stand in the way of pointers with the functions' names */
 #include <curl/curl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,7 @@ enum { CONNECT_SECONDS_MAX = 20, RETRY_AFTER_SECONDS_MAX = 600 };
 #define CURL_FUNCTIONS(X)                                                                          \
     X(curl_global_init) X(curl_easy_init) X(curl_easy_setopt) X(curl_easy_perform)                  \
     X(curl_easy_getinfo) X(curl_easy_reset) X(curl_easy_cleanup) X(curl_easy_strerror)              \
-    X(curl_slist_append) X(curl_slist_free_all)
+    X(curl_slist_append) X(curl_slist_free_all) X(curl_easy_send) X(curl_easy_recv)
 
 static struct {
     CURL_FUNCTIONS(LIBRARY_POINTER)
@@ -242,16 +244,22 @@ static struct rc perform(struct receiving *r, struct err *err)
     return RC_OK;
 }
 
-struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err)
+static struct rc ready(struct fetch_line *line, struct err *err)
 {
-    struct err own;
-    struct receiving r = {.fetch = fetch, .body = buf_init(fetch->bytes_max), .err = err ? err : &own};
-    struct curl_slist *headers = NULL;
     if (!library_ready())
         return err_set(err, ERR_UNAVAILABLE, "requests need libcurl (%s is missing): install libcurl4", missing);
     if (!line->curl)
         line->curl = lib.curl_easy_init();
     CHECK(line->curl);
+    return RC_OK;
+}
+
+struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err)
+{
+    struct err own;
+    struct receiving r = {.fetch = fetch, .body = buf_init(fetch->bytes_max), .err = err ? err : &own};
+    struct curl_slist *headers = NULL;
+    TRY(ready(line, err));
     fetch->status = 0;
     fetch->redirect = STR_NONE;
     fetch->retry_after_ms = -1;
@@ -268,6 +276,64 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
     event_lines_done(&r.lines);
     buf_done(&r.body);
     return rc;
+}
+
+/* ---- another protocol ---- */
+
+struct rc fetch_connect(struct fetch_line *line, struct fetch *fetch, struct err *err)
+{
+    struct err own;
+    struct receiving r = {.fetch = fetch, .body = buf_init(fetch->bytes_max), .err = err ? err : &own};
+    TRY(ready(line, err));
+    r.curl = line->curl;
+    set_up(&r, NULL);
+    CHECK(lib.curl_easy_setopt(r.curl, CURLOPT_CONNECT_ONLY, 1L) == CURLE_OK);
+    CHECK(lib.curl_easy_setopt(r.curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK);
+    return perform(&r, r.err);
+}
+
+/* Whether the connection is ready for it; false when the time is over. */
+static bool wait_for(struct fetch_line *line, short what, int64_t until_us)
+{
+    curl_socket_t fd = CURL_SOCKET_BAD;
+    int64_t left_ms = (until_us - clock_steady_us() + 999) / 1000;
+    (void)lib.curl_easy_getinfo(line->curl, CURLINFO_ACTIVESOCKET, &fd);
+    struct pollfd ready = {.fd = fd, .events = what};
+    return left_ms > 0 && fd != CURL_SOCKET_BAD && poll(&ready, 1, left_ms < INT32_MAX ? (int)left_ms : -1) > 0;
+}
+
+void fetch_wait(struct fetch_line *line, int64_t wait_ms)
+{
+    (void)wait_for(line, POLLIN, clock_steady_us() + wait_ms * 1000);
+}
+
+struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms, struct err *err)
+{
+    int64_t until_us = clock_steady_us() + wait_ms * 1000;
+    while (bytes.n) {
+        size_t sent = 0;
+        CURLcode code = lib.curl_easy_send(line->curl, bytes.p, bytes.n, &sent);
+        if (code != CURLE_OK && (code != CURLE_AGAIN || !wait_for(line, POLLOUT, until_us)))
+            return err_set(err, ERR_GONE, "the server does not take it: %s", lib.curl_easy_strerror(code));
+        bytes = str_sub(bytes, sent, bytes.n);
+    }
+    return RC_OK;
+}
+
+struct rc fetch_receive(struct fetch_line *line, char *to, size_t bytes_max, int64_t wait_ms, size_t *ret_n,
+                        struct err *err)
+{
+    int64_t until_us = clock_steady_us() + wait_ms * 1000;
+    for (;;) {
+        *ret_n = 0;
+        CURLcode code = lib.curl_easy_recv(line->curl, to, bytes_max, ret_n);
+        if (code == CURLE_OK && *ret_n)
+            return RC_OK;
+        if (code != CURLE_AGAIN)
+            return err_set(err, ERR_GONE, "the server has ended the connection");
+        if (!wait_for(line, POLLIN, until_us))
+            return RC_OK;
+    }
 }
 
 const char *fetch_host_kind(struct str host) { return address_kind_of_host(host); }

@@ -54,6 +54,14 @@ void fetch_line_free(struct fetch_line *line);
  * went away in the middle or said nothing for too long; also when it was cancelled. ERR_FORBIDDEN: its address is
  * none of the open network. */
 struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
+/* Connects as fetch_run does, with TLS for https, and asks nothing: the line carries another protocol from then on. */
+struct rc fetch_connect(struct fetch_line *line, struct fetch *fetch, struct err *err);
+struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms, struct err *err);
+/* *ret_n is 0 when nothing came in time; ERR_GONE at the end of the connection. */
+struct rc fetch_receive(struct fetch_line *line, char *to, size_t bytes_max, int64_t wait_ms, size_t *ret_n,
+                        struct err *err);
+/* Until bytes may have come, or for that time. */
+void fetch_wait(struct fetch_line *line, int64_t wait_ms);
 /* The kind of a host that is written as an address, in words; NULL: one of the open network, or a name. */
 const char *fetch_host_kind(struct str host);
 /* Like fetch_host_kind, for an address to which a connection is about to be made. */

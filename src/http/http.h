@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/shared.h"
 #include "base/str.h"
+#include "http/dial.h"
 #include "http/fetch.h"
 #include "http/proof.h"
 
