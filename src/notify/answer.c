@@ -125,6 +125,10 @@ static void run(struct job *job)
                                         .line = fetch_line_new()};
     poller->err = (struct err){0};
     poller->ok = rc_ok(poller->channel->kind->poll(polling, &poller->err));
+    if (!poller->ok) {
+        dial_close(polling->dial);
+        polling->dial = NULL;
+    }
     fetch_line_free(polling->sending.line);
 }
 
@@ -142,20 +146,21 @@ static void done(struct job *job)
     poller->arena = (struct arena){0};
     if (n->closing)
         return;
+    poller->channel->last_poll = poller->err;
     if (poller->ok) {
         go_on(poller);
         return;
     }
-    poller->channel->last = poller->err;
     /* 409: another process asks for the same bot; it is its turn. */
-    timer_start(poller->timer, poller->polling.sending.status == 409 ? WAIT_LONG_MS : WAIT_MS);
+    int64_t wait_ms = poller->polling.sending.status == 409 ? WAIT_LONG_MS : poller->polling.sending.retry_after_ms;
+    timer_start(poller->timer, wait_ms > WAIT_MS ? wait_ms : WAIT_MS);
 }
 
 void answer_poll_channels(struct notify *n)
 {
     for (unsigned i = 0; i < n->config.channel_count; i++) {
         struct channel *channel = &n->config.channels[i];
-        if (!channel->kind->poll)
+        if (!channel->kind->poll || (channel->kind->polls_with_app && !channel->app.n))
             continue;
         struct poller *poller = arena_new(&n->arena, struct poller);
         *poller = (struct poller){.notify = n, .channel = channel, .polling = {.arg = poller},

@@ -34,6 +34,7 @@ struct sending {
 struct polling {
     struct sending sending;
     int64_t cursor;         /* the channel's: where to go on */
+    struct dial *dial;      /* the channel's: a connection that stays between polls; closed when one fails */
     void *arg;              /* answer.c's */
 };
 /* From `poll`: decides with an answer token; gives the words for whoever pressed. */
@@ -48,6 +49,7 @@ struct channel_kind {
     struct rc (*check)(const struct channel *channel, struct err *err);
     struct rc (*send)(struct sending *sending, struct err *err);
     struct rc (*poll)(struct polling *polling, struct err *err); /* NULL: nothing comes back by itself */
+    bool polls_with_app;    /* only a channel with an `app` is polled */
     /* A press that the service posts: whether it is from there, of whom, and with which answer token. NULL: it posts
      * none. */
     struct rc (*read_press)(struct arena *arena, const struct channel *channel, const struct notify_press *press,

@@ -119,6 +119,7 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     TRY(read_secret(arena, options, "secret", &channel->secret, err));
     TRY(read_secret(arena, options, "token", &channel->secret, err));
     TRY(read_secret(arena, options, "signing", &channel->signing, err));
+    TRY(read_secret(arena, options, "app", &channel->app, err));
     TRY(read_users(arena, json_get(options, "users"), channel, err));
     TRY(read_command(arena, options, channel, err));
     channel->url = url.n ? arena_c(arena, url) : NULL;

@@ -42,7 +42,8 @@ struct channel {
     struct str secret;      /* webhook: key; ntfy: access token */
     struct str topic;       /* ntfy: topic; chats: where to; email: to whom */
     struct str from;        /* email */
-    struct str signing;     /* slack: with what its presses are signed; empty: messages have no buttons */
+    struct str signing;     /* slack: with what presses that are posted are signed */
+    struct str app;         /* slack: token with which presses are fetched (Socket Mode); without both: no buttons */
     struct str users[USERS_MAX]; /* slack: ids of the users whose button presses count */
     unsigned user_count;
     bool is_protected;      /* only the person can read messages on this channel */
@@ -51,7 +52,7 @@ struct channel {
     struct timer *poll_timer; /* NULL: the service is not polled for button presses */
     /* results of its deliveries, for people */
     uint64_t sent, failed;
-    struct err last;
+    struct err last, last_poll; /* the last message, the last request for presses */
 };
 
 struct step {

@@ -155,7 +155,7 @@ void notify_write_channels(const struct notify *n, struct json_out *out)
         json_member(out, "detail", str_of(details[channel->detail]));
         json_member_u64(out, "sent", channel->sent);
         json_member_u64(out, "failed", channel->failed);
-        json_member(out, "lastError", str_of(channel->last.text));
+        json_member(out, "lastError", str_of(channel->last_poll.code ? channel->last_poll.text : channel->last.text));
         json_close(out, '}');
     }
     json_close(out, ']');
