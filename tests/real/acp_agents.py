@@ -5,12 +5,13 @@ import os
 import subprocess
 import threading
 
-from desk import HERE, Desk, installed
+from desk import HERE, ClaudeDesk, Desk, installed
 from other_models import Chat, Generate
-from others import GEMINI, node
+from others import GEMINI, CodexDesk, CopilotDesk, node
 from world import NOD, eventually, must
 
 SDK, OPENCODE, QWEN = "2.4.0", "1.18.33", "0.15.10"
+CLAUDE_ACP, CODEX_ACP = "0.99.1", "2.6.0"
 
 
 class Editor:
@@ -95,7 +96,38 @@ class QwenAcp(Desk):
         self.write = lambda path, text: ("write_file", {"file_path": path, "content": text})
 
 
-AGENTS = {"gemini": GeminiAcp, "opencode": OpencodeAcp, "qwen": QwenAcp}
+def adapter(name):
+    """An agent that starts another program: the one that is installed already, so its own copy is left out."""
+    packages = f"--omit=optional @agentclientprotocol/claude-agent-acp@{CLAUDE_ACP} @agentclientprotocol/codex-acp@{CODEX_ACP}"
+    return [node(), installed(f"acp-adapters-{CLAUDE_ACP}-{CODEX_ACP}", packages, f"@agentclientprotocol/{name}/dist/index.js")]
+
+
+class ClaudeAcp(ClaudeDesk):
+    def __init__(self, place, script):
+        self.command = adapter("claude-agent-acp")
+        super().__init__(place, script)
+        place.environment["CLAUDE_CODE_EXECUTABLE"] = self.program
+        self.bash = lambda command: [("Bash", {"command": command, "description": "x"})]
+        self.write = lambda path, text: [("Write", {"file_path": path, "content": text})]
+
+
+class CodexAcp(CodexDesk):
+    def __init__(self, place, script):
+        self.command = adapter("codex-acp")
+        super().__init__(place, script)
+        place.environment["CODEX_PATH"] = self.program
+        self.bash = lambda command: ("exec_command", {"cmd": command, "sandbox_permissions": "require_escalated", "justification": "x"})
+        self.write = lambda path, text: ("apply_patch", f"*** Begin Patch\n*** Add File: {path}\n+{text.strip()}\n*** End Patch")
+
+
+class CopilotAcp(CopilotDesk):
+    def __init__(self, place, script):
+        super().__init__(place, script)
+        self.command = [self.program, "--acp"]
+        self.write = lambda path, text: ("create", {"path": path, "file_text": text})
+
+
+AGENTS = {"gemini": GeminiAcp, "opencode": OpencodeAcp, "qwen": QwenAcp, "claude": ClaudeAcp, "codex": CodexAcp, "copilot": CopilotAcp}
 
 
 @contextlib.contextmanager
@@ -161,6 +193,23 @@ def test_a_denial_with_words(place, kind):
         editor.send(prompt="and now?")
         editor.sees("end", 2)
         must("use the other folder" in d.model.said(), f"the model does not know why: {d.model.said()[-900:]}")
+        editor.close()
+
+
+def test_claude_asks_about_reading_and_harmless_commands(place):
+    """Which it runs unasked by default: the switch in its row holds."""
+    with at("claude", place) as d:
+        d.put("inside.txt", "INSIDE\n")
+        d.model.script += [[("Read", {"file_path": os.path.join(d.project, "inside.txt")})], d.bash("echo hi")]
+        editor = Editor(d, relay(d, "claude"))
+        editor.sees("session")
+        editor.send(prompt="go")
+        call = next_call(d)
+        must(call["toolCall"]["input"]["command"] == "echo hi", f"{call}")
+        d.decide(call)
+        editor.sees("end")
+        seen = [e["data"]["name"] for e in d.events(types="TOOL_CALL")]
+        must(seen == ["Read", "Bash"], f"not all of it came to Nod: {seen}")
         editor.close()
 
 
