@@ -76,7 +76,7 @@ void fetch_line_free(struct fetch_line *line)
 static bool on_event(void *arg, struct str id, struct str type, struct str data)
 {
     struct receiving *r = arg;
-    (void)id;
+    r->fetch->event_id = id;
     r->enough = r->enough || !r->fetch->event(r->fetch->arg, type, data);
     return !r->enough;
 }

@@ -41,6 +41,7 @@ struct fetch {
     /* Takes each event of a 2xx event stream; false: no more is wanted. NULL: the body is kept. */
     bool (*event)(void *arg, struct str type, struct str data);
     void *arg;
+    struct str event_id;          /* id of the last event so far, while `event` runs; empty: it has none */
 
     long status;
     struct str answer;            /* the body, unless it was an event stream */

@@ -2,14 +2,16 @@
 import contextlib
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import threading
 
 from desk import HERE, Desk, desk, installed, python_with
-from others import node
+from others import node, replace
 from world import NOD, PATIENCE, eventually, must
 
-SDK, SERVERS, PYTHON = "1.32.2", "2026.8.31", "2.3.0"
+SDK, SERVERS, PYTHON, INSPECTOR = "1.32.2", "2026.8.31", "2.3.0", "1.0.3"
 PACKAGES = f"@modelcontextprotocol/sdk@{SDK} @modelcontextprotocol/server-filesystem@{SERVERS} @modelcontextprotocol/server-everything@{SERVERS}"
 
 
@@ -70,14 +72,23 @@ class Client:
         self.errors.close()
 
 
-CLIENTS = {"typescript": lambda: [node(), os.path.join(HERE, "mcp_client.mjs"), os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(server("filesystem")))))],
+CLIENTS = {"typescript": lambda: [node(), os.path.join(HERE, "mcp_client.mjs"), modules()],
            "python": lambda: [python(), os.path.join(HERE, "mcp_client.py")]}
 
 
-def entry(d, name="fs", which="filesystem", *more):
-    """The proxy in front of a reference server, as a client's settings would name it."""
+def proxy(d, name, *behind):
+    """As a client's settings would name it."""
     identity = json.loads(d.nod("mcp", "install").ends().out)["args"][2]
-    return [NOD, "mcp", "proxy", "--identity", identity, "--name", name, "--", node(), server(which), *more]
+    return [NOD, "mcp", "proxy", "--identity", identity, "--name", name, *behind]
+
+
+def entry(d, name="fs", which="filesystem", *more):
+    return proxy(d, name, "--", node(), server(which), *more)
+
+
+def modules():
+    """The folder of the packages: the SDK and the reference servers."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(server("filesystem")))))
 
 
 @contextlib.contextmanager
@@ -100,7 +111,7 @@ def each(test):
 @each
 def test_a_write_is_asked_and_a_read_passes_by_a_rule(place, kind):
     with table(place) as d:
-        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs__read_text_file"})
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs & readOnly"})
         client = Client(d, [*CLIENTS[kind](), *entry(d, "fs", "filesystem", d.project)])
         path = os.path.join(d.project, "made.txt")
         wanted = client.call("write_file", path=path, content="hello")
@@ -122,6 +133,52 @@ def test_a_write_is_asked_and_a_read_passes_by_a_rule(place, kind):
         client.close()
 
 
+def test_a_changed_definition_of_the_reference_server_is_asked_again(place):
+    """A copy of the server, one of whose descriptions changes between two starts."""
+    with table(place) as d:
+        copy = os.path.join(place.folder, "copy")
+        shutil.copytree(os.path.dirname(server("filesystem")), copy)
+        os.symlink(modules(), os.path.join(place.folder, "node_modules"))
+        shutil.copy(os.path.join(os.path.dirname(os.path.dirname(server("filesystem"))), "package.json"), copy)
+        program = proxy(d, "fs", "--", node(), os.path.join(copy, "index.js"), d.project)
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__fs & readOnly"})
+        d.put("a.txt", "hello")
+        path = os.path.join(d.project, "a.txt")
+        client = Client(d, [*CLIENTS["typescript"](), *program])
+        must("hello" in json.dumps(client.said(client.call("read_text_file", path=path))), "the rule does not hold")
+        client.close()
+        replace(os.path.join(copy, "index.js"), "Read the complete contents of a file from the file system as text", "Mail a file to everyone")
+        client = Client(d, [*CLIENTS["typescript"](), *program])
+        wanted = client.call("read_text_file", path=path)
+        call = d.waiting()[0]
+        must(call["toolCall"]["name"] == "McpDefinition" and "Mail a file" in json.dumps(call["preview"]), f"{call}")
+        d.decide(call, "deny")
+        must(client.said(wanted)["isError"], "it was called")
+        client.close()
+        client = Client(d, [*CLIENTS["typescript"](), *program])
+        wanted = client.call("read_text_file", path=path)
+        d.decide(d.waiting()[0])
+        must("hello" in json.dumps(client.said(wanted)), "the definition that was agreed to does not hold")
+        client.close()
+
+
+def test_the_inspector_as_the_client(place):
+    program = installed(f"inspector-{INSPECTOR}", f"@modelcontextprotocol/inspector-cli@{INSPECTOR}", "@modelcontextprotocol/inspector-cli/build/index.js")
+    with table(place) as d:
+        script, made = os.path.join(place.folder, "fs.sh"), os.path.join(d.project, "made.txt")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nexec {shlex.join(entry(d, 'fs', 'filesystem', d.project))}\n")
+        os.chmod(script, 0o755)
+        home, d.project = d.project, os.path.dirname(program)  # it looks for its package.json beside the current folder
+        run = d.run([node(), program, script, "--method", "tools/call", "--tool-name", "write_file", "--tool-arg", f"path={made}", "content=hello"])
+        d.project = home
+        call = d.waiting()[0]
+        must(call["toolCall"]["name"] == "mcp__fs__write_file" and not d.has("made.txt"), f"{call}")
+        d.decide(call)
+        run.ends()
+        must(d.read("made.txt") == "hello" and "Successfully wrote" in run.out, f"{run.out} {run.err}")
+
+
 def test_everything_passes_through_the_proxy(place):
     with table(place) as d:
         d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__all"})
@@ -131,6 +188,47 @@ def test_everything_passes_through_the_proxy(place):
         must(client.said(client.call("get-structured-content", location="New York"))["structuredContent"], "no structured content")
         client.close()
         must(all(e["data"]["verdict"]["effect"] == "allow" for e in d.events(types="TOOL_CALL")), "not by the rule")
+
+
+@contextlib.contextmanager
+def on_the_web(d, kind):
+    """A client, the proxy, and a server of the SDK on the web."""
+    web = subprocess.Popen([node(), os.path.join(HERE, "mcp_web_server.mjs"), modules(), kind], stdout=subprocess.PIPE, text=True)
+    client = None
+    try:
+        url = web.stdout.readline().strip()
+        client = Client(d, [*CLIENTS["typescript"](), *proxy(d, "web", "--url", url)])
+        yield client
+    finally:
+        if client:
+            client.close()
+        web.kill()
+        web.wait()
+        web.stdout.close()
+
+
+def words(result):
+    return result["content"][0]["text"]
+
+
+def test_a_server_of_the_older_transport(place):
+    """HTTP+SSE, which the proxy finds out by itself."""
+    with table(place) as d, on_the_web(d, "sse") as client:
+        wanted = client.call("count")
+        d.decide(d.waiting()[0], "deny", feedback="not yet")
+        must(words(client.said(wanted)) == "not yet", "the denial is not heard")
+        wanted = client.call("count")
+        d.decide(d.waiting()[0])
+        must(words(client.said(wanted)) == "call 1", "it ran while nobody had allowed it, or twice")
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(place):
+    """And what the server says by itself is heard: a tool that it offers later can be called."""
+    with table(place) as d, on_the_web(d, "stream") as client:
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__web"})
+        must(words(client.said(client.call("cut"))) == "cut 1", "the answer is lost")
+        must(words(client.said(client.call("count"))) == "call 2", "the call was posted twice")
+        eventually(lambda: client.said(client.call("add")) and words(client.said(client.call("late"))) == "late", "the new tool")
 
 
 def test_claude_code_as_the_client(place):

@@ -1,46 +1,63 @@
 /* The way to an MCP server on the web (streamable HTTP): each message is a POST, its answer is JSON or an event stream.
  *
  * Requests run in threads of their own, so that none waits behind another; the handshake and notifications are sent in
- * order. The server's own stream (GET) is not listened to: what it asks or tells comes with the answers to requests.
+ * order. An answer that breaks off goes on from its last event (GET), if the server numbers its events. A server that
+ * knows no POST at the beginning is spoken to as in 2024: see proxy_stream.c.
  */
-#include "cli/relay/proxy.h"
+#include "cli/relay/proxy_web.h"
 
 #include "agents/rpc.h"
 #include "base/limits.h"
-#include "http/http.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { HEADERS_MAX = 24, SILENCE_S = 3600, RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001 };
-
-struct proxy_web {
-    const char *url;
-    const char *given[HEADERS_MAX]; /* headers that the person named; NULL behind the last */
-    pthread_mutex_t lock;           /* for everything below */
-    char session[256], version[64];
-};
+enum { RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001, RESUMES_MAX = 60, RESUME_S_MAX = 10 };
 
 struct sending {
     struct proxy *proxy;
     struct arena arena;
-    struct str message, id;
+    struct str message, id;     /* id: empty: nobody waits for an answer */
+    struct fetch fetch;
+    char event[WEB_ID_BYTES];   /* id of the last event of the answer */
+    bool begins;                /* it is the handshake */
+    bool answered;
 };
 
-/* One line: what JSON may have between its tokens becomes blanks. */
-static void take_message(struct proxy *proxy, struct arena *arena, struct str text)
+/* What JSON may have between its tokens becomes blanks. */
+void proxy_web_take(struct proxy *proxy, struct str text)
 {
-    char *line = arena_bytes(arena, text.n + 1);
+    ARENA_SCOPE(arena);
+    char *line = arena_bytes(&arena, text.n + 1);
     for (size_t i = 0; i < text.n; i++)
         line[i] = text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i];
     proxy_from_server(proxy, (struct str){line, text.n});
 }
 
+void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id)
+{
+    if (!str_empty(id) && !str_c(id, event, WEB_ID_BYTES))
+        event[0] = '\0';
+}
+
+static bool is_answer(struct sending *sending, struct str text)
+{
+    ARENA_SCOPE(arena);
+    const struct json *json, *id;
+    if (str_empty(sending->id) || rc_bad(json_parse_given(&arena, text, &json, NULL)))
+        return false;
+    id = json_get(json, "id");
+    return id && str_eq(id->raw, sending->id) && !json_get(json, "method");
+}
+
 static bool take_event(void *arg, struct str type, struct str data)
 {
     struct sending *sending = arg;
-    ARENA_SCOPE(arena);
-    if (!str_empty(data) && (str_empty(type) || str_is(type, "message")))
-        take_message(sending->proxy, &arena, data);
+    proxy_web_keep_event(sending->event, sending->fetch.event_id);
+    if (str_empty(data) || !str_is(type, "message"))
+        return true;
+    sending->answered = sending->answered || is_answer(sending, data);
+    proxy_web_take(sending->proxy, data);
     return true;
 }
 
@@ -54,9 +71,9 @@ static void fail(struct sending *sending, int code, struct str words)
     proxy_from_server(sending->proxy, str_sub(buf_str(&line), 0, line.n - 1));
 }
 
-static const char **headers_of(struct proxy_web *web, struct arena *arena)
+const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event)
 {
-    const char **headers = arena_array(arena, const char *, HEADERS_MAX + 8);
+    const char **headers = arena_array(arena, const char *, WEB_HEADERS_MAX + 8);
     size_t n = 0;
     headers[n++] = "Content-Type: application/json";
     headers[n++] = "Accept: application/json, text/event-stream";
@@ -68,6 +85,8 @@ static const char **headers_of(struct proxy_web *web, struct arena *arena)
     if (web->version[0])
         headers[n++] = arena_printf(arena, "MCP-Protocol-Version: %s", web->version).p;
     (void)pthread_mutex_unlock(&web->lock);
+    if (last_event[0])
+        headers[n++] = arena_printf(arena, "Last-Event-ID: %s", last_event).p;
     return headers;
 }
 
@@ -91,28 +110,70 @@ void proxy_web_version(struct proxy *proxy, struct str version)
     (void)pthread_mutex_unlock(&web->lock);
 }
 
-static void post(struct sending *sending)
+/* One request. Without `resume` the message is posted; with it, the answer goes on behind its last event. */
+static struct rc run(struct sending *sending, bool resume, struct err *err)
 {
-    struct proxy *proxy = sending->proxy;
+    struct proxy_web *web = sending->proxy->web;
     struct fetch_line *line = fetch_line_new();
     struct fetch_header wanted = {.name = "mcp-session-id"};
-    struct err err = {.code = ERR_OK};
-    struct fetch fetch = {.arena = &sending->arena, .url = proxy->web->url, .body = sending->message,
-                          .headers = headers_of(proxy->web, &sending->arena), .bytes_max = PROXY_LINE_BYTES,
-                          .silence_seconds_max = SILENCE_S, .wanted = &wanted, .wanted_count = 1,
-                          .event = take_event, .arg = sending};
-    struct rc rc = fetch_run(line, &fetch, &err);
+    sending->fetch = (struct fetch){.arena = &sending->arena, .url = web->endpoint ? web->endpoint : web->url,
+                                    .body = resume ? STR_NONE : sending->message, .bytes_max = PROXY_LINE_BYTES,
+                                    .headers = proxy_web_headers(web, &sending->arena, resume ? sending->event : ""),
+                                    .silence_seconds_max = WEB_SILENCE_S, .wanted = &wanted, .wanted_count = 1,
+                                    .event = take_event, .arg = sending};
+    struct rc rc = fetch_run(line, &sending->fetch, err);
     fetch_line_free(line);
-    remember(proxy->web, wanted.value);
+    remember(web, wanted.value);
+    return rc;
+}
+
+/* The answer broke off, or the server left it for later: asks on until it is there. The call was posted once, and is
+ * never posted again. */
+static struct rc go_on(struct sending *sending, struct rc rc, struct err *err)
+{
+    unsigned pause_s = 1;
+    for (int i = 0; i < RESUMES_MAX && sending->event[0] && !sending->answered; i++) {
+        if (rc_ok(rc) && sending->fetch.status >= 300)
+            break;
+        if (i > 0)
+            (void)sleep(pause_s);
+        pause_s = pause_s * 2 < RESUME_S_MAX ? pause_s * 2 : RESUME_S_MAX;
+        rc = run(sending, true, err);
+    }
+    return rc;
+}
+
+/* The answer to a POST; in the older transport there is none. */
+static void take_reply(struct sending *sending)
+{
+    struct str text = str_trim(sending->fetch.answer);
+    if (!str_empty(text) && sending->fetch.status != 202) {
+        sending->answered = true;
+        proxy_web_take(sending->proxy, text);
+    }
+    if (!sending->answered && !sending->proxy->web->endpoint)
+        fail(sending, RPC_UNREACHABLE, STR("the MCP server ended its answer without a result"));
+}
+
+static void post(struct sending *sending)
+{
+    struct proxy_web *web = sending->proxy->web;
+    struct err err = {.code = ERR_OK};
+    struct rc rc = go_on(sending, run(sending, false, &err), &err);
+    long status = sending->fetch.status;
+    if (rc_ok(rc) && sending->begins && (status == 400 || status == 404 || status == 405) && !web->endpoint &&
+        proxy_stream_begin_older(sending->proxy)) {
+        rc = run(sending, false, &err);
+        status = sending->fetch.status;
+    }
     if (rc_bad(rc))
         fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server: %s", err.text));
-    else if (fetch.status == 404 && proxy->web->session[0])
+    else if (status == 404 && web->session[0])
         fail(sending, RPC_FORGOTTEN, STR("the MCP server has forgotten this session: begin anew"));
-    else if (fetch.status >= 300)
-        fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server answers with status %ld",
-                                                    fetch.status));
-    else if (!str_empty(str_trim(fetch.answer)))
-        take_message(proxy, &sending->arena, fetch.answer);
+    else if (status >= 300)
+        fail(sending, RPC_UNREACHABLE, arena_printf(&sending->arena, "the MCP server answers with status %ld", status));
+    else
+        take_reply(sending);
 }
 
 static void *post_and_leave(void *arg)
@@ -133,14 +194,17 @@ static bool send_message(struct proxy *proxy, struct str message)
     sending->message = arena_str(&sending->arena, message);
     bool request = rc_ok(mcp_read(&sending->arena, sending->message, &read, NULL)) && !str_empty(read.method) &&
                    !str_empty(read.id);
+    bool ready = str_is(read.method, "notifications/initialized");
     if (request)
         sending->id = read.id;
-    if (request && !str_is(read.method, "initialize") &&
-        pthread_create(&thread, NULL, post_and_leave, sending) == 0) {
+    sending->begins = request && str_is(read.method, "initialize");
+    if (request && !sending->begins && pthread_create(&thread, NULL, post_and_leave, sending) == 0) {
         (void)pthread_detach(thread);
         return true;
     }
     (void)post_and_leave(sending);
+    if (ready)
+        proxy_stream_listen(proxy);
     return true;
 }
 
@@ -165,12 +229,12 @@ static struct rc read_header(struct proxy *proxy, const char *text, const char *
 
 struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
 {
-    static struct proxy_web web = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    static struct proxy_web web = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
     size_t at = 0, n = 0;
     if (!str_starts(str_of(url), STR("http://")) && !str_starts(str_of(url), STR("https://")))
         return err_set(err, ERR_INVALID, "--url takes http://… or https://…, not '%s'", url);
     for (const char *text; (text = option_each(proxy->cli, "header-env", &at));) {
-        if (n == HEADERS_MAX - 1)
+        if (n == WEB_HEADERS_MAX - 1)
             return err_set(err, ERR_INVALID, "there are too many headers");
         TRY(read_header(proxy, text, &web.given[n++], err));
     }
