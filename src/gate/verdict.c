@@ -7,24 +7,25 @@
 #include "io/links.h"
 #include "tools/tools.h"
 
+/* The paths of one question that were looked up; the last ones are remembered, since a judge asks several times. */
+struct looks {
+    struct arena *arena;
+    struct resolved_path *last[8];
+    unsigned count;
+};
 
-static void resolve(struct arena *arena, struct question *question)
+static const struct resolved_path *look(void *arg, struct str path)
 {
-    const struct str *paths;
-    size_t count = policy_paths(arena, question, &paths);
-    bool elsewhere = !str_eq(question->cwd, question->root);
-    if (count == 0 && !elsewhere)
-        return;
-    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count + 1);
-    for (size_t i = 0; i < count; i++)
-        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
-                                             links_reach(arena, paths[i]),
-                                             links_shared(arena, paths[i])};
-    question->resolved = resolved;
-    question->resolved_count = count;
-    question->cwd_real = links_follow(arena, question->cwd);
-    question->root_real = links_follow(arena, question->root);
-    question->home_real = links_follow(arena, question->home);
+    struct looks *looks = arg;
+    enum { LAST = sizeof looks->last / sizeof *looks->last };
+    for (unsigned i = 0; i < LAST && looks->last[i]; i++)
+        if (str_eq(looks->last[i]->path, path))
+            return looks->last[i];
+    struct resolved_path *found = arena_new(looks->arena, struct resolved_path);
+    *found = (struct resolved_path){.path = path, .real = links_follow(looks->arena, path)};
+    found->exists = links_reach(looks->arena, path, &found->shared);
+    looks->last[looks->count++ % LAST] = found;
+    return found;
 }
 
 static void put_tool_policies(struct arena *arena, const struct session *session, struct question *question)
@@ -93,7 +94,10 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     put_tool_policies(arena, session, &question);
     if (!mode_parse(session->mode, &question.mode))
         question.mode = MODE_DEFAULT;
-    resolve(arena, &question);
+    struct looks *looks = arena_new(arena, struct looks);
+    looks->arena = arena;
+    question.look = look;
+    question.look_arg = looks;
     return question;
 }
 

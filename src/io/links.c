@@ -57,16 +57,12 @@ struct str links_follow(struct arena *arena, struct str path)
     return reached.n ? arena_str(arena, buf_str(&reached)) : STR("/");
 }
 
-bool links_reach(struct arena *arena, struct str path)
-{
-    return str_find(path, '\0') == path.n && access(arena_c(arena, path), F_OK) == 0;
-}
-
-bool links_shared(struct arena *arena, struct str path)
+bool links_reach(struct arena *arena, struct str path, bool *ret_shared)
 {
     struct stat st;
-    return str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_nlink > 1;
+    bool there = str_find(path, '\0') == path.n && stat(arena_c(arena, path), &st) == 0;
+    *ret_shared = there && S_ISREG(st.st_mode) && st.st_nlink > 1;
+    return there;
 }
 
 /* Folders of tools, which hold thousands of files and are no place for secrets of one's own. */

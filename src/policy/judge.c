@@ -97,12 +97,19 @@ void used_note(struct judging *j, const struct compiled *rule)
 
 /* ---- beginning ---- */
 
-static struct place place_from(struct judging *j, struct str named, struct str real)
+static bool is_command(const struct tool_facts *facts) { return facts->class == TOOL_COMMAND; }
+
+static bool is_file_tool(const struct tool_facts *facts)
+{
+    return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
+}
+
+static struct place place_from(struct judging *j, struct str named, path_look *look)
 {
     struct str normal, normal_real;
     if (str_empty(named) || !path_normal(j->arena, STR_NONE, STR_NONE, named, &normal))
         return (struct place){0};
-    if (str_empty(real) || !path_normal(j->arena, STR_NONE, STR_NONE, real, &normal_real))
+    if (!look || !path_normal(j->arena, STR_NONE, STR_NONE, look(j->q->look_arg, named)->real, &normal_real))
         normal_real = normal;
     return (struct place){.named = normal, .real = normal_real};
 }
@@ -114,9 +121,12 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
     static const struct rule_set no_rules = {.sides = {{.heads = no_heads}, {.heads = no_heads}}};
     *j =
         (struct judging){.arena = arena, .q = question, .set = question->rules ? question->rules : &no_rules};
-    j->places.cwd = place_from(j, question->cwd, question->cwd_real);
-    j->places.project = place_from(j, question->root, question->root_real);
-    j->places.home = place_from(j, question->home, question->home_real);
+    /* Tools without paths need no look at the disk. */
+    bool paths = is_command(question->facts) || is_file_tool(question->facts) || !str_eq(question->cwd, question->root);
+    path_look *look = paths ? question->look : NULL;
+    j->places.cwd = place_from(j, question->cwd, look);
+    j->places.project = place_from(j, question->root, look);
+    j->places.home = place_from(j, question->home, look);
     if (str_empty(j->places.project.named))
         j->places.project = j->places.cwd;
     if (str_empty(j->places.cwd.named))
@@ -128,8 +138,6 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
 }
 
 /* ---- one rule against the call as a whole ---- */
-
-static bool is_command(const struct tool_facts *facts) { return facts->class == TOOL_COMMAND; }
 
 static bool server_fits(const struct rule *rule, struct str name)
 {
@@ -282,11 +290,6 @@ static bool take_allow(struct judging *j, const struct compiled *rule)
 }
 
 /* ---- paths of a tool ---- */
-
-static bool is_file_tool(const struct tool_facts *facts)
-{
-    return facts->class == TOOL_READ || facts->class == TOOL_EDIT;
-}
 
 /* Whether another field of the input than the tool's own also seems to name a file, and a different one. */
 static bool names_another(const struct tool_facts *facts, const struct json *field)
@@ -665,14 +668,4 @@ bool policy_covers(struct arena *arena, const struct question *question) { retur
 bool policy_lets_pass(struct arena *arena, const struct question *question)
 {
     return covers(arena, question, false);
-}
-
-size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths)
-{
-    struct judging j;
-    judging_init(&j, arena, question);
-    j.listing = true;
-    (void)look(&j);
-    *ret_paths = j.paths;
-    return j.path_count;
 }

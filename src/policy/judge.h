@@ -58,12 +58,7 @@ struct judging {
     /* Explanation */
     struct verdict_part *parts;
     size_t parts_count, parts_room;
-    /* policy_paths */
-    struct str *paths;
-    size_t path_count, path_room;
-    bool listing;
     size_t place_count; /* paths looked up so far */
-    size_t resolved_at; /* index into q->resolved where the next lookup starts */
     /* The last folder in which git was to run, and what was found about it. */
     struct str git_folder;
     bool git_strange;

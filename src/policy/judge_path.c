@@ -21,33 +21,6 @@ static struct str through_places(struct judging *j, struct str path)
     return path;
 }
 
-static void list_path(struct judging *j, struct str path)
-{
-    if (j->path_count == j->path_room) {
-        size_t room = j->path_room ? 2 * j->path_room : 8;
-        struct str *bigger = arena_array(j->arena, struct str, room);
-        if (j->path_count)
-            memcpy(bigger, j->paths, j->path_count * sizeof *bigger);
-        j->paths = bigger;
-        j->path_room = room;
-    }
-    j->paths[j->path_count++] = path;
-}
-
-/* Looked for from where the last one was: they come in the order in which they were listed. */
-static const struct resolved_path *find_resolved(struct judging *j, struct str asked)
-{
-    size_t count = j->q->resolved_count;
-    for (size_t i = 0; i < count; i++) {
-        size_t at = (j->resolved_at + i) % count;
-        if (str_eq(j->q->resolved[at].path, asked)) {
-            j->resolved_at = at;
-            return &j->q->resolved[at];
-        }
-    }
-    return NULL;
-}
-
 enum { PLACES_MAX = 2048 };
 
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place)
@@ -61,16 +34,12 @@ bool place_of(struct judging *j, const struct folder *folder, struct str path, s
     if (!path_normal(j->arena, cwd, home, path, &normal))
         return false;
     *ret_place = (struct place){.named = normal, .real = normal};
-    struct str asked = path_joined(j->arena, cwd, home, path);
-    if (j->listing)
-        list_path(j, asked);
-    const struct resolved_path *resolved = find_resolved(j, asked);
-    if (resolved) {
-        ret_place->shared = resolved->shared;
-        return path_normal(j->arena, STR_NONE, STR_NONE, resolved->real, &ret_place->real);
-    }
-    ret_place->real = through_places(j, normal);
-    return true;
+    if (!j->q->look)
+        return true;
+    const struct resolved_path *found = j->q->look(j->q->look_arg, path_joined(j->arena, cwd, home, path));
+    ret_place->shared = found->shared;
+    ret_place->exists = found->exists;
+    return path_normal(j->arena, STR_NONE, STR_NONE, found->real, &ret_place->real);
 }
 
 bool place_inside(const struct judging *j, const struct place *place)
@@ -92,11 +61,7 @@ static bool exists_below(struct judging *j, struct str folder, const char *name)
 {
     struct folder here = {.path = folder, .known = true};
     struct place place;
-    if (!place_of(j, &here, str_of(name), &place))
-        return false;
-    struct str asked = path_joined(j->arena, folder, STR_NONE, str_of(name));
-    const struct resolved_path *found = find_resolved(j, asked);
-    return found && found->exists;
+    return place_of(j, &here, str_of(name), &place) && place.exists;
 }
 
 /* Searches as git does: from the folder up to the session's folder, in each first `.git`, then the folder itself. */
@@ -125,8 +90,8 @@ static bool finds_strange(struct judging *j, struct str folder)
 
 bool folder_strange_to_git(struct judging *j, const struct folder *folder)
 {
-    /* Without resolved paths the disk was not read, and nothing can be found. */
-    if (str_empty(j->places.project.named) || (!j->listing && j->q->resolved_count == 0))
+    /* Without a look at the disk nothing can be found. */
+    if (str_empty(j->places.project.named) || !j->q->look)
         return false;
     if (str_empty(folder->path) || folder->vague)
         return true;

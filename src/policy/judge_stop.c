@@ -155,9 +155,10 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
 }
 
 /* Whether a word could name a place worth a look: most words do not. */
-static bool could_be_path(const struct judging *j, struct str text, const struct folder *folder)
+static bool could_be_path(const struct judging *j, const struct word *word, const struct folder *folder)
 {
-    if (j->set->stops_paths || j->listing || j->q->protected_count || !folder->known)
+    struct str text = word->text;
+    if (j->set->stops_paths || j->q->protected_count || !folder->known || (j->q->look && word_is_path(word)))
         return true;
     if (str_find(text, '/') < text.n || str_find(text, '.') < text.n || str_find(text, '~') < text.n)
         return true;
@@ -300,7 +301,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
                        struct touch touch)
 {
     struct str text = word->text, value;
-    if (!could_be_path(j, text, folder))
+    if (!could_be_path(j, word, folder))
         return;
     struct folder guess = {.path = folder->path, .known = !str_empty(folder->path)};
     if (!word_is_path(word) || !folder->known) {

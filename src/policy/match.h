@@ -33,6 +33,7 @@ struct str program_name(struct str word);
 /* A place by both its names; `real` is the same when links are not known. */
 struct place {
     struct str named, real;
+    bool exists;
     bool shared; /* a file that has another name, too */
 };
 

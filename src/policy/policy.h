@@ -104,12 +104,15 @@ struct tool_policy {
     enum effect effect;
 };
 
-/* A path as it would be asked for, where it leads when links are followed, and whether something is there. */
+/* Where a path leads when links are followed (empty: in a circle), and whether something is there. */
 struct resolved_path {
     struct str path, real;
     bool exists;
     bool shared; /* a file with a second name (a hard link) */
 };
+
+/* Looks at the disk for the judge, which does not; `path` is absolute. The result lives as long as the question. */
+typedef const struct resolved_path *path_look(void *arg, struct str path);
 
 struct question {
     const struct tool_facts *facts;
@@ -120,19 +123,15 @@ struct question {
     struct str cwd;  /* where the call would run, absolute; empty: unknown */
     struct str root; /* the session's folder; empty: the same as cwd */
     struct str home;
-    struct str cwd_real, root_real, home_real; /* with links resolved; empty: equal to the paths above */
-    const struct resolved_path *resolved;      /* for paths that policy_paths named */
-    size_t resolved_count;
-    const struct str *protected_paths;         /* further protected paths: Nod's own data */
+    path_look *look; /* NULL: there are no links, and nothing is known to exist */
+    void *look_arg;
+    const struct str *protected_paths; /* further protected paths: Nod's own data */
     size_t protected_count;
-    int own_port;                              /* where Nod itself listens; 0: nowhere */
-    bool hosts_alone;                          /* use only those allow rules that name a host */
-    bool no_builtin;                           /* commands that only read need a rule, too */
+    int own_port;     /* where Nod itself listens; 0: nowhere */
+    bool hosts_alone; /* use only those allow rules that name a host */
+    bool no_builtin;  /* commands that only read need a rule, too */
     int64_t now_ms;
 };
-
-/* The absolute paths whose symbolic links must be resolved for this question. */
-size_t policy_paths(struct arena *arena, const struct question *question, const struct str **ret_paths);
 
 /* ---- the verdict ---- */
 

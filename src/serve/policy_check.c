@@ -22,19 +22,12 @@ struct row {
     struct str id, rule, tool, input, expected, why;
 };
 
-static void follow_links(struct arena *arena, struct question *question)
+static const struct resolved_path *look(void *arg, struct str path)
 {
-    const struct str *paths;
-    size_t count = policy_paths(arena, question, &paths);
-    struct resolved_path *resolved = arena_array(arena, struct resolved_path, count);
-    for (size_t i = 0; i < count; i++)
-        resolved[i] = (struct resolved_path){paths[i], links_follow(arena, paths[i]),
-                                             links_reach(arena, paths[i]),
-                                             links_shared(arena, paths[i])};
-    question->resolved = resolved;
-    question->resolved_count = count;
-    question->cwd_real = question->root_real = links_follow(arena, question->cwd);
-    question->home_real = links_follow(arena, question->home);
+    struct resolved_path *found = arena_new(arg, struct resolved_path);
+    *found = (struct resolved_path){.path = path, .real = links_follow(arg, path)};
+    found->exists = links_reach(arg, path, &found->shared);
+    return found;
 }
 
 /* Input that cannot be read never matches. */
@@ -49,8 +42,7 @@ static bool row_matches(const struct check *check, const struct row *row)
     struct rule_source source = {.effect = EFFECT_ALLOW, .text = row->rule, .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(&source, 1);
     struct question question = {.facts = &facts, .rules = set, .cwd = check->cwd, .root = check->cwd,
-                                .home = check->home};
-    follow_links(&arena, &question);
+                                .home = check->home, .look = look, .look_arg = &arena};
     bool matches = policy_covers(&arena, &question);
     rule_set_free(set);
     return matches;

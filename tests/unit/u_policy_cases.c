@@ -32,7 +32,7 @@ struct setting {
     size_t rule_count;
     struct tool_policy tools[RULES_MAX];
     size_t tool_count;
-    struct resolved_path links[LINKS_MAX];
+    struct resolved_path links[LINKS_MAX], plain;
     size_t link_count;
     enum permission_mode mode;
     struct str own;
@@ -164,6 +164,16 @@ static struct expected read_expected(struct str line)
     return expected;
 }
 
+static const struct resolved_path *look(void *arg, struct str path)
+{
+    struct setting *setting = arg;
+    for (size_t i = 0; i < setting->link_count; i++)
+        if (str_eq(setting->links[i].path, path))
+            return &setting->links[i];
+    setting->plain = (struct resolved_path){.path = path, .real = path};
+    return &setting->plain;
+}
+
 static bool run_case(struct arena *arena, const struct str lines[3])
 {
     struct setting setting = read_settings(arena, lines[0]);
@@ -179,8 +189,8 @@ static bool run_case(struct arena *arena, const struct str lines[3])
                                 .root = STR("/home/u/proj"),
                                 .home = STR("/home/u"),
                                 .now_ms = 1000,
-                                .resolved = setting.links,
-                                .resolved_count = setting.link_count,
+                                .look = setting.link_count ? look : NULL,
+                                .look_arg = &setting,
                                 .protected_paths = &setting.own,
                                 .protected_count = !str_empty(setting.own),
                                 .own_port = setting.port};

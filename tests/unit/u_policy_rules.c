@@ -289,28 +289,68 @@ static void test_reason_to_ask(void **state)
     assert_true(str_has(judge(&arena, &rule, 1, "make 'x").why, STR("quote")));
 }
 
-static void test_paths_are_listed(void **state)
+struct looked {
+    struct arena *arena;
+    struct str paths[16];
+    size_t count;
+};
+
+static const struct resolved_path *note_path(void *arg, struct str path)
+{
+    struct looked *looked = arg;
+    struct resolved_path *found = arena_new(looked->arena, struct resolved_path);
+    looked->paths[looked->count++ % 16] = path;
+    *found = (struct resolved_path){.path = path, .real = path};
+    return found;
+}
+
+static bool was_looked_at(const struct looked *looked, const char *path)
+{
+    for (size_t i = 0; i < looked->count && i < 16; i++)
+        if (str_is(looked->paths[i], path))
+            return true;
+    return false;
+}
+
+static void test_the_disk_is_looked_at_for_what_is_named(void **state)
 {
     (void)state;
     ARENA_SCOPE(arena);
-    const struct str *paths;
+    struct looked looked = {.arena = &arena};
     struct rule_source rule = {.effect = EFFECT_ALLOW, .text = STR("Edit(out/**)"), .layer = LAYER_USER};
     struct rule_set *set = rule_set_new(&rule, 1);
     struct tool_facts facts = {
         .name = STR("Bash"), .class = TOOL_COMMAND, .command = STR("cd src && make > out/x")};
-    struct question question = {
-        .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
-    size_t count = policy_paths(&arena, &question, &paths);
-    bool out = false, src = false;
-    for (size_t i = 0; i < count; i++) {
-        out = out || str_is(paths[i], "/p/src/out/x");
-        src = src || str_is(paths[i], "/p/src");
-    }
-    assert_true(out && src);
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h"),
+                                .look = note_path, .look_arg = &looked};
+    (void)policy_judge(&arena, &question);
+    assert_true(was_looked_at(&looked, "/p/src/out/x") && was_looked_at(&looked, "/p/src"));
     facts = tool_facts(STR("Read"), parse(&arena, "{\"file_path\":\"a/../b\"}"));
-    assert_int_equal(policy_paths(&arena, &question, &paths), 1);
-    assert_true(str_is(paths[0], "/p/a/../b"));
+    looked.count = 0;
+    (void)policy_judge(&arena, &question);
+    assert_true(was_looked_at(&looked, "/p/a/../b"));
+    looked.count = 0;
+    facts = tool_facts(STR("WebFetch"), parse(&arena, "{\"url\":\"https://a.example/\"}"));
+    (void)policy_judge(&arena, &question);
+    assert_int_equal(looked.count, 0);
     rule_set_free(set);
+}
+
+struct disk {
+    struct arena *arena;
+    const char *const *there;
+};
+
+static const struct resolved_path *look_among(void *arg, struct str path)
+{
+    struct disk *disk = arg;
+    struct resolved_path *found = arena_new(disk->arena, struct resolved_path);
+    *found = (struct resolved_path){.path = path, .real = path};
+    if (str_starts(path, STR("/p/link")))
+        found->real = arena_printf(disk->arena, "/p/x/sub%.*s", STR_ARG(str_sub(path, 7, path.n)));
+    for (const char *const *one = disk->there; *one; one++)
+        found->exists |= str_is(found->real, *one);
+    return found;
 }
 
 /* Whether `command` passes in /p when the paths of `there` exist; `/p/link` leads to `/p/x/sub`. */
@@ -323,21 +363,9 @@ static bool passes_among(const char *command, const char *const *there)
         {.effect = EFFECT_ALLOW, .text = STR("Bash(cd:*)"), .layer = LAYER_USER}};
     struct rule_set *set = rule_set_new(rules, 3);
     struct tool_facts facts = {.name = STR("Bash"), .class = TOOL_COMMAND, .command = str_of(command)};
-    struct question question = {
-        .facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h")};
-    const struct str *paths;
-    size_t count = policy_paths(&arena, &question, &paths);
-    struct resolved_path *resolved = arena_array(&arena, struct resolved_path, count);
-    for (size_t i = 0; i < count; i++) {
-        struct str rest = paths[i], real = paths[i];
-        if (str_starts(rest, STR("/p/link")))
-            real = arena_printf(&arena, "/p/x/sub%.*s", STR_ARG(str_sub(rest, 7, rest.n)));
-        resolved[i] = (struct resolved_path){paths[i], real, false, false};
-        for (const char *const *path = there; *path; path++)
-            resolved[i].exists |= str_is(real, *path);
-    }
-    question.resolved = resolved;
-    question.resolved_count = count;
+    struct disk disk = {&arena, there};
+    struct question question = {.facts = &facts, .rules = set, .cwd = STR("/p"), .root = STR("/p"), .home = STR("/h"),
+                                .look = look_among, .look_arg = &disk};
     bool passes = policy_covers(&arena, &question);
     rule_set_free(set);
     return passes;
@@ -409,7 +437,7 @@ int main(void)
         cmocka_unit_test(test_problems_are_told),
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_reason_to_ask),
-        cmocka_unit_test(test_paths_are_listed),
+        cmocka_unit_test(test_the_disk_is_looked_at_for_what_is_named),
         cmocka_unit_test(test_git_in_a_strange_folder),
         cmocka_unit_test(test_many_rules),
         cmocka_unit_test(test_table_is_sorted),
