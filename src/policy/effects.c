@@ -4,12 +4,21 @@
 
 /* ---- rows ---- */
 
+/* The order of the table's names, without their lengths: most differ in their first letters. */
+static int compare_name(struct str name, const char *text)
+{
+    for (size_t i = 0; i < name.n; i++)
+        if (name.p[i] != text[i] || !text[i])
+            return (unsigned char)name.p[i] < (unsigned char)text[i] ? -1 : 1;
+    return text[name.n] ? -1 : 0;
+}
+
 static size_t name_bound(struct str name)
 {
     size_t from = 0, to = table_name_count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
-        if (str_cmp(name, table_str(table_names[middle].name)) > 0)
+        if (compare_name(name, table_text + table_names[middle].name) > 0)
             from = middle + 1;
         else
             to = middle;
@@ -20,7 +29,7 @@ static size_t name_bound(struct str name)
 const struct table_row *table_exact(struct str name)
 {
     size_t at = name_bound(name);
-    bool found = at < table_name_count && str_eq(table_str(table_names[at].name), name);
+    bool found = at < table_name_count && compare_name(name, table_text + table_names[at].name) == 0;
     return found ? &table_rows[table_names[at].row] : NULL;
 }
 

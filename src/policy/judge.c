@@ -125,7 +125,8 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
     bool paths = is_command(question->facts) || is_file_tool(question->facts) || !str_eq(question->cwd, question->root);
     path_look *look = paths ? question->look : NULL;
     j->places.cwd = place_from(j, question->cwd, look);
-    j->places.project = place_from(j, question->root, look);
+    j->places.project =
+        str_eq(question->root, question->cwd) ? j->places.cwd : place_from(j, question->root, look);
     j->places.home = place_from(j, question->home, look);
     if (str_empty(j->places.project.named))
         j->places.project = j->places.cwd;

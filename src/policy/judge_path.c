@@ -244,7 +244,8 @@ bool place_protected(const struct judging *j, const struct place *place, struct 
     CHECK(!str_empty(place->named) && !str_empty(place->real));
     if (str_is(place->named, "/dev/null") && str_is(place->real, "/dev/null"))
         return false;
-    return is_protected(j, place->named, touch) || is_protected(j, place->real, touch);
+    return is_protected(j, place->named, touch) ||
+           (!str_eq(place->named, place->real) && is_protected(j, place->real, touch));
 }
 
 /* The rule's pattern from the root on, as target_meets takes it. */

@@ -7,30 +7,29 @@
 /* ---- normal forms ---- */
 
 /* Escapes, variables and separators of other systems: a tool might undo them, so nobody knows the file. */
-static bool odd(struct str path)
+static bool odd_at(struct str path, size_t i)
 {
-    if (str_find(path, '\\') < path.n || str_find(path, '`') < path.n || str_starts(path, STR("file:")) ||
-        str_starts(path, STR("$")) || str_has(path, STR("$(")))
-        return true;
-    for (size_t i = str_find(path, '%'); i + 2 < path.n; i++) {
-        char c = path.p[i + 2];
-        if (path.p[i] == '%' && path.p[i + 1] == '2' && (c == 'e' || c == 'E' || c == 'f' || c == 'F'))
-            return true;
+    char next = i + 1 < path.n ? path.p[i + 1] : '\0', after = i + 2 < path.n ? path.p[i + 2] : '\0';
+    switch (path.p[i]) {
+    case '\\': case '`': return true;
+    case '$': return i == 0 || next == '(';
+    case '%': return next == '2' && (after == 'e' || after == 'E' || after == 'f' || after == 'F');
+    default: return false;
     }
-    return false;
 }
 
 static bool plain(struct str path)
 {
-    if (str_empty(path) || path.n > LIMIT_PATH_BYTES || odd(path))
+    if (str_empty(path) || path.n > LIMIT_PATH_BYTES || str_starts(path, STR("file:")))
         return false;
     for (size_t i = 0; i < path.n;) {
         uint32_t code = (unsigned char)path.p[i];
-        size_t n = code < 0x80 ? 1 : utf8_decode(str_sub(path, i, path.n), &code);
         if (code >= ' ' && code < 0x7f) {
-            i++;
+            if (odd_at(path, i++))
+                return false;
             continue;
         }
+        size_t n = code < 0x80 ? 1 : utf8_decode(str_sub(path, i, path.n), &code);
         if (n == 0 || code == '\n' || code == '\t' || utf8_hidden(code))
             return false;
         i += n;
@@ -53,9 +52,20 @@ struct str path_joined(struct arena *arena, struct str cwd, struct str home, str
     return (struct str){joined, base.n + 1 + rest.n};
 }
 
+/* No empty component, and none that begins with a dot: `squeeze` would change nothing. */
+static bool is_squeezed(struct str path)
+{
+    for (size_t i = 0; i < path.n; i++)
+        if (path.p[i] == '/' && (i + 1 == path.n || path.p[i + 1] == '/' || path.p[i + 1] == '.'))
+            return false;
+    return path.n > 0 && path.p[0] == '/';
+}
+
 /* Takes out what says nothing; `..` takes the component before it. */
 static struct str squeeze(struct arena *arena, struct str path)
 {
+    if (is_squeezed(path))
+        return arena_str(arena, path);
     char *to = arena_bytes(arena, path.n + 2);
     size_t n = 0;
     while (!str_empty(path)) {

@@ -251,6 +251,34 @@ static struct str next_part(struct str *path)
 
 static bool only_any(struct str part) { return part.n == 1 && part.p[0] == SHAPE_ANY; }
 
+static bool meets(struct str target, struct str path, bool tree, unsigned *steps);
+
+/* How many names a target stands for, SIZE_MAX where one of them is an unknown folder. */
+static size_t count_parts(struct str target)
+{
+    size_t count = 0;
+    for (struct str part; !str_empty(part = next_part(&target)); count++)
+        if (only_any(part))
+            return SIZE_MAX;
+    return count;
+}
+
+/* A target of which only the last names, `known`, are on the line: they must be the last ones of the path, or go on
+ * behind it. So only its ends of as many names can meet; `**` may stand for none. */
+static bool ends_meet(struct str known, struct str path, bool tree, unsigned *steps)
+{
+    size_t left = tree ? SIZE_MAX : count_parts(known);
+    for (size_t i = path.n; i-- > 0 && left;) {
+        struct str rest = {path.p + i, path.n - i};
+        if (rest.p[0] == '/' || (i > 0 && path.p[i - 1] != '/'))
+            continue;
+        if (!begin_differently(known, rest) && meets(known, rest, tree, steps))
+            return true;
+        left -= !str_starts(rest, STR("**"));
+    }
+    return false;
+}
+
 static bool meets(struct str target, struct str path, bool tree, unsigned *steps)
 {
     if (++*steps > MEET_STEPS_MAX)
@@ -265,14 +293,8 @@ static bool meets(struct str target, struct str path, bool tree, unsigned *steps
     if (str_empty(have))
         return tree;
     /* An unknown folder: whatever lies before the letters that are known. */
-    if (only_any(have)) {
-        for (struct str rest = path; !str_empty(rest) && !str_empty(target_rest); (void)next_part(&rest)) {
-            rest = after_slashes(rest);
-            if (!begin_differently(after_slashes(target_rest), rest) && meets(target_rest, rest, tree, steps))
-                return true;
-        }
-        return false;
-    }
+    if (only_any(have))
+        return !str_empty(target_rest) && ends_meet(after_slashes(target_rest), path, tree, steps);
     return names_meet(have, want) && meets(target_rest, path_rest, tree, steps);
 }
 
@@ -359,11 +381,14 @@ bool target_protected(struct str target, struct touch touch, const struct places
         return false;
     if (parts_protected(target, touch.looks))
         return true;
-    for (size_t i = 0; i < sizeof protected_roots / sizeof *protected_roots; i++)
+    bool rooted = target.n == 0 || target.p[0] == '/';
+    struct str first = after_slashes(target);
+    for (size_t i = 0; rooted && i < sizeof protected_roots / sizeof *protected_roots; i++) {
+        struct str path = protected_roots[i].path;
         if ((protected_roots[i].secret || !touch.looks) &&
-            (target.n == 0 || target.p[0] == '/') &&
-            target_meets(target, protected_roots[i].path, touch.tree))
+            !begin_differently(first, (struct str){path.p + 1, path.n - 1}) && target_meets(target, path, touch.tree))
             return true;
+    }
     return touch.tree && above_protected(target, touch, places);
 }
 
