@@ -66,8 +66,42 @@ static bool is_over(const struct asked *asked)
     return asked->answered;
 }
 
+/* One for all messages of the call on the channel. */
+static void withdraw(struct notify *n, const struct delivery *sent)
+{
+    const struct channel *channel = &n->config.channels[sent->channel];
+    struct plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
+                        .due_ms = clock_wall_ms()};
+    if (!channel->kind->withdraws || !purpose_asks(sent->purpose))
+        return;
+    plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, 0,
+            PURPOSE_WITHDRAW, plan.id);
+    if (!map_get(&n->ids, (struct str){plan.id, 16}))
+        add_delivery(n, sent->asked, &plan);
+}
+
+/* Another one of the same channel is on its way, or was when its process died. */
+static bool is_followed(const struct delivery *sent)
+{
+    for (const struct delivery *other = sent->asked->deliveries; other; other = other->next)
+        if (other->channel == sent->channel && other->route == sent->route && purpose_asks(other->purpose) &&
+            (other->state == CLAIMING || other->state == SENDING || (other->state == DUE && other->claimed)))
+            return true;
+    return false;
+}
+
+/* Withdraws what was or may have been sent, once nothing can arrive behind the withdrawal. */
+static void withdraw_sent(struct notify *n, const struct asked *asked)
+{
+    for (const struct delivery *sent = asked->deliveries; sent; sent = sent->next)
+        if ((sent->state == SENT || sent->ended_sent) && !is_followed(sent))
+            withdraw(n, sent);
+}
+
 void outbox_forget_if_over(struct notify *n, struct asked *asked)
 {
+    if (asked->answered)
+        withdraw_sent(n, asked);
     if (asked->late || !is_over(asked))
         return;
     asked->late = true;
@@ -83,19 +117,6 @@ void outbox_forget_if_over(struct notify *n, struct asked *asked)
     oldest->late = false;
     if (is_over(oldest)) /* otherwise a withdrawal is under way, and its end adds it again */
         outbox_forget(n, oldest);
-}
-
-void outbox_withdraw(struct notify *n, const struct delivery *sent)
-{
-    const struct channel *channel = &n->config.channels[sent->channel];
-    struct plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
-                        .due_ms = clock_wall_ms()};
-    if (!channel->kind->withdraws || !purpose_asks(sent->purpose))
-        return;
-    plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, 0,
-            PURPOSE_WITHDRAW, plan.id);
-    if (!map_get(&n->ids, (struct str){plan.id, 16})) /* one for all messages of this call on the channel */
-        add_delivery(n, sent->asked, &plan);
 }
 
 /* Says whether anything that the person would be told of the call waits longer now. */
@@ -206,9 +227,6 @@ static void follow_response(struct notify *n, struct asked *asked, const struct 
     (void)snprintf(asked->actor, sizeof asked->actor, "%.*s", STR_ARG(event->actor));
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
         end_due(n, delivery);
-    for (const struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next)
-        if (delivery->state == SENT || delivery->ended_sent)
-            outbox_withdraw(n, delivery);
     if (asked->callback.n)
         plan_callback(n, asked);
     outbox_forget_if_over(n, asked);
@@ -226,7 +244,7 @@ static struct delivery *find_claimed(struct notify *n, const struct event *event
         return delivery;
     for (const struct delivery *sent = asked->deliveries; sent; sent = sent->next)
         if (sent->claimed)
-            outbox_withdraw(n, sent);
+            withdraw(n, sent);
     return map_get(&n->ids, id);
 }
 
@@ -242,9 +260,11 @@ static void follow_claimed(struct notify *n, const struct event *event)
     if (!delivery)
         return;
     bool ours = str_is(claim.owner, n->owner), shared = gate_is_shared(n->options.gate);
-    delivery->won = ours && (delivery->ours || delivery->lease_ms <= now_ms);
+    bool wins = ours && (delivery->ours || delivery->lease_ms <= now_ms);
+    delivery->won = delivery->won || wins; /* a claim behind it changes nothing */
+    delivery->may_be_sent = delivery->may_be_sent || (wins && delivery->claimed);
     delivery->claimed = true;
-    delivery->ours = delivery->won || (delivery->ours && !ours && delivery->lease_ms > now_ms);
+    delivery->ours = wins || (delivery->ours && !ours && delivery->lease_ms > now_ms);
     delivery->lease_ms = shared || ours ? now_ms + n->config.lease_ms : 0;
     if (ours || delivery->state != DUE)
         return;
@@ -277,10 +297,10 @@ static void follow_ended(struct notify *n, const struct event *event)
     delivery->failed = !delivery->ended_sent && ended.attempts > 0;
     delivery->status = ended.status;
     (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(ended.external));
-    if (delivery->ended_sent && delivery->asked->answered)
-        outbox_withdraw(n, delivery);
     if (delivery->state == DUE)
         outbox_end(n, delivery);
+    else
+        outbox_forget_if_over(n, delivery->asked);
 }
 
 /* A clock that is fast at the other node holds nothing longer. */

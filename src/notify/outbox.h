@@ -41,6 +41,7 @@ struct delivery {
     /* The last claim, by any process: others must not send before lease_ms. Once claimed, it may have been sent. */
     int64_t lease_ms;
     bool claimed, ours, won;
+    bool may_be_sent;       /* it was claimed before our last claim, and what came of that is not known */
     bool fits;              /* the session's title matches the route's filter */
     char external[64]; /* the receiver's id of the message; empty: not known, or the message covers several calls */
     bool failed;            /* given up after the receiver refused it */
@@ -109,14 +110,13 @@ void outbox_arm(struct notify *n);
 
 /* ---- outbox.c ---- */
 void outbox_tell(struct watcher *watcher, struct happening *happening);
-/* Withdraws a message that was or may have been sent, after its call was answered. */
-void outbox_withdraw(struct notify *n, const struct delivery *sent);
 /* The person is looking at the call: their notifications about it are postponed. */
 void outbox_seen(struct notify *n, struct str person, struct str session, struct str call);
 /* Another process has sent the delivery or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);
-/* An answered call is of use only while something of it is due or being sent; then a while for late answers. */
+/* After one of its deliveries has ended. What was sent of an answered call is withdrawn; the call is of use only while
+ * something of it is due or being sent, then a while for late answers. */
 void outbox_forget_if_over(struct notify *n, struct asked *asked);
 
 /* ---- send.c ---- */

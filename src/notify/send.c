@@ -58,8 +58,6 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
     if (s->count == 1)
         (void)snprintf(delivery->external, sizeof delivery->external, "%.*s", STR_ARG(s->sending.external));
     keep_ended(n, delivery, s->sent, s->sending.status);
-    if (s->sent && delivery->asked->answered)
-        outbox_withdraw(n, delivery);
     outbox_forget_if_over(n, delivery->asked);
 }
 
@@ -166,11 +164,12 @@ void send_start(struct notify *n, struct send_job *s, unsigned channel)
 
 /* ---- claiming ---- */
 
-/* The call was answered between the claim and now: nothing was sent, and nobody need withdraw it. */
+/* The call was answered between the claim and now: nothing was sent, and nobody need withdraw it, unless an attempt
+ * before this one may have arrived. */
 static void give_up(struct notify *n, struct delivery *delivery)
 {
-    delivery->state = OVER;
-    keep_ended(n, delivery, false, 0);
+    delivery->state = delivery->may_be_sent ? SENT : OVER;
+    keep_ended(n, delivery, delivery->may_be_sent, 0);
     outbox_forget_if_over(n, delivery->asked);
 }
 
@@ -191,7 +190,7 @@ static void send_claimed(struct notify *n, struct send_job *s)
         send_start(n, s, s->batch[0]->channel);
         return;
     }
-    for (size_t i = 0; i < won; i++)
+    for (size_t i = 0; i < won && !n->closing; i++) /* when it closes, the next process sends what was claimed */
         give_up(n, s->batch[i]);
     n->busy--;
     arena_done(&s->arena);
@@ -330,7 +329,6 @@ static void send_first(struct notify *n, int64_t now_ms)
     outbox_not_due(n, delivery);
     if (delivery->asked->answered && purpose_asks(delivery->purpose)) { /* claimed, and its end is not known */
         delivery->state = SENT;
-        outbox_withdraw(n, delivery);
         outbox_forget_if_over(n, delivery->asked);
         return;
     }
