@@ -435,5 +435,6 @@ void check_end(void)
         check_whole(slot);
         check_open(slot);
     }
+    messages_check_end();
     check_chain();
 }

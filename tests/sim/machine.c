@@ -176,6 +176,8 @@ static void recovered(void *arg, const struct err *err)
     struct node *node = arg;
     node->ready = err->code == ERR_OK;
     node->broken = node->broken || !node->ready; /* the program ends, and is started again */
+    if (node->ready && !node->dead)
+        notify_start(node->notify);
 }
 
 static void broke(void *arg, const struct err *err)
@@ -197,6 +199,7 @@ void node_start(int number)
                                    .withdraw_seconds = WITHDRAW_AFTER_S, .archive_folder = "/home/sim/archive",
                                    .protected = "/home/sim/nod", .broken = broke, .arg = node};
     CHECK(rc_ok(gate_open(NULL, &options, &node->gate, &err)));
+    messages_open(number);
     gate_recover(node->gate, recovered, node);
     node_turn(number);
 }
@@ -244,7 +247,7 @@ void node_turn(int number)
 static void end_work(int number)
 {
     enum { ROUNDS = 50 };
-    for (int i = 0; i < ROUNDS && clients_open(number); i++) {
+    for (int i = 0; i < ROUNDS && (messages_busy(number) || clients_open(number)); i++) {
         fiber_drain(number);
         node_turn(number);
     }
@@ -261,6 +264,9 @@ void node_kill(int number)
     clients_leave(number);
     end_work(number);
     sim->at = number;
+    if (messages_busy(number))
+        sim_fail("node %d does not end what it sends", number);
+    notify_close(node->notify);
     gate_close(node->gate);
     for (int i = 0; i < CLIENTS_MAX; i++)
         if (sim->clients[i].kind != CLIENT_NONE && sim->clients[i].node == number)

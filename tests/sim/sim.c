@@ -166,7 +166,7 @@ static void one_step(void)
 {
     int number = (int)sim_random(sim->node_count);
     uint64_t act = sim_random(100);
-    if (!sim->calm && act < 24 && is_up(number) && sim->db.count < ROWS_MAX - 200)
+    if (!sim->calm && act < 24 && is_up(number) && sim->db.count < CALL_ROWS_MAX)
         clients_act(number);
     else if (!sim->calm && act < 27)
         fault_one(number);
@@ -224,6 +224,7 @@ static void begin(void)
         sim->faults[i] = sim_random(3) != 0;
     sim->db.shared = sim_random(4) != 0;
     sim->node_count = sim->db.shared ? 1 + (unsigned)sim_random(NODES) : 1;
+    sim->messages.wanted = sim_random(2);
     for (int i = 0; i < TOKENS; i++)
         (void)snprintf(sim->tokens[i].name, sizeof sim->tokens[i].name, "%s%d", i % 2 ? "person" : "agent", i);
     for (int i = 0; i < FOLLOWERS; i++)
@@ -327,11 +328,11 @@ static int find_mistakes(const char *only)
         uint64_t seed = 1;
         if (only && !strstr(words[mistake], only))
             continue;
-        while (seed <= 400 && !run((struct wish){.seed = seed, .mistake = (enum mistake)mistake})[0])
+        while (seed <= 1500 && !run((struct wish){.seed = seed, .mistake = (enum mistake)mistake})[0])
             seed++;
-        bool found = seed <= 400;
+        bool found = seed <= 1500;
         (void)printf("%-8s %s: %s (after %llu seeds)\n", found ? "found" : "MISSED", words[mistake], sim->failure,
-                     (unsigned long long)(found ? seed : 400));
+                     (unsigned long long)(found ? seed : 1500));
         (void)fflush(stdout);
         missed += !found;
     }
@@ -340,7 +341,7 @@ static int find_mistakes(const char *only)
 
 int main(int argc, char **argv)
 {
-    uint64_t seeds = 500, from = 1, one = 0, rows = 0, ended = 0;
+    uint64_t seeds = 500, from = 1, one = 0, rows = 0, ended = 0, messages = 0;
     bool trace = false, mistakes = false, quick = false;
     const char *only = NULL;
     for (int i = 1; i < argc; i++) {
@@ -367,14 +368,16 @@ int main(int argc, char **argv)
         status = run(wish)[0] != '\0';
         rows += sim->db.count;
         ended += sim->ended;
+        messages += sim->messages.count;
         if (status && quick)
             (void)printf("seed %llu: %s\n", (unsigned long long)seed, sim->failure);
         else if (status)
             show_failure(wish);
     }
     if (!mistakes && status == 0)
-        (void)printf("%llu seeds, %llu operations, %llu events, nothing wrong\n",
-                     (unsigned long long)(last - first + 1), (unsigned long long)ended, (unsigned long long)rows);
+        (void)printf("%llu seeds, %llu operations, %llu events, %llu messages, nothing wrong\n",
+                     (unsigned long long)(last - first + 1), (unsigned long long)ended, (unsigned long long)rows,
+                     (unsigned long long)messages);
     fiber_free_stacks();
     free(sim);
     return status;

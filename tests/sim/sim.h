@@ -1,8 +1,9 @@
 /* The simulated world: some nodes, one database, a clock, people and agents. One seed makes one run, always the same.
  *
- * A node is the real gate on the real store (gate/, store/store.c with its threads, group.c, memory.c, judge.c). The
- * machine below it is not: threads are fibers (fiber.c), the clock, timers, wakers and random numbers are the seed's
- * (machine.c), and the backend keeps its rows in memory (database.c, rows.c). Clients (clients.c) use gate.h.
+ * A node is the real gate on the real store (gate/, store/store.c with its threads, group.c, memory.c, judge.c), and
+ * the real outbox of messages to people (notify/). The machine below it is not: threads are fibers (fiber.c), the
+ * clock, timers, wakers and random numbers are the seed's (machine.c), the backend keeps its rows in memory
+ * (database.c, rows.c), and messages go to a receiver in messages.c. Clients (clients.c) use gate.h.
  */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
@@ -21,7 +22,10 @@ enum {
     TOOLS = 5,
     TOKENS = 6,
     FOLLOWERS = 4,
-    ROWS_MAX = 1200,
+    ROWS_MAX = 1800,
+    CALL_ROWS_MAX = 1000, /* no client begins anything more: the rest is for answers and messages */
+    ARRIVALS_MAX = 2000,
+    SENDINGS_MAX = 64,
     CLIENTS_MAX = 24,
     STEPS = 1500,
     CALM_STEPS = 4000,
@@ -127,6 +131,7 @@ struct database {
 
 struct node {
     struct gate *gate;         /* NULL: it is down */
+    struct notify *notify;
     struct timer *timers;
     struct waker *wakers;
     struct before_sleep *before_sleep;
@@ -177,6 +182,20 @@ struct follower {
     bool lagging;
 };
 
+/* What the receiver of messages has seen, and what is on its way. */
+struct messages {
+    bool wanted;               /* else no node has a route, and follows nothing */
+    struct arrival {
+        int slot;
+        bool asks;             /* else it is a withdrawal */
+    } arrived[ARRIVALS_MAX];
+    size_t count;
+    struct sending_now {
+        char delivery[40];     /* empty: none */
+        int node;
+    } sending[SENDINGS_MAX];
+};
+
 struct world {
     uint64_t seed, step, draws, ids;
     const bool *left_out;      /* steps that are not taken, when a failure is made smaller; NULL: none */
@@ -192,6 +211,7 @@ struct world {
     struct client clients[CLIENTS_MAX];
     struct token_known tokens[TOKENS];
     struct follower followers[FOLLOWERS];
+    struct messages messages;
     uint64_t acked;            /* the last seq that anybody was told of */
     unsigned effects[SLOTS];
     int files;                 /* version of the files that tools show */
@@ -218,6 +238,12 @@ void node_start(int number);
 void node_kill(int number);
 /* A turn of its loop: wakers, timers, what has ended. */
 void node_turn(int number);
+
+/* messages.c */
+void messages_open(int number);
+/* After a kill: whether it still is at work on any. */
+bool messages_busy(int number);
+void messages_check_end(void);
 
 /* database.c, rows.c */
 extern const struct backend backend_shared, backend_alone;

@@ -1,11 +1,15 @@
 /* Functions of the program and of the C library that the simulator takes the place of; the list of them is in
- * CMakeLists.txt, too. Threads are in fiber.c, the rest of the machine in machine.c. */
+ * CMakeLists.txt, too. Threads are in fiber.c, the rest of the machine in machine.c,
+ * what notify/ reads and sends in messages.c. */
 #ifndef SIM_WRAP_H
 #define SIM_WRAP_H
 
+#include "base/digest.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "http/http.h"
 #include "io/loop.h"
+#include "notify/notify.h"
 #include "store/backend.h"
 #include "tools/tools.h"
 
@@ -50,5 +54,14 @@ void __wrap_loop_forget(struct loop *loop, struct before_sleep *before);
 const struct backend *__wrap_backend_find(const char *url, const char **ret_place);
 struct tool_result __wrap_tool_do(const struct tool_use *use, struct str files);
 struct tool_look __wrap_tool_look(const struct tool_use *use);
+
+/* messages.c */
+struct config;
+struct devices;
+struct sign_key;
+struct digest __wrap_sign_key_secret(const struct sign_key *key, struct str purpose);
+struct rc __wrap_config_read(struct arena *arena, const char *file, struct config *ret_config, struct err *err);
+struct rc __wrap_devices_open(struct devices *devices, struct arena *arena, const char *folder, struct err *err);
+struct rc __wrap_fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *err);
 
 #endif
