@@ -234,6 +234,7 @@ struct str text_tinted(struct arena *arena, bool color, enum tint tint, struct s
     static const char *const codes[] = {
         [TINT_NONE] = "",    [TINT_BOLD] = "1",    [TINT_DIM] = "2",   [TINT_RED] = "31",
         [TINT_GREEN] = "32", [TINT_YELLOW] = "33", [TINT_CYAN] = "36",
+        [TINT_MAGENTA] = "35",
     };
     CHECK(tint < sizeof codes / sizeof *codes);
     if (!color || tint == TINT_NONE)

@@ -12,7 +12,7 @@
 
 enum { TEXT_BYTES_MAX = 16 << 20 };
 
-enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_RED, TINT_GREEN, TINT_YELLOW, TINT_CYAN };
+enum tint { TINT_NONE, TINT_BOLD, TINT_DIM, TINT_RED, TINT_GREEN, TINT_YELLOW, TINT_CYAN, TINT_MAGENTA };
 
 /* One safe line; line breaks are shown as ⏎. */
 struct str text_line(struct arena *arena, struct str s);

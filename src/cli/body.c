@@ -1,0 +1,454 @@
+#include "cli/body.h"
+
+#include <stdio.h>
+
+enum { BODY_BYTES_MAX = 8 << 20, TAB_COLUMNS = 4 };
+
+/* ---- lines ---- */
+
+/* Writes the lines of `text` without control characters, each after this mark. */
+static void put_lines(struct buf *buf, char mark, const char *lead, struct str text)
+{
+    ARENA_SCOPE(scratch);
+    do {
+        struct str line = str_cut(text, '\n', &text);
+        buf_putc(buf, mark);
+        buf_puts(buf, lead);
+        for (struct str rest = line; rest.n;) {
+            struct str piece = str_cut(rest, '\t', &rest);
+            buf_put(buf, text_line(&scratch, piece));
+            if (piece.p + piece.n < line.p + line.n)
+                buf_printf(buf, "%*s", TAB_COLUMNS, "");
+        }
+        buf_putc(buf, '\n');
+    } while (text.n);
+}
+
+/* `left`, and at the right end of the line `right`. */
+static void put_ends(struct buf *buf, char mark, struct str left, struct str right)
+{
+    put_lines(buf, mark, "", left);
+    if (str_empty(right))
+        return;
+    ARENA_SCOPE(scratch);
+    buf->n--;
+    buf_putc(buf, '\t');
+    buf_put(buf, text_line(&scratch, right));
+    buf_putc(buf, '\n');
+}
+
+enum tint body_tint(char mark)
+{
+    switch (mark) {
+    case '+':
+    case '=': return TINT_GREEN;
+    case '-':
+    case '^': return TINT_RED;
+    case '!': return TINT_YELLOW;
+    case '?': return TINT_MAGENTA;
+    case '#': return TINT_DIM;
+    case '*': return TINT_BOLD;
+    }
+    return TINT_NONE;
+}
+
+void body_write(struct buf *buf, struct str body, bool color, unsigned width, unsigned indent)
+{
+    while (body.n) {
+        ARENA_SCOPE(scratch);
+        struct str line = str_cut(body, '\n', &body), right;
+        enum tint tint = body_tint(line.n ? line.p[0] : ' ');
+        struct str left = str_cut(str_sub(line, line.n ? 1 : 0, line.n), '\t', &right);
+        unsigned taken = indent + text_width(left) + text_width(right);
+        unsigned pad = right.n == 0 ? 0 : width > taken + 1 ? width - taken : 2;
+        left = arena_printf(&scratch, "%.*s%*s%.*s", STR_ARG(left), (int)pad, "", STR_ARG(right));
+        buf_printf(buf, "%*s%.*s\n", (int)indent, "", STR_ARG(text_tinted(&scratch, color, tint, left)));
+    }
+}
+
+/* ---- risk ---- */
+
+/* Worst first. */
+static const struct {
+    const char *class, *label;
+    char mark;
+} risks[] = {
+    {"deletes", "Deletes", '^'},           {"sends", "Sends data", '^'},
+    {"publishes", "Publishes", '^'},       {"infrastructure", "Infrastructure", '^'},
+    {"database", "Database", '^'},         {"privileges", "Root access", '^'},
+    {"generated code", "Generated code", '^'}, {"settings", "Settings", '^'},
+    {"unknown", "Not understood", '?'},    {"network", "Network", '!'},
+    {"overwrites", "Overwrites", '!'},     {"interpreter", "Runs a script", '!'},
+};
+
+static bool names(const struct json *list, const char *class)
+{
+    for (const struct json *one = list ? list->first : NULL; one; one = one->next)
+        if (str_is(one->text, class))
+            return true;
+    return false;
+}
+
+struct str body_risks(struct arena *arena, const struct json *list, char *ret_mark)
+{
+    struct str labels = STR("");
+    char mark = ' ';
+    for (size_t i = 0; i < sizeof risks / sizeof *risks; i++) {
+        if (!names(list, risks[i].class))
+            continue;
+        mark = mark == ' ' ? risks[i].mark : mark;
+        labels = arena_printf(arena, "%.*s%s%s", STR_ARG(labels), labels.n ? ", " : "", risks[i].label);
+    }
+    if (ret_mark)
+        *ret_mark = mark;
+    return labels;
+}
+
+/* Whether the class stands at a part, where it is shown. */
+static bool at_a_part(const struct json *parts, struct str class)
+{
+    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next)
+        for (const struct json *one = json_get(part, "risk") ? json_get(part, "risk")->first : NULL; one; one = one->next)
+            if (str_eq(one->text, class))
+                return true;
+    return false;
+}
+
+static void put_warnings(struct buf *buf, const struct json *warnings)
+{
+    for (const struct json *w = warnings ? warnings->first : NULL; w; w = w->next)
+        put_lines(buf, '!', "! ", w->type == JSON_STRING ? w->text : json_text(w, "text"));
+}
+
+/* The risk of the call that stands at none of its parts, and the warnings of its preview. */
+static void put_risk(struct buf *buf, const struct json *call, const struct json *preview)
+{
+    const struct json *words = json_get(call, "riskWords"), *classes = json_get(call, "risk");
+    const struct json *class = classes ? classes->first : NULL;
+    for (const struct json *one = words ? words->first : NULL; one; one = one->next) {
+        if (!class || !at_a_part(json_get(call, "parts"), class->text))
+            put_lines(buf, '!', "! ", one->text);
+        class = class ? class->next : NULL;
+    }
+    put_warnings(buf, json_get(preview, "warnings"));
+    put_warnings(buf, json_get(call, "warnings")); /* of a preview that the list leaves out */
+    if (!str_empty(json_text(preview, "problem")))
+        put_lines(buf, '!', "! It will fail: ", json_text(preview, "problem"));
+}
+
+/* ---- commands ---- */
+
+static struct str verdict_of(struct arena *arena, const struct json *part)
+{
+    struct str effect = json_text(part, "effect"), rule = json_text(part, "rule");
+    const char *words = str_is(effect, "allow") ? "✓ passes" : str_is(effect, "deny") ? "✕ denied" : "needs approval";
+    return arena_printf(arena, "%s%s%.*s", words, rule.n ? " by " : "", STR_ARG(rule));
+}
+
+static void put_part(struct buf *buf, const struct json *part)
+{
+    ARENA_SCOPE(scratch);
+    char mark;
+    struct str labels = body_risks(&scratch, json_get(part, "risk"), &mark);
+    struct str operator = json_text(part, "operator"), why = json_text(part, "why"), text = json_text(part, "text");
+    bool passes = str_is(json_text(part, "effect"), "allow"), denied = str_is(json_text(part, "effect"), "deny");
+    const char *edge = mark == '?' ? "¦ " : mark == ' ' ? "  " : "┃ ";
+    mark = denied ? '^' : passes && mark == ' ' ? '=' : mark;
+    struct str first = str_cut(text, '\n', &text);
+    put_ends(buf, mark, arena_printf(&scratch, "%s%.*s%s%.*s", edge, STR_ARG(operator), operator.n ? " " : "",
+                                     STR_ARG(first)), verdict_of(&scratch, part));
+    if (text.n)
+        put_lines(buf, mark, edge, text);
+    if (labels.n)
+        put_lines(buf, mark, edge, arena_printf(&scratch, "  %.*s", STR_ARG(labels)));
+    if (why.n && str_empty(json_text(part, "rule")) && !str_is(why, "no rule allows it"))
+        put_lines(buf, '#', edge, arena_printf(&scratch, "  %.*s", STR_ARG(why)));
+}
+
+/* Whether the parts with their operators are all of the line, so that it need not be shown twice. */
+static bool parts_are_all(struct arena *arena, const struct json *parts, struct str command)
+{
+    BUF_SCOPE(joined, BODY_BYTES_MAX);
+    BUF_SCOPE(line, BODY_BYTES_MAX);
+    for (const struct json *part = parts->first; part; part = part->next) {
+        buf_put(&joined, json_text(part, "operator"));
+        buf_put(&joined, json_text(part, "text"));
+    }
+    struct str texts[] = {arena_str(arena, buf_str(&joined)), str_trim(command)};
+    buf_clear(&joined);
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < texts[i].n; k++)
+            if (!strchr(" \t\n", texts[i].p[k]) || !texts[i].p[k])
+                buf_putc(i ? &line : &joined, texts[i].p[k]);
+    return str_eq(buf_str(&joined), buf_str(&line));
+}
+
+static void put_command(struct buf *buf, const struct json *call, struct str command)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *parts = json_get(call, "parts");
+    bool judged = parts && parts->type == JSON_ARRAY && parts->first;
+    if (!judged || !parts_are_all(&scratch, parts, command))
+        put_lines(buf, '*', "$ ", command);
+    if (judged && !parts_are_all(&scratch, parts, command))
+        put_lines(buf, '#', "", STR("How Nod reads it:"));
+    for (const struct json *part = judged ? parts->first : NULL; part; part = part->next)
+        put_part(buf, part);
+}
+
+/* ---- files ---- */
+
+/* A path without the folder of the session before it. */
+static struct str relative(struct str path, struct str cwd)
+{
+    if (cwd.n > 1 && str_starts(path, cwd) && path.n > cwd.n && path.p[cwd.n] == '/')
+        return str_sub(path, cwd.n + 1, path.n);
+    return path;
+}
+
+static const char *file_state(const struct json *file, bool writes)
+{
+    if (json_bool(file, "deleted", false))
+        return "Deleted";
+    if (!str_empty(json_text(file, "moved_to")))
+        return "Moved";
+    if (json_bool(file, "is_new_file", false))
+        return "New file";
+    if (!writes)
+        return "Changed";
+    return json_get(file, "is_new_file") ? "Replaced" : "Written";
+}
+
+static void put_file_head(struct buf *buf, const struct json *file, struct str path, struct str cwd, bool writes)
+{
+    ARENA_SCOPE(scratch);
+    struct str moved = json_text(file, "moved_to"), counts = STR("");
+    int64_t added = 0, removed = 0;
+    if (json_i64(json_get(file, "added"), &added) && json_i64(json_get(file, "removed"), &removed))
+        counts = arena_printf(&scratch, "+%lld −%lld", (long long)added, (long long)removed);
+    put_ends(buf, '*', arena_printf(&scratch, "%s  %.*s%s%.*s", file_state(file, writes), STR_ARG(relative(path, cwd)),
+                                    moved.n ? " → " : "", STR_ARG(moved)), counts);
+}
+
+/* The function that a hunk names after its second `@@`. */
+static struct str hunk_words(struct str head)
+{
+    for (size_t i = 3; i + 2 < head.n; i++)
+        if (head.p[i] == '@' && head.p[i + 1] == '@')
+            return str_trim(str_sub(head, i + 2, head.n));
+    return STR("");
+}
+
+/* The lines of a difference, each with its number: that of the new text, for removed lines that of the old one. */
+static void put_unified(struct buf *buf, const struct json *unified)
+{
+    unsigned long old_line = 0, new_line = 0, hunks = 0;
+    for (const struct json *line = unified->first; line; line = line->next) {
+        ARENA_SCOPE(scratch);
+        struct str text = line->text;
+        char sign = text.n ? text.p[0] : ' ';
+        if (str_starts(text, STR("--- ")) || str_starts(text, STR("+++ ")) || sign == '\\')
+            continue;
+        if (sign == '@') {
+            if (sscanf(arena_c(&scratch, text), "@@ -%lu%*[,0-9] +%lu", &old_line, &new_line) != 2)
+                (void)sscanf(arena_c(&scratch, text), "@@ -%lu +%lu", &old_line, &new_line);
+            struct str words = hunk_words(text);
+            if (hunks++ || words.n)
+                put_lines(buf, '#', "      ⋯ ", words);
+            continue;
+        }
+        struct str lead = arena_printf(&scratch, "%5lu %s ", sign == '-' ? old_line : new_line,
+                                       sign == '-' ? "−" : sign == '+' ? "+" : " ");
+        put_lines(buf, sign == '+' || sign == '-' ? sign : ' ', lead.p, str_sub(text, text.n ? 1 : 0, text.n));
+        old_line += sign != '+';
+        new_line += sign != '-';
+    }
+}
+
+static void put_file(struct buf *buf, const struct json *file, const struct json *preview, bool writes)
+{
+    const struct json *unified = json_get(file, "unified");
+    struct str path = json_text(file, "file_path"), note = json_text(file, "note");
+    put_file_head(buf, file, path.n ? path : json_text(preview, "file_path"), json_text(preview, "cwd"), writes);
+    if (note.n)
+        put_lines(buf, '#', "", note);
+    if (unified && unified->type == JSON_ARRAY)
+        put_unified(buf, unified);
+    if (json_bool(file, "cut", false))
+        put_lines(buf, '!', "! ", STR("The difference is longer than what is shown."));
+}
+
+static void put_files(struct buf *buf, const struct json *preview, bool writes)
+{
+    const struct json *files = json_get(preview, "files");
+    if (!files || files->type != JSON_ARRAY) {
+        put_file(buf, preview, preview, writes);
+        return;
+    }
+    for (const struct json *file = files->first; file; file = file->next)
+        put_file(buf, file, preview, writes);
+}
+
+/* ---- everything else ---- */
+
+static void put_tree(struct buf *buf, const struct json *value)
+{
+    BUF_SCOPE(lines, BODY_BYTES_MAX);
+    text_json(&lines, value, 2);
+    if (lines.n)
+        put_lines(buf, ' ', "", str_sub(buf_str(&lines), 0, lines.n - (lines.p[lines.n - 1] == '\n')));
+}
+
+static void put_questions(struct buf *buf, const struct questions *questions)
+{
+    ARENA_SCOPE(scratch);
+    if (!str_empty(questions->heading))
+        put_lines(buf, ' ', "", questions->heading);
+    for (size_t i = 0; i < questions->count; i++) {
+        const struct question *q = &questions->all[i];
+        unsigned number = 0;
+        put_lines(buf, '*', "", q->words);
+        if (q->several)
+            put_lines(buf, '#', "  ", STR("several, with commas between them"));
+        for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
+            struct str about = option_about(o), label = option_label(o);
+            put_lines(buf, ' ', "  ", arena_printf(&scratch, "%u  %.*s%s%.*s", ++number, STR_ARG(label),
+                                                   str_empty(about) ? "" : ": ", STR_ARG(about)));
+        }
+    }
+}
+
+/* Markdown reads well as it is written: headings are bold, everything else keeps its letters and numbers. */
+static void put_plan(struct buf *buf, struct str plan)
+{
+    do {
+        struct str line = str_cut(plan, '\n', &plan);
+        put_lines(buf, str_starts(line, STR("#")) ? '*' : ' ', "", line);
+    } while (plan.n);
+}
+
+static void put_preview(struct buf *buf, const struct json *call, const struct json *preview)
+{
+    const struct json *input = json_get(json_get(call, "toolCall"), "input");
+    struct str command = json_text(preview, "command"), tool = json_text(json_get(call, "toolCall"), "name");
+    if (json_get(preview, "unified") || json_get(preview, "files"))
+        put_files(buf, preview, str_is(tool, "Write"));
+    else if (!str_empty(command))
+        put_command(buf, call, command);
+    else if (input)
+        put_tree(buf, input);
+}
+
+enum body_kind body_kind(struct arena *arena, const struct json *call, struct questions *ret_questions)
+{
+    const struct json *tool = json_get(call, "toolCall");
+    struct str name = json_text(tool, "name");
+    if (questions_read(arena, name, json_get(tool, "input"), ret_questions) && ret_questions->count)
+        return BODY_QUESTIONS;
+    return str_is(name, "ExitPlanMode") || str_is(name, "exit_plan_mode") ? BODY_PLAN : BODY_USE;
+}
+
+struct str body_lines(struct arena *arena, const struct json *call)
+{
+    const struct json *preview = json_get(call, "preview"), *input = json_get(json_get(call, "toolCall"), "input");
+    struct questions questions;
+    struct str said = json_text(input, "description"), why = json_text(json_get(call, "reason"), "why");
+    BUF_SCOPE(buf, BODY_BYTES_MAX);
+    put_risk(&buf, call, preview);
+    switch (body_kind(arena, call, &questions)) {
+    case BODY_USE: put_preview(&buf, call, preview); break;
+    case BODY_QUESTIONS: put_questions(&buf, &questions); break;
+    case BODY_PLAN: put_plan(&buf, json_text(input, "plan")); break;
+    }
+    if (!str_empty(said))
+        put_lines(&buf, '#', "The agent says: ", said);
+    if (!str_empty(why))
+        put_lines(&buf, '#', "Why it is asked: ", why);
+    if (buf.over)
+        return STR("!This call is too long for a terminal: look at it on the page.\n");
+    return arena_str(arena, buf_str(&buf));
+}
+
+/* ---- in one line ---- */
+
+static struct str sentence_of_command(struct arena *arena, const struct json *call, const struct json *preview)
+{
+    const struct json *parts = json_get(call, "parts");
+    struct str cwd = json_text(preview, "cwd");
+    struct str what = parts && parts->count > 1 ? arena_printf(arena, "Run %u commands", parts->count) : STR("Run a command");
+    return arena_printf(arena, "%.*s%s%.*s", STR_ARG(what), cwd.n ? " in " : "", STR_ARG(cwd));
+}
+
+static struct str sentence_of_files(struct arena *arena, struct str tool, const struct json *preview)
+{
+    const struct json *files = json_get(preview, "files");
+    struct str mode = json_text(preview, "edit_mode");
+    struct str path = relative(json_text(preview, "file_path"), json_text(preview, "cwd"));
+    if (str_empty(path) && files && files->type == JSON_ARRAY)
+        return arena_printf(arena, "Change %u files", files->count);
+    const char *verb = str_is(mode, "insert") ? "Insert a cell in" : str_is(mode, "delete") ? "Delete a cell of"
+                       : mode.n ? "Change a cell of" : "Change";
+    if (str_is(tool, "Write"))
+        verb = json_bool(preview, "is_new_file", false) ? "Write a new file" : json_get(preview, "is_new_file") ? "Replace"
+                                                                                                                 : "Write";
+    if (json_bool(preview, "deleted", false))
+        verb = "Delete";
+    return arena_printf(arena, "%s %.*s", verb, STR_ARG(path));
+}
+
+/* mcp__github__create_issue: "Use create_issue of the server github". */
+static struct str sentence_of_tool(struct arena *arena, struct str name)
+{
+    struct str rest = str_starts(name, STR("mcp__")) ? str_sub(name, 5, name.n) : STR_NONE;
+    for (size_t i = 1; i + 2 < rest.n; i++)
+        if (rest.p[i] == '_' && rest.p[i + 1] == '_')
+            return arena_printf(arena, "Use %.*s of the server %.*s", STR_ARG(str_sub(rest, i + 2, rest.n)),
+                                STR_ARG(str_sub(rest, 0, i)));
+    return arena_printf(arena, "Use %.*s", STR_ARG(name));
+}
+
+struct str body_sentence(struct arena *arena, const struct json *call)
+{
+    const struct json *preview = json_get(call, "preview");
+    struct str tool = json_text(json_get(call, "toolCall"), "name"), summary = json_text(call, "summary");
+    struct questions questions;
+    struct str sentence;
+    switch (body_kind(arena, call, &questions)) {
+    case BODY_QUESTIONS: return text_line(arena, questions.all[0].words);
+    case BODY_PLAN: return STR("Approve this plan?");
+    case BODY_USE: break;
+    }
+    if (json_get(preview, "unified") || json_get(preview, "files"))
+        sentence = sentence_of_files(arena, tool, preview);
+    else if (!str_empty(json_text(preview, "command")))
+        sentence = sentence_of_command(arena, call, preview);
+    else if (str_starts(tool, STR("mcp__")) || str_empty(summary))
+        sentence = sentence_of_tool(arena, tool);
+    else
+        sentence = summary;
+    return text_line(arena, sentence);
+}
+
+struct str body_headline(struct arena *arena, const struct json *call)
+{
+    struct str command = json_text(json_get(call, "preview"), "command");
+    return str_empty(command) ? body_sentence(arena, call) : text_line(arena, command);
+}
+
+struct str body_decision(struct arena *arena, const struct json *object)
+{
+    static const struct {
+        const char *decision, *words;
+    } all[] = {{"allow_once", "allowed"},   {"allow_session", "allowed for the session"},
+               {"allow_always", "allowed from now on"}, {"deny", "denied"}, {"abort", "aborted"},
+               {"timeout", "timed out"},    {"cancelled", "taken back"}};
+    const struct json *by = json_get(object, "decidedBy");
+    struct str decision = json_text(object, "decision"), rule = json_text(by, "rule");
+    struct str actor = json_text(by ? by : object, "actor"), who = actor.n ? actor : json_text(by, "kind");
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (str_is(decision, all[i].decision))
+            decision = str_of(all[i].words);
+    struct str words = arena_printf(arena, "%.*s%s%.*s%s%.*s", STR_ARG(decision), who.n ? " by " : "", STR_ARG(who),
+                                    rule.n ? ": " : "", STR_ARG(rule));
+    return text_line(arena, words);
+}
