@@ -21,7 +21,5 @@ struct running {
 struct rc run_ask(struct running *running, struct arena *arena, struct str call, struct err *err);
 /* The name of the sub-agent that asks; empty when it is the agent itself. */
 struct str run_sub_agent(struct str actor);
-/* A diff or a command, with colours when there are any. */
-void run_show_preview(struct buf *buf, const struct cli *cli, struct arena *arena, const struct json *preview);
 
 #endif
