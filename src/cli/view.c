@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/stamp.h"
+#include "cli/body.h"
 #include "io/clock.h"
 
 enum { NAMED_MAX = 4, ID_END_BYTES_MIN = 4 };
@@ -323,65 +324,6 @@ static void times(struct buf *buf, const struct cli *cli, const struct json *cal
         field(buf, cli, "decided", text_time(&arena, decided, now_ms));
 }
 
-static enum tint tint_of(struct str line)
-{
-    char first = line.n ? line.p[0] : ' ';
-    if (str_starts(line, STR("---")) || str_starts(line, STR("+++")))
-        return TINT_BOLD;
-    return first == '+' ? TINT_GREEN : first == '-' ? TINT_RED : first == '@' ? TINT_CYAN : TINT_NONE;
-}
-
-/* "unified" of a preview: its lines; "files": those of each. */
-static void view_diff(struct buf *buf, const struct cli *cli, const struct json *lines)
-{
-    for (const struct json *line = lines->first; line; line = line->next) {
-        ARENA_SCOPE(arena);
-        if (line->type == JSON_OBJECT && json_get(line, "unified"))
-            view_diff(buf, cli, json_get(line, "unified"));
-        else if (line->type == JSON_STRING)
-            buf_printf(buf, "  %.*s\n",
-                       STR_ARG(text_tinted(&arena, cli->color, tint_of(line->text), text_line(&arena, line->text))));
-    }
-}
-
-static void view_warnings(struct buf *buf, const struct cli *cli, const struct json *warnings)
-{
-    for (const struct json *one = warnings->first; one; one = one->next) {
-        ARENA_SCOPE(arena);
-        buf_printf(buf, "%.*s\n", STR_ARG(text_tinted(&arena, cli->color, TINT_YELLOW,
-                                                     arena_printf(&arena, "warning   %.*s",
-                                                                  STR_ARG(text_line(&arena, one->text))))));
-    }
-}
-
-/* Whether the member only repeats what is shown in another form. */
-static bool hidden(struct str key)
-{
-    static const char *const keys[] = {"input",          "marks",     "original_content", "new_content", "is_new_file",
-                                       "original_lines", "new_lines", "edits",            "added",       "removed"};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (str_is(key, keys[i]))
-            return true;
-    return false;
-}
-
-/* The part of the preview that the input does not show. */
-static void previewed(struct buf *buf, const struct cli *cli, const struct json *preview,
-                      const struct json *input)
-{
-    bool has_files = json_get(preview, "files");
-    for (const struct json *part = preview ? preview->first : NULL; part; part = part->next) {
-        const struct json *same = json_get_str(input, part->key);
-        bool known = str_is(part->key, "type") || (same && str_eq(same->raw, part->raw));
-        if (str_is(part->key, "files") || (str_is(part->key, "unified") && !has_files))
-            view_diff(buf, cli, part);
-        else if (str_is(part->key, "warnings"))
-            view_warnings(buf, cli, part);
-        else if (!known && !hidden(part->key))
-            block(buf, cli, part->key, part);
-    }
-}
-
 void view_call(struct buf *buf, const struct cli *cli, const struct json *call, struct str title)
 {
     ARENA_SCOPE(arena);
@@ -399,13 +341,11 @@ void view_call(struct buf *buf, const struct cli *cli, const struct json *call, 
     field(buf, cli, "status", str_empty(status) && json_get(call, "deadline") ? STR("awaiting") : status);
     field(buf, cli, "decision", view_decision(&arena, call));
     field(buf, cli, "feedback", json_text(call, "feedback"));
-    if (reason && reason->type == JSON_OBJECT)
-        field(buf, cli, "reason", json_text(reason, "why"));
-    else
+    if (!reason || reason->type != JSON_OBJECT) /* else the body says it */
         field(buf, cli, "reason", json_text(call, "reason"));
     field(buf, cli, "tool", json_text(tool, "name"));
-    block(buf, cli, STR("input"), json_get(tool, "input"));
+    field(buf, cli, "does", body_sentence(&arena, call));
+    body_write(buf, body_lines(&arena, call), cli->color, cli->width, 2);
     block(buf, cli, STR("edited input"), json_get(call, "updatedInput"));
-    previewed(buf, cli, json_get(call, "preview"), json_get(tool, "input"));
     block(buf, cli, STR("result"), json_get(call, "result"));
 }

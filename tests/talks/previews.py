@@ -116,7 +116,8 @@ def test_the_terminal_shows_the_difference(world):
     server, admin, made = begun(world)
     admin.call(made["threadId"], "apply_patch", {"command": PATCH}, id="p", dialect="codex")
     shown = world.nod("show", "p", environment={"NOD_DATA": server.data}).stdout
-    must('+    print("hello")' in shown and "--- a/src/a.py" in shown and "+++ b/docs/b.md" in shown, shown)
+    must('+     print("hello")' in shown and "Changed  src/a.py" in shown and "New file  docs/b.md" in shown and "def greet()" in shown, shown)
+    must("Deleted  old.txt" in shown and "Moved  c.py → d.py" in shown, shown)
     must(json.loads(world.nod("pending", "--json", environment={"NOD_DATA": server.data}).stdout), "pending")
 
 
@@ -134,13 +135,13 @@ def test_the_terminal_shows_the_difference_in_the_file(world):
     admin, made = in_a_folder(world)
     admin.call(made["threadId"], "Write", {"file_path": "old.txt", "content": "one\n2\nthree\n"}, id="replaces")
     shown = world.nod("pending").stdout
-    must("replaces the whole file, which has 3 lines" in shown and "  -two\n  +2\n" in shown, shown)
+    must("replaces the whole file, which has 3 lines" in shown and "2 − two\n" in shown and "2 + 2\n" in shown and "Replaced  old.txt" in shown, shown)
     admin.call(made["threadId"], "Write", {"file_path": "new.txt", "content": "x\n"}, id="new")
     admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "three", "new_string": "3"}, id="edit")
     admin.call(made["threadId"], "Edit", {"file_path": "old.txt", "old_string": "nine", "new_string": "3"}, id="fails")
     admin.call(made["threadId"], "write_file", {"file_path": "old.txt", "content": "x\n"}, id="gemini", dialect="gemini")
-    for call, words in (("new", ["makes a new file", "+x"]), ("edit", ["   two\n  -three\n  +3\n"]), ("fails", ["is not in the file"]),
-                        ("gemini", ["replaces the whole file", "  -two\n"])):
+    for call, words in (("new", ["makes a new file", "1 + x"]), ("edit", ["  2   two\n", "  3 − three\n", "  3 + 3\n"]), ("fails", ["is not in the file"]),
+                        ("gemini", ["replaces the whole file", " − two\n"])):
         shown = world.nod("show", call).stdout
         must(all(word in shown for word in words), f"{call}: {shown}")
 
@@ -181,7 +182,7 @@ def test_differences_have_colours_on_a_terminal(world):
     admin.call(made["threadId"], "Write", {"file_path": "old.txt", "content": "one\n2\nthree\n"}, id="w")
     for command in (("show", "w"), ("pending",)):
         shown = on_a_terminal(world, *command)
-        must("\x1b[31m-two" in shown and "\x1b[32m+2" in shown, repr(shown))
+        must("\x1b[31m    2 − two" in shown and "\x1b[32m    2 + 2" in shown, repr(shown))
         must("\x1b" not in on_a_terminal(world, *command, NO_COLOR="1"), "NO_COLOR is not obeyed")
     must("\x1b" not in world.nod("show", "w").stdout, "colours in a file")
 

@@ -22,10 +22,12 @@ static const char list_text[] =
     "\"parts\":[{\"text\":\"make\",\"effect\":\"allow\",\"rule\":\"Bash(make:*)\"},"
     "{\"text\":\"rm\",\"effect\":\"deny\"}],"
     "\"suggestions\":[{\"label\":\"this\",\"rules\":[\"Bash(make test)\"]}],\"digest\":\"d1\"},"
-    "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Edit\",\"input\":{\"file_path\":\"/x\","
+    "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Write\",\"input\":{\"file_path\":\"/x\","
     "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\","
     "\"requestedAt\":\"2026-01-01T00:00:01.000Z\",\"deadline\":\"2026-01-01T00:01:00.000Z\",\"reason\":{},"
-    "\"summary\":\"Edit /x\",\"preview\":{\"type\":\"generic\"},\"suggestions\":[],\"digest\":\"d2\"}]";
+    "\"preview\":{\"type\":\"diff\",\"file_path\":\"/p/x\",\"cwd\":\"/p\",\"is_new_file\":false,\"unified\":[\"--- a/x\","
+    "\"+++ b/x\",\"@@ -7 +7,2 @@\",\"-old\",\"+new\",\"+newer\"]},"
+    "\"suggestions\":[],\"digest\":\"d2\"}]";
 
 static void take(struct tui *tui, const char *text)
 {
@@ -189,12 +191,14 @@ static void the_call_is_shown_whole(void **state)
 {
     struct tui tui = fresh();
     (void)state;
-    assert_true(on_screen(&tui, "passes: Bash(make:*)"));
-    assert_true(on_screen(&tui, "denied: "));
-    assert_true(on_screen(&tui, "needs your approval: no rule"));
+    assert_true(on_screen(&tui, "Run 2 commands"));
+    assert_true(on_screen(&tui, "✓ passes by Bash(make:*)"));
+    assert_true(on_screen(&tui, "✕ denied"));
+    assert_true(on_screen(&tui, "Why it is asked: no rule"));
     (void)tui_press(&tui, 'j');
-    assert_true(on_screen(&tui, "- old"));
-    assert_true(on_screen(&tui, "+ newer"));
+    assert_true(on_screen(&tui, "Replaced  x"));
+    assert_true(on_screen(&tui, "   7 − old"));
+    assert_true(on_screen(&tui, "   8 + newer"));
     assert_true(on_screen(&tui, "2 of 2"));
     assert_true(on_screen(&tui, "left"));
     arena_done(&tui.arena);

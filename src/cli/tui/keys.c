@@ -169,7 +169,7 @@ static enum tui_act press_plan(struct tui *tui, uint32_t key)
 
 /* ---- looking ---- */
 
-static unsigned body_lines(const struct tui_call *call)
+static unsigned count_lines(const struct tui_call *call)
 {
     unsigned lines = 0;
     for (size_t i = 0; i < call->body.n; i++)
@@ -193,7 +193,7 @@ static enum tui_act begin_always(struct tui *tui, const struct tui_call *open)
 {
     if (open->suggestions == 0)
         tui_say(tui, "no rule is suggested for this call; make one with `nod policy add`");
-    else if (tui->seen < body_lines(open))
+    else if (tui->seen < count_lines(open))
         tui_say(tui, "scroll to the end first: what was not shown cannot be allowed for always");
     else {
         tui->mode = TUI_CHOOSING;
@@ -225,8 +225,8 @@ static enum tui_act press_answer(struct tui *tui, uint32_t key)
     const struct tui_call *open = tui_open(tui);
     if (!open)
         return TUI_NOTHING;
-    if (open->kind != TUI_USE && (key == 'y' || key == 's' || key == 'a'))
-        return begin_reply(tui, open->kind == TUI_PLAN ? TUI_PLANNING : TUI_ANSWERING);
+    if (open->kind != BODY_USE && (key == 'y' || key == 's' || key == 'a'))
+        return begin_reply(tui, open->kind == BODY_PLAN ? TUI_PLANNING : TUI_ANSWERING);
     switch (key) {
     case 'y': return answer(tui, TUI_ALLOW_ONCE);
     case 's': return answer(tui, TUI_ALLOW_SESSION);

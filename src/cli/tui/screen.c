@@ -1,12 +1,12 @@
 /* The screen, from the state. */
-#include "cli/tui/tui.h"
+#include "cli/tui/page.h"
 
 #include "base/err.h"
 #include "base/utf8.h"
 
 #include <stdio.h>
 
-enum { LIST_ROWS_MIN = 3, SMALLEST = 20 };
+enum { LIST_ROWS_MIN = 3, SMALLEST = 20, AGENT_COLUMNS = 12, RISK_COLUMNS = 20 };
 
 static const char *const help[] = {
     "j k arrows     next, previous call", "space b wheel  scroll the call",
@@ -18,13 +18,7 @@ static const char *const help[] = {
     "An allow works when the call has been on screen, unchanged, for half a second. Deny always works.",
 };
 
-struct page {
-    struct arena *arena;
-    struct tui_screen screen;
-    unsigned width, height;
-};
-
-static void put(struct page *page, struct str text, enum tint tint, bool reverse)
+void page_put(struct page *page, struct str text, enum tint tint, bool reverse)
 {
     if (page->screen.count == page->height)
         return;
@@ -32,8 +26,7 @@ static void put(struct page *page, struct str text, enum tint tint, bool reverse
         (struct tui_line){text_fit(page->arena, text, page->width), tint, reverse};
 }
 
-/* `left` and `right` at the two ends of one line. */
-static struct str ends(struct page *page, struct str left, struct str right)
+struct str page_ends(struct page *page, struct str left, struct str right)
 {
     unsigned need = text_width(right) + 1;
     if (need + 8 > page->width)
@@ -54,6 +47,23 @@ static struct str time_of(struct page *page, const struct tui *tui, const struct
                                                         STR_ARG(text_age(page->arena, left_ms)));
 }
 
+/* Edge and mark of the worst risk, what would happen, and in columns who asks, the risk, and the age. */
+static void put_row(struct page *page, const struct tui *tui, const struct tui_call *call, bool open)
+{
+    struct arena *arena = page->arena;
+    const char *edge = call->mark == '?' ? "¦" : call->mark == ' ' || !call->risky ? " " : "▌";
+    struct str left = arena_printf(arena, "%s%s%.*s", edge, open ? ">" : " ", STR_ARG(call->headline));
+    struct str age = time_of(page, tui, call), right = arena_printf(arena, "%9.*s", STR_ARG(age));
+    if (page->width >= 60) {
+        struct str agent = text_fit(arena, call->agent, AGENT_COLUMNS);
+        struct str risk = text_fit(arena, call->risky ? call->risks : STR(""), RISK_COLUMNS);
+        int pad[] = {(int)(AGENT_COLUMNS - text_width(agent)), (int)(RISK_COLUMNS - text_width(risk))};
+        right = arena_printf(arena, "%.*s%*s %.*s%*s %.*s", STR_ARG(agent), pad[0], "", STR_ARG(risk), pad[1], "",
+                             STR_ARG(right));
+    }
+    page_put(page, page_ends(page, left, right), call->risky ? body_tint(call->mark) : TINT_NONE, open);
+}
+
 static void put_list(struct page *page, const struct tui *tui)
 {
     unsigned rows = page->height / 4;
@@ -66,31 +76,16 @@ static void put_list(struct page *page, const struct tui *tui)
         first = tui->count - rows;
     for (size_t i = first; i < first + rows; i++) {
         const struct tui_call *call = &tui->calls[i];
-        struct str left = arena_printf(page->arena, "%s %-6.*s %.*s", i == tui->at ? ">" : " ",
-                                       STR_ARG(call->tool), STR_ARG(call->headline));
-        put(page, ends(page, left, time_of(page, tui, call)), TINT_NONE, i == tui->at);
+        put_row(page, tui, call, i == tui->at);
     }
 }
 
 /* ---- the call ---- */
 
-static enum tint tint_of(char mark)
-{
-    switch (mark) {
-    case '+': return TINT_GREEN;
-    case '=': return TINT_GREEN;
-    case '-': return TINT_RED;
-    case '!': return TINT_YELLOW;
-    case '#': return TINT_DIM;
-    case '*': return TINT_BOLD;
-    }
-    return TINT_NONE;
-}
-
-/* How much of the line fits into `width` columns; at least one character. */
+/* How much of the line fits into `width` columns, at least one character: up to a blank in the second half of it. */
 static size_t fitting(struct str line, unsigned width)
 {
-    size_t n = 0;
+    size_t n = 0, blank = 0;
     unsigned column = 0;
     while (n < line.n) {
         size_t one = utf8_valid_one(str_sub(line, n, line.n));
@@ -98,28 +93,37 @@ static size_t fitting(struct str line, unsigned width)
             one = 1;
         unsigned wide = text_width(str_sub(line, n, n + one));
         if (n && column + wide > width)
-            break;
+            return blank ? blank : n;
         column += wide;
         n += one;
+        if (line.p[n - 1] == ' ' && column > width / 2)
+            blank = n;
     }
     return n;
 }
 
-/* Long lines go on below, so nothing is ever cut. Puts the rows from `top` on and says how many there are;
- * *ret_line is the number of whole lines of the body up to the last row that was put. */
-static unsigned put_body(struct page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
+unsigned page_put_body(struct page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
 {
     unsigned row = 0, line_number = 0;
     while (body.n) {
         struct str line = str_cut(body, '\n', &body);
         char mark = line.n ? line.p[0] : ' ';
-        line = str_sub(line, line.n ? 1 : 0, line.n);
+        struct str right;
+        line = str_cut(str_sub(line, line.n ? 1 : 0, line.n), '\t', &right);
+        unsigned indent = 0;
         line_number++;
         do {
-            size_t n = fitting(line, page->width);
-            if (row >= top && row < top + room)
-                put(page, str_sub(line, 0, n), tint_of(mark), false);
+            size_t n = fitting(line, page->width - indent);
+            struct str shown = arena_printf(page->arena, "%*s%.*s", (int)indent, "", STR_ARG(str_sub(line, 0, n)));
             line = str_sub(line, n, line.n);
+            indent = page->indent;
+            bool fits = right.n && !line.n && text_width(shown) + text_width(right) + 2 <= page->width;
+            if (row >= top && row < top + room)
+                page_put(page, fits ? page_ends(page, shown, right) : shown, body_tint(mark), false);
+            if (!line.n) { /* words for the right end that do not fit beside it stand below */
+                line = fits ? STR_NONE : right;
+                right = STR_NONE;
+            }
             row++;
         } while (line.n);
         if (row <= top + room)
@@ -128,23 +132,22 @@ static unsigned put_body(struct page *page, struct str body, unsigned top, unsig
     return row;
 }
 
-static void put_call(struct page *page, struct tui *tui, const struct tui_call *call)
+/* The body of the call on screen, scrolled, in at most `room` rows; the last of them says what is left. */
+static void put_call_body(struct page *page, struct tui *tui, const struct tui_call *call, unsigned room)
 {
     struct page measure = {.arena = page->arena, .width = page->width, .height = 0};
-    unsigned line = 0;
-    put(page, ends(page, arena_printf(page->arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count + tui->behind,
-                                      STR_ARG(call->where)), call->call), TINT_CYAN, false);
-    unsigned room = page->height > page->screen.count + 3 ? page->height - page->screen.count - 3 : 1;
-    unsigned rows = put_body(&measure, call->body, 0, 0, &line);
+    unsigned line = 0, rows = page_put_body(&measure, call->body, 0, 0, &line);
+    if (rows > room && room > 1)
+        room--;
     if (tui->top + room > rows)
         tui->top = rows > room ? rows - room : 0;
     line = 0;
-    (void)put_body(page, call->body, tui->top, room, &line);
+    (void)page_put_body(page, call->body, tui->top, room, &line);
     /* `seen` counts only lines shown without a gap from the first. */
     if (tui->top <= tui->seen && line > tui->seen)
         tui->seen = line;
     if (tui->top + room < rows)
-        put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM, false);
+        page_put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM, false);
 }
 
 static void put_choices(struct page *page, const struct tui_call *call, const struct tui *tui)
@@ -159,10 +162,16 @@ static void put_choices(struct page *page, const struct tui_call *call, const st
         TUI_REACHES(X)
 #undef X
     };
-    put(page, arena_printf(page->arena, "Allow always %s%s, by which rule? (narrow to broad, w: elsewhere, t: until, "
-                           "Esc: none)", reaches[tui->reach], ends[tui->end]), TINT_BOLD, false);
+    page_put(page, arena_printf(page->arena, "Allow always %s%s, by which rule? Narrow to broad:",
+                                reaches[tui->reach], ends[tui->end]), TINT_BOLD, false);
     for (size_t i = 0; i < call->suggestions; i++)
-        put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
+        page_put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
+}
+
+static void put_help(struct page *page)
+{
+    for (size_t i = 0; i < sizeof help / sizeof *help; i++)
+        page_put(page, str_of(help[i]), TINT_NONE, false);
 }
 
 static void put_modes(struct page *page)
@@ -172,30 +181,49 @@ static void put_modes(struct page *page)
         TUI_PLAN_MODES(X)
 #undef X
     };
-    put(page, STR("Approve the plan (Esc: keep planning)"), TINT_BOLD, false);
+    page_put(page, STR("Approve the plan"), TINT_BOLD, false);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
+        page_put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
+}
+
+void page_put_question(struct page *page, struct tui *tui, unsigned room)
+{
+    const struct tui_call *open = tui_open(tui);
+    page_put(page, open->sentence, TINT_BOLD, false);
+    if (tui->mode == TUI_CHOOSING)
+        put_choices(page, open, tui);
+    else if (tui->mode == TUI_PLANNING)
+        put_modes(page);
+    else if (tui->mode == TUI_HELP)
+        put_help(page);
+    else
+        put_call_body(page, tui, open, room > 1 ? room - 1 : 1);
 }
 
 /* ---- the foot ---- */
 
-static struct str bar(struct page *page, const struct tui *tui)
+struct str page_keys(struct page *page, const struct tui *tui)
 {
     if (!tui->live)
         return STR("DISCONNECTED: you may be seeing old data; answering is paused until Nod reconnects");
     if (tui->count == 0)
         return STR("q leave   ? help");
     const struct tui_call *open = tui_open(tui);
-    if (open->kind != TUI_USE)
+    if (tui->mode == TUI_CHOOSING)
+        return arena_printf(page->arena,
+                            "[1-%zu] allow and save the rule  [w] where  [t] until when  [Esc] back",
+                            open->suggestions);
+    if (tui->mode == TUI_PLANNING)
+        return STR("[1-3] approve the plan  [Esc] keep planning");
+    if (open->kind != BODY_USE)
         return arena_printf(page->arena, "[y] %s  [e] edit  [n] deny  [x] abort  [?] help",
-                            open->kind == TUI_PLAN ? "carry it out" : "answer");
+                            open->kind == BODY_PLAN ? "carry it out" : "answer");
     const char *allow = tui_armed(tui) ? "[y] allow once  [s] session  [a] always  [e] edit"
                                        : " y  allow once   s  session   a  always   e  edit";
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
 }
 
-/* The prompt of the input line at the bottom; empty: there is none. */
-static struct str prompt_of(struct page *page, const struct tui *tui)
+struct str page_prompt(struct page *page, const struct tui *tui)
 {
     ARENA_SCOPE(scratch);
     switch (tui->mode) {
@@ -214,54 +242,64 @@ static struct str prompt_of(struct page *page, const struct tui *tui)
                         STR_ARG(text_fit(&scratch, name, page->width / 2)));
 }
 
-static void put_foot(struct page *page, struct tui *tui)
+void page_put_typed(struct page *page, struct str lead, struct str words, bool cursor)
 {
-    while (page->screen.count + 2 < page->height)
-        put(page, STR(""), TINT_NONE, false);
-    page->screen.count = page->height - 2;
-    ARENA_SCOPE(scratch);
-    struct str notice = text_line(&scratch, str_of(tui->notice));
-    put(page, arena_str(page->arena, notice), TINT_YELLOW, false);
-    struct str ask = prompt_of(page, tui);
-    if (str_empty(ask)) {
-        put(page, bar(page, tui), tui->live ? TINT_BOLD : TINT_YELLOW, true);
-        return;
-    }
-    struct str words = {tui->words, tui->words_bytes};
-    unsigned taken = text_width(ask) + 1, room = page->width > taken + 1 ? page->width - taken : 1;
+    unsigned taken = text_width(lead) + 1, room = page->width > taken + 1 ? page->width - taken : 1;
     while (text_width(words) > room) {
         size_t one = utf8_valid_one(words);
         words = str_sub(words, one ? one : 1, words.n);
     }
-    struct str line = arena_printf(page->arena, "%.*s%.*s", STR_ARG(ask), STR_ARG(words));
-    put(page, line, TINT_BOLD, false);
-    page->screen.cursor = (int)text_width(line);
+    struct str line = arena_printf(page->arena, "%.*s%.*s", STR_ARG(lead), STR_ARG(words));
+    if (cursor) {
+        page->screen.cursor = (int)text_width(line);
+        page->screen.cursor_row = page->screen.count;
+    }
+    page_put(page, line, TINT_BOLD, false);
+}
+
+static void put_foot(struct page *page, struct tui *tui)
+{
+    while (page->screen.count + 2 < page->height)
+        page_put(page, STR(""), TINT_NONE, false);
+    page->screen.count = page->height - 2;
+    ARENA_SCOPE(scratch);
+    struct str notice = text_line(&scratch, str_of(tui->notice));
+    page_put(page, arena_str(page->arena, notice), TINT_YELLOW, false);
+    struct str ask = page_prompt(page, tui);
+    if (str_empty(ask)) {
+        page_put(page, page_keys(page, tui), tui->live ? TINT_BOLD : TINT_YELLOW, true);
+        return;
+    }
+    page_put_typed(page, ask, (struct str){tui->words, tui->words_bytes}, true);
+}
+
+struct page page_new(struct arena *arena, unsigned width, unsigned height)
+{
+    struct page page = {
+        .arena = arena, .width = width < SMALLEST ? SMALLEST : width, .height = height < 6 ? 6 : height};
+    page.screen.lines = arena_array(arena, struct tui_line, page.height);
+    page.screen.cursor = -1;
+    return page;
 }
 
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
 {
-    struct page page = {.arena = arena, .width = tui->width < SMALLEST ? SMALLEST : tui->width,
-                        .height = tui->height < 6 ? 6 : tui->height};
+    struct page page = page_new(arena, tui->width, tui->height);
     const struct tui_call *open = tui_open(tui);
-    page.screen.lines = arena_array(arena, struct tui_line, page.height);
-    page.screen.cursor = -1;
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
     struct str count = arena_printf(arena, " Nod  %zu waiting", tui->count + tui->behind);
-    put(&page, ends(&page, count, state), TINT_BOLD, true);
-    if (tui->mode == TUI_HELP) {
-        for (size_t i = 0; i < sizeof help / sizeof *help; i++)
-            put(&page, str_of(help[i]), TINT_NONE, false);
+    page_put(&page, page_ends(&page, count, state), TINT_BOLD, true);
+    if (!open && tui->mode == TUI_HELP) {
+        put_help(&page);
     } else if (!open) {
-        put(&page, STR(""), TINT_NONE, false);
-        put(&page, STR("  Nothing waits for you."), TINT_GREEN, false);
+        page_put(&page, STR(""), TINT_NONE, false);
+        page_put(&page, STR("  Nothing waits for you."), TINT_GREEN, false);
     } else {
         put_list(&page, tui);
-        if (tui->mode == TUI_CHOOSING)
-            put_choices(&page, open, tui);
-        else if (tui->mode == TUI_PLANNING)
-            put_modes(&page);
-        else
-            put_call(&page, tui, open);
+        struct str which = arena_printf(arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count + tui->behind,
+                                        STR_ARG(open->where));
+        page_put(&page, page_ends(&page, which, open->call), TINT_CYAN, false);
+        page_put_question(&page, tui, page.height > page.screen.count + 2 ? page.height - page.screen.count - 2 : 2);
     }
     put_foot(&page, tui);
     CHECK(page.screen.count == page.height);

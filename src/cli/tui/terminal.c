@@ -33,6 +33,7 @@ struct rc tui_terminal_open(bool color, struct err *err)
         (void)init_pair(TINT_GREEN, COLOR_GREEN, -1);
         (void)init_pair(TINT_YELLOW, COLOR_YELLOW, -1);
         (void)init_pair(TINT_CYAN, COLOR_CYAN, -1);
+        (void)init_pair(TINT_MAGENTA, COLOR_MAGENTA, -1);
     }
     return RC_OK;
 }
@@ -94,6 +95,7 @@ uint32_t tui_terminal_key(void)
         uint32_t found = kind == KEY_CODE_YES ? function_key(key)
                          : key == '\r' || key == '\n' ? TUI_KEY_ENTER
                          : key == 27 ? TUI_KEY_ESCAPE
+                         : key == '\t' ? TUI_KEY_TAB
                          : key == 127 || key == 8 ? TUI_KEY_BACKSPACE
                          : key == 12 ? TUI_KEY_NONE : (uint32_t)key;
         if (found != TUI_KEY_NONE)
@@ -127,6 +129,6 @@ void tui_terminal_show(const struct tui_screen *screen)
     (void)attrset(A_NORMAL);
     (void)curs_set(screen->cursor >= 0);
     if (screen->cursor >= 0)
-        (void)move((int)screen->count - 1, screen->cursor);
+        (void)move((int)screen->cursor_row, screen->cursor);
     (void)refresh();
 }

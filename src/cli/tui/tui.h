@@ -13,10 +13,9 @@
 #ifndef CLI_TUI_TUI_H
 #define CLI_TUI_TUI_H
 
-#include "agents/questions.h"
 #include "base/arena.h"
 #include "base/json.h"
-#include "cli/text.h"
+#include "cli/body.h"
 
 #include <stdint.h>
 
@@ -31,7 +30,7 @@ enum {
 /* Keys that are no characters; characters are their code points. */
 enum tui_key {
     TUI_KEY_UP = 0x110000, TUI_KEY_DOWN, TUI_KEY_PAGE_UP, TUI_KEY_PAGE_DOWN, TUI_KEY_HOME, TUI_KEY_END,
-    TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
+    TUI_KEY_ENTER, TUI_KEY_ESCAPE, TUI_KEY_BACKSPACE, TUI_KEY_TAB, TUI_KEY_WHEEL_UP, TUI_KEY_WHEEL_DOWN, TUI_KEY_NONE,
 };
 
 #define TUI_REACHES(X)                      \
@@ -54,25 +53,23 @@ enum tui_act {
 
 enum tui_mode { TUI_LOOK, TUI_DENYING, TUI_ABORTING, TUI_CHOOSING, TUI_ANSWERING, TUI_PLANNING, TUI_HELP };
 
-/* The kind of request decides what can be answered: a yes, words, or the mode in which a plan is carried out. */
-enum tui_kind { TUI_USE, TUI_QUESTIONS, TUI_PLAN };
-
 /* X(wire name, words): the modes that may follow a plan, in the order of their keys. */
 #define TUI_PLAN_MODES(X)                                  \
     X("default", "and review each change")                 \
     X("acceptEdits", "and accept changes to files")        \
     X("bypassPermissions", "and let everything pass")
 
-/* A waiting call, made ready for the screen. Each line of `body` begins with a mark that says how it looks:
- * ' ' plain, '+' put in, '-' taken out, '!' a warning, '#' dim, '*' bold, '=' passes. */
+/* A waiting call, made ready for the screen. */
 struct tui_call {
-    enum tui_kind kind;
+    enum body_kind kind;
     struct str session, call, digest;
-    struct str tool, headline, where;  /* safe lines */
-    struct str body;                   /* safe lines */
+    struct str tool, agent, headline, sentence, where, risks; /* safe lines */
+    char mark;                         /* of the worst risk (body.h) */
+    bool risky;                        /* left out when several are answered together */
+    struct str body;                   /* body.h */
     int64_t asked_ms, deadline_ms;     /* 0: none */
     const struct json *input;
-    struct questions questions;        /* for TUI_QUESTIONS */
+    struct questions questions;        /* for BODY_QUESTIONS */
     struct str labels[TUI_SUGGESTIONS], rules[TUI_SUGGESTIONS]; /* words; JSON arrays */
     size_t suggestions;
     bool cut;                          /* too large for the list: it cannot be allowed before it was read whole */
@@ -109,7 +106,8 @@ struct tui_line {
 struct tui_screen {
     struct tui_line *lines; /* one per line of the terminal */
     unsigned count;
-    int cursor;             /* column in the last line; -1: none */
+    int cursor;             /* column of the cursor; -1: there is none */
+    unsigned cursor_row;
 };
 
 /* Takes a new list: `arena` and what lives in it belong to the state from now on. What was on screen stays
