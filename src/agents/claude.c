@@ -35,7 +35,7 @@ static const struct {
     {"system", "hook_response", CLAUDE_OTHER},
     {"system", "session_state_changed", CLAUDE_OTHER},
     {"system", "ui_invalidate", CLAUDE_OTHER},
-    {"stream_event", NULL, CLAUDE_OTHER}, /* pieces of messages that also come whole */
+    {"stream_event", NULL, CLAUDE_PIECE},
     {"tool_progress", NULL, CLAUDE_OTHER},
     {"command_lifecycle", NULL, CLAUDE_OTHER},
     {"attachment", NULL, CLAUDE_OTHER},

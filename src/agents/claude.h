@@ -19,6 +19,7 @@ enum claude_kind {
     CLAUDE_TASKS,     /* the list of background tasks */
     CLAUDE_DENIED,    /* it refused a call by itself */
     CLAUDE_REMARK,    /* a remark for the person */
+    CLAUDE_PIECE,     /* a piece of a message that also comes whole */
     CLAUDE_SAYS,      /* assistant: text, calls */
     CLAUDE_HEARS,     /* user: results of calls, prompts */
     CLAUDE_RESULT,    /* a turn is over */
@@ -77,6 +78,7 @@ struct claude_args {
     bool goes_on;           /* continues an earlier conversation */
     bool any_session;       /* its session id is not known beforehand */
     bool has_sources, has_settings;
+    bool pieces;            /* messages are wanted while they are written, too */
     bool hosted;            /* --input-format stream-json: standard input is the control protocol */
 };
 struct rc claude_args_read(struct arena *arena, int argc, char **argv, struct claude_args *ret_args,

@@ -7,6 +7,7 @@
  * back.
  */
 #include "cli/claude.h"
+#include "cli/claude_screen.h"
 #include "cli/text.h"
 
 #include "agents/lines.h"
@@ -26,7 +27,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LARGE_BYTES = 256 << 10, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000 };
+enum { LARGE_BYTES = 256 << 10, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000,
+       SCREEN_TICK_MS = 200 };
 enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 
 struct wrapper {
@@ -37,6 +39,7 @@ struct wrapper {
     struct claude_asks asks;
     struct claude_ear ear;
     struct claude_host host;
+    struct claude_screen screen;
     struct lines said, typed;
     enum output output;
     atomic_uint prompts;   /* prompts sent whose turn has not begun */
@@ -134,6 +137,8 @@ static void send_prompt(struct wrapper *w, struct str text)
     BUF_SCOPE(line, LINE_BYTES_MAX);
     claude_prompt(&line, text);
     note_prompt(w, text);
+    if (w->screen.open)
+        chat_say(&w->screen.chat, '*', "you     ", text);
     (void)relay_pipe_send(&w->child.in, &line);
 }
 
@@ -167,6 +172,10 @@ static void show(struct wrapper *w, struct str text)
     BUF_SCOPE(safe, TEXT_BYTES_MAX);
     if (w->output != OUTPUT_TEXT || str_empty(text))
         return;
+    if (w->screen.open) {
+        chat_say(&w->screen.chat, ' ', "claude  ", text);
+        return;
+    }
     text_block(&safe, text, 0);
     cli_out(buf_str(&safe));
     (void)fflush(stdout);
@@ -184,13 +193,24 @@ static void on_says(struct wrapper *w, const struct claude_message *m)
     }
 }
 
+/* Text while it is written. */
+static void on_piece(struct wrapper *w, const struct claude_message *m)
+{
+    const struct json *delta = json_get(json_get(m->json, "event"), "delta");
+    if (w->screen.open && str_empty(json_text(m->json, "parent_tool_use_id")))
+        chat_stream(&w->screen.chat, json_text(delta, "text"));
+}
+
 static void on_hears(struct wrapper *w, const struct claude_message *m)
 {
     const struct json *content = m->content && m->content->type == JSON_ARRAY ? m->content->first : NULL;
     for (const struct json *block = content; block; block = block->next) {
-        if (str_is(json_text(block, "type"), "tool_result"))
+        if (str_is(json_text(block, "type"), "tool_result")) {
             note_result(w, block);
-        else if (str_is(json_text(block, "type"), "text"))
+            if (w->screen.open && str_empty(m->agent))
+                claude_screen_result(&w->screen, block);
+        }
+        if (str_is(json_text(block, "type"), "text"))
             note_text(w, str_empty(m->agent) ? "LOCAL_SYSTEM_MESSAGE" : "USER_MESSAGE", m->agent,
                       json_text(block, "text"));
     }
@@ -199,7 +219,7 @@ static void on_hears(struct wrapper *w, const struct claude_message *m)
 /* For a person at a terminal: it is their turn. */
 static void show_turn(const struct wrapper *w)
 {
-    if (!w->args.once && w->reads_input && isatty(STDIN_FILENO))
+    if (!w->args.once && w->reads_input && !w->screen.open && isatty(STDIN_FILENO))
         (void)fputs("> ", stderr);
 }
 
@@ -209,6 +229,8 @@ static void on_result(struct wrapper *w, const struct claude_message *m)
     note_status(w, failed ? "failed" : "completed", m->json);
     w->busy = false;
     w->interrupts = 0;
+    const struct json *cost = json_get(m->json, "total_cost_usd");
+    claude_screen_status(&w->screen, NULL, failed ? "failed" : "your turn", cost ? cost->raw : STR_NONE);
     if (w->output == OUTPUT_JSON) {
         BUF_SCOPE(safe, TEXT_BYTES_MAX);
         text_raw_json(&safe, m->json->raw);
@@ -223,7 +245,9 @@ static void on_result(struct wrapper *w, const struct claude_message *m)
 static void on_init(struct wrapper *w, const struct claude_message *m)
 {
     w->busy = true;
+    ARENA_SCOPE(arena);
     atomic_store(&w->prompts, 0);
+    claude_screen_status(&w->screen, arena_c(&arena, m->mode), "working", STR_NONE);
     note_status(w, "running", m->json);
 }
 
@@ -281,6 +305,7 @@ static void on_denied(struct wrapper *w, const struct claude_message *m)
 static void on_status(struct wrapper *w, const struct claude_message *m)
 {
     ARENA_SCOPE(arena);
+    claude_screen_status(&w->screen, arena_c(&arena, m->mode), NULL, STR_NONE);
     if (!str_empty(m->mode))
         note_text(w, "LOCAL_SYSTEM_MESSAGE", STR_NONE,
                   arena_printf(&arena, "Claude Code is in the mode %.*s now.", STR_ARG(m->mode)));
@@ -294,6 +319,7 @@ static void on_message(struct wrapper *w, const struct claude_message *m)
     case CLAUDE_TASK: claude_thread_post(&w->asks, m); break;
     case CLAUDE_TASKS: w->has_tasks = tasks && tasks->count > 0; break;
     case CLAUDE_DENIED: on_denied(w, m); break;
+    case CLAUDE_PIECE: on_piece(w, m); break;
     case CLAUDE_SAYS: on_says(w, m); break;
     case CLAUDE_HEARS: on_hears(w, m); break;
     case CLAUDE_RESULT: on_result(w, m); break;
@@ -395,15 +421,27 @@ static void on_signals(struct wrapper *w)
     claude_child_kill(&w->asks, &w->child, number == SIGINT ? SIGTERM : number);
 }
 
+/* A turn of the person's terminal. */
+static void on_screen(struct wrapper *w)
+{
+    ARENA_SCOPE(arena);
+    struct str prompt;
+    w->reads_input = claude_screen_turn(&w->screen, &arena, &prompt) && w->reads_input;
+    if (!str_empty(prompt))
+        send_prompt(w, prompt);
+}
+
 static void run(struct wrapper *w)
 {
     for (bool more = true; more;) {
-        struct pollfd look[] = {
+        struct pollfd look[3 + SCREEN_FDS] = {
             {.fd = w->child.out, .events = POLLIN},
             {.fd = signal_pipe[0], .events = POLLIN},
-            {.fd = w->reads_input ? STDIN_FILENO : -1, .events = POLLIN},
+            {.fd = w->reads_input && !w->screen.open ? STDIN_FILENO : -1, .events = POLLIN},
         };
-        if (poll(look, 3, 1000) < 0 && errno != EINTR)
+        if (w->screen.open)
+            claude_screen_fds(&w->screen, look + 3);
+        if (poll(look, w->screen.open ? 3 + SCREEN_FDS : 3, w->screen.open ? SCREEN_TICK_MS : 1000) < 0 && errno != EINTR)
             return;
         if (look[1].revents)
             on_signals(w);
@@ -411,6 +449,8 @@ static void run(struct wrapper *w)
             on_input(w);
         if (look[0].revents)
             more = on_output(w);
+        if (w->screen.open)
+            on_screen(w);
         end_when_idle(w);
     }
 }
@@ -466,6 +506,23 @@ static void open_folder(struct wrapper *w, struct http_client *person)
     (void)!http_client_call(person, arena, "PATCH", target, buf_str(&body), 10000, &response, NULL).code;
 }
 
+/* Whether the person at this terminal can answer here: with a token that may decide, of which a copy is kept from the
+ * settings before Claude Code's own takes its place. */
+static void sit_down(struct wrapper *w, struct str role)
+{
+    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && w->output == OUTPUT_TEXT && !w->host.on;
+    if (!terminal || w->args.hosted || str_is(role, "agent") || str_is(role, "viewer"))
+        return;
+    w->screen.person = *w->cli;
+    w->screen.person.arena = (struct arena){0};
+    w->screen.person.client = NULL;
+    w->screen.wanted = !w->args.once;
+    w->args.pieces = w->screen.wanted;
+    w->asks.on_screen = w->screen.wanted;
+    if (!w->args.once || w->args.prompt) /* else standard input is the prompt */
+        w->asks.person = &w->screen.person;
+}
+
 /* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. */
 static struct rc find_session(struct wrapper *w, const char *session, struct err *err)
 {
@@ -478,6 +535,7 @@ static struct rc find_session(struct wrapper *w, const char *session, struct err
     if (cli->settings.session[0])
         named = str_of(cli->settings.session);
     TRY(remote_client(cli, &person, err));
+    sit_down(w, json_text(reply.json, "role"));
     rc = become_agent(w, named, json_text(reply.json, "role"), err);
     if (rc_bad(rc))
         http_client_free(person);
@@ -587,7 +645,11 @@ static struct rc begin(struct wrapper *w, struct err *err)
     w->asks.cli = cli;
     w->asks.pipe = &w->child.in;
     w->asks.record = &w->record;
+    if (w->screen.wanted)
+        TRY(claude_screen_prepare(&w->screen, err));
     TRY(claude_child_start(cli, &w->asks, &w->args, is_new ? session : NULL, &w->child, err));
+    if (w->screen.wanted)
+        TRY(claude_screen_open(&w->screen, w->asks.session, w->asks.cwd, err));
     w->ear = (struct claude_ear){.session = w->asks.session, .pipe = &w->child.in, .prompts = &w->prompts};
     TRY(relay_record_start(&w->record, cli, err));
     TRY(claude_ear_start(&w->ear, cli, err));
@@ -598,7 +660,7 @@ static struct rc begin(struct wrapper *w, struct err *err)
         (void)relay_pipe_send(&w->child.in, &line);
     cli_note("nod: session %.*s", STR_ARG(w->asks.session));
     w->reads_input = !w->args.once || w->host.on;
-    if (w->reads_input && isatty(STDIN_FILENO))
+    if (w->reads_input && !w->screen.open && isatty(STDIN_FILENO))
         cli_note("nod: type what is to be done, Ctrl-D ends; answer with nod watch or on the page (nod login)");
     if (!str_empty(prompt))
         send_prompt(w, prompt);
@@ -617,6 +679,7 @@ static void end(struct wrapper *w)
     relay_record_end(&w->record);
     for (int i = 0; i < END_LOOKS && claude_asks_open(&w->asks); i++)
         (void)usleep(END_LOOK_US);
+    claude_screen_close(&w->screen);
     (void)fflush(stdout);
     _exit(w->cli->status);
 }
@@ -637,6 +700,8 @@ struct rc claude_command(struct cli *cli, struct err *err)
     w->typed = lines_init(LINE_BYTES_MAX);
     claude_asks_init(&w->asks);
     struct rc rc = begin(w, err);
+    if (rc_bad(rc))
+        claude_screen_close(&w->screen);
     if (rc_ok(rc)) {
         run(w);
         end(w);

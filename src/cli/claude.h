@@ -28,6 +28,8 @@ struct claude_asks {
     struct relay_record *record;
     struct claude_box *box; /* in which Claude Code runs; NULL: in none */
     struct str session, thread, cwd;
+    struct cli *person;     /* answers questions here, with the person's token; NULL: the person answers elsewhere */
+    bool on_screen;         /* claude_screen.h shows them */
     unsigned open;
 };
 void claude_asks_init(struct claude_asks *asks);

@@ -8,8 +8,11 @@
  */
 #include "agents/lines.h"
 #include "base/limits.h"
+#include "cli/body.h"
 #include "cli/claude.h"
+#include "cli/claude_screen.h"
 #include "cli/remote.h"
+#include "cli/run.h"
 #include "cli/view.h"
 #include "http/http.h"
 
@@ -155,23 +158,43 @@ static struct str ask_body(struct claude_asking *asking, struct arena *arena)
 
 enum outcome { ANSWERED, ASK_AGAIN, AWAY };
 
-/* Tells the terminal, once per question, what a person is asked about and where. */
+/* Tells the terminal, once per question, what a person is asked about and where, or asks there. */
 static void tell_waiting(struct claude_asking *asking, struct arena *arena)
 {
+    static pthread_mutex_t terminal = PTHREAD_MUTEX_INITIALIZER; /* one question at a time */
+    struct claude_asks *asks = asking->asks;
     struct str id = asking->differs ? arena_printf(arena, "%.*s.asked", STR_ARG(asking->id)) : asking->id;
+    struct running here = {.cli = asks->person, .session = asks->session, .asks = true, .fresh = true};
+    struct err err = {.code = ERR_OK};
     if (asking->told_waiting)
         return;
+    asking->told_waiting = true;
+    if (asks->on_screen)
+        return;
+    if (asks->person) {
+        (void)pthread_mutex_lock(&terminal);
+        if (rc_bad(run_ask(&here, arena, id, &err)))
+            cli_note("nod: %s", err.text);
+        (void)pthread_mutex_unlock(&terminal);
+        return;
+    }
     cli_note("nod: waiting for your answer: %.*s %.*s", STR_ARG(text_line(arena, asking->name)),
              STR_ARG(text_fit(arena, text_summary(arena, asking->message.input), SUMMARY_COLUMNS)));
     cli_note("nod: answer with nod watch, nod approve %.*s, or on the page (nod login)",
              STR_ARG(text_operand(arena, id)));
-    asking->told_waiting = true;
 }
 
 static void tell_answered(const struct claude_asking *asking, struct arena *arena, const struct json *call)
 {
-    if (asking->told_waiting)
-        cli_note("nod: %.*s: %.*s", STR_ARG(text_line(arena, asking->name)), STR_ARG(view_decision(arena, call)));
+    struct str decision = body_decision(arena, call), summary = text_summary(arena, asking->message.input);
+    bool allowed = str_is(json_text(call, "status"), "allowed");
+    if (!asking->asks->on_screen && asking->told_waiting)
+        cli_note("nod: %.*s: %.*s", STR_ARG(text_line(arena, asking->name)), STR_ARG(decision));
+    if (!asking->asks->on_screen || str_empty(json_text(call, "decision")))
+        return;
+    struct str line = arena_printf(arena, "  %s %.*s %.*s", allowed ? "✓" : "✕", STR_ARG(asking->name),
+                                   STR_ARG(text_fit(arena, summary, SUMMARY_COLUMNS)));
+    claude_screen_tell(allowed ? '=' : '^', line, decision);
 }
 
 /* The server said no: what another attempt can mend is mended, everything else is a refusal. */

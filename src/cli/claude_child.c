@@ -16,6 +16,8 @@ static char **compose(struct cli *cli, const struct claude_args *args, const cha
     argv[n++] = cli->settings.claude;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         argv[n++] = words[i];
+    if (args->pieces)
+        argv[n++] = "--include-partial-messages";
     if (!args->has_sources) {
         argv[n++] = "--setting-sources";
         argv[n++] = "user";

@@ -348,8 +348,10 @@ void cli_note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
+    flockfile(stderr); /* several threads of a wrapper may have something to say */
     (void)vfprintf(stderr, format, args);
     (void)fputc('\n', stderr);
+    funlockfile(stderr);
     va_end(args);
 }
 

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -12,19 +13,16 @@ DIALOG = "Do you want to proceed?"
 TOUCH = ("Bash", {"command": "touch made.txt", "description": "Make a file"})
 
 
-class Terminal:
-    def __init__(self, d, *arguments):
+class Tmux:
+    """A program in a terminal, in the folder of the project; when it ends, its status is on the screen."""
+
+    def __init__(self, d, *command, width=110, height=40):
         if not shutil.which("tmux"):
             raise Skip("tmux is not installed")
-        # What it asks a newcomer once, answered.
-        with open(os.path.join(d.config, ".claude.json"), "w", encoding="utf-8") as file:
-            json.dump({"hasCompletedOnboarding": True, "lastOnboardingVersion": NEW, "theme": "dark",
-                       "customApiKeyResponses": {"approved": ["sk-dummy"], "rejected": []},
-                       "projects": {d.project: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}, file)
-        self.environment = {**d.world.environment, "TERM": "xterm-256color"}
+        self.environment = {**d.world.environment, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
         self.socket = os.path.join(d.world.folder, "tmux")
-        self.tmux("new-session", "-d", "-x", "110", "-y", "40", "-c", d.project, d.program, *arguments)
-        self.sees("❯")
+        line = shlex.join(command) + "; echo status $?; exec cat"
+        self.tmux("new-session", "-d", "-x", str(width), "-y", str(height), "-c", d.project, "sh", "-c", line)
 
     def tmux(self, *words):
         return subprocess.run(["tmux", "-S", self.socket, "-f", "/dev/null", *words], env=self.environment, stdout=subprocess.PIPE,
@@ -32,6 +30,9 @@ class Terminal:
 
     def screen(self):
         return self.tmux("capture-pane", "-p")
+
+    def press(self, *keys):
+        self.tmux("send-keys", *keys)
 
     def sees(self, *texts):
         return eventually(lambda: next((text for text in texts if text in self.screen()), None),
@@ -42,6 +43,16 @@ class Terminal:
         self.sees(text)
         self.tmux("send-keys", "Enter")
 
+
+class Terminal(Tmux):
+    def __init__(self, d, *arguments):
+        # What it asks a newcomer once, answered.
+        with open(os.path.join(d.config, ".claude.json"), "w", encoding="utf-8") as file:
+            json.dump({"hasCompletedOnboarding": True, "lastOnboardingVersion": NEW, "theme": "dark",
+                       "customApiKeyResponses": {"approved": ["sk-dummy"], "rejected": []},
+                       "projects": {d.project: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}}}, file)
+        super().__init__(d, d.program, *arguments)
+        self.sees("❯")
 
     def answers(self, key):
         """Presses a key in a dialog; it takes none while it is new."""

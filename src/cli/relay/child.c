@@ -86,7 +86,7 @@ bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct s
 /* In the child: never returns. The parent learns by `status` why it could not be started. */
 static _Noreturn void become(char **argv, char **environment, const int ends[3])
 {
-    (void)setpgid(0, 0); /* Ctrl-C is ours to pass on */
+    (void)setsid(); /* no way to our terminal (/dev/tty), and Ctrl-C is ours to pass on */
     (void)signal(SIGPIPE, SIG_DFL);
     if (environment)
         environ = environment;

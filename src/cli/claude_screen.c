@@ -1,0 +1,198 @@
+#include "cli/claude_screen.h"
+
+#include "cli/local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { RESULT_LINES = 3, NOTE_BYTES_MAX = 64 << 10, LEFT_ON_THE_TERMINAL = 200 };
+
+#define TOLD '\002' /* begins a line of claude_screen_tell */
+
+static const struct {
+    const char *mode, *words;
+} modes[] = {{"default", "Ask first"}, {"acceptEdits", "Accept edits"}, {"plan", "Plan only"},
+             {"bypassPermissions", "Allow everything"}};
+
+/* ---- streams ---- */
+
+static struct rc make_pipe(int ends[2], struct err *err)
+{
+    if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0)
+        return err_set(err, ERR_IO, "no pipe: %s", strerror(errno));
+    return RC_OK;
+}
+
+struct rc claude_screen_prepare(struct claude_screen *screen, struct err *err)
+{
+    TRY(make_pipe(screen->child, err));
+    TRY(make_pipe(screen->notes, err));
+    screen->note_lines = lines_init(NOTE_BYTES_MAX);
+    screen->child_lines = lines_init(NOTE_BYTES_MAX);
+    screen->real_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (screen->real_stderr < 0 || dup2(screen->child[1], STDERR_FILENO) < 0)
+        return err_set(err, ERR_IO, "no standard error: %s", strerror(errno));
+    return RC_OK;
+}
+
+struct rc claude_screen_open(struct claude_screen *screen, struct str session, struct str folder, struct err *err)
+{
+    struct arena *arena = &screen->person.arena;
+    (void)close(screen->child[1]);
+    if (dup2(screen->notes[1], STDERR_FILENO) < 0)
+        return err_set(err, ERR_IO, "no standard error: %s", strerror(errno));
+    TRY(inbox_open(&screen->inbox, &screen->person, arena_c(arena, session), err));
+    struct str title = arena_printf(arena, "Nod  claude · %.*s", STR_ARG(text_line(arena, local_title(folder))));
+    chat_init(&screen->chat, &screen->inbox.tui, title);
+    TRY(tui_terminal_open(screen->person.color, err));
+    screen->open = true;
+    chat_say(&screen->chat, '#', "", STR("Write what is to be done. Questions are asked here, and on the page (nod login) and "
+                                         "in nod watch too: the first answer counts. Ctrl-D on an empty line ends."));
+    return RC_OK;
+}
+
+void claude_screen_tell(char mark, struct str left, struct str right)
+{
+    ARENA_SCOPE(arena);
+    cli_note("%c%c%.*s\t%.*s", TOLD, mark, STR_ARG(text_line(&arena, left)), STR_ARG(text_line(&arena, right)));
+}
+
+static void take_note(struct claude_screen *screen, struct str line)
+{
+    struct str right;
+    if (line.n < 2 || line.p[0] != TOLD) {
+        chat_say(&screen->chat, '#', "", line);
+        return;
+    }
+    struct str left = str_cut(str_sub(line, 2, line.n), '\t', &right);
+    chat_say_ends(&screen->chat, line.p[1], left, right);
+}
+
+/* The next line; *fd becomes -1 at the end of the stream, or of our patience with a line that has no end. */
+static bool next_line(int *fd, struct lines *lines, struct str *ret_line)
+{
+    size_t room;
+    if (*fd < 0 || lines_next(lines, ret_line))
+        return *fd >= 0;
+    char *to = lines_room(lines, &room);
+    ssize_t n = to ? read(*fd, to, room) : 0;
+    if (n == 0) {
+        (void)close(*fd);
+        *fd = -1;
+    }
+    if (n <= 0)
+        return false;
+    lines_add(lines, (size_t)n);
+    return lines_next(lines, ret_line);
+}
+
+static void take_streams(struct claude_screen *screen)
+{
+    struct str line;
+    while (next_line(&screen->notes[0], &screen->note_lines, &line))
+        take_note(screen, line);
+    while (next_line(&screen->child[0], &screen->child_lines, &line))
+        chat_say(&screen->chat, '#', "claude! ", line);
+}
+
+/* The conversation's last lines, for the terminal's own memory. */
+static void leave_words(struct claude_screen *screen)
+{
+    BUF_SCOPE(buf, TEXT_BYTES_MAX);
+    struct str said = buf_str(&screen->chat.said);
+    unsigned lines = 0;
+    size_t at = said.n;
+    while (at > 0 && lines <= LEFT_ON_THE_TERMINAL)
+        lines += said.p[--at] == '\n';
+    body_write(&buf, str_sub(said, at ? at + 1 : 0, said.n), screen->person.color, screen->person.width, 0);
+    cli_out(buf_str(&buf));
+}
+
+void claude_screen_close(struct claude_screen *screen)
+{
+    if (screen->real_stderr <= 0)
+        return;
+    if (screen->open) {
+        take_streams(screen);
+        tui_terminal_close();
+        leave_words(screen);
+    }
+    screen->open = false;
+    (void)dup2(screen->real_stderr, STDERR_FILENO);
+    screen->real_stderr = 0;
+}
+
+/* ---- what is shown ---- */
+
+void claude_screen_status(struct claude_screen *screen, const char *mode, const char *state, struct str cost)
+{
+    for (size_t i = 0; mode && i < sizeof modes / sizeof *modes; i++)
+        if (strcmp(mode, modes[i].mode) == 0)
+            screen->mode = modes[i].words;
+    screen->state = state ? state : screen->state;
+    if (!str_empty(cost))
+        (void)snprintf(screen->cost, sizeof screen->cost, "  $%.*s", (int)(cost.n < 6 ? cost.n : 6), cost.p);
+    (void)snprintf(screen->chat.status, sizeof screen->chat.status, "%s · %s%s", screen->mode ? screen->mode : "Ask first",
+                   screen->state ? screen->state : "ready", screen->cost);
+}
+
+void claude_screen_result(struct claude_screen *screen, const struct json *block)
+{
+    const struct json *content = json_get(block, "content");
+    struct str text = content && content->type == JSON_STRING ? content->text : STR_NONE;
+    for (const struct json *one = content && content->type == JSON_ARRAY ? content->first : NULL; one && !text.n; one = one->next)
+        text = json_text(one, "text");
+    char mark = json_bool(block, "is_error", false) ? '-' : '#';
+    for (unsigned i = 0; text.n && i < RESULT_LINES; i++) {
+        struct str line = str_cut(text, '\n', &text);
+        chat_say(&screen->chat, mark, "    ", line);
+    }
+    if (text.n)
+        chat_say(&screen->chat, '#', "    ", STR("…"));
+}
+
+/* ---- turns ---- */
+
+void claude_screen_fds(const struct claude_screen *screen, struct pollfd fds[SCREEN_FDS])
+{
+    fds[SCREEN_STDIN] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
+    fds[SCREEN_RING] = (struct pollfd){.fd = screen->inbox.waker[0], .events = POLLIN};
+    fds[SCREEN_NOTES] = (struct pollfd){.fd = screen->notes[0], .events = POLLIN};
+    fds[SCREEN_CHILD] = (struct pollfd){.fd = screen->child[0], .events = POLLIN};
+}
+
+static void draw(struct claude_screen *screen)
+{
+    ARENA_SCOPE(arena);
+    inbox_prepare(&screen->inbox);
+    tui_terminal_size(&screen->inbox.tui.width, &screen->inbox.tui.height);
+    struct tui_screen shown = chat_draw(&arena, &screen->chat);
+    tui_terminal_show(&shown);
+}
+
+bool claude_screen_turn(struct claude_screen *screen, struct arena *arena, struct str *ret_prompt)
+{
+    struct chat *chat = &screen->chat;
+    *ret_prompt = STR_NONE;
+    take_streams(screen);
+    inbox_refresh(&screen->inbox);
+    inbox_prepare(&screen->inbox);
+    chat_settle(chat);
+    for (uint32_t key; (key = tui_terminal_key()) != TUI_KEY_NONE;) {
+        inbox_prepare(&screen->inbox);
+        int act = chat_press(chat, key);
+        if (act == CHAT_END)
+            return false;
+        if (act == CHAT_PROMPT) {
+            *ret_prompt = arena_str(arena, (struct str){chat->line, chat->line_bytes});
+            chat_sent(chat);
+            break;
+        }
+        inbox_act(&screen->inbox, (enum tui_act)act);
+        chat_settle(chat);
+    }
+    draw(screen);
+    return true;
+}

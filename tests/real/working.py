@@ -1,0 +1,112 @@
+"""`nod claude` as a terminal to work in: in tmux, as a person sees it, with a scripted model behind the real program."""
+import contextlib
+import os
+import re
+import threading
+
+from desk import desk
+from terminal import Tmux
+from world import NOD, PATIENCE, eventually, must
+
+ASKED = "Needs your approval"
+
+
+class Working(Tmux):
+    def armed(self, key):
+        """Presses a key that answers, when the question takes answers."""
+        self.sees("[y]")
+        self.press(key)
+
+    def prompt(self, text):
+        """Writes to the agent, when the line has the keys."""
+        self.tmux("send-keys", "-l", text)
+        self.sees(f"> {text}")
+        self.press("Enter")
+
+
+@contextlib.contextmanager
+def working(d, *arguments, width=100, height=32):
+    one = Working(d, NOD, "claude", *arguments, width=width, height=height)
+    try:
+        one.sees("Write what is to be done")
+        yield one
+    finally:
+        one.tmux("kill-server")
+
+
+def test_a_whole_task_without_leaving_the_terminal(place):
+    script = ["I look first.", ("Bash", {"command": "touch made.txt && rm -rf old", "description": "Make a file"}),
+              ("Bash", {"command": "touch never.txt", "description": "Another"}),
+              ("Bash", {"command": "touch edited.txt", "description": "A third"}), "All is done."]
+    script[0] = [script[0], script.pop(1)]
+    with desk(place, script) as d, working(d) as screen:
+        screen.prompt("please go")
+        screen.sees("you     please go")
+        screen.sees("I look first.")
+        screen.sees(ASKED)
+        shown = screen.screen()
+        must("Run 2 commands" in shown and "rm -rf old" in shown and "Deletes" in shown, shown)
+        screen.armed("y")
+        eventually(lambda: d.has("made.txt"), lambda: f"the file:\n{screen.screen()}")
+        screen.sees("✓ Bash touch made.txt")
+        screen.sees("touch never.txt")
+        screen.press("n")
+        screen.sees("Deny, and tell the agent:")
+        screen.tmux("send-keys", "-l", "not this one")
+        screen.press("Enter")
+        screen.sees("✕ Bash touch never.txt")
+        screen.sees("touch edited.txt")
+        screen.armed("a")
+        screen.sees("Allow always in this project")
+        screen.press("1")
+        screen.sees("All is done.")
+        must(d.has("edited.txt") and not d.has("never.txt") and "not this one" in d.model.said(), d.told())
+        rules = str(d.admin.ok("GET", "/api/policy"))
+        must("Bash(touch edited.txt)" in rules, rules)
+        screen.press("C-d")
+        screen.sees("status 0")
+
+
+def test_an_answer_elsewhere_takes_the_question_away(place):
+    with desk(place, [("Bash", {"command": "touch made.txt"}), "It is done."]) as d, working(d) as screen:
+        screen.prompt("please go")
+        screen.sees(ASKED)
+        pending = d.waiting()[0]
+        d.decide(pending)
+        screen.sees("allowed by admin")
+        eventually(lambda: ASKED not in screen.screen(), lambda: f"the question goes:\n{screen.screen()}")
+        screen.sees("It is done.")
+        must(d.has("made.txt"), screen.screen())
+
+
+def test_a_word_that_is_typed_answers_nothing(place):
+    typed = threading.Event()
+
+    def touch():
+        typed.wait(PATIENCE)
+        return ("Bash", {"command": "touch made.txt"})
+    with desk(place, [touch, "It is done."]) as d, working(d) as screen:
+        screen.prompt("please go")
+        screen.tmux("send-keys", "-l", "yes yes")
+        screen.sees("> yes yes")
+        typed.set()
+        screen.sees("Tab or Esc to answer")
+        screen.tmux("send-keys", "-l", " yy")
+        screen.sees("> yes yes yy")
+        must(d.admin.pending(), "a letter of the line answered")
+        screen.press("Tab")
+        screen.armed("y")
+        screen.sees("It is done.")
+
+
+def test_the_agent_has_neither_the_terminal_nor_the_token(place):
+    look = "tty; (exec 3<>/dev/tty) 2>&1; env | grep -c '^NOD_'; cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c ^NOD_TOKEN"
+    with desk(place, [("Bash", {"command": look}), "It is done."]) as d, working(d) as screen:
+        d.put("x", "")
+        screen.prompt("please go")
+        screen.sees(ASKED)
+        screen.armed("y")
+        screen.sees("It is done.")
+        said = d.model.said()
+        must("not a tty" in said and re.search(r"/dev/tty: No such device or address", said), said)
+        must(d.admin.token not in said, "the token")
