@@ -107,10 +107,12 @@ struct str body_risks(struct arena *arena, const struct json *list, char *ret_ma
 /* Whether the class stands at a part, where it is shown. */
 static bool at_a_part(const struct json *parts, struct str class)
 {
-    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next)
-        for (const struct json *one = json_get(part, "risk") ? json_get(part, "risk")->first : NULL; one; one = one->next)
+    for (const struct json *part = parts ? parts->first : NULL; part; part = part->next) {
+        const struct json *list = json_get(part, "risk");
+        for (const struct json *one = list ? list->first : NULL; one; one = one->next)
             if (str_eq(one->text, class))
                 return true;
+    }
     return false;
 }
 
@@ -375,8 +377,8 @@ static struct str sentence_of_command(struct arena *arena, const struct json *ca
 {
     const struct json *parts = json_get(call, "parts");
     struct str cwd = json_text(preview, "cwd");
-    struct str what = parts && parts->count > 1 ? arena_printf(arena, "Run %u commands", parts->count) : STR("Run a command");
-    return arena_printf(arena, "%.*s%s%.*s", STR_ARG(what), cwd.n ? " in " : "", STR_ARG(cwd));
+    struct str count = parts && parts->count > 1 ? arena_printf(arena, "%u commands", parts->count) : STR("a command");
+    return arena_printf(arena, "Run %.*s%s%.*s", STR_ARG(count), cwd.n ? " in " : "", STR_ARG(cwd));
 }
 
 static struct str sentence_of_files(struct arena *arena, struct str tool, const struct json *preview)
@@ -389,8 +391,9 @@ static struct str sentence_of_files(struct arena *arena, struct str tool, const 
     const char *verb = str_is(mode, "insert") ? "Insert a cell in" : str_is(mode, "delete") ? "Delete a cell of"
                        : mode.n ? "Change a cell of" : "Change";
     if (str_is(tool, "Write"))
-        verb = json_bool(preview, "is_new_file", false) ? "Write a new file" : json_get(preview, "is_new_file") ? "Replace"
-                                                                                                                 : "Write";
+        verb = json_get(preview, "is_new_file") ? "Replace" : "Write";
+    if (str_is(tool, "Write") && json_bool(preview, "is_new_file", false))
+        verb = "Write a new file";
     if (json_bool(preview, "deleted", false))
         verb = "Delete";
     return arena_printf(arena, "%s %.*s", verb, STR_ARG(path));

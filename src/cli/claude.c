@@ -441,7 +441,8 @@ static void run(struct wrapper *w)
         };
         if (w->screen.open)
             claude_screen_fds(&w->screen, look + 3);
-        if (poll(look, w->screen.open ? 3 + SCREEN_FDS : 3, w->screen.open ? SCREEN_TICK_MS : 1000) < 0 && errno != EINTR)
+        bool open = w->screen.open;
+        if (poll(look, open ? 3 + SCREEN_FDS : 3, open ? SCREEN_TICK_MS : 1000) < 0 && errno != EINTR)
             return;
         if (look[1].revents)
             on_signals(w);

@@ -48,8 +48,9 @@ struct rc claude_screen_open(struct claude_screen *screen, struct str session, s
     chat_init(&screen->chat, &screen->inbox.tui, title);
     TRY(tui_terminal_open(screen->person.color, err));
     screen->open = true;
-    chat_say(&screen->chat, '#', "", STR("Write what is to be done. Questions are asked here, and on the page (nod login) and "
-                                         "in nod watch too: the first answer counts. Ctrl-D on an empty line ends."));
+    chat_say(&screen->chat, '#', "",
+             STR("Write what is to be done. Questions are asked here, and on the page (nod login) and in nod watch "
+                 "too: the first answer counts. Ctrl-D on an empty line ends."));
     return RC_OK;
 }
 
@@ -134,15 +135,16 @@ void claude_screen_status(struct claude_screen *screen, const char *mode, const 
     screen->state = state ? state : screen->state;
     if (!str_empty(cost))
         (void)snprintf(screen->cost, sizeof screen->cost, "  $%.*s", (int)(cost.n < 6 ? cost.n : 6), cost.p);
-    (void)snprintf(screen->chat.status, sizeof screen->chat.status, "%s · %s%s", screen->mode ? screen->mode : "Ask first",
-                   screen->state ? screen->state : "ready", screen->cost);
+    (void)snprintf(screen->chat.status, sizeof screen->chat.status, "%s · %s%s",
+                   screen->mode ? screen->mode : "Ask first", screen->state ? screen->state : "ready", screen->cost);
 }
 
 void claude_screen_result(struct claude_screen *screen, const struct json *block)
 {
     const struct json *content = json_get(block, "content");
     struct str text = content && content->type == JSON_STRING ? content->text : STR_NONE;
-    for (const struct json *one = content && content->type == JSON_ARRAY ? content->first : NULL; one && !text.n; one = one->next)
+    const struct json *one = content && content->type == JSON_ARRAY ? content->first : NULL;
+    for (; one && !text.n; one = one->next)
         text = json_text(one, "text");
     char mark = json_bool(block, "is_error", false) ? '-' : '#';
     for (unsigned i = 0; text.n && i < RESULT_LINES; i++) {

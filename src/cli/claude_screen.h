@@ -36,7 +36,8 @@ struct rc claude_screen_open(struct claude_screen *screen, struct str session, s
 void claude_screen_close(struct claude_screen *screen);
 /* What to poll; revents of none are looked at. */
 void claude_screen_fds(const struct claude_screen *screen, struct pollfd fds[SCREEN_FDS]);
-/* Takes in what came, and draws. *ret_prompt is a line to send to Claude Code, in `arena`; false: the person ends it. */
+/* Takes in what came, and draws. *ret_prompt is a line to send to Claude Code, in `arena`; false: the person ends
+ * it. */
 bool claude_screen_turn(struct claude_screen *screen, struct arena *arena, struct str *ret_prompt);
 /* A result of a tool: its first lines. */
 void claude_screen_result(struct claude_screen *screen, const struct json *block);

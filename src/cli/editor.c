@@ -35,7 +35,8 @@ static struct rc run_editor(const char *path, struct err *err)
     return status == 0 ? RC_OK : err_set(err, ERR_IO, "the editor ended with an error");
 }
 
-static struct rc edit_text(struct arena *arena, const char *name, struct str text, struct str *ret_text, struct err *err)
+static struct rc edit_text(struct arena *arena, const char *name, struct str text, struct str *ret_text,
+                           struct err *err)
 {
     char folder[] = "/tmp/nod-edit-XXXXXX";
     if (!mkdtemp(folder))

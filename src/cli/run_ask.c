@@ -135,6 +135,7 @@ static void prompt(const struct cli *cli, struct arena *arena)
 static struct rc ask_person(struct running *running, struct arena *arena, const struct json *call, struct err *err)
 {
     struct str id = json_text(call, "toolCallId");
+    const struct json *asked = json_get(json_get(call, "toolCall"), "input");
     char line[LINE_BYTES_MAX], words[LINE_BYTES_MAX] = "";
     for (;;) {
         struct str input = STR_NONE;
@@ -153,7 +154,7 @@ static struct rc ask_person(struct running *running, struct arena *arena, const 
             if (!read_line(running, id, words))
                 return RC_OK;
         }
-        if (key == 'e' && rc_bad(editor_change_input(arena, json_get(json_get(call, "toolCall"), "input"), &input, err))) {
+        if (key == 'e' && rc_bad(editor_change_input(arena, asked, &input, err))) {
             cli_note("nod: %s", err->text);
             continue;
         }

@@ -45,7 +45,7 @@ def test_it_says_what_it_waits_for_and_where_to_answer(place):
         eventually(lambda: f"nod watch, nod approve {one['toolCallId']}, or on the page" in run.err, lambda: f"not where: {run.err}")
         d.decide(one)
         run.ends()
-        must("Bash: allow_once by " in run.err and run.err.count("waiting for") == 1, f"not who answered: {run.err}")
+        must("Bash: allowed by " in run.err and run.err.count("waiting for") == 1, f"not who answered: {run.err}")
 
 
 @both

@@ -13,7 +13,8 @@
 
 static const char one_call[] =
     "{\"toolCallId\":\"c1\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Bash\",\"input\":{\"command\":\"make test\"}},"
-    "\"agent\":\"claude\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,\"reason\":{\"why\":\"no rule\"},"
+    "\"agent\":\"claude\",\"requestedAt\":\"2026-01-01T00:00:00.000Z\",\"deadline\":null,"
+    "\"reason\":{\"why\":\"no rule\"},"
     "\"preview\":{\"type\":\"command\",\"command\":\"make test\"},\"suggestions\":[],\"digest\":\"d1\"}";
 
 /* The state is static: a chat holds a pointer to its tui. */

@@ -25,7 +25,8 @@ static const char list_text[] =
     "{\"toolCallId\":\"c2\",\"sessionId\":\"s\",\"toolCall\":{\"name\":\"Write\",\"input\":{\"file_path\":\"/x\","
     "\"old_string\":\"old\",\"new_string\":\"new\\nnewer\"}},\"agent\":\"a\","
     "\"requestedAt\":\"2026-01-01T00:00:01.000Z\",\"deadline\":\"2026-01-01T00:01:00.000Z\",\"reason\":{},"
-    "\"preview\":{\"type\":\"diff\",\"file_path\":\"/p/x\",\"cwd\":\"/p\",\"is_new_file\":false,\"unified\":[\"--- a/x\","
+    "\"preview\":{\"type\":\"diff\",\"file_path\":\"/p/x\",\"cwd\":\"/p\",\"is_new_file\":false,"
+    "\"unified\":[\"--- a/x\","
     "\"+++ b/x\",\"@@ -7 +7,2 @@\",\"-old\",\"+new\",\"+newer\"]},"
     "\"suggestions\":[],\"digest\":\"d2\"}]";
 

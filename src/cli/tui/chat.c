@@ -19,7 +19,9 @@ enum {
 
 void chat_init(struct chat *chat, struct tui *tui, struct str title)
 {
-    *chat = (struct chat){.tui = tui, .title = title, .said = buf_init(SAID_BYTES_MAX), .live = buf_init(LIVE_BYTES_MAX)};
+    *chat = (struct chat){.tui = tui, .title = title};
+    chat->said = buf_init(SAID_BYTES_MAX);
+    chat->live = buf_init(LIVE_BYTES_MAX);
     chat->key_us = -QUIET_US;
 }
 
@@ -37,7 +39,7 @@ void chat_done(struct chat *chat)
 static void make_room(struct chat *chat)
 {
     struct str all = buf_str(&chat->said);
-    if (all.n < SAID_BYTES_MAX - SAID_BYTES_KEPT / 2) /* a text is at most a quarter of what is kept, and some more when its hidden characters are shown */
+    if (all.n < SAID_BYTES_MAX - SAID_BYTES_KEPT / 2)
         return;
     struct str kept = str_sub(all, all.n - SAID_BYTES_KEPT, all.n);
     kept = str_sub(kept, str_find(kept, '\n') + 1, kept.n);
@@ -190,7 +192,7 @@ void chat_sent(struct chat *chat)
 
 /* ---- the screen ---- */
 
-static void put_rule(struct page *page, const char *sign, struct str words)
+static void put_rule(struct tui_page *page, const char *sign, struct str words)
 {
     BUF_SCOPE(line, 4096);
     unsigned columns = text_width(words);
@@ -200,61 +202,62 @@ static void put_rule(struct page *page, const char *sign, struct str words)
     }
     for (; columns < page->width && line.n < 4000; columns++)
         buf_puts(&line, sign);
-    page_put(page, arena_str(page->arena, buf_str(&line)), words.n ? TINT_YELLOW : TINT_DIM, false);
+    tui_page_put(page, arena_str(page->arena, buf_str(&line)), words.n ? TINT_YELLOW : TINT_DIM, false);
 }
 
 /* The newest rows that fit, or as far back as the person has scrolled. */
-static void put_said_rows(struct page *page, struct chat *chat, unsigned room)
+static void put_said_rows(struct tui_page *page, struct chat *chat, unsigned room)
 {
     BUF_SCOPE(all, SAID_BYTES_MAX + LIVE_BYTES_MAX);
-    struct page measure = {.arena = page->arena, .width = page->width, .indent = sizeof INDENT - 1};
+    struct tui_page measure = {.arena = page->arena, .width = page->width, .indent = sizeof INDENT - 1};
     unsigned line, end = page->screen.count + room;
     page->indent = measure.indent;
     buf_put(&all, buf_str(&chat->said));
     if (chat->live.n)
         put_said(&all, ' ', "claude  ", buf_str(&chat->live));
-    unsigned rows = page_put_body(&measure, buf_str(&all), 0, 0, &line);
+    unsigned rows = tui_page_put_body(&measure, buf_str(&all), 0, 0, &line);
     unsigned hidden = rows > room ? rows - room : 0;
     chat->back = chat->back > hidden ? hidden : chat->back;
-    (void)page_put_body(page, arena_str(page->arena, buf_str(&all)), hidden - chat->back, room, &line);
+    (void)tui_page_put_body(page, arena_str(page->arena, buf_str(&all)), hidden - chat->back, room, &line);
     while (page->screen.count < end)
-        page_put(page, STR(""), TINT_NONE, false);
+        tui_page_put(page, STR(""), TINT_NONE, false);
     page->indent = 0;
 }
 
 /* Rows that the question would like: its body and the five lines around it. */
-static unsigned question_rows(struct page *page, const struct chat *chat)
+static unsigned question_rows(struct tui_page *page, const struct chat *chat)
 {
-    struct page measure = {.arena = page->arena, .width = page->width};
-    unsigned line, rows = page_put_body(&measure, tui_open(chat->tui)->body, 0, 0, &line);
+    struct tui_page measure = {.arena = page->arena, .width = page->width};
+    unsigned line, rows = tui_page_put_body(&measure, tui_open(chat->tui)->body, 0, 0, &line);
     unsigned least = chat->tui->mode == TUI_LOOK ? 5 : 18;
     return (rows + 4 > least ? rows + 4 : least);
 }
 
-static void put_question(struct page *page, struct chat *chat, unsigned room)
+static void put_question(struct tui_page *page, struct chat *chat, unsigned room)
 {
     struct tui *tui = chat->tui;
     struct str which = tui->count > 1 ? arena_printf(page->arena, "Needs your approval, 1 of %zu", tui->count)
                                       : STR("Needs your approval");
     unsigned end = page->screen.count + room;
     put_rule(page, "━", which);
-    page_put_question(page, tui, room - 3);
+    tui_page_put_question(page, tui, room - 3);
     while (page->screen.count + 2 < end)
-        page_put(page, STR(""), TINT_NONE, false);
+        tui_page_put(page, STR(""), TINT_NONE, false);
     page->screen.count = end - 2;
-    page_put(page, arena_str(page->arena, str_of(tui->notice)), TINT_YELLOW, false);
-    struct str ask = page_prompt(page, tui);
+    tui_page_put(page, arena_str(page->arena, str_of(tui->notice)), TINT_YELLOW, false);
+    struct str ask = tui_page_prompt(page, tui);
     if (!str_empty(ask))
-        page_put_typed(page, ask, (struct str){tui->words, tui->words_bytes}, chat->asking);
+        tui_page_put_typed(page, ask, (struct str){tui->words, tui->words_bytes}, chat->asking);
     else
-        page_put(page, chat->asking ? page_keys(page, tui) : STR("Tab or Esc to answer"), TINT_BOLD, chat->asking);
+        tui_page_put(page, chat->asking ? tui_page_keys(page, tui) : STR("Tab or Esc to answer"), TINT_BOLD,
+                     chat->asking);
 }
 
 struct tui_screen chat_draw(struct arena *arena, struct chat *chat)
 {
     struct tui *tui = chat->tui;
-    struct page page = page_new(arena, tui->width, tui->height);
-    page_put(&page, page_ends(&page, chat->title, str_of(chat->status)), TINT_BOLD, false);
+    struct tui_page page = tui_page_new(arena, tui->width, tui->height);
+    tui_page_put(&page, tui_page_ends(&page, chat->title, str_of(chat->status)), TINT_BOLD, false);
     put_rule(&page, "─", STR_NONE);
     unsigned left = page.height - page.screen.count - 2, asks = 0;
     if (tui_open(tui)) {
@@ -267,8 +270,8 @@ struct tui_screen chat_draw(struct arena *arena, struct chat *chat)
         put_question(&page, chat, asks);
     put_rule(&page, "─", STR_NONE);
     if (chat->asking)
-        page_put(&page, STR("> Tab to write to Claude"), TINT_DIM, false);
+        tui_page_put(&page, STR("> Tab to write to Claude"), TINT_DIM, false);
     else
-        page_put_typed(&page, STR("> "), (struct str){chat->line, chat->line_bytes}, true);
+        tui_page_put_typed(&page, STR("> "), (struct str){chat->line, chat->line_bytes}, true);
     return page.screen;
 }

@@ -18,7 +18,7 @@ static const char *const help[] = {
     "An allow works when the call has been on screen, unchanged, for half a second. Deny always works.",
 };
 
-void page_put(struct page *page, struct str text, enum tint tint, bool reverse)
+void tui_page_put(struct tui_page *page, struct str text, enum tint tint, bool reverse)
 {
     if (page->screen.count == page->height)
         return;
@@ -26,7 +26,7 @@ void page_put(struct page *page, struct str text, enum tint tint, bool reverse)
         (struct tui_line){text_fit(page->arena, text, page->width), tint, reverse};
 }
 
-struct str page_ends(struct page *page, struct str left, struct str right)
+struct str tui_page_ends(struct tui_page *page, struct str left, struct str right)
 {
     unsigned need = text_width(right) + 1;
     if (need + 8 > page->width)
@@ -38,7 +38,7 @@ struct str page_ends(struct page *page, struct str left, struct str right)
 
 /* ---- the list ---- */
 
-static struct str time_of(struct page *page, const struct tui *tui, const struct tui_call *call)
+static struct str time_of(struct tui_page *page, const struct tui *tui, const struct tui_call *call)
 {
     if (!call->deadline_ms)
         return text_age(page->arena, tui->now_ms - call->asked_ms);
@@ -48,7 +48,7 @@ static struct str time_of(struct page *page, const struct tui *tui, const struct
 }
 
 /* Edge and mark of the worst risk, what would happen, and in columns who asks, the risk, and the age. */
-static void put_row(struct page *page, const struct tui *tui, const struct tui_call *call, bool open)
+static void put_row(struct tui_page *page, const struct tui *tui, const struct tui_call *call, bool open)
 {
     struct arena *arena = page->arena;
     const char *edge = call->mark == '?' ? "¦" : call->mark == ' ' || !call->risky ? " " : "▌";
@@ -61,10 +61,10 @@ static void put_row(struct page *page, const struct tui *tui, const struct tui_c
         right = arena_printf(arena, "%.*s%*s %.*s%*s %.*s", STR_ARG(agent), pad[0], "", STR_ARG(risk), pad[1], "",
                              STR_ARG(right));
     }
-    page_put(page, page_ends(page, left, right), call->risky ? body_tint(call->mark) : TINT_NONE, open);
+    tui_page_put(page, tui_page_ends(page, left, right), call->risky ? body_tint(call->mark) : TINT_NONE, open);
 }
 
-static void put_list(struct page *page, const struct tui *tui)
+static void put_list(struct tui_page *page, const struct tui *tui)
 {
     unsigned rows = page->height / 4;
     if (rows < LIST_ROWS_MIN)
@@ -102,7 +102,7 @@ static size_t fitting(struct str line, unsigned width)
     return n;
 }
 
-unsigned page_put_body(struct page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
+unsigned tui_page_put_body(struct tui_page *page, struct str body, unsigned top, unsigned room, unsigned *ret_line)
 {
     unsigned row = 0, line_number = 0;
     while (body.n) {
@@ -119,7 +119,7 @@ unsigned page_put_body(struct page *page, struct str body, unsigned top, unsigne
             indent = page->indent;
             bool fits = right.n && !line.n && text_width(shown) + text_width(right) + 2 <= page->width;
             if (row >= top && row < top + room)
-                page_put(page, fits ? page_ends(page, shown, right) : shown, body_tint(mark), false);
+                tui_page_put(page, fits ? tui_page_ends(page, shown, right) : shown, body_tint(mark), false);
             if (!line.n) { /* words for the right end that do not fit beside it stand below */
                 line = fits ? STR_NONE : right;
                 right = STR_NONE;
@@ -133,24 +133,25 @@ unsigned page_put_body(struct page *page, struct str body, unsigned top, unsigne
 }
 
 /* The body of the call on screen, scrolled, in at most `room` rows; the last of them says what is left. */
-static void put_call_body(struct page *page, struct tui *tui, const struct tui_call *call, unsigned room)
+static void put_call_body(struct tui_page *page, struct tui *tui, const struct tui_call *call, unsigned room)
 {
-    struct page measure = {.arena = page->arena, .width = page->width, .height = 0};
-    unsigned line = 0, rows = page_put_body(&measure, call->body, 0, 0, &line);
+    struct tui_page measure = {.arena = page->arena, .width = page->width, .height = 0};
+    unsigned line = 0, rows = tui_page_put_body(&measure, call->body, 0, 0, &line);
     if (rows > room && room > 1)
         room--;
     if (tui->top + room > rows)
         tui->top = rows > room ? rows - room : 0;
     line = 0;
-    (void)page_put_body(page, call->body, tui->top, room, &line);
+    (void)tui_page_put_body(page, call->body, tui->top, room, &line);
     /* `seen` counts only lines shown without a gap from the first. */
     if (tui->top <= tui->seen && line > tui->seen)
         tui->seen = line;
     if (tui->top + room < rows)
-        page_put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM, false);
+        tui_page_put(page, arena_printf(page->arena, "   %u more lines (space)", rows - tui->top - room), TINT_DIM,
+                     false);
 }
 
-static void put_choices(struct page *page, const struct tui_call *call, const struct tui *tui)
+static void put_choices(struct tui_page *page, const struct tui_call *call, const struct tui *tui)
 {
     static const char *const ends[TUI_END_COUNT] = {
 #define X(seconds, uses, words) words,
@@ -162,34 +163,34 @@ static void put_choices(struct page *page, const struct tui_call *call, const st
         TUI_REACHES(X)
 #undef X
     };
-    page_put(page, arena_printf(page->arena, "Allow always %s%s, by which rule? Narrow to broad:",
+    tui_page_put(page, arena_printf(page->arena, "Allow always %s%s, by which rule? Narrow to broad:",
                                 reaches[tui->reach], ends[tui->end]), TINT_BOLD, false);
     for (size_t i = 0; i < call->suggestions; i++)
-        page_put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
+        tui_page_put(page, arena_printf(page->arena, " %zu  %.*s", i + 1, STR_ARG(call->labels[i])), TINT_NONE, false);
 }
 
-static void put_help(struct page *page)
+static void put_help(struct tui_page *page)
 {
     for (size_t i = 0; i < sizeof help / sizeof *help; i++)
-        page_put(page, str_of(help[i]), TINT_NONE, false);
+        tui_page_put(page, str_of(help[i]), TINT_NONE, false);
 }
 
-static void put_modes(struct page *page)
+static void put_modes(struct tui_page *page)
 {
     static const char *const modes[] = {
 #define X(name, words) words,
         TUI_PLAN_MODES(X)
 #undef X
     };
-    page_put(page, STR("Approve the plan"), TINT_BOLD, false);
+    tui_page_put(page, STR("Approve the plan"), TINT_BOLD, false);
     for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
-        page_put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
+        tui_page_put(page, arena_printf(page->arena, " %zu  %s", i + 1, modes[i]), TINT_NONE, false);
 }
 
-void page_put_question(struct page *page, struct tui *tui, unsigned room)
+void tui_page_put_question(struct tui_page *page, struct tui *tui, unsigned room)
 {
     const struct tui_call *open = tui_open(tui);
-    page_put(page, open->sentence, TINT_BOLD, false);
+    tui_page_put(page, open->sentence, TINT_BOLD, false);
     if (tui->mode == TUI_CHOOSING)
         put_choices(page, open, tui);
     else if (tui->mode == TUI_PLANNING)
@@ -202,7 +203,7 @@ void page_put_question(struct page *page, struct tui *tui, unsigned room)
 
 /* ---- the foot ---- */
 
-struct str page_keys(struct page *page, const struct tui *tui)
+struct str tui_page_keys(struct tui_page *page, const struct tui *tui)
 {
     if (!tui->live)
         return STR("DISCONNECTED: you may be seeing old data; answering is paused until Nod reconnects");
@@ -223,7 +224,7 @@ struct str page_keys(struct page *page, const struct tui *tui)
     return arena_printf(page->arena, "%s  [n] deny  [x] abort  [?] help", allow);
 }
 
-struct str page_prompt(struct page *page, const struct tui *tui)
+struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
 {
     ARENA_SCOPE(scratch);
     switch (tui->mode) {
@@ -242,7 +243,7 @@ struct str page_prompt(struct page *page, const struct tui *tui)
                         STR_ARG(text_fit(&scratch, name, page->width / 2)));
 }
 
-void page_put_typed(struct page *page, struct str lead, struct str words, bool cursor)
+void tui_page_put_typed(struct tui_page *page, struct str lead, struct str words, bool cursor)
 {
     unsigned taken = text_width(lead) + 1, room = page->width > taken + 1 ? page->width - taken : 1;
     while (text_width(words) > room) {
@@ -254,28 +255,28 @@ void page_put_typed(struct page *page, struct str lead, struct str words, bool c
         page->screen.cursor = (int)text_width(line);
         page->screen.cursor_row = page->screen.count;
     }
-    page_put(page, line, TINT_BOLD, false);
+    tui_page_put(page, line, TINT_BOLD, false);
 }
 
-static void put_foot(struct page *page, struct tui *tui)
+static void put_foot(struct tui_page *page, struct tui *tui)
 {
     while (page->screen.count + 2 < page->height)
-        page_put(page, STR(""), TINT_NONE, false);
+        tui_page_put(page, STR(""), TINT_NONE, false);
     page->screen.count = page->height - 2;
     ARENA_SCOPE(scratch);
     struct str notice = text_line(&scratch, str_of(tui->notice));
-    page_put(page, arena_str(page->arena, notice), TINT_YELLOW, false);
-    struct str ask = page_prompt(page, tui);
+    tui_page_put(page, arena_str(page->arena, notice), TINT_YELLOW, false);
+    struct str ask = tui_page_prompt(page, tui);
     if (str_empty(ask)) {
-        page_put(page, page_keys(page, tui), tui->live ? TINT_BOLD : TINT_YELLOW, true);
+        tui_page_put(page, tui_page_keys(page, tui), tui->live ? TINT_BOLD : TINT_YELLOW, true);
         return;
     }
-    page_put_typed(page, ask, (struct str){tui->words, tui->words_bytes}, true);
+    tui_page_put_typed(page, ask, (struct str){tui->words, tui->words_bytes}, true);
 }
 
-struct page page_new(struct arena *arena, unsigned width, unsigned height)
+struct tui_page tui_page_new(struct arena *arena, unsigned width, unsigned height)
 {
-    struct page page = {
+    struct tui_page page = {
         .arena = arena, .width = width < SMALLEST ? SMALLEST : width, .height = height < 6 ? 6 : height};
     page.screen.lines = arena_array(arena, struct tui_line, page.height);
     page.screen.cursor = -1;
@@ -284,22 +285,23 @@ struct page page_new(struct arena *arena, unsigned width, unsigned height)
 
 struct tui_screen tui_draw(struct arena *arena, struct tui *tui)
 {
-    struct page page = page_new(arena, tui->width, tui->height);
+    struct tui_page page = tui_page_new(arena, tui->width, tui->height);
     const struct tui_call *open = tui_open(tui);
     struct str state = tui->live ? STR("connected") : STR("DISCONNECTED");
     struct str count = arena_printf(arena, " Nod  %zu waiting", tui->count + tui->behind);
-    page_put(&page, page_ends(&page, count, state), TINT_BOLD, true);
+    tui_page_put(&page, tui_page_ends(&page, count, state), TINT_BOLD, true);
     if (!open && tui->mode == TUI_HELP) {
         put_help(&page);
     } else if (!open) {
-        page_put(&page, STR(""), TINT_NONE, false);
-        page_put(&page, STR("  Nothing waits for you."), TINT_GREEN, false);
+        tui_page_put(&page, STR(""), TINT_NONE, false);
+        tui_page_put(&page, STR("  Nothing waits for you."), TINT_GREEN, false);
     } else {
         put_list(&page, tui);
         struct str which = arena_printf(arena, "-- %zu of %zu  %.*s", tui->at + 1, tui->count + tui->behind,
                                         STR_ARG(open->where));
-        page_put(&page, page_ends(&page, which, open->call), TINT_CYAN, false);
-        page_put_question(&page, tui, page.height > page.screen.count + 2 ? page.height - page.screen.count - 2 : 2);
+        tui_page_put(&page, tui_page_ends(&page, which, open->call), TINT_CYAN, false);
+        unsigned taken = page.screen.count + 2;
+        tui_page_put_question(&page, tui, page.height > taken ? page.height - taken : 2);
     }
     put_foot(&page, tui);
     CHECK(page.screen.count == page.height);
