@@ -26,7 +26,7 @@ static struct rc read_note(struct exchange *x, struct note *note, struct err *er
     TRY(json_want_str(x->body, "type", LIMIT_NAME_BYTES, &type, err));
     TRY(json_want_object(x->body, "data", &data, err));
     note->kind = event_kind_parse(type);
-    if (!gate_note_kind(note->kind))
+    if (!event_kind_is_note(note->kind))
         return err_set(err, ERR_INVALID, "\"type\" must be USER_MESSAGE, AGENT_MESSAGE, LOCAL_SYSTEM_MESSAGE, "
                                          "SYSTEM_PROMPT, USER_SYSTEM_PROMPT or RUN_STATUS");
     if (!data)

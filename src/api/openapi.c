@@ -127,6 +127,10 @@ static void put_answers(struct json_out *out, const struct route *route)
     if (route->gives)
         put_content(out, route->gives, stream_of(route));
     json_close(out, '}');
+    if (route->handle == mcp_message) { /* a notification has no answer */
+        json_key(out, "202");
+        json_put_raw(out, STR("{\"description\":\"It was taken; there is nothing to say\"}"));
+    }
     json_key(out, "default");
     json_open(out, '{');
     json_member(out, "description", STR("An error, with the status of its code"));
@@ -220,13 +224,27 @@ static void put_paths(struct json_out *out)
     }
 }
 
-/* Writes the schemas of schemas.json, then those of the data of every event kind. */
+static void put_error_codes(struct json_out *out)
+{
+    json_key(out, "ErrorCode");
+    json_open(out, '{');
+    json_member(out, "type", STR("string"));
+    json_key(out, "enum");
+    json_open(out, '[');
+    for (int code = ERR_OK + 1; code < ERR_CODE_COUNT; code++)
+        json_put_str(out, str_of(err_wire((enum err_code)code)));
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+/* Writes the schemas of schemas.json, then those of errors and events. */
 static void put_schemas(struct json_out *out)
 {
     struct str written = str_trim((struct str){nod_schemas, (size_t)(nod_schemas_end - nod_schemas)});
     json_key(out, "schemas");
     json_open(out, '{');
     json_put_raw(out, str_sub(written, 1, written.n - 1));
+    put_error_codes(out);
     shape_print_schemas(out);
     json_close(out, '}');
 }

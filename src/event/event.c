@@ -32,6 +32,12 @@ bool event_kind_of_call(enum event_kind kind)
     return kinds[kind].of_call;
 }
 
+bool event_kind_is_note(enum event_kind kind)
+{
+    return kind == EVENT_USER_MESSAGE || kind == EVENT_AGENT_MESSAGE || kind == EVENT_LOCAL_SYSTEM_MESSAGE ||
+           kind == EVENT_SYSTEM_PROMPT || kind == EVENT_USER_SYSTEM_PROMPT || kind == EVENT_RUN_STATUS;
+}
+
 static void put_or_null(struct json_out *out, const char *key, struct str value)
 {
     json_key(out, key);
@@ -41,7 +47,11 @@ static void put_or_null(struct json_out *out, const char *key, struct str value)
         json_put_str(out, value);
 }
 
-/* Leaves out the digest of a token's secret. */
+bool event_hides(enum event_kind kind, struct str member)
+{
+    return kind == EVENT_TOKEN_CHANGED && str_is(member, "hash");
+}
+
 static void put_data(struct json_out *out, const struct event *event)
 {
     ARENA_SCOPE(arena);
@@ -53,7 +63,7 @@ static void put_data(struct json_out *out, const struct event *event)
     json_key(out, "data");
     json_open(out, '{');
     for (const struct json *member = data->first; member; member = member->next) {
-        if (str_is(member->key, "hash"))
+        if (event_hides(event->kind, member->key))
             continue;
         json_key_str(out, member->key);
         json_put_raw(out, member->raw);

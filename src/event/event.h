@@ -62,6 +62,10 @@ const char *event_kind_name(enum event_kind kind);
 /* EVENT_NONE when there is no such kind. */
 enum event_kind event_kind_parse(struct str name);
 bool event_kind_of_call(enum event_kind kind);
+/* Whether conversations that run elsewhere may say it, with data of their own. */
+bool event_kind_is_note(enum event_kind kind);
+/* Whether a member of the data is kept and never shown: the digest of a token's secret. */
+bool event_hides(enum event_kind kind, struct str member);
 
 /* The event as the wire shows it: {"seq","sessionId","threadId","type","at","actor","data"}. */
 void event_write(struct json_out *out, const struct event *event);

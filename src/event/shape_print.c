@@ -59,6 +59,8 @@ static void put_properties(struct json_out *out, const struct shape *shape)
         json_close(out, '}');
     }
     for (size_t i = 0; i < shape->count; i++) {
+        if (event_hides(shape->kind, str_of(shape->fields[i].wire)))
+            continue;
         json_key(out, shape->fields[i].wire);
         json_open(out, '{');
         put_type(out, &shape->fields[i]);
@@ -67,9 +69,111 @@ static void put_properties(struct json_out *out, const struct shape *shape)
     json_close(out, '}');
 }
 
+/* TOOL_CALL → ToolCallEvent */
+static void put_event_name(struct buf *buf, enum event_kind kind)
+{
+    bool upper = true;
+    for (const char *c = event_kind_name(kind); *c; c++) {
+        if (*c != '_')
+            buf_putc(buf, upper ? *c : (char)(*c - 'A' + 'a'));
+        upper = *c == '_';
+    }
+    buf_puts(buf, "Event");
+}
+
+static void put_pointer(struct json_out *out, const char *key, struct str name)
+{
+    ARENA_SCOPE(arena);
+    json_member(out, key, arena_printf(&arena, "#/components/schemas/%.*s", STR_ARG(name)));
+}
+
+static void put_reference(struct json_out *out, struct str name)
+{
+    json_open(out, '{');
+    put_pointer(out, "$ref", name);
+    json_close(out, '}');
+}
+
+/* The data of a kind: one of its shapes, or anything where conversations that run elsewhere say it. */
+static void put_data(struct json_out *out, enum event_kind kind)
+{
+    const struct shape *shape;
+    json_key(out, "data");
+    json_open(out, '{');
+    json_key(out, "anyOf");
+    json_open(out, '[');
+    for (size_t at = 0; (shape = shape_at(at)); at++) {
+        BUF_SCOPE(name, 128);
+        put_name(&name, shape);
+        if (shape->kind == kind)
+            put_reference(out, buf_str(&name));
+    }
+    if (event_kind_is_note(kind))
+        json_put_raw(out, STR("{\"type\":\"object\",\"additionalProperties\":true}"));
+    json_close(out, ']');
+    json_close(out, '}');
+}
+
+static void put_event(struct json_out *out, enum event_kind kind)
+{
+    BUF_SCOPE(name, 128);
+    put_event_name(&name, kind);
+    json_key_str(out, buf_str(&name));
+    json_open(out, '{');
+    json_member(out, "type", STR("object"));
+    json_member_raw(out, "required", STR("[\"seq\",\"sessionId\",\"threadId\",\"type\",\"at\",\"actor\",\"data\"]"));
+    json_key(out, "properties");
+    json_open(out, '{');
+    json_member_raw(out, "seq", STR("{\"type\":\"integer\"}"));
+    json_member_raw(out, "sessionId", STR("{\"type\":[\"string\",\"null\"]}"));
+    json_member_raw(out, "threadId", STR("{\"type\":[\"string\",\"null\"]}"));
+    json_key(out, "type");
+    json_open(out, '{');
+    json_member(out, "type", STR("string"));
+    json_key(out, "enum");
+    json_open(out, '[');
+    json_put_str(out, str_of(event_kind_name(kind)));
+    json_close(out, ']');
+    json_close(out, '}');
+    json_member_raw(out, "at", STR("{\"type\":\"string\",\"format\":\"date-time\"}"));
+    json_member_raw(out, "actor", STR("{\"type\":\"string\"}"));
+    put_data(out, kind);
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
+/* One of all kinds, told apart by "type". */
+static void put_events(struct json_out *out)
+{
+    BUF_SCOPE(mapping, 8 << 10);
+    struct json_out map = json_out(&mapping);
+    json_open(&map, '{');
+    for (int kind = 1; kind < EVENT_KIND_END; kind++)
+        put_event(out, (enum event_kind)kind);
+    json_key(out, "Event");
+    json_open(out, '{');
+    json_key(out, "oneOf");
+    json_open(out, '[');
+    for (int kind = 1; kind < EVENT_KIND_END; kind++) {
+        BUF_SCOPE(name, 128);
+        put_event_name(&name, (enum event_kind)kind);
+        put_reference(out, buf_str(&name));
+        put_pointer(&map, event_kind_name((enum event_kind)kind), buf_str(&name));
+    }
+    json_close(out, ']');
+    json_close(&map, '}');
+    json_key(out, "discriminator");
+    json_open(out, '{');
+    json_member(out, "propertyName", STR("type"));
+    json_member_raw(out, "mapping", buf_str(&mapping));
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
 void shape_print_schemas(struct json_out *out)
 {
     const struct shape *shape;
+    put_events(out);
     for (size_t at = 0; (shape = shape_at(at)); at++) {
         BUF_SCOPE(name, 128);
         put_name(&name, shape);
@@ -82,7 +186,7 @@ void shape_print_schemas(struct json_out *out)
         if (shape->change)
             json_put_str(out, STR("change"));
         for (size_t i = 0; i < shape->count; i++)
-            if (shape->fields[i].presence == SHAPE_ALWAYS)
+            if (shape->fields[i].presence == SHAPE_ALWAYS && !event_hides(shape->kind, str_of(shape->fields[i].wire)))
                 json_put_str(out, str_of(shape->fields[i].wire));
         json_close(out, ']');
         put_properties(out, shape);

@@ -18,6 +18,5 @@ struct note {
 };
 /* Keeps what was said in a conversation that runs elsewhere. */
 void gate_note(struct gate *gate, struct note *note);
-bool gate_note_kind(enum event_kind kind);
 
 #endif
