@@ -25,6 +25,17 @@ static struct rc post(struct sending *sending, const char *method, struct str wh
         text = arena_printf(sending->arena, "%.*s\n<%.*s>", STR_ARG(text), STR_ARG(link));
     json_open(&out, '{');
     json_member(&out, "content", text);
+    if (message->count == 1) {
+        json_key(&out, "embeds");
+        json_open(&out, '[');
+        json_open(&out, '{');
+        json_key(&out, "footer");
+        json_open(&out, '{');
+        json_member(&out, "text", words_ids_line(sending->arena, message));
+        json_close(&out, '}');
+        json_close(&out, '}');
+        json_close(&out, ']');
+    }
     json_key(&out, "allowed_mentions");
     json_put_raw(&out, STR("{\"parse\":[]}"));
     json_close(&out, '}');

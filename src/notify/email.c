@@ -53,6 +53,22 @@ static void put_subject(struct buf *buf, struct str text)
     }
 }
 
+/* For programs that sort mail: JSON in base 64, for a tool's name may hold anything. */
+static void put_payload(struct buf *buf, const struct message *message)
+{
+    BUF_SCOPE(payload, TEXT_BYTES_MAX);
+    struct json_out out = json_out(&payload);
+    json_open(&out, '{');
+    words_payload_ids(&out, message);
+    json_close(&out, '}');
+    buf_puts(buf, "X-Nod-Payload:");
+    for (size_t at = 0; at < payload.n; at += LINE_BYTES) {
+        char line[BASE64_BYTES(LINE_BYTES)];
+        base64_encode(payload.p + at, at + LINE_BYTES < payload.n ? LINE_BYTES : payload.n - at, line);
+        buf_printf(buf, " %s\r\n", line);
+    }
+}
+
 static struct str write_mail(const struct sending *sending)
 {
     BUF_SCOPE(buf, 4 * TEXT_BYTES_MAX);
@@ -67,6 +83,7 @@ static struct str write_mail(const struct sending *sending)
     buf_printf(&buf, "Date: %s\r\nFrom: Nod <%.*s>\r\nTo: <%.*s>\r\n", date, STR_ARG(channel->from),
                STR_ARG(channel->topic));
     put_subject(&buf, message->title);
+    put_payload(&buf, message);
     buf_printf(&buf, "Message-ID: <%.*s@nod>\r\nAuto-Submitted: auto-generated\r\nMIME-Version: 1.0\r\n"
                      "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n",
                STR_ARG(message->delivery));

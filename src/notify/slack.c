@@ -120,6 +120,18 @@ static void write_blocks(struct json_out *out, const struct message *message, st
     json_close(out, ']');
 }
 
+static void write_metadata(struct json_out *out, const struct message *message)
+{
+    json_key(out, "metadata");
+    json_open(out, '{');
+    json_member(out, "event_type", STR("nod_approval"));
+    json_key(out, "event_payload");
+    json_open(out, '{');
+    words_payload_ids(out, message);
+    json_close(out, '}');
+    json_close(out, '}');
+}
+
 static struct str write_message(const struct sending *sending, struct str replaces)
 {
     BUF_SCOPE(buf, BODY_BYTES_MAX);
@@ -138,6 +150,7 @@ static struct str write_message(const struct sending *sending, struct str replac
     if (sending->channel->signing.n || sending->channel->app.n)
         write_blocks(&out, message, text);
     json_member_bool(&out, "unfurl_links", false);
+    write_metadata(&out, message); /* for programs in the workspace; people do not see it */
     json_close(&out, '}');
     return arena_str(sending->arena, buf_str(&buf));
 }

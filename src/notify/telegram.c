@@ -78,8 +78,9 @@ static struct str write_message(struct sending *sending, struct str replaces)
     json_member(&out, "chat_id", sending->channel->topic);
     if (replaces.n)
         json_member_raw(&out, "message_id", replaces);
-    json_member(&out, "text", arena_printf(sending->arena, "%.*s\n%.*s", STR_ARG(message->title),
-                                           STR_ARG(message->body)));
+    struct str ids = message->count == 1 ? words_ids_line(sending->arena, message) : STR_NONE;
+    json_member(&out, "text", arena_printf(sending->arena, "%.*s\n%.*s\n%.*s", STR_ARG(message->title),
+                                           STR_ARG(message->body), STR_ARG(ids)));
     write_buttons(&out, message);
     json_close(&out, '}');
     return arena_str(sending->arena, buf_str(&buf));

@@ -143,12 +143,23 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
            !json_bool(pending, "cut", false);
 }
 
-void words_payload(struct json_out *out, const struct message *message)
+void words_payload_ids(struct json_out *out, const struct message *message)
 {
     json_member(out, "type", str_of(purpose_name(message->purpose)));
     json_member(out, "sessionId", message->session);
     json_member(out, "requestId", message->call);
     json_member(out, "tool", message->tool);
+}
+
+struct str words_ids_line(struct arena *arena, const struct message *message)
+{
+    return arena_printf(arena, "%s %.*s%s%.*s %.*s", purpose_name(message->purpose), STR_ARG(message->tool),
+                        message->tool.n ? " " : "", STR_ARG(message->session), STR_ARG(message->call));
+}
+
+void words_payload(struct json_out *out, const struct message *message)
+{
+    words_payload_ids(out, message);
     json_member(out, "person", message->person);
     json_member(out, "deliveryId", message->delivery);
     json_member(out, "title", message->title);

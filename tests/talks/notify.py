@@ -223,6 +223,7 @@ def test_a_phone_denies(world):
     session = ask(admin, "c1")
     eventually(lambda: receiver.posts, "the message")
     must(receiver.posts[0][0]["Authorization"] == "Bearer tk_1", receiver.posts)
+    must(receiver.bodies()[0]["tags"] == [f"ask Frob {session['id']} c1"], receiver.bodies())
     actions = receiver.bodies()[0]["actions"]
     must([a["label"] for a in actions] == ["Deny"] and actions[0]["url"] == "https://nod.example/api/answers", actions)
     token = json.loads(actions[0]["body"])["token"]

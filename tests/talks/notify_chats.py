@@ -4,6 +4,7 @@ Telegram: core.telegram.org/bots/api (sendMessage, editMessageText, getUpdates, 
 Slack: api.slack.com/methods/chat.postMessage, chat.update, "Rate limits". Discord: "Execute Webhook", "Edit Webhook Message",
 "Rate Limits" of its developer documents. Mail: RFC 5321 and 5322; the message is read by Python's email package.
 """
+import base64
 import email
 import email.policy
 import hashlib
@@ -116,9 +117,10 @@ def telegram(world, service, secret=BOT):
 def test_telegram_asks_is_answered_and_withdraws(world):
     service = Telegram()
     admin = telegram(world, service)
-    ask(admin, "c1")
+    session = ask(admin, "c1")
     eventually(lambda: service.of("/sendMessage"), "the message")
     said = service.of("/sendMessage")[0][3]
+    must(said["text"].splitlines()[-1] == f"ask Frob {session['id']} c1", said)
     buttons = said["reply_markup"]["inline_keyboard"][0]
     must(said["chat_id"] == "77" and "Frob" in said["text"] and "parse_mode" not in said, said)
     must([b["text"] for b in buttons] == ["Deny", "Look"] and len(buttons[0]["callback_data"].encode()) <= 64, buttons)
@@ -167,6 +169,7 @@ def test_slack_asks_and_withdraws(world):
     eventually(lambda: len(service.of("/chat.postMessage")) == 2, "the second attempt")
     _, _, headers, said = service.of("/chat.postMessage")[1]
     must(headers["Authorization"] == "Bearer xoxb-1" and said["channel"] == "D1" and "https://nod.example/a#" in said["text"], said)
+    must(said["metadata"] == {"event_type": "nod_approval", "event_payload": {"type": "ask", "sessionId": session["id"], "requestId": "c1", "tool": "Frob"}}, said)
     admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
     eventually(lambda: service.of("/chat.update"), "the message is changed")
     must(service.of("/chat.update")[0][3]["ts"] == "17.1" and "deny by" in service.of("/chat.update")[0][3]["text"], service.calls)
@@ -245,6 +248,7 @@ def test_discord_asks_and_withdraws(world):
     method, path, _, said = service.calls[1]
     must(method == "POST" and path.endswith("?wait=true") and said["allowed_mentions"] == {"parse": []}, service.calls)
     must("<https://nod.example/a#" in said["content"] and len(said["content"]) <= 2000, said)
+    must(said["embeds"] == [{"footer": {"text": f"ask Frob {session['id']} c1"}}], said)
     admin.ok("POST", f"/api/sessions/{session['id']}/approvals/c1", {"decision": "deny"})
     eventually(lambda: len(service.calls) == 3, "the message is changed")
     must(service.calls[2][0] == "PATCH" and service.calls[2][1].endswith("/messages/99"), service.calls[2])
@@ -311,9 +315,11 @@ def mail(world, box, **more):
 def test_mail_has_a_link_and_is_tried_again(world):
     box = Mailbox(b"421 later")
     admin = mail(world, box)
-    ask(admin, "c1")
+    session = ask(admin, "c1")
     eventually(lambda: box.mails, "the mail")
     envelope, message = box.mails[0]
+    payload = json.loads(base64.b64decode("".join(message["X-Nod-Payload"].split())))
+    must(payload == {"type": "ask", "sessionId": session["id"], "requestId": "c1", "tool": "Frob"}, payload)
     must(b"boss@example.com" in envelope["to"] and "boss@example.com" in message["To"], message)
     must("needs an answer" in message["Subject"] and message["Auto-Submitted"] == "auto-generated", message)
     text = message.get_content()
