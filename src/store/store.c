@@ -15,85 +15,23 @@
  *     `feeding`, and a group waits until what was kept before it has been read.
  *  4. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
  */
-#include "store/store.h"
+#include "store/inner.h"
 
 #include "base/limits.h"
 #include "base/log.h"
 #include "io/clock.h"
-#include "io/loop.h"
-#include "store/backend.h"
-#include "store/monitor.h"
-#include "store/figures.h"
-#include "store/lists.h"
 
-#include <malloc.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 enum {
     READERS_USUAL = 2,
-    READERS_MAX = 16,
-    IDLE_MS = 1000,
-    FEED_EVENTS = 256, /* given to the follower in one call */
     LOOK_MS = 500,     /* for what other processes keep, when nobody calls: a revoked token ends within a second */
     AWAY_FIRST_MS = 20,
     AWAY_MOST_MS = 1000,
-};
-
-struct reader {
-    struct store *store;
-    struct backend_handle *handle;
-    pthread_t thread;
-};
-
-struct store {
-    const struct backend *backend;
-    struct backend_handle *writer;
-    struct backend_handle *checkpointer;
-    struct reader readers[READERS_MAX];
-    unsigned reader_count;
-    pthread_t writer_thread;
-    pthread_t checkpointer_thread;
-
-    struct monitor inbox;
-    struct append_list appends;
-    struct monitor desk;
-    struct read_list questions;
-    struct monitor chores;
-    bool tidy_wanted;    /* stays true until the checkpointer is done */
-    _Atomic bool tidied; /* set by the checkpointer, cleared when the writer has settled */
-
-    pthread_mutex_t outbox;
-    struct append_list committed;
-    struct read_list answered;
-    bool rung;
-    struct err broken_err; /* ERR_HISTORY, once it has happened */
-    struct waker *waker;
-
-    /* When other processes write, too. */
-    struct backend_handle *follower;
-    pthread_t follower_thread;
-    int stop_fd;
-    int look_ms;
-    pthread_mutex_t feeding;
-    uint64_t handed_seq; /* seq of the last event put into the outbox; guarded by `feeding` */
-
-    /* Used on the loop's thread only. */
-    void (*follow)(void *arg, const struct event *events, size_t count);
-    void (*away)(void *arg, bool away);
-    void (*broken)(void *arg, const struct err *err);
-    void *follow_arg;
-    bool away_told, broken_told;
-    uint64_t last_seq;
-    bool closed;
-    struct event feed[FEED_EVENTS];
-
-    struct figures figures;
 };
 
 /* ---- back to the loop ---- */
@@ -106,7 +44,7 @@ static bool must_ring(struct store *store)
     return first;
 }
 
-static void hand_back_group(struct store *store, struct append *first, struct append **end)
+void store_hand_back(struct store *store, struct append *first, struct append **end)
 {
     lock(&store->outbox);
     append_list_add(&store->committed, first, end);
@@ -126,8 +64,7 @@ static void hand_back_read(struct store *store, struct read *read)
         waker_wake(store->waker);
 }
 
-/* Records whether the last commit, or the last look for others' events, succeeded; tells the loop when that changes. */
-static void set_health(struct store *store, _Atomic bool *flag, bool healthy)
+void store_set_health(struct store *store, _Atomic bool *flag, bool healthy)
 {
     if (atomic_exchange_explicit(flag, healthy, memory_order_relaxed) == healthy)
         return;
@@ -149,8 +86,7 @@ static void tell_health(struct store *store)
         store->away(store->follow_arg, away);
 }
 
-/* History has gone backwards, as a backend has found: what was told is not what is kept. */
-static void notice_broken(struct store *store, struct rc rc, const struct err *err)
+void store_notice_broken(struct store *store, struct rc rc, const struct err *err)
 {
     if (rc.code != ERR_HISTORY)
         return;
@@ -288,7 +224,7 @@ static struct rc read_others(struct store *store, struct backend_handle *handle,
         carrier->others = read;
         carrier->done = others_done;
         store->handed_seq = read->events[read->event_count - 1].seq;
-        hand_back_group(store, carrier, &carrier->next);
+        store_hand_back(store, carrier, &carrier->next);
     }
     return RC_OK;
 }
@@ -327,12 +263,12 @@ static void *follower_main(void *arg)
             rc = read_others(store, store->follower, 0, &err);
             unlock(&store->feeding);
         }
-        notice_broken(store, rc, &err);
+        store_notice_broken(store, rc, &err);
         if (rc_bad(rc) && pause_ms == 0)
             log_line(LOG_WARN, "the store is away", LOG_C("why", err.text));
         if (rc_ok(rc) && pause_ms != 0)
             log_line(LOG_INFO, "the store is back");
-        set_health(store, &store->figures.follows, rc_ok(rc));
+        store_set_health(store, &store->figures.follows, rc_ok(rc));
         pause_ms = rc_ok(rc) ? 0 : longer(pause_ms);
     }
     return NULL;
@@ -370,19 +306,7 @@ static bool is_closing(struct store *store)
     return closing;
 }
 
-static void fail_group(struct append *group, const struct err *err)
-{
-    for (struct append *append = group; append; append = append->next) {
-        append->outcome = APPEND_FAILED;
-        append->err = *err;
-        for (unsigned i = 0; i < append->event_count; i++)
-            append->events[i].seq = 0;
-    }
-}
-
-/* Hands the group back behind everything that was kept before it, also when it was refused because of that.
- * A group whose place is not known yet waits: to answer it first would be to tell the future. */
-static void hand_back_in_order(struct store *store, struct append *group, struct append **end)
+void store_hand_back_in_order(struct store *store, struct append *group, struct append **end)
 {
     int64_t pause_ms = 0;
     struct err err = {0};
@@ -390,9 +314,9 @@ static void hand_back_in_order(struct store *store, struct append *group, struct
     for (;;) {
         uint64_t before = seq_before(store, group);
         struct rc rc = before <= store->handed_seq ? RC_OK : read_others(store, store->writer, before, &err);
-        notice_broken(store, rc, &err);
+        store_notice_broken(store, rc, &err);
         if (rc.code == ERR_HISTORY)
-            fail_group(group, &err);
+            store_fail_group(group, &err);
         if (rc_ok(rc) || rc.code == ERR_HISTORY)
             break;
         unlock(&store->feeding);
@@ -406,129 +330,8 @@ static void hand_back_in_order(struct store *store, struct append *group, struct
     }
     if (last_kept(group) > store->handed_seq)
         store->handed_seq = last_kept(group);
-    hand_back_group(store, group, end);
+    store_hand_back(store, group, end);
     unlock(&store->feeding);
-}
-
-/* ---- the writer ---- */
-
-/* Cuts off what is one group (by number and by bytes); returns the rest. */
-static struct append *cut_group(struct append *first, struct append ***ret_end)
-{
-    size_t bytes = 0;
-    struct append *last = first;
-    for (unsigned count = 1;; count++) {
-        for (unsigned i = 0; i < last->event_count; i++)
-            bytes += last->events[i].data.n;
-        if (!last->next || count == LIMIT_GROUP_APPENDS || bytes >= LIMIT_GROUP_BYTES)
-            break;
-        last = last->next;
-    }
-    struct append *rest = last->next;
-    last->next = NULL;
-    *ret_end = &last->next;
-    return rest;
-}
-
-static void want_tidy(struct store *store)
-{
-    lock(&store->chores.lock);
-    store->tidy_wanted = true;
-    monitor_signal(&store->chores);
-}
-
-static void wait_for_checkpointer(struct store *store)
-{
-    lock(&store->chores.lock);
-    while (store->tidy_wanted)
-        (void)monitor_wait(&store->chores, 0);
-    unlock(&store->chores.lock);
-}
-
-static void settle(struct store *store, bool idle)
-{
-    struct err err = {0};
-    atomic_store_explicit(&store->tidied, false, memory_order_relaxed);
-    if (store->backend->settle && rc_bad(store->backend->settle(store->writer, idle, &err)))
-        log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
-}
-
-static void commit_group(struct store *store, struct append *group, struct append **end)
-{
-    struct err err = {0};
-    int64_t began_us = clock_steady_us();
-    atomic_store_explicit(&store->figures.commit_began_us, began_us, memory_order_relaxed);
-    struct rc rc = store->backend->commit(store->writer, group, &err);
-    if (rc_bad(rc))
-        fail_group(group, &err);
-    if (rc_bad(rc) && atomic_load_explicit(&store->figures.keeps, memory_order_relaxed))
-        log_line(LOG_ERROR, "nothing can be kept", LOG_C("why", err.text));
-    notice_broken(store, rc, &err);
-    atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
-    set_health(store, &store->figures.keeps, rc_ok(rc));
-    figures_count_group(&store->figures, group, clock_steady_us() - began_us);
-    if (store->follower && rc_ok(rc))
-        hand_back_in_order(store, group, end);
-    else
-        hand_back_group(store, group, end);
-    enum tidy_need need = store->backend->tidy_due ? store->backend->tidy_due(store->writer) : TIDY_NOT;
-    if (need != TIDY_NOT)
-        want_tidy(store);
-    if (need == TIDY_BEFORE)
-        wait_for_checkpointer(store);
-    if (atomic_load_explicit(&store->tidied, memory_order_relaxed))
-        settle(store, false);
-}
-
-/* While the store cannot write, no appends may come; the writer itself tries whether it can again. */
-static bool try_again(struct store *store)
-{
-    struct err err = {0};
-    if (!store->backend->probe || atomic_load_explicit(&store->figures.keeps, memory_order_relaxed))
-        return false;
-    set_health(store, &store->figures.keeps, rc_ok(store->backend->probe(store->writer, &err)));
-    return true;
-}
-
-/* Everything that has come, or NULL when the store closes. After a second without anything the checkpointer is
- * asked to tidy, after another one the writer settles; then it sleeps until somebody comes. */
-static struct append *take_appends(struct store *store, bool *unsettled)
-{
-    lock(&store->inbox.lock);
-    for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
-        if (monitor_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
-            continue;
-        unlock(&store->inbox.lock);
-        if (try_again(store)) {
-            quiet = 0;
-        } else if (quiet++ == 0) {
-            want_tidy(store);
-        } else {
-            settle(store, true);
-            (void)malloc_trim(0); /* returns memory freed since the busy period to the system */
-            *unsettled = false;
-        }
-        lock(&store->inbox.lock);
-    }
-    struct append *first = append_list_take(&store->appends);
-    unlock(&store->inbox.lock);
-    return first;
-}
-
-static void *writer_main(void *arg)
-{
-    struct store *store = arg;
-    struct append *group, **end;
-    bool unsettled = false;
-    while ((group = take_appends(store, &unsettled))) {
-        unsettled = true;
-        while (group) {
-            struct append *rest = cut_group(group, &end);
-            commit_group(store, group, end);
-            group = rest;
-        }
-    }
-    return NULL;
 }
 
 /* ---- readers and the checkpointer ---- */
@@ -559,7 +362,7 @@ static struct read *take_question(struct store *store, struct backend_handle *ha
 
 static void *reader_main(void *arg)
 {
-    struct reader *reader = arg;
+    struct store_reader *reader = arg;
     struct store *store = reader->store;
     struct read *read;
     for (bool worked = false; (read = take_question(store, reader->handle, worked)); worked = true) {
@@ -567,7 +370,7 @@ static void *reader_main(void *arg)
         struct rc rc = store->backend->read(reader->handle, read, &read->err);
         if (store->follower && rc_ok(rc))
             rc = catch_up(store, reader->handle, read->seen, &read->err);
-        notice_broken(store, rc, &read->err);
+        store_notice_broken(store, rc, &read->err);
         CHECK(rc.code == read->err.code);
         read->took_us = clock_steady_us() - began_us;
         figures_count_read(&store->figures, read->took_us);
@@ -657,7 +460,7 @@ static void start_threads(struct store *store)
         CHECK(pthread_mutex_init(&store->feeding, NULL) == 0);
         start_thread(&store->follower_thread, follower_main, store, "nod-follower");
     }
-    start_thread(&store->writer_thread, writer_main, store, "nod-writer");
+    start_thread(&store->writer_thread, store_run_writer, store, "nod-writer");
     start_thread(&store->checkpointer_thread, checkpointer_main, store, "nod-checkpoint");
     for (unsigned i = 0; i < store->reader_count; i++) {
         store->readers[i].store = store;
@@ -755,7 +558,7 @@ void store_append(struct store *store, struct append *append)
     if (store->closed) {
         (void)err_set(&append->err, ERR_UNAVAILABLE, "the store is closing");
         append->outcome = APPEND_FAILED;
-        hand_back_group(store, append, &append->next);
+        store_hand_back(store, append, &append->next);
         return;
     }
     append->queued_us = clock_steady_us();

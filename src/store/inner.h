@@ -1,0 +1,88 @@
+/* The store's insides, for store.c and writer.c. */
+#ifndef STORE_INNER_H
+#define STORE_INNER_H
+
+#include "store/store.h"
+
+#include "io/loop.h"
+#include "store/backend.h"
+#include "store/figures.h"
+#include "store/lists.h"
+#include "store/monitor.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    READERS_MAX = 16,
+    IDLE_MS = 1000,
+    FEED_EVENTS = 256, /* given to the follower in one call */
+};
+
+struct store_reader {
+    struct store *store;
+    struct backend_handle *handle;
+    pthread_t thread;
+};
+
+struct store {
+    const struct backend *backend;
+    struct backend_handle *writer;
+    struct backend_handle *checkpointer;
+    struct store_reader readers[READERS_MAX];
+    unsigned reader_count;
+    pthread_t writer_thread;
+    pthread_t checkpointer_thread;
+
+    struct monitor inbox;
+    struct append_list appends;
+    struct monitor desk;
+    struct read_list questions;
+    struct monitor chores;
+    bool tidy_wanted;    /* stays true until the checkpointer is done */
+    _Atomic bool tidied; /* set by the checkpointer, cleared when the writer has settled */
+
+    pthread_mutex_t outbox;
+    struct append_list committed;
+    struct read_list answered;
+    bool rung;
+    struct err broken_err; /* ERR_HISTORY, once it has happened */
+    struct waker *waker;
+
+    /* When other processes write, too. */
+    struct backend_handle *follower;
+    pthread_t follower_thread;
+    int stop_fd;
+    int look_ms;
+    pthread_mutex_t feeding;
+    uint64_t handed_seq; /* seq of the last event put into the outbox; guarded by `feeding` */
+
+    /* Used on the loop's thread only. */
+    void (*follow)(void *arg, const struct event *events, size_t count);
+    void (*away)(void *arg, bool away);
+    void (*broken)(void *arg, const struct err *err);
+    void *follow_arg;
+    bool away_told, broken_told;
+    uint64_t last_seq;
+    bool closed;
+    struct event feed[FEED_EVENTS];
+
+    struct figures figures;
+};
+
+/* ---- store.c ---- */
+/* From any thread: the loop gets the group, behind those that were handed back before. */
+void store_hand_back(struct store *store, struct append *first, struct append **end);
+/* Hands the group back behind everything that was kept before it, also when it was refused because of that.
+ * A group whose place is not known yet waits: to answer it first would be to tell the future. */
+void store_hand_back_in_order(struct store *store, struct append *group, struct append **end);
+/* Records whether the last commit, or the last look for others' events, succeeded; tells the loop when that changes. */
+void store_set_health(struct store *store, _Atomic bool *flag, bool healthy);
+/* History has gone backwards, as a backend has found: what was told is not what is kept. */
+void store_notice_broken(struct store *store, struct rc rc, const struct err *err);
+
+/* ---- writer.c ---- */
+void *store_run_writer(void *store);
+void store_fail_group(struct append *group, const struct err *err);
+
+#endif
