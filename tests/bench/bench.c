@@ -17,6 +17,7 @@ static const struct part {
 } parts[] = {
     {"disk", false, true, bench_disk},
     {"gate", true, true, bench_gate},
+    {"asks", true, false, bench_asks},
     {"one", true, true, bench_one},
     {"answer", true, true, bench_answer},
     {"streams", true, false, bench_streams},

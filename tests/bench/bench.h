@@ -26,6 +26,7 @@
     X(ONE_P50, "one", "p50", "us", "a durable call, one agent, p50; beside the disk's")                    \
     X(ONE_P99, "one", "p99", "us", "  p99")                                                                \
     X(ANSWER_P50, "answer", "p50", "us", "decision until the waiting agent has it, p50; beside the disk's") \
+    X(ANSWER_RESTED, "answer", "rested", "us", "  p50; beside a disk that rests as long before")           \
     X(ANSWER_P99, "answer", "p99", "us", "  p99")                                                          \
     X(STREAMS_JOIN, "streams", "join", "ms", "all readers join")                                           \
     X(STREAMS_MEMORY, "streams", "memory", "B", "the server's memory for each idle reader")                \
@@ -97,6 +98,7 @@ struct rc players_count(struct bench *bench, const struct seat *seat, uint64_t *
 /* ---- the parts; bench.c has the table ---- */
 struct rc bench_disk(struct bench *bench, struct err *err);
 struct rc bench_gate(struct bench *bench, struct err *err);
+struct rc bench_asks(struct bench *bench, struct err *err);
 struct rc bench_one(struct bench *bench, struct err *err);
 struct rc bench_answer(struct bench *bench, struct err *err);
 struct rc bench_streams(struct bench *bench, struct err *err);

@@ -193,3 +193,16 @@ struct rc bench_gate(struct bench *bench, struct err *err)
     TRY(count_kept(bench, &agents, err));
     return bench->keep ? RC_OK : take_back(bench, &agents, err);
 }
+
+/* The calls alone, for whoever counts what the server does. */
+struct rc bench_asks(struct bench *bench, struct err *err)
+{
+    __attribute__((cleanup(agents_done))) struct agents agents = {0};
+    TRY(sit_down(bench, &agents, err));
+    agents.calls.time_us = TAKE_BACK_US;
+    agents.calls.requests_max = bench->calls;
+    TRY(load_run(&agents.calls, err));
+    if (agents.calls.answered != bench->calls)
+        return err_set(err, ERR_TIMEOUT, "%llu calls were answered", (unsigned long long)agents.calls.answered);
+    return RC_OK;
+}

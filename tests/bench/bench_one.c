@@ -16,7 +16,7 @@ struct pair {
     struct buf call, wait, decision, cancel;
     size_t call_digits, wait_digits, decision_digits, cancel_digits;
     uint32_t number;
-    struct samples samples, yard;
+    struct samples samples, yard, rested;
 };
 
 static void pair_done(struct pair *pair)
@@ -29,6 +29,7 @@ static void pair_done(struct pair *pair)
     buf_done(&pair->cancel);
     samples_done(&pair->samples);
     samples_done(&pair->yard);
+    samples_done(&pair->rested);
 }
 #define PAIR_SCOPE(name) \
     __attribute__((cleanup(pair_done))) struct pair name = {.agent.fd = -1, .person.fd = -1}
@@ -99,13 +100,13 @@ static struct rc make_call(struct pair *pair, struct err *err)
     return RC_OK;
 }
 
-static struct rc measure_disk(struct bench *bench, struct pair *pair, struct err *err)
+static struct rc measure_disk(struct bench *bench, struct samples *samples, uint64_t times, struct err *err)
 {
     double ignored;
     size_t from = bench->yard.all.count;
-    TRY(yard_take(&bench->yard, YARD_US, TURN, &ignored, err));
+    TRY(yard_take(&bench->yard, YARD_US, times, &ignored, err));
     for (size_t i = from; i < bench->yard.all.count; i++)
-        samples_add(&pair->yard, bench->yard.all.us[i]);
+        samples_add(samples, bench->yard.all.us[i]);
     return RC_OK;
 }
 
@@ -124,7 +125,7 @@ struct rc bench_one(struct bench *bench, struct err *err)
     TRY(pair_open(bench, &pair, err));
     for (uint64_t left = bench->rounds; left;) {
         uint64_t turn = left < TURN ? left : TURN;
-        TRY(measure_disk(bench, &pair, err));
+        TRY(measure_disk(bench, &pair.yard, TURN, err));
         for (uint64_t i = 0; i < turn; i++)
             TRY(make_call(&pair, err));
         left -= turn;
@@ -150,6 +151,16 @@ static void think(void)
     (void)nanosleep(&time, NULL);
 }
 
+/* The yardstick of somebody who rests before it as long as the person thinks: caches and clocks have cooled down. */
+static struct rc measure_rested(struct bench *bench, struct pair *pair, struct err *err)
+{
+    for (int i = 0; i < TURN; i++) {
+        think();
+        TRY(measure_disk(bench, &pair->rested, 1, err));
+    }
+    return RC_OK;
+}
+
 static struct rc play_round(struct pair *pair, struct err *err)
 {
     struct heard heard;
@@ -171,11 +182,14 @@ struct rc bench_answer(struct bench *bench, struct err *err)
     TRY(pair_open(bench, &pair, err));
     for (uint64_t left = bench->rounds; left;) {
         uint64_t turn = left < TURN ? left : TURN;
-        TRY(measure_disk(bench, &pair, err));
+        TRY(measure_disk(bench, &pair.yard, TURN, err));
+        TRY(measure_rested(bench, &pair, err));
         for (uint64_t i = 0; i < turn; i++)
             TRY(play_round(&pair, err));
         left -= turn;
     }
     tell(bench, &pair, FIGURE_ANSWER_P50, FIGURE_ANSWER_P99);
+    bench_tell(bench, FIGURE_ANSWER_RESTED, (double)samples_at(&pair.samples, 500),
+               (double)samples_at(&pair.rested, 500), -1);
     return RC_OK;
 }

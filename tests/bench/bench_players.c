@@ -36,7 +36,7 @@ struct rc players_come(struct bench *bench, struct err *err)
 
 void players_leave(struct bench *bench)
 {
-    for (unsigned i = 0; i < bench->token_count; i++) {
+    for (unsigned i = 0; i < bench->token_count && !bench->keep; i++) { /* calls of a revoked token are withdrawn */
         struct reply reply;
         struct err err;
         struct query query = {.method = "DELETE"};
