@@ -11,11 +11,15 @@
 #include <unistd.h>
 #include <uv.h>
 
+enum { ROUNDS_MAX = 4 }; /* of what is done before sleep, until sockets are looked at again */
+
 struct loop {
     uv_loop_t uv;
     uv_prepare_t prepare;
     uv_idle_t awake;       /* while it runs, the loop does not sleep */
     struct before_sleep *before_sleep;
+    bool prepares;         /* `prepare` and `awake` are handles of the loop */
+    bool again;            /* loop_again was called */
     uv_poll_t signals;               /* on signal_event, from the first watch on */
     struct signal_watch *watches;
 };
@@ -83,12 +87,22 @@ void loop_stop(struct loop *loop) { uv_stop(&loop->uv); }
 
 static void on_idle(uv_idle_t *uv) { (void)uv; }
 
+/* Whether there is more to do. */
+static bool run_before_sleep(struct loop *loop)
+{
+    bool more = false;
+    loop->again = false;
+    for (struct before_sleep *b = loop->before_sleep; b; b = b->next)
+        more |= b->before(b->arg);
+    return more || loop->again;
+}
+
 static void on_prepare(uv_prepare_t *uv)
 {
     struct loop *loop = uv->data;
-    bool more = false;
-    for (struct before_sleep *b = loop->before_sleep; b; b = b->next)
-        more |= b->before(b->arg);
+    bool more = true;
+    for (int round = 0; more && round < ROUNDS_MAX; round++)
+        more = run_before_sleep(loop);
     if (more)
         CHECK(uv_idle_start(&loop->awake, on_idle) == 0);
     else
@@ -97,6 +111,9 @@ static void on_prepare(uv_prepare_t *uv)
 
 static void start_preparing(struct loop *loop)
 {
+    if (loop->prepares)
+        return;
+    loop->prepares = true;
     CHECK(uv_idle_init(&loop->uv, &loop->awake) == 0);
     CHECK(uv_prepare_init(&loop->uv, &loop->prepare) == 0);
     loop->prepare.data = loop;
@@ -108,8 +125,7 @@ static void start_preparing(struct loop *loop)
 void loop_before_sleep(struct loop *loop, struct before_sleep *before)
 {
     struct before_sleep **end = &loop->before_sleep;
-    if (!loop->before_sleep)
-        start_preparing(loop);
+    start_preparing(loop);
     while (*end)
         end = &(*end)->next;
     before->next = NULL;
@@ -123,6 +139,8 @@ void loop_forget(struct loop *loop, struct before_sleep *before)
         link = &(*link)->next;
     *link = before->next;
 }
+
+void loop_again(struct loop *loop) { loop->again = true; }
 
 void *loop_uv(struct loop *loop) { return &loop->uv; }
 

@@ -16,8 +16,9 @@ void loop_free(struct loop *loop);
 /* Runs until loop_stop. */
 void loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
-/* Calls `before` at the end of every turn, before the loop goes to sleep; several are called in this order. The loop
- * does not sleep in a turn in which one of them returns true: there is more to do. */
+/* Calls `before` at the end of every turn, before the loop goes to sleep; several are called in this order, and again
+ * while one of them returns true or loop_again was called: there is more to do. After some rounds sockets come first.
+ */
 struct before_sleep {
     bool (*before)(void *arg);
     void *arg;
@@ -25,6 +26,8 @@ struct before_sleep {
 };
 void loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void loop_forget(struct loop *loop, struct before_sleep *before);
+/* On the loop: what waits for the end of the turn has come, and the loop must not sleep before it was looked at. */
+void loop_again(struct loop *loop);
 /* The uv_loop_t, for io/ and http/ only. */
 void *loop_uv(struct loop *loop);
 

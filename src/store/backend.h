@@ -40,6 +40,9 @@ struct backend {
      * seq of its events. An append that cannot be kept for reasons of its own gets APPEND_FAILED and harms
      * no other. On failure nothing at all was kept, and outcomes mean nothing. */
     struct rc (*commit)(struct backend_handle *writer, struct append *group, struct err *err);
+    /* Optional: begins a commit that will not wait for others or for a checkpoint, so that the loop may do it itself;
+     * `commit` follows. False: nothing was begun. */
+    bool (*begin_quickly)(struct backend_handle *writer);
     /* Optional: whether the place is still the one that was opened; cheap, callable from any thread. */
     struct rc (*check)(const struct backend_handle *handle, struct err *err);
     /* Optional: whether something could be kept again, found out by writing. Between groups, after one has failed. */

@@ -36,6 +36,11 @@ struct store {
 
     struct monitor inbox;
     struct append_list appends;
+    bool owned;            /* somebody uses the writer's handle */
+    bool writer_waits;     /* the writer is awake and waits for the loop to be done with the handle */
+    bool unsettled;        /* something was committed since the writer settled */
+    uint64_t lone_count;   /* commits of the loop */
+    unsigned slow_for;     /* commits until the disk counts as quick again; of the handle's owner */
     struct monitor desk;
     struct read_list questions;
     struct monitor chores;
@@ -65,6 +70,9 @@ struct store {
     bool away_told, broken_told;
     uint64_t last_seq;
     bool closed;
+    struct loop *loop;
+    struct before_sleep before_sleep;
+    unsigned lone_in_a_row;
     struct event feed[FEED_EVENTS];
 
     struct figures figures;
@@ -83,6 +91,8 @@ void store_notice_broken(struct store *store, struct rc rc, const struct err *er
 
 /* ---- writer.c ---- */
 void *store_run_writer(void *store);
+/* At the end of each turn of the loop: commits an append that is alone, or wakes the writer. */
+bool store_commit_lone(void *store);
 void store_fail_group(struct append *group, const struct err *err);
 
 #endif

@@ -223,6 +223,18 @@ static enum tidy_need tidy_due(struct backend_handle *writer)
     return stop ? TIDY_BEFORE : TIDY_BESIDE;
 }
 
+/* With a long log a checkpoint is due, which is the writer's thread's to ask and wait for. */
+static bool begin_quickly(struct backend_handle *writer)
+{
+    struct err ignored;
+    if (writer->wal_frames >= TIDY_FRAMES)
+        return false;
+    CHECK(sqlite3_busy_timeout(writer->db, 0) == SQLITE_OK);
+    struct rc rc = sqlite_run(writer, SQL_BEGIN_WRITE, &ignored);
+    CHECK(sqlite3_busy_timeout(writer->db, BUSY_MS) == SQLITE_OK);
+    return rc_ok(rc);
+}
+
 /* SQLITE_BUSY means that a reader still needs the log, or that another checkpoint runs: no harm. */
 static struct rc checkpoint(struct backend_handle *handle, int mode, int *ret_frames, struct err *err)
 {
@@ -434,6 +446,7 @@ const struct backend backend_sqlite = {
     .open = sqlite_open,
     .close = sqlite_close,
     .commit = sqlite_commit,
+    .begin_quickly = begin_quickly,
     .probe = probe,
     .check = sqlite_check_place,
     .last_seq = sqlite_last_seq,

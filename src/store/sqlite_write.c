@@ -241,9 +241,11 @@ static struct rc notice_others(struct backend_handle *handle, struct err *err)
 
 static struct rc commit_once(struct backend_handle *handle, struct append *group, struct err *err)
 {
-    TRY(sqlite_check_place(handle, err));
-    TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
-    struct rc rc = notice_others(handle, err);
+    struct rc rc = sqlite_check_place(handle, err);
+    if (rc_ok(rc) && sqlite3_get_autocommit(handle->db)) /* the loop has begun already */
+        rc = sqlite_run(handle, SQL_BEGIN_WRITE, err);
+    if (rc_ok(rc))
+        rc = notice_others(handle, err);
     if (rc_ok(rc))
         rc = group_commit(&ways, handle, handle->memory, group, err);
     if (rc_bad(rc)) {

@@ -1,6 +1,7 @@
 /* Threads around a backend: one writer, some readers, one checkpointer; and one waker back to the loop.
  *
  *   loop     store_append → inbox                     deliver: follow(events), then done(append), done(read)
+ *            commits an append that is alone at the end of a turn itself, while the writer sleeps
  *              ↓                                          ↑
  *   writer   takes all that came, commits it as one group → outbox, waker
  *   readers  take one question each, answer it            → outbox, waker
@@ -13,7 +14,8 @@
  *  3. The waker is rung by whoever puts something into an outbox that has not been rung for, and only then.
  *     Events of other processes lie between the groups at their place: whoever adds to the outbox holds
  *     `feeding`, and a group waits until what was kept before it has been read.
- *  4. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
+ *  4. The writer's handle has one owner at a time (`owned`): the writer while it is awake, or the loop.
+ *  5. A thread sleeps only when there is nothing for it to do: an idle store wakes nobody.
  */
 #include "store/inner.h"
 
@@ -148,7 +150,7 @@ static void follow_group(struct store *store, const struct append *first)
 }
 
 /* On the loop. False when there was nothing. */
-static bool deliver(struct store *store)
+bool store_deliver(struct store *store)
 {
     lock(&store->outbox);
     struct append *appends = append_list_take(&store->committed);
@@ -176,7 +178,7 @@ static bool deliver(struct store *store)
     return any;
 }
 
-static void on_wake(void *arg) { (void)deliver(arg); }
+static void on_wake(void *arg) { (void)store_deliver(arg); }
 
 /* ---- what other processes keep ---- */
 
@@ -499,6 +501,10 @@ struct rc store_open(struct loop *loop, const struct store_options *options, str
         return rc;
     }
     store->waker = waker_new(loop, on_wake, store);
+    store->loop = loop;
+    store->before_sleep = (struct before_sleep){.before = store_commit_lone, .arg = store};
+    if (backend->begin_quickly)
+        loop_before_sleep(loop, &store->before_sleep);
     start_threads(store);
     *ret_store = store;
     return RC_OK;
@@ -526,12 +532,12 @@ void store_stop(struct store *store)
     store->closed = true;
 }
 
-bool store_deliver(struct store *store) { return deliver(store); }
-
 void store_free(struct store *store)
 {
     close_handles(store);
     waker_free(store->waker);
+    if (store->backend->begin_quickly)
+        loop_forget(store->loop, &store->before_sleep);
     monitor_done(&store->inbox);
     monitor_done(&store->desk);
     monitor_done(&store->chores);
@@ -563,8 +569,14 @@ void store_append(struct store *store, struct append *append)
     }
     append->queued_us = clock_steady_us();
     lock(&store->inbox.lock);
+    bool first = !store->appends.first && store->backend->begin_quickly;
     append_list_add(&store->appends, append, &append->next);
-    monitor_signal(&store->inbox);
+    if (!first) {
+        monitor_signal(&store->inbox);
+        return;
+    }
+    unlock(&store->inbox.lock);
+    loop_again(store->loop); /* it may stay alone until the end of the turn: store_commit_lone */
 }
 
 void store_read(struct store *store, struct read *read)

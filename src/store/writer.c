@@ -1,4 +1,5 @@
-/* The writer: takes all that has come, and commits it as one group. */
+/* The writer: takes all that has come, and commits it as one group. An append that is alone at the end of a turn of the
+ * loop is committed by the loop itself while the writer sleeps: that saves two changes of thread. */
 #include "store/inner.h"
 
 #include "base/limits.h"
@@ -6,6 +7,13 @@
 #include "io/clock.h"
 
 #include <malloc.h>
+
+enum {
+    LONE_BYTES_MAX = 64 << 10,
+    LONE_IN_A_ROW_MAX = 3, /* committed by the loop before it looks at its sockets again */
+    SLOW_US = 2000,        /* after a commit that took so long, ... */
+    SLOW_FOR = 64,         /* ... so many are the writer's, so that a slow disk does not stop the sockets */
+};
 
 void store_fail_group(struct append *group, const struct err *err)
 {
@@ -58,7 +66,7 @@ static void settle(struct store *store, bool idle)
         log_line(LOG_WARN, "store settling failed", LOG_C("why", err.text));
 }
 
-static void commit_group(struct store *store, struct append *group, struct append **end)
+static struct rc commit(struct store *store, struct append *group)
 {
     struct err err = {0};
     int64_t began_us = clock_steady_us();
@@ -71,7 +79,15 @@ static void commit_group(struct store *store, struct append *group, struct appen
     store_notice_broken(store, rc, &err);
     atomic_store_explicit(&store->figures.commit_began_us, 0, memory_order_relaxed);
     store_set_health(store, &store->figures.keeps, rc_ok(rc));
-    figures_count_group(&store->figures, group, clock_steady_us() - began_us);
+    int64_t took_us = clock_steady_us() - began_us;
+    figures_count_group(&store->figures, group, took_us);
+    store->slow_for = took_us >= SLOW_US ? SLOW_FOR : store->slow_for ? store->slow_for - 1 : 0;
+    return rc;
+}
+
+static void commit_group(struct store *store, struct append *group, struct append **end)
+{
+    struct rc rc = commit(store, group);
     if (store->follower && rc_ok(rc))
         store_hand_back_in_order(store, group, end);
     else
@@ -95,27 +111,54 @@ static bool try_again(struct store *store)
     return true;
 }
 
-/* Everything that has come, or NULL when the store closes. After a second without anything the checkpointer is
- * asked to tidy, after another one the writer settles; then it sleeps until somebody comes. */
-static struct append *take_appends(struct store *store, bool *unsettled)
+/* With the inbox locked, on the writer's thread. */
+static void own_handle(struct store *store)
+{
+    store->writer_waits = true;
+    while (store->owned)
+        (void)monitor_wait(&store->inbox, 0);
+    store->writer_waits = false;
+    store->owned = true;
+}
+
+/* After a second without anything the checkpointer is asked to tidy, after another one the writer settles. Returns for
+ * how many seconds nothing has come. */
+static int use_quiet(struct store *store, int quiet)
+{
+    if (try_again(store))
+        return 0;
+    if (quiet == 0) {
+        want_tidy(store);
+        return 1;
+    }
+    settle(store, true);
+    (void)malloc_trim(0); /* returns memory freed since the busy period to the system */
+    return 2;
+}
+
+/* Everything that has come, or NULL when the store closes. When all is settled the writer sleeps until somebody
+ * comes. */
+static struct append *take_appends(struct store *store)
 {
     lock(&store->inbox.lock);
+    store->owned = false;
     for (int quiet = 0; !store->appends.first && !store->inbox.closing;) {
-        if (monitor_wait(&store->inbox, *unsettled ? IDLE_MS : 0) || store->appends.first)
-            continue;
-        unlock(&store->inbox.lock);
-        if (try_again(store)) {
+        uint64_t lone = store->lone_count;
+        bool woken = monitor_wait(&store->inbox, store->unsettled ? IDLE_MS : 0);
+        if (store->lone_count != lone)
             quiet = 0;
-        } else if (quiet++ == 0) {
-            want_tidy(store);
-        } else {
-            settle(store, true);
-            (void)malloc_trim(0); /* returns memory freed since the busy period to the system */
-            *unsettled = false;
-        }
+        if (woken || store->lone_count != lone || store->appends.first)
+            continue;
+        own_handle(store);
+        unlock(&store->inbox.lock);
+        quiet = use_quiet(store, quiet);
         lock(&store->inbox.lock);
+        store->owned = false;
+        store->unsettled = quiet < 2;
     }
+    own_handle(store);
     struct append *first = append_list_take(&store->appends);
+    store->unsettled = true;
     unlock(&store->inbox.lock);
     return first;
 }
@@ -124,9 +167,7 @@ void *store_run_writer(void *arg)
 {
     struct store *store = arg;
     struct append *group, **end;
-    bool unsettled = false;
-    while ((group = take_appends(store, &unsettled))) {
-        unsettled = true;
+    while ((group = take_appends(store))) {
         while (group) {
             struct append *rest = cut_group(group, &end);
             commit_group(store, group, end);
@@ -134,4 +175,66 @@ void *store_run_writer(void *arg)
         }
     }
     return NULL;
+}
+
+/* ---- an append that is alone, on the loop ---- */
+
+static bool is_small(const struct append *append)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < append->event_count; i++)
+        bytes += append->events[i].data.n;
+    return bytes < LONE_BYTES_MAX;
+}
+
+/* The only append of the inbox, with the handle; NULL when there is none, or the writer gets it. */
+static struct append *take_lone(struct store *store)
+{
+    lock(&store->inbox.lock);
+    struct append *append = store->appends.first;
+    bool mine = append && !append->next && !store->owned && store->slow_for == 0 && is_small(append) &&
+                store->lone_in_a_row < LONE_IN_A_ROW_MAX &&
+                atomic_load_explicit(&store->figures.keeps, memory_order_relaxed) &&
+                store->backend->begin_quickly(store->writer);
+    if (!append)
+        store->lone_in_a_row = 0;
+    if (append && !mine) {
+        monitor_signal(&store->inbox);
+        return NULL;
+    }
+    if (mine) {
+        append_list_clear(&store->appends);
+        store->owned = true;
+    }
+    unlock(&store->inbox.lock);
+    return append;
+}
+
+/* The writer is woken only if it waits for the handle, or sleeps without a thought of settling. */
+static void release_handle(struct store *store)
+{
+    lock(&store->inbox.lock);
+    bool wake = store->writer_waits || !store->unsettled;
+    store->owned = false;
+    store->unsettled = true;
+    store->lone_count++;
+    if (wake)
+        monitor_signal(&store->inbox);
+    else
+        unlock(&store->inbox.lock);
+}
+
+bool store_commit_lone(void *arg)
+{
+    struct store *store = arg;
+    struct append *append = take_lone(store);
+    if (!append)
+        return false;
+    store->lone_in_a_row++;
+    (void)commit(store, append).code;
+    release_handle(store);
+    lock(&store->outbox);
+    append_list_add(&store->committed, append, &append->next);
+    unlock(&store->outbox);
+    return store_deliver(store);
 }

@@ -614,6 +614,71 @@ static void the_log_does_not_grow_for_ever(void **state)
     }
 }
 
+/* ---- an append that is alone ---- */
+
+/* Comes behind the store's own look at the end of a turn. */
+struct turn {
+    struct before_sleep before;
+    struct rig *rig;
+    sqlite3 *other;        /* holds the database until the first turn has ended */
+    unsigned turns, left;  /* at the end of the first */
+};
+
+static bool turn_ends(void *arg)
+{
+    struct turn *turn = arg;
+    if (turn->turns++ == 0)
+        turn->left = turn->rig->pending;
+    if (turn->other)
+        assert_int_equal(sqlite3_close(turn->other), SQLITE_OK);
+    turn->other = NULL;
+    return false;
+}
+
+static void one_turn(struct rig *rig, struct turn *turn, struct append *append)
+{
+    *turn = (struct turn){.before = {.before = turn_ends, .arg = turn}, .rig = rig, .other = turn->other};
+    loop_before_sleep(rig->loop, &turn->before);
+    assert_true(rig_append(rig, append, APPEND_KEPT) > 0);
+    loop_forget(rig->loop, &turn->before);
+}
+
+static struct append *message(size_t bytes)
+{
+    struct append *append = append_new();
+    char *text = arena_bytes(&append->arena, bytes + 3);
+    memset(text, ' ', bytes);
+    memcpy(text + bytes, "{}", 3);
+    rig_event(append, EVENT_USER_MESSAGE, "s1", "", text);
+    return append;
+}
+
+static void a_lone_append_is_committed_by_the_loop(void **state)
+{
+    struct rig *rig = *state;
+    struct turn turn = {0};
+    rig_open(rig);
+    one_turn(rig, &turn, message(0));
+    assert_int_equal(turn.left, 0);
+    rig_close(rig);
+    rig_open(rig);
+    one_turn(rig, &turn, message(64 << 10)); /* a large one is the writer's */
+    assert_int_equal(turn.left, 1);
+    rig_verify_well(rig, 2);
+}
+
+static void the_loop_does_not_wait_for_another_program(void **state)
+{
+    struct rig *rig = *state;
+    struct turn turn = {0};
+    rig_open(rig);
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &turn.other), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(turn.other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+    one_turn(rig, &turn, message(0));
+    assert_int_equal(turn.left, 1);
+    rig_verify_well(rig, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -641,6 +706,8 @@ int main(void)
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),
         TEST(the_log_does_not_grow_for_ever),
+        TEST(a_lone_append_is_committed_by_the_loop),
+        TEST(the_loop_does_not_wait_for_another_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

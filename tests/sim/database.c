@@ -56,7 +56,8 @@ static struct rc visit(struct backend_handle *handle, bool locked, struct err *e
 {
     if (is_dead(handle))
         return unavailable(err);
-    fiber_yield();
+    if (fiber_node() >= 0) /* the loop's own commit is not interrupted */
+        fiber_yield();
     if (is_dead(handle) || (db()->shared && sim->steady_us < db()->away_until_us))
         return unavailable(err);
     if (locked && db()->shared && handle->generation != db()->generation)
@@ -336,14 +337,32 @@ static struct rc commit_patiently(struct backend_handle *handle, struct append *
     }
 }
 
+/* The writer's handle is used by its thread and by the loop, by one at a time. */
+static void use(struct backend_handle *writer)
+{
+    if (writer->used)
+        sim_fail("two threads use the writer's handle");
+    writer->used = true;
+}
+
 static struct rc commit(struct backend_handle *handle, struct append *group, struct err *err)
 {
     if (db()->shared)
         return commit_patiently(handle, group, err);
+    use(handle);
     struct rc rc = commit_once(handle, group, err);
     if (rc_bad(rc))
         memory_clear(handle->memory);
+    handle->used = false;
     return rc;
+}
+
+/* The loop commits by itself, unless somebody holds the database or a checkpoint is due. */
+static bool begin_quickly(struct backend_handle *writer)
+{
+    use(writer);
+    writer->used = false;
+    return sim_random(4) != 0;
 }
 
 /* ---- the rest of a backend ---- */
@@ -378,7 +397,20 @@ static struct rc last_seq(struct backend_handle *handle, uint64_t *ret_seq, stru
     return RC_OK;
 }
 
-static struct rc probe(struct backend_handle *writer, struct err *err) { return visit(writer, false, err); }
+static struct rc probe(struct backend_handle *writer, struct err *err)
+{
+    use(writer);
+    struct rc rc = visit(writer, false, err);
+    writer->used = false;
+    return rc;
+}
+
+/* What only the writer may do between two groups takes its time. */
+static struct rc settle(struct backend_handle *writer, bool idle, struct err *err)
+{
+    (void)idle;
+    return probe(writer, err);
+}
 
 static struct rc read_once(struct backend_handle *handle, struct read *read, struct err *err)
 {
@@ -450,7 +482,9 @@ const struct backend backend_alone = {
     .open = open_handle,
     .close = close_handle,
     .commit = commit,
+    .begin_quickly = begin_quickly,
     .probe = probe,
+    .settle = settle,
     .last_seq = last_seq,
     .read = read_rows,
 };

@@ -94,15 +94,26 @@ void __wrap_waker_free(struct waker *waker)
 void __wrap_loop_before_sleep(struct loop *loop, struct before_sleep *before)
 {
     (void)loop;
-    CHECK(!sim->nodes[sim->at].before_sleep); /* the gate's is the only one */
-    sim->nodes[sim->at].before_sleep = before;
+    struct before_sleep **end = &sim->nodes[sim->at].before_sleep;
+    while (*end)
+        end = &(*end)->next;
+    before->next = NULL;
+    *end = before;
 }
 
 void __wrap_loop_forget(struct loop *loop, struct before_sleep *before)
 {
     (void)loop;
-    CHECK(sim->nodes[sim->at].before_sleep == before);
-    sim->nodes[sim->at].before_sleep = NULL;
+    struct before_sleep **link = &sim->nodes[sim->at].before_sleep;
+    while (*link != before)
+        link = &(*link)->next;
+    *link = before->next;
+}
+
+void __wrap_loop_again(struct loop *loop)
+{
+    (void)loop;
+    sim->nodes[sim->at].again = true;
 }
 
 /* ---- chance, and words ---- */
@@ -234,9 +245,10 @@ void node_turn(int number)
     sim->at = number;
     for (int round = 0; node->gate && round < ROUNDS_MAX; round++) {
         bool more = run_wakers(node) || fire_timers(node);
-        if (node->before_sleep)
-            more = node->before_sleep->before(node->before_sleep->arg) || more;
-        if (!more)
+        node->again = false;
+        for (struct before_sleep *b = node->before_sleep; b; b = b->next)
+            more = b->before(b->arg) || more;
+        if (!more && !node->again)
             break;
     }
     if (node->gate && node->ready && !node->dead)

@@ -101,6 +101,7 @@ struct backend_handle {
     uint64_t group_no, seen_seq;
     unsigned generation;       /* of the database's connections, when the lock was taken */
     bool commit_sent;
+    bool used;                 /* by a thread, or by the loop */
 };
 
 /* A COMMIT that is on its way though its sender has lost the connection. It holds the lock. */
@@ -135,6 +136,7 @@ struct node {
     struct timer *timers;
     struct waker *wakers;
     struct before_sleep *before_sleep;
+    bool again;                /* loop_again was called */
     int64_t skew_ms;           /* of its wall clock */
     bool ready, dead;          /* dead: killed, nothing that it does counts any more */
     bool broken;               /* it has found that history went backwards, or could not begin: it is started again */

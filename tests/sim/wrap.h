@@ -51,6 +51,7 @@ void __wrap_waker_wake(struct waker *waker);
 void __wrap_waker_free(struct waker *waker);
 void __wrap_loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void __wrap_loop_forget(struct loop *loop, struct before_sleep *before);
+void __wrap_loop_again(struct loop *loop);
 const struct backend *__wrap_backend_find(const char *url, const char **ret_place);
 struct tool_result __wrap_tool_do(const struct tool_use *use, struct str files);
 struct tool_look __wrap_tool_look(const struct tool_use *use);
