@@ -212,8 +212,10 @@ bool ops_serve(struct gate *gate)
 
 static bool before_sleep(void *arg)
 {
-    bool more = ops_serve(arg);
-    deadlines_arm(arg);
+    struct gate *gate = arg;
+    bool more = ops_serve(gate);
+    deadlines_arm(gate);
+    gate->rules.turn++;
     return more;
 }
 

@@ -191,18 +191,28 @@ static struct rc load_file(struct policy_file *file, enum rule_layer layer, cons
     return parse_file(file, text, layer, err);
 }
 
-/* True when the file is another than the one read last. */
-static bool refresh_file(struct policy_file *file, enum rule_layer layer)
+static const struct stat *look_at(struct file_look *look, const char *path, uint64_t turn)
 {
-    struct stat st;
+    if (look->turn != turn || strcmp(look->path, path) != 0) {
+        look->turn = turn;
+        (void)snprintf(look->path, sizeof look->path, "%s", path);
+        look->there = stat(path, &look->st) == 0;
+    }
+    return look->there ? &look->st : NULL;
+}
+
+/* True when the file is another than the one read last. */
+static bool refresh_file(struct policy_file *file, enum rule_layer layer, struct file_look *look, uint64_t turn)
+{
     struct err err;
     int64_t stamp[4] = {0};
-    bool there = file->path && stat(file->path, &st) == 0;
+    const struct stat *st = file->path ? look_at(look, file->path, turn) : NULL;
+    bool there = st != NULL;
     if (there) {
-        stamp[0] = (int64_t)st.st_ino ^ (int64_t)st.st_dev << 32;
-        stamp[1] = st.st_size;
-        stamp[2] = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
-        stamp[3] = (int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec;
+        stamp[0] = (int64_t)st->st_ino ^ (int64_t)st->st_dev << 32;
+        stamp[1] = st->st_size;
+        stamp[2] = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+        stamp[3] = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
     }
     if (there == file->there && memcmp(stamp, file->stamp, sizeof stamp) == 0)
         return false;
@@ -212,7 +222,7 @@ static bool refresh_file(struct policy_file *file, enum rule_layer layer)
     file->count = 0;
     file->there = there;
     file->hash[0] = file->problem[0] = '\0';
-    if (there && rc_bad(load_file(file, layer, &st, &err))) {
+    if (there && rc_bad(load_file(file, layer, st, &err))) {
         file->count = 0;
         (void)snprintf(file->problem, sizeof file->problem, "%s", err.text);
         log_line(LOG_WARN, "a policy file cannot be used", LOG_C("file", file->path), LOG_C("why", err.text));
@@ -387,9 +397,9 @@ const struct rule_set *rules_for(struct gate *gate, const struct session *sessio
         file_done(&rules->project);
         rules->project.path = strdup(path);
     }
-    if (refresh_file(&all->managed, LAYER_MANAGED))
+    if (refresh_file(&all->managed, LAYER_MANAGED, &all->look_managed, all->turn))
         all->version++;
-    bool changed = refresh_file(&rules->project, LAYER_PROJECT);
+    bool changed = refresh_file(&rules->project, LAYER_PROJECT, &all->look_project, all->turn);
     bool trusted = is_trusted(gate, &rules->project);
     changed = changed || trusted != rules->trusted || !rules->set || rules->version != all->version ||
               rules->changed_seq != session->changed_seq || rules->projects != projects;
@@ -507,7 +517,7 @@ void rules_init(struct gate *gate, const struct gate_options *options)
     gate->rules.protected = options->protected;
     gate->rules.socket = options->socket;
     gate->rules.asks_reads = options->asks_reads;
-    gate->rules.version = 1;
+    gate->rules.version = gate->rules.turn = 1;
 }
 
 void rules_done(struct gate *gate)

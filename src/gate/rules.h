@@ -16,9 +16,12 @@
 #define GATE_RULES_H
 
 #include "base/digest.h"
+#include "base/limits.h"
 #include "base/map.h"
 #include "event/session.h"
 #include "policy/policy.h"
+
+#include <sys/stat.h>
 
 struct gate;
 struct gate_options;
@@ -45,12 +48,23 @@ struct policy_file {
     char problem[400];      /* empty: it can be read */
 };
 
+/* What stat says of a policy file in this turn of the loop: all calls of a turn are judged by the same rules, and the
+ * sessions of one folder share the look. */
+struct file_look {
+    uint64_t turn;
+    char path[LIMIT_PATH_BYTES + 32];
+    bool there;
+    struct stat st;
+};
+
 struct rules {
     struct arena arena;
     struct rule_record *user; /* in order */
     struct map trusted;       /* path → hash, a heap string */
     struct map hits;          /* rule id → struct rule_hits */
     struct policy_file managed;
+    struct file_look look_managed, look_project; /* the last ones */
+    uint64_t turn;            /* of the loop; from 1 */
     const char *protected;    /* Nod's own data */
     const char *socket;       /* Nod's own socket; NULL: none */
     bool asks_reads;          /* commands that only read need a rule, too */
