@@ -27,7 +27,7 @@ static const struct command command = {
     .operands = "[PART...]",
     .summary = "measure a running server beside the disk it writes to",
     .details = "Every figure is a ratio to what this machine does in the same seconds: append 1 KB and fdatasync in "
-               "the data folder. Parts: disk; gate (many agents ask, each call durable); asks (only that, --calls of them); "
+               "the data folder. Parts: disk; gate (many agents ask, each call durable); asks (only that); "
                "one (one agent asks); "
                "answer (from a person's decision to the agent that waits); streams (very many readers of one event); "
                "fill (makes a new store, without a server). Without PART: disk, gate, one and answer, some seconds in "
