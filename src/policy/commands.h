@@ -55,6 +55,7 @@ struct study {
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */
     unsigned risk;                 /* classes of the row and its options */
     bool only_reads;               /* an option of it says so */
+    bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
     bool touches_all;              /* it changes files that its words do not name */
     struct act *acts;
     bool packs; /* some of its words are a command: look at each of them when looking for what is forbidden */

@@ -282,6 +282,9 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
         act_other(&s, ALL_WORDS, "it is packed too deep");
     else if (known)
         effects_words(&s, known);
-    else
+    else if ((known = effects_dashed_row(program_name(argv->words[0].text)))) {
+        effects_words(&s, known);
+        act_other(&s, 0, "it is a program of its own, called like a sub-command");
+    } else
         study_handed(&s, 1);
 }

@@ -86,7 +86,7 @@ static const struct table_option *find_beginning(const struct table_row *row, st
 /* Without what may stand before a name: --expand-url is --url. */
 static struct str without_prefix(const struct effects *e, struct str name)
 {
-    struct str list = table_str(e->row->prefixes);
+    struct str list = table_str(row_lists(e->row)->prefixes);
     static char bare[96];
     while (!str_empty(list)) {
         struct str prefix = str_cut(list, ',', &list);
@@ -104,7 +104,7 @@ static const struct table_option *find_long(const struct effects *e, struct str 
     const struct table_option *option = find_exact(e, name);
     if (!option)
         option = find_dashes(e, name);
-    if (!option && e->row->prefixes)
+    if (!option && row_lists(e->row)->prefixes)
         option = find_exact(e, without_prefix(e, name));
     if (option || name.n < 3)
         return option;

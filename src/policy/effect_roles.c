@@ -18,7 +18,7 @@ static struct word word_of(const struct effects *e, size_t word, struct str valu
 /* Removes the scheme: `file:x` becomes x. */
 static struct str without_scheme(const struct effects *e, struct str value)
 {
-    struct str list = table_str(e->row->paths);
+    struct str list = table_str(row_lists(e->row)->paths);
     while (!str_empty(list)) {
         struct str prefix = str_cut(list, ',', &list);
         if (prefix.n && str_starts(value, prefix))

@@ -74,6 +74,17 @@ const struct table_row *table_find(struct str name)
     return row;
 }
 
+const struct table_row *effects_dashed_row(struct str name)
+{
+    char words[96];
+    size_t dash = str_find(name, '-');
+    if (dash == 0 || dash == name.n || name.n > sizeof words)
+        return NULL;
+    memcpy(words, name.p, name.n);
+    words[dash] = ' ';
+    return table_exact((struct str){words, name.n});
+}
+
 /* ---- the row that the words choose ---- */
 
 static bool descend_to(struct effects *e, const struct table_row *row)
@@ -109,17 +120,21 @@ static const struct table_row *shortened(struct str start)
     return found;
 }
 
+static bool strange_sub(struct effects *e, size_t word)
+{
+    act_add(e->s, ACT_OTHER, word, "its sub-command is not known");
+    e->s->study->strange_sub = true;
+    return true;
+}
+
 /* Whether the operand at `i` is a sub-command; adds an act when it must be one and is not known. */
 static bool try_descend(struct effects *e, size_t i)
 {
     const struct word *word = &e->s->words[i];
     bool must = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
     size_t n = e->name_n + 1 + word->text.n;
-    if (!word_literal(word) || n + 1 >= sizeof e->name) {
-        if (must)
-            act_add(e->s, ACT_OTHER, word_literal(word) ? i : ALL_WORDS, "its sub-command is not known");
-        return must;
-    }
+    if (!word_literal(word) || n + 1 >= sizeof e->name)
+        return must && strange_sub(e, word_literal(word) ? i : ALL_WORDS);
     size_t before = e->name_n;
     e->name[e->name_n] = ' ';
     memcpy(e->name + e->name_n + 1, word->text.p, word->text.n);
@@ -140,9 +155,7 @@ static bool try_descend(struct effects *e, size_t i)
     if (table_begins((struct str){e->name, n + 1}))
         return true; /* a longer row: `aws s3 rm` without `aws s3` */
     e->name_n = before;
-    if (must)
-        act_add(e->s, ACT_OTHER, i, "its sub-command is not known");
-    return must;
+    return must && strange_sub(e, i);
 }
 
 /* ---- words ---- */
@@ -163,7 +176,7 @@ static bool ends_options(enum table_role role)
 
 static void study_behind(struct effects *e, size_t i)
 {
-    const struct table_row *row = table_find(table_str(e->row->behind));
+    const struct table_row *row = table_find(table_str(row_lists(e->row)->behind));
     if (!row || i + 1 > e->s->count)
         return;
     /* The words behind `--`, with that in the place of the program. */
@@ -227,7 +240,7 @@ static void read_words(struct effects *e, size_t from)
         if (!e->ended && may_become_option(e, word) && effect_sharp(e))
             act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
         if (!e->ended && str_is(text, "--")) {
-            if (e->row->behind) {
+            if (row_lists(e->row)->behind) {
                 study_behind(e, i);
                 return;
             }
@@ -496,7 +509,7 @@ static void take_styles(struct effects *e)
         act_add(e->s, ACT_PROJECT, 0, "it runs code of the project");
     if (row->styles & STYLE_TALKS)
         act_add(e->s, ACT_TALKS, 0, "it reaches the network");
-    struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row->touches);
+    struct str list = row->reader == READER_GITCONFIG ? STR_NONE : table_str(row_lists(row)->touches);
     while (!str_empty(list)) {
         struct str path = str_cut(list, ',', &list);
         if (str_is(path, ".")) {

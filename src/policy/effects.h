@@ -10,9 +10,12 @@
 const struct table_row *table_find(struct str name);
 /* The row of exactly this name. */
 const struct table_row *table_exact(struct str name);
+/* `git-push` is `git push`, as git's own folder has it. */
+const struct table_row *effects_dashed_row(struct str name);
 /* Whether a row's name begins with `start`. */
 bool table_begins(struct str start);
 static inline struct str table_str(uint32_t at) { return str_of(table_text + at); }
+static inline const struct table_lists *row_lists(const struct table_row *row) { return &table_lists[row->lists]; }
 
 /* A command while it is read. */
 struct effects {

@@ -3,8 +3,8 @@
 #include "policy/judge.h"
 
 #include "base/err.h"
+#include "policy/effects.h"
 #include "policy/groups.h"
-#include "policy/table.h"
 
 static void note_unknown(struct judging *j, const char *why)
 {
@@ -34,8 +34,6 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
             note_unknown(j, "only bash knows whether a rule speaks against it");
     }
 }
-
-static bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 
 static void stops_by_program(struct judging *j, struct argv *argv, struct str program)
 {
@@ -490,22 +488,43 @@ static void port_stops(struct judging *j, const struct argv *argv)
     }
 }
 
-/* Matches rules against the full names in the command's row: `npm publ` as `npm publish`, python3.11 as python. */
-static void row_stops(struct judging *j, const struct argv *argv, const struct study *study)
+/* Matches rules against the command as if its first word were these, parted by `part`. */
+static void named_stops(struct judging *j, const struct argv *argv, struct str name, char part)
 {
-    if (!study->table || !j->set->stops_commands || !argv->count)
-        return;
-    struct str name = str_of(table_text + study->table->name), rest = name;
     size_t count = 0;
     struct word *words = arena_array(j->arena, struct word, argv->count + 4);
-    while (!str_empty(rest) && count < 4) {
-        struct str part = str_cut(rest, ' ', &rest);
-        words[count++] = (struct word){.raw = part, .text = part, .shape = part};
+    while (!str_empty(name) && count < 4) {
+        struct str word = str_cut(name, part, &name);
+        words[count++] = (struct word){.raw = word, .text = word, .shape = word};
     }
     for (size_t i = 1; i < argv->count; i++)
         words[count++] = argv->words[i];
     struct argv named = {.words = words, .count = count};
     words_stops(j, &named);
+}
+
+/* Whether it does more than its row always does: removes, or changes something by an option. */
+static bool acts_beyond(const struct study *study)
+{
+    for (const struct act *act = study->acts; act; act = act->next)
+        if (act->kind == ACT_REMOVES || (act->kind == ACT_CHANGES && (act->flags & ACT_BY_OPTION)))
+            return true;
+    return study->risk != 0;
+}
+
+/* The full names in the command's row: `npm publ` as `npm publish`, python3.11 as python; and the commands whose effect
+ * it has by another way: `git lfs push` is a `git push`. A sub-command that is not known may be any of them. */
+static void row_stops(struct judging *j, const struct argv *argv, const struct study *study)
+{
+    if (!study->table || !j->set->stops_commands || !argv->count)
+        return;
+    struct str name = table_str(study->table->name), rest;
+    named_stops(j, argv, name, ' ');
+    struct str does = acts_beyond(study) ? table_str(row_lists(study->table)->does) : STR_NONE;
+    while (!str_empty(does))
+        named_stops(j, argv, str_cut(does, ',', &does), '+');
+    if (study->strange_sub && word_marked(j->set->first_words, word_mark(str_cut(name, ' ', &rest))))
+        note_unknown(j, "its sub-command is not known, and a rule speaks against one of them");
 }
 
 /* Notes what speaks against the command's words themselves, without regard to its effects. */
@@ -553,6 +572,17 @@ static void script_stops(struct judging *j, const struct argv *argv, const struc
             continue;
         package_stops(j, &behind, part);
     }
+}
+
+/* `make push`, `npm run publish`: a target of the project that is called like a sub-command which a rule speaks against
+ * probably runs it. */
+static void target_named_stops(struct judging *j, const struct argv *argv, const struct study *study)
+{
+    if (!j->set->stops_commands || !study->table || !(study->table->styles & (STYLE_TARGET | STYLE_OPEN)))
+        return;
+    for (size_t i = 1; i < argv->count; i++)
+        if (!is_option(argv->words[i].text) && word_marked(j->set->second_words, word_mark(argv->words[i].text)))
+            note_unknown(j, "it runs code of the project under the name of a command that a rule speaks against");
 }
 
 static void study_stops(struct judging *j, struct argv *argv, const struct study *study,
@@ -607,6 +637,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         case ACT_TALKS: case ACT_CHANGES: break;
         case ACT_PROJECT:
             script_stops(j, argv, act);
+            target_named_stops(j, argv, study);
             if (names_stopped_path(j, j->q->facts->command))
                 note_unknown(j, act->why);
             if (!str_empty(act->path.text))

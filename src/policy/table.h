@@ -167,28 +167,27 @@ struct table_operand {
 };
 
 /* Values in marks.tab: reader=NAME  stdin:LANG  behind:ROW  touches=PATH,…  prefix=--x-,…  path=file:,…
- * risk=CLASS,…  group=NAME,…  Lists are one string, parted by commas, in the order of the file. */
+ * risk=CLASS,…  does=PROGRAM+SUB,…  Lists are one string, parted by commas, in the order of the file. */
+struct table_lists {
+    uint32_t behind, touches; /* row that gets the words behind `--`; paths it writes whatever its words say */
+    uint32_t prefixes, paths; /* what may stand before an option's name, before a path */
+    uint32_t does; /* commands whose effect it may have, too: rules against them hold where it removes or risks */
+};
 struct table_row {
     uint32_t name;          /* the first of its names */
     uint32_t options;       /* first of `option_count` in table_options, sorted by name as bytes */
     uint16_t option_count;
     uint16_t operands;      /* first of `operand_count` in table_operands */
-    uint8_t operand_count;
-    uint8_t reader;
+    uint8_t operand_count, reader;
     uint8_t stdin_lang;     /* reads code of that language from standard input */
     bool known;             /* facts.tab lists its options: others do not exist */
     uint32_t styles;
     uint16_t risk;          /* set of classes */
-    uint32_t behind;        /* row that gets the words behind `--`; 0: none */
-    /* Lists: paths it writes whatever its words say, what may stand before an option's name or a path, groups. */
-    uint32_t touches, prefixes, paths, groups;
+    uint16_t lists;         /* its texts in table_lists; few rows have any, those without share the first */
 };
 
 /* All names of all rows, sorted as bytes. */
-struct table_name {
-    uint32_t name;
-    uint16_t row;
-};
+struct table_name { uint32_t name; uint16_t row; };
 
 extern const char table_text[]; /* offset 0 is the empty string */
 extern const struct table_name table_names[];
@@ -197,4 +196,5 @@ extern const struct table_row table_rows[];
 extern const size_t table_row_count;
 extern const struct table_option table_options[];
 extern const struct table_operand table_operands[];
+extern const struct table_lists table_lists[];
 #endif

@@ -337,7 +337,7 @@ static void read_style(struct row *row, char *word)
     *value++ = 0;
     const struct { const char *word; const char **to; } lists[] = {
         {"behind", &row->behind}, {"touches", &row->touches}, {"prefix", &row->prefixes},
-        {"path", &row->paths},    {"group", &row->groups},
+        {"path", &row->paths},    {"does", &row->does},
     };
     for (size_t i = 0; i < COUNT(lists); i++)
         if (strcmp(word, lists[i].word) == 0) {

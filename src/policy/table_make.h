@@ -26,7 +26,7 @@ struct row {
     bool known, long_only, exact;
     uint32_t styles;
     uint16_t risk;
-    const char *behind, *touches, *prefixes, *paths, *groups;
+    const char *behind, *touches, *prefixes, *paths, *does;
 };
 
 extern struct row *rows;

@@ -100,16 +100,40 @@ static size_t *write_operands(FILE *out)
     return begins;
 }
 
-static void write_rows(FILE *out, const size_t *options, const size_t *operands)
+/* Which of table_lists each row has. */
+static size_t *write_lists(FILE *out)
+{
+    struct table_lists *all = calloc(row_count + 1, sizeof *all);
+    size_t *found = calloc(row_count, sizeof *found), count = 1;
+    if (!all || !found)
+        exit(1);
+    for (size_t i = 0; i < row_count; i++) {
+        const struct row *r = &rows[i];
+        struct table_lists own = {put_text(r->behind), put_text(r->touches), put_text(r->prefixes), put_text(r->paths),
+                                  put_text(r->does)};
+        all[count] = own;
+        while (memcmp(&all[found[i]], &own, sizeof own) != 0)
+            found[i]++;
+        count += found[i] == count;
+    }
+    (void)fprintf(out, "const struct table_lists table_lists[] = {\n");
+    for (size_t i = 0; i < count; i++)
+        (void)fprintf(out, "{%u,%u,%u,%u,%u},\n", all[i].behind, all[i].touches, all[i].prefixes, all[i].paths,
+                      all[i].does);
+    (void)fprintf(out, "};\n");
+    free(all);
+    return found;
+}
+
+static void write_rows(FILE *out, const size_t *options, const size_t *operands, const size_t *lists)
 {
     (void)fprintf(out, "const size_t table_row_count = %zu;\nconst struct table_row table_rows[] = {\n", row_count);
     for (size_t i = 0; i < row_count; i++) {
         const struct row *r = &rows[i];
-        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%u,%u,%u,%u,%u},\n", put_text(r->names[0]),
+        (void)fprintf(out, "{%u,%zu,%zu,%zu,%u,%u,%u,%s,0x%xu,0x%x,%zu},\n", put_text(r->names[0]),
                       options[i], r->option_count, operands[i], r->operand_count, r->reader, r->stdin_lang,
                       r->known && r->exact ? "true" : "false", r->styles, r->risk,
-                      put_text(r->behind), put_text(r->touches),
-                      put_text(r->prefixes), put_text(r->paths), put_text(r->groups));
+                      lists[i]);
     }
     (void)fprintf(out, "{0}};\n");
 }
@@ -155,8 +179,8 @@ void table_write(const char *path)
         exit(1);
     }
     (void)fprintf(out, "/* Made by table_make from marks and facts. */\n#include \"policy/table.h\"\n");
-    size_t *options = write_options(out), *operands = write_operands(out);
-    write_rows(out, options, operands);
+    size_t *options = write_options(out), *operands = write_operands(out), *lists = write_lists(out);
+    write_rows(out, options, operands, lists);
     write_names(out);
     write_text(out);
     if (fclose(out) != 0) {
