@@ -49,6 +49,7 @@ enum event_kind {
 
 struct event {
     uint64_t seq;         /* one order for the whole store, from 1, without gaps */
+    uint64_t no;          /* its number within its session, from 1; 0: kept before sessions counted theirs */
     enum event_kind kind;
     int64_t at_ms;
     struct str session;   /* empty: the whole installation (tokens, rules) */

@@ -107,6 +107,7 @@ static struct rc write_event(struct writing *writing, const struct event *event,
         const int64_t *seq = map_get(&writing->calls, event->call);
         filed.call_seq = seq ? *seq : 0;
     }
+    writing->head.no = event->no;
     if (event->kind == EVENT_SESSION_CHANGED)
         writing->head.changed_seq = event->seq;
     return archive_file_event(writing->file, &filed, err);

@@ -5,8 +5,9 @@
  * first need checked to the end of the commit nothing else is kept, so a need that was looked up stays
  * true, and `seq` follows the order of commits.
  *
- * Chain: hash(event) = SHA-256(hash of the session's previous event (32 zero bytes for the first), seq,
- * session, thread, kind, at_ms, actor, call, data); see chain.c. The head of each chain is kept too.
+ * Chain: hash(event) = SHA-256(hash of the session's previous event (32 zero bytes for the first), its number
+ * within the session, session, thread, kind, at_ms, actor, call, data); see chain.c. The head of each chain is kept
+ * too, and for each group a hash over the group before it and the links of its events.
  *
  * To add one: write store/x.c with a `const struct backend backend_x` and add a line to backends.c.
  */
@@ -83,5 +84,9 @@ const struct backend *backend_at(size_t index);
 
 /* The next link of a chain. */
 struct digest chain_next(const struct digest *before, const struct event *event);
+/* The next link over groups: begin, add the links of its events, end (which frees the sum). */
+struct digest_sum *chain_group_begin(const struct digest *before);
+void chain_group_add(struct digest_sum *sum, const struct digest *link);
+struct digest chain_group_end(struct digest_sum *sum, uint64_t last_seq);
 
 #endif

@@ -4,7 +4,7 @@
  * endian:
  *
  *   before    the previous link of this session, 32 bytes; zeros for the first
- *   seq       8 bytes, big endian
+ *   place     the byte 2 and the event's number within its session, 8 bytes, big endian
  *   session   the id's bytes; empty for the installation
  *   thread    the id's bytes; empty for the session as such
  *   kind      its number, 4 bytes, big endian
@@ -12,6 +12,14 @@
  *   actor     bytes
  *   call      the id's bytes; empty when it is of no call
  *   data      bytes
+ *
+ * The number within the session is known before the store gives out its own, so that links are ready when a group gets
+ * the lock. Events that were kept without such a number have links of version 1: their `place` is seq, 8 bytes. The
+ * first numbered event of a session (1) follows its last link of version 1.
+ *
+ * The order of all events, and where they end, is covered by a second chain, over groups: what was committed at once.
+ * Its link is SHA-256 over the previous one (32 bytes; zeros for the first), the links of the group's events in their
+ * order (32 bytes each) and the last event's seq (8 bytes, big endian), one after the other.
  */
 #include "store/backend.h"
 
@@ -23,14 +31,15 @@ static void put_big_endian(char *to, uint64_t value, size_t bytes)
 
 struct digest chain_next(const struct digest *before, const struct event *event)
 {
-    char seq[8], kind[4], at[8];
+    char place[9] = {2}, kind[4], at[8];
+    bool numbered = event->no != 0;
     CHECK(event->seq > 0);
-    put_big_endian(seq, event->seq, sizeof seq);
+    put_big_endian(place + 1, numbered ? event->no : event->seq, 8);
     put_big_endian(kind, (uint64_t)event->kind, sizeof kind);
     put_big_endian(at, (uint64_t)event->at_ms, sizeof at);
     const struct str pieces[] = {
         {(const char *)before->bytes, DIGEST_BYTES},
-        {seq, sizeof seq},
+        numbered ? (struct str){place, 9} : (struct str){place + 1, 8},
         event->session,
         event->thread,
         {kind, sizeof kind},
@@ -40,4 +49,24 @@ struct digest chain_next(const struct digest *before, const struct event *event)
         event->data,
     };
     return digest_of_pieces(pieces, sizeof pieces / sizeof pieces[0]);
+}
+
+struct digest_sum *chain_group_begin(const struct digest *before)
+{
+    struct digest_sum *sum = digest_sum_new();
+    chain_group_add(sum, before);
+    return sum;
+}
+
+void chain_group_add(struct digest_sum *sum, const struct digest *link)
+{
+    digest_sum_add(sum, (struct str){(const char *)link->bytes, DIGEST_BYTES});
+}
+
+struct digest chain_group_end(struct digest_sum *sum, uint64_t last_seq)
+{
+    char seq[8];
+    put_big_endian(seq, last_seq, sizeof seq);
+    digest_sum_add(sum, (struct str){seq, sizeof seq});
+    return digest_sum_end(sum);
 }

@@ -1,4 +1,5 @@
-/* One store into another: every event with its number, its time and its bytes, so that its links come out the same.
+/* One store into another: every event with its number, its time and its bytes. Its links are made anew: those of the
+ * source may be of an older version.
  *
  * It goes on where the target ends, so it can be interrupted at any moment. At the end both stores are walked
  * side by side and the target is verified: what an earlier attempt has left there is looked at, too.
@@ -155,8 +156,10 @@ static struct rc digest_all(const struct end *end, uint64_t last_seq, struct dig
     for (uint64_t after = 0; after < last_seq;) {
         struct read *page;
         TRY(page_after(end, after, &page, err));
-        for (size_t i = 0; i < page->event_count; i++)
+        for (size_t i = 0; i < page->event_count; i++) {
+            page->events[i].no = 0; /* both stores must come out the same */
             *ret_digest = chain_next(ret_digest, &page->events[i]);
+        }
         uint64_t next = page->event_count ? page->events[page->event_count - 1].seq : after;
         read_free(page);
         if (next == after)

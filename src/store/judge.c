@@ -243,8 +243,9 @@ static struct rc check_events(struct facts *facts, const struct append *append, 
 
 /* ---- what is written of it ---- */
 
-static void advance_head(struct facts *facts, struct fact_head *head, const struct event *event)
+static void advance_head(struct facts *facts, struct fact_head *head, struct event *event)
 {
+    event->no = ++head->no;
     head->hash = facts->next_hash = chain_next(&head->hash, event);
     if (head->first_seq == 0)
         head->first_seq = event->seq;

@@ -18,6 +18,7 @@
 struct fact_head {
     struct str session;
     uint64_t first_seq, last_seq;
+    uint64_t no;            /* the number of its last event within the session */
     uint64_t changed_seq;   /* seq of its last SESSION_CHANGED event, 0: none */
     uint64_t archived_seq;  /* seq of its SESSION_ARCHIVED event, 0: not archived */
     struct digest hash;     /* chain hash of its last event */

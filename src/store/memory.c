@@ -8,7 +8,7 @@
 enum { HEADS_MOST = 8192, CALLS_MOST = 16384 };
 
 struct known_head {
-    uint64_t first_seq, last_seq, changed_seq;
+    uint64_t first_seq, last_seq, changed_seq, no;
     struct digest hash;
 };
 
@@ -142,6 +142,7 @@ static void recall_heads(struct memory *memory, struct facts *facts)
         head->first_seq = known->first_seq;
         head->last_seq = known->last_seq;
         head->changed_seq = known->changed_seq;
+        head->no = known->no;
         head->hash = known->hash;
         head->known = head->stored = true;
     }
@@ -200,7 +201,7 @@ static void keep_facts(struct memory *memory, const struct facts *facts)
         if (head->first_seq == 0 || head->archived_seq)
             continue; /* a session that does not exist, or has left */
         struct known_head *known = put(&memory->heads, head->session, sizeof *known);
-        *known = (struct known_head){head->first_seq, head->last_seq, head->changed_seq, head->hash};
+        *known = (struct known_head){head->first_seq, head->last_seq, head->changed_seq, head->no, head->hash};
     }
     for (const struct fact_call *call = facts->first_call; call; call = call->next) {
         if (call->seqs[EVENT_TOOL_CALL] == 0)
@@ -248,6 +249,7 @@ static void follow_event(struct memory *memory, const struct event *event, uint6
     if (head && event->kind != EVENT_SESSION_ARCHIVED) {
         head->first_seq = chain;
         head->last_seq = event->seq;
+        head->no = event->no;
         head->hash = *hash;
         if (event->kind == EVENT_SESSION_CHANGED)
             head->changed_seq = event->seq;

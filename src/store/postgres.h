@@ -37,7 +37,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 32, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 34, CHANNEL_BYTES = 40 };
 
 struct backend_handle {
     enum backend_role role;

@@ -7,7 +7,7 @@
 /* PostgreSQL's numbers for these types. */
 enum column_type { COLUMN_BYTES = 17, COLUMN_BIGINT = 20, COLUMN_INT = 23, COLUMN_TEXT = 25 };
 
-enum { COLUMNS_MAX = 11 };
+enum { COLUMNS_MAX = 12 };
 
 struct column {
     struct buf buf;

@@ -141,7 +141,7 @@ static struct rc fill_sessions(struct read *read, const PGresult *rows, unsigned
             sessions++;
             last_seq = of;
         }
-        bytes += row_str(rows, end, EVENT_COLUMN_COUNT - 1).n;
+        bytes += row_str(rows, end, EVENT_COLUMN_DATA).n;
     }
     read->covered = sessions == limit || end < count ? (uint64_t)last_seq : 0;
     return fill_events(read, rows, end, err);
@@ -308,7 +308,8 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
     TRY(postgres_flush(handle, err));
     TRY(postgres_take(handle, &rows, err));
     TRY(postgres_end(handle, err));
-    bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE && row_digest(rows, 0, 8, &hash);
+    bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE &&
+                 row_digest(rows, 0, EVENT_COLUMN_COUNT, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
     TRY(postgres_remember(handle, rows, found, err));
     TRY(fill_events_from(read, rows, found, pq.PQntuples(rows), err));

@@ -44,6 +44,7 @@ struct rc row_event(const PGresult *result, int row, int column, struct event *r
         .actor = row_str(result, row, column + 5),
         .call = row_str(result, row, column + 6),
         .data = row_str(result, row, column + 7),
+        .no = (uint64_t)row_int(result, row, column + 8),
     };
     return RC_OK;
 }

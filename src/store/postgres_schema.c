@@ -106,7 +106,16 @@ static const char *const step_4[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {step_1, step_2, step_3, step_4};
+/* Numbers within sessions; groups. The first row says from where on there are groups. */
+static const char *const step_5[] = {
+    "ALTER TABLE events ADD COLUMN no bigint",
+    "ALTER TABLE chains ADD COLUMN no bigint NOT NULL DEFAULT 0", /* of its last event */
+    "CREATE TABLE groups(last_seq bigint PRIMARY KEY, hash bytea NOT NULL)",
+    "INSERT INTO groups SELECT coalesce(max(seq), 0), decode(repeat('00', 32), 'hex') FROM events",
+    NULL,
+};
+
+static const char *const *const steps[] = {step_1, step_2, step_3, step_4, step_5};
 
 enum { VERSION = sizeof steps / sizeof steps[0] };
 

@@ -2,11 +2,11 @@
 #ifndef STORE_POSTGRES_SQL_H
 #define STORE_POSTGRES_SQL_H
 
-#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
+#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no"
 #define EVENT_COLUMNS_OF(t)                                                                             \
     t ".seq, " t ".session_id, " t ".thread_id, " t ".kind, " t ".at_ms, " t ".actor, " t ".call_id, "  \
-    t ".data"
-enum { EVENT_COLUMN_COUNT = 8 };
+    t ".data, " t ".no"
+enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
 
 /* A page of events: limited by the number of rows, and by the bytes of their data. */
 #define PAGE(rows, bytes) PAGE_OF(EVENT_COLUMNS, rows, bytes)
@@ -56,42 +56,46 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(LAST_SEQ, FOR_ALL, "SELECT coalesce(max(seq), 0), (SELECT hash FROM events WHERE seq = $1::bigint)" \
       " FROM events")                                                                                   \
     X(LEARN, FOR_WRITER, "SELECT 0, 0::bigint, coalesce(max(seq), 0), (SELECT value FROM meta"          \
-      "  WHERE name = 'schema_version'), 0::bigint, (SELECT hash FROM events ORDER BY seq DESC LIMIT 1), 0::bigint" \
-      "  FROM events"                                                                                   \
-      " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash, c.archived_seq"        \
+      "  WHERE name = 'schema_version'), 0::bigint, (SELECT hash FROM events ORDER BY seq DESC LIMIT 1), 0::bigint," \
+      "  0::bigint FROM events"                                                                         \
+      " UNION ALL SELECT 1, k.n, c.first_seq, c.last_seq, c.changed_seq, c.hash, c.archived_seq, c.no"  \
       "  FROM unnest($1::text[]) WITH ORDINALITY k(session_id, n) JOIN chains c USING (session_id)"     \
-      " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL, 0 FROM unnest($2::text[], $3::text[])"         \
+      " UNION ALL SELECT 2, k.n, c.kind, c.seq, 0, NULL, 0, 0 FROM unnest($2::text[], $3::text[])"         \
       "  WITH ORDINALITY k(call_id, session_id, n) JOIN calls c USING (call_id, session_id)"            \
       " UNION ALL SELECT 3, k.n, (SELECT max(e.seq) FROM events e"                                      \
-      "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL, 0"    \
+      "   WHERE e.kind = 12 AND e.chain = c.first_seq AND e.thread_id = k.thread_id), 0, 0, NULL, 0, 0" \
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)"                                                              \
-      " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0 FROM events WHERE seq = $6::bigint")                  \
-    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $28::bigint AND NOT EXISTS"  \
-      "  (SELECT 1 FROM unnest($29::text[], $30::text[]) k(call_id, session_id)"                        \
+      " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0, 0 FROM events WHERE seq = $6::bigint")                  \
+    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $30::bigint AND NOT EXISTS"  \
+      "  (SELECT 1 FROM unnest($31::text[], $32::text[]) k(call_id, session_id)"                        \
       "   JOIN calls USING (call_id, session_id))"                                                      \
-      "  AND coalesce((SELECT hash FROM events WHERE seq = $28::bigint), '') = $31::bytea"              \
-      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $32::bigint AS holds FROM events)," \
-      " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[]," \
-      " $4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[])" \
+      "  AND coalesce((SELECT hash FROM events WHERE seq = $30::bigint), '') = $33::bytea"              \
+      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $34::bigint AS holds FROM events)," \
+      " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[]," \
+      " $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bytea[], $11::bigint[], $12::bigint[])" \
       " e(" EVENT_COLUMNS ", hash, chain, call_seq) WHERE (SELECT holds FROM g)),"                      \
       " adds AS (INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq) SELECT * FROM e),"        \
       " marks AS (INSERT INTO calls(call_id, session_id, kind, seq)"                                    \
       "  SELECT call_id, session_id, kind, seq FROM e WHERE call_id IS NOT NULL),"                      \
-      " heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"               \
-      "  SELECT * FROM unnest($12::text[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bytea[])"  \
+      " heads AS (INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)"           \
+      "  SELECT * FROM unnest($13::text[], $14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[], $18::bigint[])" \
       "  WHERE (SELECT holds FROM g)"                                                                   \
       "  ON CONFLICT (session_id) DO UPDATE SET last_seq = EXCLUDED.last_seq,"                          \
-      "  changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash),"                                    \
+      "  changed_seq = EXCLUDED.changed_seq, hash = EXCLUDED.hash, no = EXCLUDED.no),"                  \
       " opens AS (INSERT INTO open_approvals(request_seq, call_seq, session_id, thread_id, call_id, deadline_ms)" \
-      "  SELECT * FROM unnest($17::bigint[], $18::bigint[], $19::text[], $20::text[], $21::text[], $22::bigint[])" \
+      "  SELECT * FROM unnest($19::bigint[], $20::bigint[], $21::text[], $22::text[], $23::text[], $24::bigint[])" \
       "  WHERE (SELECT holds FROM g)),"                                                                 \
-      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($23::bigint[]) AND (SELECT holds FROM g))," \
+      " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($25::bigint[]) AND (SELECT holds FROM g))," \
+      " ends AS (INSERT INTO groups(last_seq, hash) SELECT $28::bigint, sha256("                        \
+      "  (SELECT hash FROM groups WHERE last_seq = $30::bigint) ||"                                     \
+      "  (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send($28::bigint))"            \
+      "  FROM g WHERE holds),"                                                                          \
       " mark AS (INSERT INTO nodes(id, group_no, last_seq, at)"                                       \
-      "  SELECT $24::text, $25::bigint, $26::bigint, now() FROM g WHERE holds"                          \
+      "  SELECT $26::text, $27::bigint, $28::bigint, now() FROM g WHERE holds"                          \
       "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
       "  at = EXCLUDED.at)"                                                                             \
-      " SELECT pg_notify($27, $24::text) FROM g WHERE holds")                                           \
+      " SELECT pg_notify($29, $26::text) FROM g WHERE holds")                                           \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \
       " marks AS (DELETE FROM calls c USING away a WHERE c.call_id = a.call_id AND c.session_id = $3"   \
@@ -119,7 +123,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       " (SELECT seq, hash FROM events ORDER BY seq DESC LIMIT 1) last WHERE id = $1")                     \
     X(EVENTS, FOR_ALL, PAGE_OF(EVENT_COLUMNS ", hash, chain", "SELECT " EVENT_COLUMNS ", hash, chain"    \
       " FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1 ORDER BY seq LIMIT $3::bigint", "$4::bigint")) \
-    X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', hash, chain FROM events"   \
+    X(FOLLOW, FOR_FOLLOWER, "SELECT seq, '', '', 0, 0::bigint, '', NULL, '', 0::bigint, hash, chain FROM events" \
       " WHERE seq = $5::bigint UNION ALL SELECT * FROM (" PAGE_OF(EVENT_COLUMNS ", hash, chain",        \
       "SELECT " EVENT_COLUMNS ", hash, chain FROM events WHERE seq > $1 AND ($2::bigint >> kind) & 1 = 1" \
       " ORDER BY seq LIMIT $3::bigint", "$4::bigint") ") page")                                         \

@@ -45,7 +45,7 @@ static struct rc check_event(struct walk *walk, const PGresult *rows, int row, s
 {
     struct filed_event filed = {.chain = row_int(rows, row, EVENT_COLUMN_COUNT + 1),
                                 .call_seq = row_int(rows, row, EVENT_COLUMN_COUNT + 2)};
-    struct digest hash;
+    struct digest hash, group;
     struct err wrong;
     int64_t seq = row_int(rows, row, 0);
     TRY(check_ranges(walk, (uint64_t)seq, err));
@@ -54,6 +54,7 @@ static struct rc check_event(struct walk *walk, const PGresult *rows, int row, s
         return RC_OK;
     }
     filed.hash = row_digest(rows, row, EVENT_COLUMN_COUNT, &hash) ? &hash : NULL;
+    filed.group = row_digest(rows, row, EVENT_COLUMN_COUNT + 3, &group) ? &group : NULL;
     verifier_event(&walk->verifier, &filed);
     return RC_OK;
 }
@@ -68,10 +69,11 @@ static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
     params_int(&params, &arena, PIECE_EVENTS);
     params_int(&params, &arena, 8 * LIMIT_READ_BYTES);
     postgres_send_text(walk->handle,
-                       "SELECT " EVENT_COLUMNS ", hash, chain, call_seq FROM (SELECT *, sum(octet_length(data)) OVER"
-                       " (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before"
+                       "SELECT " EVENT_COLUMNS_OF("p") ", p.hash, chain, call_seq, g.hash FROM (SELECT *,"
+                       " sum(octet_length(data)) OVER (ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"
+                       " - octet_length(data) AS before"
                        " FROM (SELECT * FROM events WHERE seq >= $1::bigint ORDER BY seq LIMIT $2::bigint) r) p"
-                       " WHERE before < $3::bigint ORDER BY seq", &params);
+                       " LEFT JOIN groups g ON g.last_seq = p.seq WHERE before < $3::bigint ORDER BY seq", &params);
     TRY(postgres_flush(walk->handle, err));
     TRY(postgres_take(walk->handle, &rows, err));
     TRY(postgres_end(walk->handle, err));
@@ -88,7 +90,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
 {
     RESULT_SCOPE(rows);
     TRY(postgres_ask(walk->handle,
-                     "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"
+                     "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq, no FROM chains"
                      " ORDER BY first_seq", &rows, err));
     int count = pq.PQntuples(rows);
     for (int i = 0; i < count; i++) {
@@ -100,6 +102,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
             .changed_seq = (uint64_t)row_int(rows, i, 3),
             .hash = row_digest(rows, i, 4, &hash) ? &hash : NULL,
             .archived_seq = (uint64_t)row_int(rows, i, 5),
+            .no = (uint64_t)row_int(rows, i, 6),
         };
         verifier_head(&walk->verifier, &filed);
     }
@@ -174,8 +177,8 @@ static struct rc check_structure(struct walk *walk, struct err *err)
     TRY(postgres_ask(walk->handle,
                      "SELECT count(*) FROM pg_index WHERE indisprimary AND indisunique AND indisvalid AND indrelid IN"
                      " ('events'::regclass, 'calls'::regclass, 'chains'::regclass, 'open_approvals'::regclass,"
-                     "  'gone'::regclass)", &row, err));
-    if (row_int(row, 0, 0) != 5)
+                     "  'gone'::regclass, 'groups'::regclass)", &row, err));
+    if (row_int(row, 0, 0) != 6)
         return err_set(err, ERR_CORRUPT, "a primary key is missing: restore a backup");
     return RC_OK;
 }
@@ -183,9 +186,14 @@ static struct rc check_structure(struct walk *walk, struct err *err)
 static struct rc check_all(struct walk *walk, struct err *err)
 {
     RESULT_SCOPE(open);
+    RESULT_SCOPE(groups);
+    TRY(postgres_ask(walk->handle, "SELECT min(last_seq), max(last_seq) FROM groups", &groups, err));
+    if (pq.PQgetisnull(groups, 0, 0))
+        return err_set(err, ERR_CORRUPT, "the list of groups is empty: restore a backup");
+    verifier_groups(&walk->verifier, (uint64_t)row_int(groups, 0, 0));
     for (bool end = false; !end && !verifier_blamed(&walk->verifier);)
         TRY(check_piece(walk, &end, err));
-    verifier_events_end(&walk->verifier);
+    verifier_events_end(&walk->verifier, (uint64_t)row_int(groups, 0, 1));
     TRY(check_heads(walk, err));
     for (size_t i = 0; i < sizeof agreements / sizeof agreements[0]; i++)
         TRY(check_none(walk, agreements[i][0], agreements[i][1], err));

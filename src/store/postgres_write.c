@@ -50,7 +50,7 @@ static void send_names(struct backend_handle *handle, struct facts *facts, const
     postgres_send(handle, SQL_LEARN, &params);
 }
 
-/* Columns of LEARN's answer: which list, which entry (from 1), three numbers, a hash and a number. */
+/* Columns of LEARN's answer: which list, which entry (from 1), three numbers, a hash and two numbers. */
 enum { LEARNT_LAST, LEARNT_HEAD, LEARNT_CALL, LEARNT_RUN, LEARNT_ANCHOR, LEARNT_COUNT };
 
 /* The rows about the store as a whole. */
@@ -65,6 +65,7 @@ static struct rc take_head(const PGresult *rows, int row, struct fact_head *head
     head->last_seq = (uint64_t)row_int(rows, row, 3);
     head->changed_seq = (uint64_t)row_int(rows, row, 4);
     head->archived_seq = (uint64_t)row_int(rows, row, 6);
+    head->no = (uint64_t)row_int(rows, row, 7);
     head->stored = true;
     if (!row_digest(rows, row, 5, &head->hash))
         return err_set(err, ERR_CORRUPT, "the chain of session %.*s has no proper head", STR_ARG(head->session));
@@ -147,7 +148,7 @@ static struct rc load(struct backend_handle *handle, struct facts *facts, bool a
 
 #define EVENTS_SCOPE(name)                                                                                        \
     COLUMNS_SCOPE(name, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_INT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, \
-                  COLUMN_TEXT, COLUMN_BYTES, COLUMN_BIGINT, COLUMN_BIGINT)
+                  COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BYTES, COLUMN_BIGINT, COLUMN_BIGINT)
 
 static void put_event(struct columns *events, const struct event_row *row)
 {
@@ -164,12 +165,13 @@ static void put_event(struct columns *events, const struct event_row *row)
     else
         column_null(&c[6]);
     column_str(&c[7], event->data);
-    column_str(&c[8], (struct str){(const char *)row->hash.bytes, DIGEST_BYTES});
-    column_int(&c[9], (int64_t)row->chain);
+    column_int(&c[8], (int64_t)event->no);
+    column_str(&c[9], (struct str){(const char *)row->hash.bytes, DIGEST_BYTES});
+    column_int(&c[10], (int64_t)row->chain);
     if (row->call_seq)
-        column_int(&c[10], (int64_t)row->call_seq);
+        column_int(&c[11], (int64_t)row->call_seq);
     else
-        column_null(&c[10]);
+        column_null(&c[11]);
 }
 
 static void put_heads(const struct facts *facts, struct columns *heads)
@@ -182,6 +184,7 @@ static void put_heads(const struct facts *facts, struct columns *heads)
         column_int(&heads->columns[2], (int64_t)head->last_seq);
         column_int(&heads->columns[3], (int64_t)head->changed_seq);
         column_str(&heads->columns[4], (struct str){(const char *)head->hash.bytes, DIGEST_BYTES});
+        column_int(&heads->columns[5], (int64_t)head->no);
     }
     CHECK(columns_rows(heads) > 0);
 }
@@ -210,7 +213,7 @@ static void put_assumed(const struct facts *facts, struct columns *assumed)
 static void send_write(struct backend_handle *handle, struct facts *facts, const struct rows *rows)
 {
     EVENTS_SCOPE(events);
-    COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES);
+    COLUMNS_SCOPE(heads, COLUMN_TEXT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_BYTES, COLUMN_BIGINT);
     COLUMNS_SCOPE(opened, COLUMN_BIGINT, COLUMN_BIGINT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_TEXT, COLUMN_BIGINT);
     COLUMNS_SCOPE(closed, COLUMN_BIGINT);
     COLUMNS_SCOPE(assumed, COLUMN_TEXT, COLUMN_TEXT);

@@ -376,7 +376,7 @@ static struct rc open_writer(struct backend_handle *handle, struct err *err)
     TRY(use_wal(handle, err));
     TRY(sqlite_exec(handle->db, writer_settings, err));
     TRY(sqlite_schema_migrate(handle->db, handle->path, err));
-    TRY(sqlite_schema_compare(handle->db, handle->path, err));
+    TRY(sqlite_schema_compare(handle->db, handle->path, sqlite_schema_known(), err));
     TRY(sqlite_schema_check_end(handle->db, handle->path, err));
     TRY(sqlite_last_seq(handle, &handle->committed_seq, err));
     TRY(sync_log(handle, err));
@@ -398,8 +398,7 @@ static struct rc open_guest(struct backend_handle *handle, struct err *err)
     TRY(sqlite_look(handle->path, !sqlite_log_exists(handle->path), &handle->db, err));
     TRY(sqlite_schema_recognise(handle->db, handle->path, err));
     TRY(sqlite_schema_version(handle->db, handle->path, &version, err));
-    if (!sqlite_schema_is_current(version))
-        return err_set(err, ERR_INVALID, "%s has version %d, this nod reads another", handle->path, version);
+    TRY(sqlite_schema_adapt(handle->db, handle->path, version, err));
     return prepare_all(handle, err);
 }
 

@@ -24,6 +24,7 @@ struct backend_handle {
     int lock_fd;
     struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */
+    struct digest group_hash; /* link of the last group, as long as `memory` knows what was kept */
     int64_t data_version;
     unsigned wal_frames;    /* since the log was last begun anew */
     unsigned tidy_at_frames;
@@ -76,11 +77,14 @@ bool sqlite_digest(struct sqlite3_stmt *statement, int column, struct digest *re
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err);
 /* 0 for an empty database; refuses a version newer than this program. */
 struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_version, struct err *err);
-bool sqlite_schema_is_current(int version);
+int sqlite_schema_known(void);
 /* Creates the tables or brings them up to this version. */
 struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err *err);
-/* Every table and index is there, as this version makes it. */
-struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err *err);
+/* A database that is only looked at may be of a version before links over groups: it is read as if it were of this one.
+ * ERR_CONFLICT when it is older still. */
+struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err);
+/* Every table and index is there, as that version makes it. */
+struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err);
 /* Cheap enough for every start: the last links of the chains. */
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 

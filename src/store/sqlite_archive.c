@@ -42,9 +42,9 @@ static struct rc begin(struct archive_file *file, struct err *err)
     TRY(sqlite_schema_migrate(file->db, file->path, err));
     TRY(sqlite_exec(file->db, "BEGIN", err));
     TRY(sqlite_prepare(file->db, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"
-                       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)", &file->event, err));
-    return sqlite_prepare(file->db, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash)"
-                          " VALUES(?1, ?2, ?3, ?4, ?5)", &file->head, err);
+                       " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)", &file->event, err));
+    return sqlite_prepare(file->db, "INSERT INTO chains(session_id, first_seq, last_seq, changed_seq, hash, no)"
+                          " VALUES(?1, ?2, ?3, ?4, ?5, ?6)", &file->head, err);
 }
 
 struct rc archive_file_new(const char *path, struct archive_file **ret_file, struct err *err)
@@ -98,10 +98,12 @@ struct rc archive_file_event(struct archive_file *file, const struct filed_event
     if (!str_empty(event->call))
         bind_text(file->event, 7, event->call);
     bind_text(file->event, 8, event->data);
-    bind_hash(file->event, 9, filed->hash);
-    bind_number(file->event, 10, (uint64_t)filed->chain);
+    if (event->no)
+        bind_number(file->event, 9, event->no);
+    bind_hash(file->event, 10, filed->hash);
+    bind_number(file->event, 11, (uint64_t)filed->chain);
     if (filed->call_seq)
-        bind_number(file->event, 11, (uint64_t)filed->call_seq);
+        bind_number(file->event, 12, (uint64_t)filed->call_seq);
     TRY(put(file, file->event, err));
     file->events++;
     return RC_OK;
@@ -114,6 +116,7 @@ struct rc archive_file_head(struct archive_file *file, const struct filed_head *
     bind_number(file->head, 3, head->last_seq);
     bind_number(file->head, 4, head->changed_seq);
     bind_hash(file->head, 5, head->hash);
+    bind_number(file->head, 6, head->no);
     TRY(put(file, file->head, err));
     file->sessions++;
     return RC_OK;

@@ -26,6 +26,7 @@ struct rc sqlite_event(struct sqlite3_stmt *statement, struct event *ret_event, 
         .actor = sqlite_str(statement, 5),
         .call = sqlite_str(statement, 6),
         .data = sqlite_str(statement, 7),
+        .no = (uint64_t)sqlite3_column_int64(statement, 8),
     };
     return RC_OK;
 }

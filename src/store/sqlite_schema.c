@@ -61,9 +61,14 @@ static const char *const steps[] = {
     "  chain INTEGER NOT NULL,"
     "  PRIMARY KEY(call_id, chain)"
     ") STRICT, WITHOUT ROWID;",
+    /* 4: numbers within sessions; groups. The first row says from where on there are groups. */
+    "ALTER TABLE events ADD COLUMN no INTEGER;"
+    "ALTER TABLE chains ADD COLUMN no INTEGER NOT NULL DEFAULT 0;" /* of its last event */
+    "CREATE TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;"
+    "INSERT INTO groups SELECT coalesce(max(seq), 0), zeroblob(32) FROM events;",
 };
 
-enum { VERSION = sizeof steps / sizeof steps[0] };
+enum { VERSION = sizeof steps / sizeof steps[0], VERSION_ARCHIVES = 3 };
 
 struct rc sqlite_schema_recognise(struct sqlite3 *db, const char *path, struct err *err)
 {
@@ -92,7 +97,7 @@ struct rc sqlite_schema_version(struct sqlite3 *db, const char *path, int *ret_v
     return RC_OK;
 }
 
-bool sqlite_schema_is_current(int version) { return version == VERSION; }
+int sqlite_schema_known(void) { return VERSION; }
 
 static struct rc apply_steps(struct sqlite3 *db, int version, struct err *err)
 {
@@ -121,6 +126,20 @@ struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err
     return rc;
 }
 
+/* Archives of that version never change, and hold all that is asked for but the numbers. */
+struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err)
+{
+    if (version == VERSION)
+        return RC_OK;
+    if (version < VERSION_ARCHIVES)
+        return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date", path,
+                       version);
+    return sqlite_exec(db, "PRAGMA temp_store = MEMORY;"
+                       "CREATE TEMP VIEW events AS SELECT *, NULL AS no FROM main.events;"
+                       "CREATE TEMP VIEW chains AS SELECT *, 0 AS no FROM main.chains;"
+                       "CREATE TEMP TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB)", err);
+}
+
 /* All that defines tables and indexes, as one text. */
 static struct rc describe(struct sqlite3 *db, struct arena *arena, struct str *ret_text, struct err *err)
 {
@@ -138,7 +157,7 @@ static struct rc describe(struct sqlite3 *db, struct arena *arena, struct str *r
 
 static void close_database(struct sqlite3 **db) { (void)sqlite3_close(*db); }
 
-struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err *err)
+struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err)
 {
     ARENA_SCOPE(arena);
     struct str is, should;
@@ -146,7 +165,7 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, struct err
     int code = sqlite3_open_v2(":memory:", &model, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK)
         return sqlite_fail(model, code, "a database in memory", err);
-    for (int i = 0; i < VERSION; i++)
+    for (int i = 0; i < version; i++)
         TRY(sqlite_exec(model, steps[i], err));
     TRY(describe(model, &arena, &should, err));
     TRY(describe(db, &arena, &is, err));
@@ -220,10 +239,23 @@ static struct rc check_link(struct tail *tail, struct sqlite3_stmt *row, struct 
                    (unsigned long long)event.seq);
 }
 
+/* The last group ends where the events end. */
+static struct rc check_groups(struct sqlite3 *db, const char *path, struct err *err)
+{
+    int64_t last, end;
+    TRY(sqlite_number(db, "SELECT coalesce(max(seq), 0) FROM events", &last, err));
+    TRY(sqlite_number(db, "SELECT coalesce(max(last_seq), -1) FROM groups", &end, err));
+    if (last == end)
+        return RC_OK;
+    return err_set(err, ERR_CORRUPT, "%s ends with event %lld, but the last that was kept is %lld: see `nod verify`,"
+                   " restore a backup", path, (long long)last, (long long)end);
+}
+
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err)
 {
     __attribute__((cleanup(tail_done))) struct tail tail = {.db = db, .path = path};
     STATEMENT_SCOPE(rows);
+    TRY(check_groups(db, path, err));
     TRY(sqlite_prepare(db, "SELECT " EVENT_COLUMNS ", hash, chain FROM events ORDER BY seq DESC LIMIT ?1",
                        &rows, err));
     TRY(sqlite_prepare(db,

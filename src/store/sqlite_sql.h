@@ -2,9 +2,9 @@
 #ifndef STORE_SQLITE_SQL_H
 #define STORE_SQLITE_SQL_H
 
-#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data"
-#define EVENT_COLUMNS_E "e.seq, e.session_id, e.thread_id, e.kind, e.at_ms, e.actor, e.call_id, e.data"
-enum { EVENT_COLUMN_COUNT = 8 };
+#define EVENT_COLUMNS "seq, session_id, thread_id, kind, at_ms, actor, call_id, data, no"
+#define EVENT_COLUMNS_E "e.seq, e.session_id, e.thread_id, e.kind, e.at_ms, e.actor, e.call_id, e.data, e.no"
+enum { EVENT_COLUMN_COUNT = 9 };
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_BOTH = 3 };
 
@@ -25,14 +25,16 @@ enum { BLOCK_SHIFT = 12 };
     X(ROLLBACK, FOR_BOTH, "ROLLBACK")                                                                   \
     X(DATA_VERSION, FOR_WRITER, "PRAGMA data_version")                                                  \
     X(LAST_SEQ, FOR_BOTH, "SELECT coalesce(max(seq), 0) FROM events")                                   \
-    X(HEAD, FOR_BOTH, "SELECT first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"         \
+    X(LAST_GROUP, FOR_WRITER, "SELECT last_seq, hash FROM groups ORDER BY last_seq DESC LIMIT 1")       \
+    X(GROUP_ADD, FOR_WRITER, "INSERT INTO groups(last_seq, hash) VALUES(?1, ?2)")                       \
+    X(HEAD, FOR_BOTH, "SELECT first_seq, last_seq, changed_seq, hash, archived_seq, no FROM chains"     \
       " WHERE session_id = ?1")                                                                         \
-    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash)"    \
-      " VALUES(?1, ?5, ?2, ?3, ?4)")                                                                    \
-    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4,"          \
-      " archived_seq = ?5 WHERE first_seq = ?1")                                                        \
+    X(HEAD_ADD, FOR_WRITER, "INSERT INTO chains(first_seq, session_id, last_seq, changed_seq, hash, no)" \
+      " VALUES(?1, ?6, ?2, ?3, ?4, ?5)")                                                                \
+    X(HEAD_CHANGE, FOR_WRITER, "UPDATE chains SET last_seq = ?2, changed_seq = ?3, hash = ?4, no = ?5," \
+      " archived_seq = ?6 WHERE first_seq = ?1")                                                        \
     X(EVENT_ADD, FOR_WRITER, "INSERT INTO events(" EVENT_COLUMNS ", hash, chain, call_seq)"             \
-      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)")                                          \
+      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)")                                     \
     X(FIND_CALL, FOR_WRITER, "SELECT seq FROM events WHERE call_id = ?1 AND session_id = ?2 AND kind = 3") \
     X(FIND_OF_CALL, FOR_WRITER, "SELECT kind, seq FROM events WHERE call_seq = ?1")                      \
     X(RUN_AT, FOR_WRITER, "SELECT max(seq) FROM events WHERE chain = ?1 AND thread_id = ?2 AND kind = 12") \

@@ -17,6 +17,7 @@ enum { PIECE_EVENTS = 20000, TRIES_MAX = 5 };
 struct walk {
     struct sqlite3 *db;
     const char *path;
+    int version;
     struct sqlite3_stmt *ranges; /* statement over the ranges of archived seqs, ordered by seq */
     int64_t gone;                /* number of archived events when the walk began */
     struct verifier verifier;
@@ -58,7 +59,7 @@ static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct
 {
     struct filed_event filed = {.chain = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 1),
                                 .call_seq = sqlite3_column_int64(row, EVENT_COLUMN_COUNT + 2)};
-    struct digest hash;
+    struct digest hash, group;
     struct err wrong;
     int64_t seq = sqlite3_column_int64(row, 0);
     TRY(check_ranges(walk, (uint64_t)seq, err));
@@ -67,6 +68,7 @@ static struct rc check_event(struct walk *walk, struct sqlite3_stmt *row, struct
         return RC_OK;
     }
     filed.hash = sqlite_digest(row, EVENT_COLUMN_COUNT, &hash) ? &hash : NULL;
+    filed.group = sqlite_digest(row, EVENT_COLUMN_COUNT + 3, &group) ? &group : NULL;
     verifier_event(&walk->verifier, &filed);
     return RC_OK;
 }
@@ -76,8 +78,8 @@ static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
     STATEMENT_SCOPE(rows);
     bool row = true;
     TRY(sqlite_prepare(walk->db,
-                       "SELECT " EVENT_COLUMNS ", hash, chain, call_seq FROM events NOT INDEXED"
-                       " WHERE seq >= ?1 ORDER BY seq LIMIT ?2", &rows, err));
+                       "SELECT " EVENT_COLUMNS_E ", e.hash, chain, call_seq, g.hash FROM events e NOT INDEXED"
+                       " LEFT JOIN groups g ON g.last_seq = e.seq WHERE seq >= ?1 ORDER BY seq LIMIT ?2", &rows, err));
     CHECK(sqlite3_bind_int64(rows, 1, (int64_t)walk->verifier.next_seq) == SQLITE_OK);
     CHECK(sqlite3_bind_int(rows, 2, PIECE_EVENTS) == SQLITE_OK);
     unsigned count = 0;
@@ -98,7 +100,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
     bool row;
     uint64_t count = 0;
     TRY(sqlite_prepare(walk->db,
-                       "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq FROM chains"
+                       "SELECT session_id, first_seq, last_seq, changed_seq, hash, archived_seq, no FROM chains"
                        " ORDER BY first_seq", &rows, err));
     for (;; count++) {
         struct digest hash;
@@ -112,6 +114,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
             .changed_seq = (uint64_t)sqlite3_column_int64(rows, 3),
             .hash = sqlite_digest(rows, 4, &hash) ? &hash : NULL,
             .archived_seq = (uint64_t)sqlite3_column_int64(rows, 5),
+            .no = (uint64_t)sqlite3_column_int64(rows, 6),
         };
         verifier_head(&walk->verifier, &filed);
     }
@@ -194,7 +197,7 @@ static struct rc check_structure(struct walk *walk, struct err *err)
     bool row;
     if (verifier_blamed(&walk->verifier))
         return RC_OK;
-    TRY(sqlite_schema_compare(walk->db, walk->path, err));
+    TRY(sqlite_schema_compare(walk->db, walk->path, walk->version, err));
     TRY(sqlite_prepare(walk->db, "PRAGMA integrity_check(1)", &rows, err));
     TRY(next_row(walk, rows, &row, err));
     const char *said = row ? (const char *)sqlite3_column_text(rows, 0) : "nothing";
@@ -207,10 +210,12 @@ static struct rc check_structure(struct walk *walk, struct err *err)
 static struct rc check_agreement(struct walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;
+    int64_t end;
     if ((uint64_t)walk->gone != verifier->gone)
         verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
                        "the list of what is in archives names events that are here, or never were");
-    verifier_events_end(verifier);
+    TRY(sqlite_number(walk->db, "SELECT max(last_seq) FROM groups", &end, err));
+    verifier_events_end(verifier, (uint64_t)end);
     TRY(check_heads(walk, err));
     TRY(check_calls(walk, err));
     return check_counts(walk, err);
@@ -249,18 +254,21 @@ static struct rc verify_once(const char *path, bool immutable, struct store_chec
                              struct err *err)
 {
     __attribute__((cleanup(walk_done))) struct walk walk = {.path = path};
-    int version;
+    int64_t groups;
     *ret_moved = false;
     verifier_init(&walk.verifier, ret_check);
     TRY(sqlite_look(path, immutable, &walk.db, err));
     TRY(sqlite_schema_recognise(walk.db, path, err));
-    TRY(sqlite_schema_version(walk.db, path, &version, err));
-    if (version == 0)
+    TRY(sqlite_schema_version(walk.db, path, &walk.version, err));
+    if (walk.version == 0)
         return RC_OK; /* nothing was ever kept here */
-    if (!sqlite_schema_is_current(version))
-        return err_set(err, ERR_CONFLICT, "%s has version %d: start nod serve once to bring it up to date",
-                       path, version);
+    TRY(sqlite_schema_adapt(walk.db, path, walk.version, err));
     TRY(sqlite_is_archive(walk.db, &walk.verifier.archive, err));
+    TRY(sqlite_number(walk.db, "SELECT coalesce(min(last_seq), -1) FROM groups", &groups, err));
+    if (groups >= 0 && !walk.verifier.archive)
+        verifier_groups(&walk.verifier, (uint64_t)groups);
+    else if (!walk.verifier.archive && walk.version == sqlite_schema_known())
+        return err_set(err, ERR_CORRUPT, "%s: the list of groups is empty: restore a backup", path);
     return check_all(&walk, ret_moved, err);
 }
 

@@ -24,12 +24,26 @@ static struct rc find_seq(struct backend_handle *handle, enum sql sql, uint64_t 
     return RC_OK;
 }
 
+/* Where the last group ends, and its link. */
+static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, struct err *err)
+{
+    bool row;
+    TRY(sqlite_step(handle, SQL_LAST_GROUP, &row, err));
+    if (!row || !sqlite_digest(handle->statements[SQL_LAST_GROUP], 1, &handle->group_hash))
+        return err_set(err, ERR_CORRUPT, "%s: the last group has no proper link: see `nod verify`", handle->path);
+    *ret_end = (uint64_t)sqlite3_column_int64(handle->statements[SQL_LAST_GROUP], 0);
+    sqlite_reset(handle, SQL_LAST_GROUP);
+    return RC_OK;
+}
+
 /* Somebody who took events away or put some in has broken the order that followers have seen: nothing can be kept
  * behind that. */
 static struct rc load_last(struct backend_handle *handle, struct facts *facts, struct err *err)
 {
+    uint64_t end;
     TRY(find_seq(handle, SQL_LAST_SEQ, &facts->last_seq, err));
-    if (facts->last_seq != handle->committed_seq)
+    TRY(load_group(handle, &end, err));
+    if (facts->last_seq != handle->committed_seq || end != handle->committed_seq)
         return err_set(err, ERR_CORRUPT, "%s: somebody else has changed the events: see `nod verify`", handle->path);
     return RC_OK;
 }
@@ -48,6 +62,7 @@ static struct rc load_head(struct backend_handle *handle, struct fact_head *head
     head->last_seq = (uint64_t)sqlite3_column_int64(statement, 1);
     head->changed_seq = (uint64_t)sqlite3_column_int64(statement, 2);
     head->archived_seq = (uint64_t)sqlite3_column_int64(statement, 4);
+    head->no = (uint64_t)sqlite3_column_int64(statement, 5);
     head->stored = true;
     sqlite_reset(handle, SQL_HEAD);
     if (!whole)
@@ -122,12 +137,13 @@ static struct rc insert_event(struct backend_handle *handle, const struct event_
     else
         sqlite_bind_str(handle, SQL_EVENT_ADD, 7, event->call);
     sqlite_bind_str(handle, SQL_EVENT_ADD, 8, event->data);
-    sqlite_bind_blob(handle, SQL_EVENT_ADD, 9, &row->hash);
-    sqlite_bind_int(handle, SQL_EVENT_ADD, 10, (int64_t)row->chain);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 9, (int64_t)event->no);
+    sqlite_bind_blob(handle, SQL_EVENT_ADD, 10, &row->hash);
+    sqlite_bind_int(handle, SQL_EVENT_ADD, 11, (int64_t)row->chain);
     if (row->call_seq)
-        sqlite_bind_int(handle, SQL_EVENT_ADD, 11, (int64_t)row->call_seq);
+        sqlite_bind_int(handle, SQL_EVENT_ADD, 12, (int64_t)row->call_seq);
     else
-        CHECK(sqlite3_bind_null(statement, 11) == SQLITE_OK);
+        CHECK(sqlite3_bind_null(statement, 12) == SQLITE_OK);
     return sqlite_run(handle, SQL_EVENT_ADD, err);
 }
 
@@ -170,14 +186,28 @@ static struct rc write_head(struct backend_handle *handle, const struct fact_hea
     sqlite_bind_int(handle, sql, 2, (int64_t)head->last_seq);
     sqlite_bind_int(handle, sql, 3, (int64_t)head->changed_seq);
     sqlite_bind_blob(handle, sql, 4, &head->hash);
+    sqlite_bind_int(handle, sql, 5, (int64_t)head->no);
     if (sql == SQL_HEAD_ADD)
-        sqlite_bind_str(handle, sql, 5, head->session);
+        sqlite_bind_str(handle, sql, 6, head->session);
     else
-        sqlite_bind_int(handle, sql, 5, (int64_t)head->archived_seq);
+        sqlite_bind_int(handle, sql, 6, (int64_t)head->archived_seq);
     TRY(sqlite_run(handle, sql, err));
     if (sqlite3_changes(handle->db) != 1)
         return err_set(err, ERR_CORRUPT, "the chain of session %.*s has lost its head", STR_ARG(head->session));
     return RC_OK;
+}
+
+static struct rc write_group(struct backend_handle *handle, const struct facts *facts, const struct rows *rows,
+                             struct digest *ret_hash, struct err *err)
+{
+    uint64_t last_seq = facts->next_seq - 1;
+    struct digest_sum *sum = chain_group_begin(&handle->group_hash);
+    for (size_t i = 0; i < rows->count; i++)
+        chain_group_add(sum, &rows->events[i].hash);
+    *ret_hash = chain_group_end(sum, last_seq);
+    sqlite_bind_int(handle, SQL_GROUP_ADD, 1, (int64_t)last_seq);
+    sqlite_bind_blob(handle, SQL_GROUP_ADD, 2, ret_hash);
+    return sqlite_run(handle, SQL_GROUP_ADD, err);
 }
 
 static void roll_back(struct backend_handle *handle)
@@ -211,7 +241,10 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
     for (const struct fact_head *head = facts->first_head; head; head = head->next)
         if (head->dirty)
             TRY(write_head(handle, head, err));
+    struct digest group_hash;
+    TRY(write_group(handle, facts, rows, &group_hash, err));
     TRY(sqlite_run(handle, SQL_COMMIT, err));
+    handle->group_hash = group_hash;
     handle->committed_seq = facts->next_seq - 1;
     return RC_OK;
 }

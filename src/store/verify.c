@@ -8,14 +8,29 @@
 
 /* The sum of a session's events. */
 struct link {
-    uint64_t first_seq, last_seq, changed_seq, archived_seq;
+    uint64_t first_seq, last_seq, changed_seq, archived_seq, no;
     struct digest hash;
 };
 
 void verifier_init(struct verifier *verifier, struct store_check *ret_check)
 {
     *ret_check = (struct store_check){0};
-    *verifier = (struct verifier){.next_seq = 1, .check = ret_check};
+    *verifier = (struct verifier){.next_seq = 1, .check = ret_check, .ungrouped_seq = UINT64_MAX};
+}
+
+void verifier_groups(struct verifier *verifier, uint64_t first_seq)
+{
+    static const struct digest zeros = {0};
+    verifier->ungrouped_seq = first_seq;
+    if (first_seq == 0)
+        verifier->sum = chain_group_begin(&zeros);
+}
+
+static void forget_group(struct verifier *verifier)
+{
+    if (verifier->sum)
+        (void)digest_sum_end(verifier->sum);
+    verifier->sum = NULL;
 }
 
 void verifier_done(struct verifier *verifier)
@@ -26,6 +41,7 @@ void verifier_done(struct verifier *verifier)
     while (map_next(&verifier->links, &at, &session, &link))
         free(link);
     map_done(&verifier->links);
+    forget_group(verifier);
 }
 
 void verifier_blame(struct verifier *verifier, int64_t seq, const char *format, ...)
@@ -57,6 +73,8 @@ void verifier_range(struct verifier *verifier, struct seq_range range)
     else if (range.first > verifier->next_seq)
         verifier_blame(verifier, (int64_t)verifier->next_seq, "the event is missing");
     verifier->gone += range.last - range.first + 1;
+    if (range.last > verifier->ungrouped_seq)
+        forget_group(verifier);
     verifier->next_seq = range.last + 1;
 }
 
@@ -81,6 +99,7 @@ static void enter_archived(struct verifier *verifier, struct link *link, const s
     }
     link->first_seq = archived.first_seq;
     link->hash = archived.hash;
+    link->no = event->no ? event->no - 1 : 0;
     verifier->said_gone += archived.events;
     verifier->archived_calls += archived.calls;
     verifier->check->archived++;
@@ -112,11 +131,30 @@ static bool filed_well(const struct filed_event *filed, const struct link *link)
 static void add_to_link(struct link *link, const struct event *event, const struct digest *hash)
 {
     link->hash = *hash;
+    link->no = event->no;
     link->last_seq = event->seq;
     if (event->kind == EVENT_SESSION_CHANGED || event->kind == EVENT_SESSION_ARCHIVED)
         link->changed_seq = event->seq;
     if (event->kind == EVENT_SESSION_ARCHIVED)
         link->archived_seq = event->seq;
+}
+
+/* A group's last event brings its link. The first link of all is zeros: it says where groups begin. Of a group of which
+ * some events are in archives, the link is taken as it stands: the next one must follow it. */
+static void check_group(struct verifier *verifier, const struct filed_event *filed)
+{
+    struct digest should = {0};
+    uint64_t seq = filed->event.seq;
+    if (verifier->sum && seq > verifier->ungrouped_seq)
+        chain_group_add(verifier->sum, filed->hash);
+    if (!filed->group)
+        return;
+    bool known = verifier->sum || seq <= verifier->ungrouped_seq;
+    if (verifier->sum)
+        should = chain_group_end(verifier->sum, seq);
+    verifier->sum = chain_group_begin(filed->group);
+    if (known && !digest_eq(&should, filed->group))
+        verifier_blame(verifier, (int64_t)seq, "the group of events that ends here is not what was written");
 }
 
 void verifier_event(struct verifier *verifier, const struct filed_event *filed)
@@ -130,21 +168,30 @@ void verifier_event(struct verifier *verifier, const struct filed_event *filed)
     }
     struct link *link = find_link(verifier, event);
     struct digest should = chain_next(&link->hash, event);
-    if (!filed->hash || !digest_eq(filed->hash, &should))
+    bool in_turn = event->no == (link->no || event->no ? link->no + 1 : 0);
+    if (!filed->hash || !in_turn || !digest_eq(filed->hash, &should))
         verifier_blame(verifier, (int64_t)event->seq,
                        "the event, or one before it in its session, is not what was written");
     else if (!filed_well(filed, link))
         verifier_blame(verifier, (int64_t)event->seq, "the event is filed under another session or call");
     if (verifier_blamed(verifier))
         return;
+    check_group(verifier, filed);
     add_to_link(link, event, filed->hash);
     verifier->next_seq = event->seq + 1;
     verifier->check->events++;
 }
 
 /* A session that was taken away as a whole leaves no broken chain behind, only numbers. */
-void verifier_events_end(struct verifier *verifier)
+void verifier_events_end(struct verifier *verifier, uint64_t last_seq)
 {
+    uint64_t end = verifier->next_seq - 1;
+    bool grouped = verifier->ungrouped_seq != UINT64_MAX;
+    if (grouped && last_seq > end)
+        verifier_blame(verifier, (int64_t)end + 1, "the end is missing: events %llu to %llu were cut off",
+                       (unsigned long long)end + 1, (unsigned long long)last_seq);
+    else if (grouped && last_seq < end)
+        verifier_blame(verifier, (int64_t)last_seq + 1, "the event is of no group: it was added past Nod");
     if (verifier->gone != verifier->said_gone)
         verifier_blame(verifier, (int64_t)verifier->next_seq - 1,
                        "%llu events are said to be in archives, but %llu were archived",
@@ -161,7 +208,7 @@ void verifier_head(struct verifier *verifier, const struct filed_head *filed)
                        "the event is missing, and with it the end of its session's chain");
     else if (filed->first_seq != link->first_seq || filed->last_seq != link->last_seq ||
              filed->changed_seq != link->changed_seq || filed->archived_seq != link->archived_seq ||
-             !filed->hash || !digest_eq(filed->hash, &link->hash))
+             filed->no != link->no || !filed->hash || !digest_eq(filed->hash, &link->hash))
         verifier_blame(verifier, (int64_t)link->last_seq, "the chain of its session does not end as it should");
     verifier->check->sessions += !str_empty(filed->session);
 }

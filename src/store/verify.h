@@ -18,22 +18,27 @@ struct verifier {
     uint64_t gone;           /* archived seqs, counted from ranges; said_gone: from SESSION_ARCHIVED events */
     uint64_t said_gone;
     uint64_t archived_calls; /* calls archived according to SESSION_ARCHIVED events */
+    uint64_t ungrouped_seq;  /* groups cover the events after this one; UINT64_MAX: there are none */
+    struct digest_sum *sum;  /* over the group before and the links met since; NULL: not known, some are in archives */
 };
 
 /* An event together with its stored columns. */
 struct filed_event {
     struct event event;
     const struct digest *hash; /* NULL: it has none */
+    const struct digest *group; /* link of the group that ends with it; NULL: none does */
     int64_t chain, call_seq;   /* 0: NULL */
 };
 
 struct filed_head {
     struct str session;
-    uint64_t first_seq, last_seq, changed_seq, archived_seq;
+    uint64_t first_seq, last_seq, changed_seq, archived_seq, no;
     const struct digest *hash; /* NULL: it has none */
 };
 
 void verifier_init(struct verifier *verifier, struct store_check *ret_check);
+/* Groups begin after `first_seq`, the least `last_seq` among them. Without this call there are none. */
+void verifier_groups(struct verifier *verifier, uint64_t first_seq);
 void verifier_done(struct verifier *verifier);
 __attribute__((format(printf, 3, 4))) void verifier_blame(struct verifier *verifier, int64_t seq,
                                                           const char *format, ...);
@@ -43,8 +48,8 @@ void verifier_range(struct verifier *verifier, struct seq_range range);
 /* Whether an event of this seq may only be looked at after the next range, if there is one. */
 bool verifier_wants_range(const struct verifier *verifier, uint64_t seq);
 void verifier_event(struct verifier *verifier, const struct filed_event *filed);
-/* Call it after the last event and the last range. */
-void verifier_events_end(struct verifier *verifier);
+/* Call it after the last event and the last range. `last_seq`: where the last group ends. */
+void verifier_events_end(struct verifier *verifier, uint64_t last_seq);
 void verifier_head(struct verifier *verifier, const struct filed_head *filed);
 void verifier_heads_end(struct verifier *verifier, uint64_t count);
 

@@ -121,7 +121,22 @@ static const struct forgery forgeries[] = {
     {"UPDATE events SET data = '{\"m\":' || (17 - seq) || '}' WHERE seq >= 8", 8},
     {"UPDATE events SET seq = -seq WHERE seq >= 8; UPDATE events SET seq = 17 + seq WHERE seq < 0", 8},
     {"INSERT INTO events SELECT 10, chain, call_seq, session_id, thread_id, kind, at_ms, actor, call_id, data,"
-     " hash FROM events WHERE seq = 9", 10},
+     " hash, no FROM events WHERE seq = 9", 10},
+    {"UPDATE events SET no = NULL WHERE seq = 9", 9},
+    {"UPDATE events SET no = 1 WHERE seq = 9", 9},
+    {"UPDATE chains SET no = 2 WHERE session_id = 's2'", 9},
+    {"UPDATE groups SET hash = zeroblob(32) WHERE last_seq = 7", 7},
+    {"DELETE FROM groups WHERE last_seq = 7", 8},
+    {"DELETE FROM groups WHERE last_seq = 9", 9},
+    {"DELETE FROM groups WHERE last_seq < 4", 4},
+    {"INSERT INTO groups VALUES(3, zeroblob(32))", 3},
+    {"INSERT INTO groups VALUES(12, zeroblob(32))", 10},
+    /* The end is cut off, and all but the groups say that there never was more. */
+    {"DELETE FROM events WHERE seq > 7; UPDATE chains SET (last_seq, hash, no) = (SELECT seq, hash, no FROM events e"
+     " WHERE e.session_id = chains.session_id ORDER BY seq DESC LIMIT 1)", 8},
+    /* Two events of different sessions change places. */
+    {"UPDATE events SET seq = -seq WHERE seq >= 8; UPDATE events SET seq = 17 + seq WHERE seq < 0;"
+     " UPDATE chains SET last_seq = 17 - last_seq", 8},
     {"UPDATE chains SET hash = zeroblob(32) WHERE session_id = 's1'", 8},
     {"UPDATE chains SET last_seq = 10 WHERE session_id = 's2'", 10},
     {"UPDATE chains SET changed_seq = 8 WHERE session_id = 's1'", 8},
@@ -484,11 +499,47 @@ static void a_hand_in_the_database_is_noticed(void **state)
     assert_false(store_figures(rig->store).healthy);
 }
 
+/* Links as they were before events had numbers within their sessions; the store is one that fill() has made. */
+static void link_as_before(struct rig *rig)
+{
+    struct digest heads[3] = {0};
+    sqlite3 *db;
+    sqlite3_stmt *rows, *put;
+    assert_int_equal(sqlite3_open(path_of(rig, "nod.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT seq, session_id, thread_id, kind, at_ms, actor, coalesce(call_id,"
+                                        " ''), data FROM events ORDER BY seq", -1, &rows, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "UPDATE events SET hash = ?1, no = NULL WHERE seq = ?2", -1, &put, NULL),
+                     SQLITE_OK);
+    while (sqlite3_step(rows) == SQLITE_ROW) {
+        struct event event = {
+            .seq = (uint64_t)sqlite3_column_int64(rows, 0), .kind = (enum event_kind)sqlite3_column_int(rows, 3),
+            .at_ms = sqlite3_column_int64(rows, 4), .session = str_of((const char *)sqlite3_column_text(rows, 1)),
+            .thread = str_of((const char *)sqlite3_column_text(rows, 2)),
+            .actor = str_of((const char *)sqlite3_column_text(rows, 5)),
+            .call = str_of((const char *)sqlite3_column_text(rows, 6)),
+            .data = str_of((const char *)sqlite3_column_text(rows, 7)),
+        };
+        struct digest *head = &heads[str_eq(event.session, STR("s1")) ? 1 : 2];
+        *head = chain_next(head, &event);
+        assert_int_equal(sqlite3_bind_blob(put, 1, head->bytes, DIGEST_BYTES, SQLITE_STATIC), SQLITE_OK);
+        assert_int_equal(sqlite3_bind_int64(put, 2, (int64_t)event.seq), SQLITE_OK);
+        assert_int_equal(sqlite3_step(put), SQLITE_DONE);
+        assert_int_equal(sqlite3_reset(put), SQLITE_OK);
+    }
+    assert_int_equal(sqlite3_finalize(rows), SQLITE_OK);
+    assert_int_equal(sqlite3_finalize(put), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    run_sql(rig, "UPDATE chains SET hash = (SELECT hash FROM events WHERE seq = last_seq);"
+                 "ALTER TABLE events DROP COLUMN no; ALTER TABLE chains DROP COLUMN no; DROP TABLE groups;"
+                 "UPDATE meta SET value = 3 WHERE name = 'schema_version'");
+}
+
 static void an_older_version_is_brought_up_to_date(void **state)
 {
     struct rig *rig = *state;
     struct store_check check;
     fill(rig);
+    link_as_before(rig);
     run_sql(rig, "DROP INDEX runs; DROP TABLE gone; DROP TABLE archived_calls;" /* as version 1 was */
                  "ALTER TABLE chains DROP COLUMN archived_seq;"
                  "UPDATE meta SET value = 1 WHERE name = 'schema_version'");
@@ -496,6 +547,32 @@ static void an_older_version_is_brought_up_to_date(void **state)
     rig_open(rig);
     assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 10);
     rig_verify_well(rig, 10);
+}
+
+/* A store without groups verifies as it is; brought up to date, its older events are covered by their links as before,
+ * and its end by the groups. */
+static void links_of_version_1_stay_verifiable(void **state)
+{
+    static const struct forgery old[] = {{"UPDATE events SET actor = 'mallory' WHERE seq = 7", 7},
+                                         {"UPDATE events SET no = 1 WHERE seq = 8", 8},
+                                         {"DELETE FROM events WHERE seq = 10", 10},
+                                         {"DELETE FROM groups WHERE last_seq = 9", 10}};
+    static const struct forgery cut = {"DELETE FROM events WHERE seq = 9; UPDATE chains SET (last_seq, hash) = (SELECT"
+                                       " seq, hash FROM events e WHERE e.session_id = chains.session_id"
+                                       " ORDER BY seq DESC LIMIT 1)", 9};
+    struct rig *rig = *state;
+    fill(rig);
+    link_as_before(rig);
+    rig_verify_well(rig, 9);
+    rig_open(rig);
+    rig_close(rig);
+    rig_verify_well(rig, 9);
+    try_forgeries(rig, &cut, 1);
+    rig_open(rig);
+    assert_int_equal(rig_one(rig, EVENT_USER_MESSAGE, "s1", "", "{}"), 10);
+    rig_close(rig);
+    rig_verify_well(rig, 10);
+    try_forgeries(rig, old, sizeof old / sizeof *old);
 }
 
 static const char *large_data(void)
@@ -702,6 +779,7 @@ int main(void)
         TEST(files_are_private_whatever_the_umask),
         TEST(what_cannot_be_written_is_refused),
         TEST(an_older_version_is_brought_up_to_date),
+        TEST(links_of_version_1_stay_verifiable),
         TEST(a_hand_in_the_database_is_noticed),
         TEST(a_file_that_may_not_grow_is_survived),
         TEST(a_full_disk_is_survived),

@@ -37,19 +37,20 @@ NAMES = {1: "USER_MESSAGE", 2: "AGENT_MESSAGE", CALL: "TOOL_CALL", REQUEST: "TOO
 ARCHIVED = 16
 ALLOWS = ("allow_once", "allow_session", "allow_always")
 
-Event = collections.namedtuple("Event", "seq session thread kind at_ms actor call data hash")
+Event = collections.namedtuple("Event", "seq session thread kind at_ms actor call data no hash")
 
 
 def link(before, event):
     """The documented formula."""
-    pieces = [before, struct.pack(">Q", event.seq), event.session.encode(), event.thread.encode(), struct.pack(">I", event.kind),
+    place = b"\2" + struct.pack(">Q", event.no) if event.no else struct.pack(">Q", event.seq)
+    pieces = [before, place, event.session.encode(), event.thread.encode(), struct.pack(">I", event.kind),
               struct.pack(">q", event.at_ms), event.actor.encode(), event.call.encode(), event.data.encode()]
     return hashlib.sha256(b"".join(struct.pack(">Q", len(piece)) + piece for piece in pieces)).digest()
 
 
 def events_of(database):
     return [Event(*row) for row in database.execute(
-        "SELECT seq, session_id, thread_id, kind, at_ms, actor, coalesce(call_id, ''), data, hash FROM events ORDER BY seq")]
+        "SELECT seq, session_id, thread_id, kind, at_ms, actor, coalesce(call_id, ''), data, coalesce(no, 0), hash FROM events ORDER BY seq")]
 
 
 def told(event):
@@ -62,6 +63,7 @@ class Check:
         self.troubles = []
         self.events = events_of(database)
         self.gone = {seq for first, last in database.execute("SELECT first_seq, last_seq FROM gone") for seq in range(first, last + 1)}
+        self.groups = dict(database.execute("SELECT last_seq, hash FROM groups ORDER BY last_seq"))
         self.chains = {row[0]: row[1:] for row in database.execute("SELECT session_id, last_seq, hash FROM chains")}
         self.open = {(row[0], row[1]) for row in database.execute("SELECT session_id, call_id FROM open_approvals")}
         self.deadlines = {(row[0], row[1]): row[2] for row in database.execute(
@@ -95,6 +97,21 @@ class Check:
         said = sum(json.loads(event.data)["events"] for event in self.events if event.kind == ARCHIVED)
         if said != len(self.gone):
             self.trouble(f"{len(self.gone)} numbers left, {said} events were archived")
+
+    def group_chain(self):
+        """Each group covers the one before it and the links of its events, as far as these are not in archives."""
+        links, before, first = {event.seq: event.hash for event in self.events}, None, 1
+        for last, found in self.groups.items():
+            span = range(first, last + 1)
+            if before is None:
+                should = bytes(32)
+            else:
+                should = hashlib.sha256(before + b"".join(links.get(seq, b"") for seq in span) + struct.pack(">Q", last)).digest()
+            if found != should and not (before and any(seq in self.gone for seq in span)):
+                self.trouble(f"the group that ends with seq {last} is not what was written")
+            before, first = found, last + 1
+        if first != max(links, default=0) + 1:
+            self.trouble(f"the last group ends with seq {first - 1}, the events with {max(links, default=0)}")
 
     def chain(self):
         heads = {}
@@ -276,6 +293,7 @@ def main():
     check = Check(copy_of(options.db), options.clients)
     check.order()
     check.chain()
+    check.group_chain()
     check.one_of_each()
     check.open_approvals()
     check.acknowledged()

@@ -1,8 +1,10 @@
 """The database comes back without its last events: a standby promoted too early, an older backup put in its place, or
 tables of a newer version. No node goes on as if nothing had happened."""
+import json
 import os
 import shutil
 
+import cut_end
 import server
 from nodes import ASK, at, nodes, sql
 from world import PATIENCE, Follower, Socket, eventually, must
@@ -118,6 +120,16 @@ def test_an_older_backup_is_put_in_its_place(_pg, world):
         world.nod("verify", "--store", url)
     finally:
         pg.remove()
+
+
+def test_a_log_whose_end_was_cut_off_is_named(pg, world):
+    (a,), url = nodes(pg, world, 1)
+    last = cut_end.change_ten_times(a.admin())
+    a.stop()
+    sql(url, *(text.format(end=last - 10) for text in cut_end.CUT))
+    cut_end.must_name_the_end(world.nod("verify", "--json", "--store", url, exits=1), last)
+    sql(url, f"DELETE FROM groups WHERE last_seq > {last - 10}")
+    must(json.loads(world.nod("verify", "--json", "--store", url).stdout)["ok"], "nothing but the groups told of it")
 
 
 def test_a_node_of_an_older_version_writes_nothing_beside_a_newer_one(pg, world):

@@ -68,6 +68,7 @@ static void load_head(struct fact_head *head)
         return;
     head->first_seq = last->chain;
     head->last_seq = last->event.seq;
+    head->no = last->event.no;
     head->changed_seq = last_change(head->session);
     head->archived_seq = archived_at(head->session);
     head->hash = last->hash;
@@ -174,6 +175,8 @@ void rows_add(const struct row *row)
     added->event = event_copy(&sim->arena, &row->event);
     if (row->event.seq != db->count + 1)
         sim_fail("number %llu is left out or used twice", (unsigned long long)row->event.seq);
+    if (row->event.no != (last ? last->event.no : 0) + 1)
+        sim_fail("%llu has another number in its session", (unsigned long long)row->event.seq);
     if (!digest_eq(&link, &row->hash))
         sim_fail("the link of %llu is wrong", (unsigned long long)row->event.seq);
     if (row->chain != (last ? last->chain : row->event.seq))

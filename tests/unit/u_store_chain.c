@@ -35,6 +35,30 @@ static void links_are_as_documented(void **state)
     check_hex(&b, "d31e0764950d68fa9fa867b42442ebc6f79d495acb6bf1a395f6dc46905a0c1f");
 }
 
+/* The first event of a session that is numbered follows the last that was not. */
+static void numbered_links_follow_older_ones(void **state)
+{
+    (void)state;
+    struct digest zeros = {0};
+    struct event one = first, two = second;
+    one.no = 1;
+    two.no = 2;
+    struct digest a = chain_next(&zeros, &one), b = chain_next(&a, &two);
+    check_hex(&a, "132a807417f52e3681ec3acc345e60b12e52ed436cc8f853cba580031d837836");
+    check_hex(&b, "56370bb6149c93cc4795695b2884ca329fa923e7f10c9e781d4e2b5b87995493");
+    two.no = 1;
+    struct digest old = chain_next(&zeros, &first), mixed = chain_next(&old, &two);
+    check_hex(&mixed, "4fc8c8ae35105d3217fb3a62dcae738f6dc042dac30715e379f41e2a4b2cb74a");
+    two.seq = 99;
+    struct digest elsewhere = chain_next(&old, &two);
+    assert_true(digest_eq(&elsewhere, &mixed)); /* its place in the store is covered by its group */
+    struct digest_sum *sum = chain_group_begin(&zeros);
+    chain_group_add(sum, &a);
+    chain_group_add(sum, &b);
+    struct digest group = chain_group_end(sum, 2);
+    check_hex(&group, "0c091a12b15e9bc4fa00da842923c685407453152fef3605563c01b1e6749ee4");
+}
+
 static void every_part_counts_and_so_do_its_borders(void **state)
 {
     (void)state;
@@ -63,6 +87,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(links_are_as_documented),
+        cmocka_unit_test(numbered_links_follow_older_ones),
         cmocka_unit_test(every_part_counts_and_so_do_its_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,9 @@ static bool model_add(struct model *model, struct event event)
             model_close(model, request);
     }
     event.seq = model->count + 1;
+    event.no = 1;
+    for (size_t i = 0; i < model->count; i++)
+        event.no += str_eq(model->events[i].session, event.session);
     if (last)
         before = model->hashes[last - 1];
     model->hashes[model->count] = chain_next(&before, &event);
@@ -140,10 +143,11 @@ static void load(const struct model *model, struct facts *facts)
         for (size_t i = model->count; i-- > 0;)
             if (str_eq(model->events[i].session, head->session))
                 head->first_seq = model->events[i].seq;
+        head->no = head->last_seq ? model->events[head->last_seq - 1].no : 0;
         if (head->last_seq)
             head->hash = model->hashes[head->last_seq - 1];
         if (told.known)
-            assert_memory_equal(&told.first_seq, &head->first_seq, 4 * sizeof(uint64_t) + DIGEST_BYTES);
+            assert_memory_equal(&told.first_seq, &head->first_seq, 5 * sizeof(uint64_t) + DIGEST_BYTES);
     }
     for (struct fact_call *call = facts->first_call; call; call = call->next) {
         struct fact_call told = *call;
