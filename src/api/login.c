@@ -154,19 +154,6 @@ static struct str cookie_name(const struct exchange *x)
     return port ? arena_printf(x->arena, "nod_%.*s", (int)(host.n - at), host.p + at) : STR("nod");
 }
 
-static struct str cookie_value(const struct exchange *x)
-{
-    struct str left = http_header(x->http, "cookie");
-    struct str wanted = cookie_name(x);
-    while (left.n) {
-        struct str value;
-        struct str name = str_cut(str_trim(str_cut(left, ';', &left)), '=', &value);
-        if (str_eq(name, wanted))
-            return value;
-    }
-    return STR_NONE;
-}
-
 static struct str cookie_line(const struct exchange *x, struct str value, int max_age_s)
 {
     /* Behind a proxy that speaks TLS the cookie stays there. */
@@ -178,7 +165,7 @@ static struct str cookie_line(const struct exchange *x, struct str value, int ma
 
 struct rc login_identify(struct exchange *x, struct err *err)
 {
-    struct str half = cookie_value(x), key = http_header(x->http, "nod-key");
+    struct str half = http_cookie(x->http, cookie_name(x)), key = http_header(x->http, "nod-key");
     if (!key.p)
         key = auth_offered(x->http, "nod.key.");
     bool changes = !str_is(x->http->method, "GET") && !str_is(x->http->method, "HEAD");

@@ -54,6 +54,17 @@ struct str http_header(const struct http_request *request, const char *name)
     return STR_NONE;
 }
 
+struct str http_cookie(const struct http_request *request, struct str name)
+{
+    struct str left = http_header(request, "cookie");
+    while (left.n) {
+        struct str value;
+        if (str_eq(str_cut(str_trim(str_cut(left, ';', &left)), '=', &value), name))
+            return value;
+    }
+    return STR_NONE;
+}
+
 struct rc http_query(struct http_request *request, const char *name, bool *ret_there, struct str *ret_value,
                      struct err *err)
 {

@@ -235,14 +235,17 @@ static size_t claim_size(const struct http_socket *socket)
 }
 
 /* Reads ahead what the heads of frames claim. wslay tells of a frame when its first bytes are there; one that claims
- * more than we take is refused by its head alone. */
-static bool claims_too_much(struct http_socket *socket, struct str bytes)
+ * more than we take is refused by its head alone. Returns how many bytes come before such a frame: all, if there is
+ * none. */
+static size_t bytes_welcome(struct http_socket *socket, struct str bytes)
 {
+    size_t all = bytes.n, before = 0;
     while (bytes.n) {
         if (socket->claim_left) {
             size_t skip = bytes.n < socket->claim_left ? bytes.n : (size_t)socket->claim_left;
             socket->claim_left -= skip;
             bytes = str_sub(bytes, skip, bytes.n);
+            before = all - bytes.n;
             continue;
         }
         socket->claim[socket->claim_bytes++] = (uint8_t)bytes.p[0];
@@ -254,11 +257,12 @@ static bool claims_too_much(struct http_socket *socket, struct str bytes)
             length = length << 8 | socket->claim[i];
         bool impossible = length >> 63; /* no length at all, which wslay says */
         if (length > LIMIT_BODY_BYTES && !impossible)
-            return true;
+            return before;
         socket->claim_left = impossible ? length : length + (socket->claim[1] & 0x80 ? 4 : 0);
         socket->claim_bytes = 0;
+        before = all - bytes.n;
     }
-    return false;
+    return all;
 }
 
 void http_socket_input(struct http_connection *connection, struct str bytes)
@@ -268,11 +272,8 @@ void http_socket_input(struct http_connection *connection, struct str bytes)
     if (!is_open(socket))
         return;
     socket->silent_beats = 0;
-    if (claims_too_much(socket, bytes)) {
-        fail(socket, WSLAY_CODE_MESSAGE_TOO_BIG);
-        return;
-    }
-    socket->input = bytes;
+    size_t welcome = bytes_welcome(socket, bytes);
+    socket->input = str_sub(bytes, 0, welcome);
     while (is_open(socket)) {
         struct wslay_frame_iocb frame = {0};
         ssize_t got = wslay_frame_recv(socket->frames, &frame);
@@ -283,6 +284,8 @@ void http_socket_input(struct http_connection *connection, struct str bytes)
         else
             take_piece(socket, &frame);
     }
+    if (is_open(socket) && welcome < bytes.n)
+        fail(socket, WSLAY_CODE_MESSAGE_TOO_BIG);
     socket->input = STR_NONE;
 }
 
