@@ -8,6 +8,7 @@ struct exchange;
     X(policy_show) X(policy_put) X(policy_add) X(policy_remove) X(policy_explain) X(policy_try)           \
     X(policy_trust) X(policy_bind) X(channels_list) X(channels_test) X(deliveries_list) X(answers_take)   \
     X(push_key) X(push_subscribe) X(push_unsubscribe) X(keys_list) X(keys_add) X(keys_revoke)              \
+    X(keys_recovery)                                                                                     \
     X(statements_issue) X(answers_look) X(callbacks_secret)                                              \
     X(hooks_ask) X(notes_add) X(notes_prompt) X(notes_interrupt) X(mcp_message) X(agent_state) X(permission) \
     X(sessions_create) X(sessions_list) X(sessions_show) X(sessions_change) X(threads_create)             \

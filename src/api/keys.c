@@ -2,12 +2,16 @@
 #include "api/exchange.h"
 
 #include "base/base64.h"
+#include "base/id.h"
+#include "base/log.h"
 #include "base/public_key.h"
 #include "event/shapes.h"
 #include "io/clock.h"
 #include "sign/sign.h"
 
-enum { KEY_NAME_BYTES_MAX = 100, CREDENTIAL_BYTES_MAX = 1024 };
+#include <unistd.h>
+
+enum { KEY_NAME_BYTES_MAX = 100, CREDENTIAL_BYTES_MAX = 1024, CODES = 10, CODE_CHARS = 16, CODE_BYTES_MAX = 64 };
 
 void keys_list(struct exchange *x)
 {
@@ -168,6 +172,90 @@ struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret
     return err_set(err, ERR_UNAVAILABLE, "the use of the signature is being kept");
 }
 
+/* ---- recovery codes ---- */
+
+/* As it is hashed: without what people put between the letters. */
+static struct str code_hash(struct exchange *x, struct str code)
+{
+    char letters[CODE_BYTES_MAX], hex[DIGEST_HEX_BYTES];
+    size_t n = 0;
+    for (size_t i = 0; i < code.n && n < sizeof letters; i++)
+        if (code.p[i] != '-' && code.p[i] != ' ')
+            letters[n++] = code.p[i] >= 'A' && code.p[i] <= 'Z' ? (char)(code.p[i] + 32) : code.p[i];
+    struct digest digest = digest_of((struct str){letters, n});
+    digest_hex(&digest, hex);
+    return arena_str(x->arena, str_of(hex));
+}
+
+/* 80 random bits in four groups of four letters. */
+static struct str code_new(struct exchange *x)
+{
+    static const char alphabet[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    unsigned char bytes[CODE_CHARS];
+    BUF_SCOPE(buf, CODE_BYTES_MAX);
+    id_random(bytes, sizeof bytes);
+    for (size_t i = 0; i < sizeof bytes; i++) {
+        if (i && i % 4 == 0)
+            buf_putc(&buf, '-');
+        buf_putc(&buf, alphabet[bytes[i] % 32]);
+    }
+    return arena_str(x->arena, buf_str(&buf));
+}
+
+static void codes_kept(struct op *op)
+{
+    struct exchange *x = op->owner;
+    BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
+    struct json_out out = json_out(&buf);
+    const struct str *codes = x->state;
+    json_open(&out, '{');
+    json_key(&out, "codes");
+    json_open(&out, '[');
+    for (size_t i = 0; i < CODES; i++)
+        json_put_str(&out, codes[i]);
+    json_close(&out, ']');
+    json_close(&out, '}');
+    exchange_answer(x, x->route->status, &buf);
+}
+
+/* A key of the same person must vouch for them: without one there is nothing to recover. */
+void keys_recovery(struct exchange *x)
+{
+    struct str signature = STR_NONE, *codes = arena_array(x->arena, struct str, CODES);
+    struct str *hashes = arena_array(x->arena, struct str, CODES);
+    struct err err;
+    struct rc rc = exchange_check_signed(x, true, &signature, &err);
+    if (rc_ok(rc) && str_empty(signature))
+        rc = err_set(&err, ERR_CONFLICT, "recovery codes are for whoever has a key: make one first");
+    if (rc_bad(rc)) {
+        exchange_fail(x, &err);
+        return;
+    }
+    for (size_t i = 0; i < CODES; i++) {
+        codes[i] = code_new(x);
+        hashes[i] = code_hash(x, codes[i]);
+    }
+    x->state = codes;
+    struct key_change *change = arena_new(x->arena, struct key_change);
+    *change = (struct key_change){.op = exchange_op(x, codes_kept), .actor = x->actor,
+                                  .data = DATA(x->arena, key_recovery, .person = x->actor,
+                                               .codes = {hashes, CODES}, .signature = signature)};
+    gate_change_key(x->gate, change);
+}
+
+/* Whether the request has one instead of a signature; then `ret_hash` is what is kept of it. */
+static struct rc read_code(struct exchange *x, struct str *ret_hash, struct err *err)
+{
+    struct str code = STR_NONE;
+    TRY(json_want_str(x->body, "recovery", CODE_BYTES_MAX, &code, err));
+    if (str_empty(code))
+        return RC_OK;
+    *ret_hash = code_hash(x, code);
+    if (!key_ring_recovers(gate_keys(x->gate), x->actor, *ret_hash))
+        return err_set(err, ERR_SIGNATURE_REQUIRED, "this is no recovery code of yours, or it was used");
+    return RC_OK;
+}
+
 /* ---- a new key ---- */
 
 static void key_changed(struct op *op)
@@ -239,11 +327,11 @@ static struct rc read_proof(struct exchange *x, const struct person_key *key, st
 }
 
 /* The first key of an installation stands for itself. Every later one needs a key that vouches for it, and has signed
- * this very request. */
+ * this very request, or a recovery code: then it counts only after a while, in which any key can revoke it. */
 void keys_add(struct exchange *x)
 {
     struct person_key key = {0};
-    struct str proof = STR_NONE, signature = STR_NONE;
+    struct str proof = STR_NONE, signature = STR_NONE, code = STR_NONE;
     struct err err;
     char *id = arena_bytes(x->arena, KEY_ID_BYTES), spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
     struct rc rc = read_key(x, &key, &err);
@@ -252,8 +340,10 @@ void keys_add(struct exchange *x)
         key.id = str_of(id);
         key.person = x->actor;
         base64_url_encode(key.spki.p, key.spki.n, spki);
-        rc = exchange_check_signed(x, true, &signature, &err);
+        rc = read_code(x, &code, &err);
     }
+    if (rc_ok(rc))
+        rc = exchange_check_signed(x, str_empty(code), &signature, &err);
     if (rc_ok(rc))
         rc = read_proof(x, &key, &proof, &err);
     if (rc_ok(rc) && key_ring_find(gate_keys(x->gate), key.id))
@@ -263,20 +353,33 @@ void keys_add(struct exchange *x)
         return;
     }
     x->params[0] = key.id;
+    if (!str_empty(code) && str_empty(signature)) {
+        key.from_ms = clock_wall_ms() + gate_recovery_ms(x->gate);
+        log_line(LOG_WARN, "a recovery code makes a key known; it counts after a while, and `nod key revoke` stops it",
+                 LOG_S("person", key.person), LOG_S("key", key.id));
+    }
     change_key(x, DATA(x->arena, key_added, .id = key.id, .person = key.person, .name = key.name,
                        .kind = str_of(key_kind_name(key.kind)), .spki = arena_str(x->arena, str_of(spki)),
                        .credential = key.credential, .rp_id = key.rp_id, .origin = key.origin, .proof = proof,
-                       .signature = signature));
+                       .from_ms = key.from_ms, .recovery = key.from_ms ? code : STR_NONE, .signature = signature));
 }
 
-/* A key whose owner has lost it is revoked by an admin while `signed` is off, which only the server's configuration
- * can say; the event shows that nobody signed it. */
+/* `nod key reset`: root of the server's machine, at the socket of a server that runs as somebody else. A server that is
+ * root's own cannot tell its owner from the agents. */
+static bool is_reset(const struct exchange *x)
+{
+    uint32_t uid;
+    return x->body && json_bool(x->body, "reset", false) && geteuid() != 0 && http_peer(x->http, &uid) && uid == 0;
+}
+
+/* A key whose owner has lost it is revoked by root, or by an admin while `signed` is off, which only the server's
+ * configuration can say; the event shows that nobody signed it. */
 void keys_revoke(struct exchange *x)
 {
     struct str signature = STR_NONE;
     struct err err;
     const struct person_key *key = key_ring_find(gate_keys(x->gate), x->params[0]);
-    struct rc rc = exchange_check_signed(x, true, &signature, &err);
+    struct rc rc = exchange_check_signed(x, !is_reset(x), &signature, &err);
     if (rc_ok(rc) && !key)
         rc = err_set(&err, ERR_NOT_FOUND, "there is no such key");
     else if (rc_ok(rc) && !str_eq(key->person, x->actor))

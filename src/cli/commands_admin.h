@@ -64,10 +64,17 @@
       "A passphrase protects its file. As soon as a key is known, risky calls are allowed only with a "    \
       "signature: on the page with a passkey, here with this key.",                                        \
       OPTION(0, "name", "NAME", "what to call it in lists; else terminal")                                 \
-      OPTION(0, "with", "FILE", "the key of yours that vouches for it, when there is one already"))        \
+      OPTION(0, "with", "FILE", "the key of yours that vouches for it, when there is one already")         \
+      OPTION(0, "recovery", NULL, "all keys are lost: a recovery code vouches for it, and it counts later")) \
     X(key_list, "key list", TALKS, "", "list the keys of people", "", )                                    \
     X(key_revoke, "key revoke", TALKS, "ID", "let a key count for nothing from now on",                    \
       "Needs a signature, unless the server was started with --signed off.", )                             \
+    X(key_recovery, "key recovery", TALKS, "", "make ten recovery codes, for when all your keys are lost", \
+      "Each is good for one `nod key create --recovery`. The new key signs after a day (recovery-delay), " \
+      "and any key can revoke it until then. Older codes are worth nothing any more.", )                   \
+    X(key_reset, "key reset", TALKS, "[PERSON]", "revoke all keys, or a person's, without a signature",    \
+      "For root, on the machine of a server that runs under a user of its own. The events keep that nobody " \
+      "signed it, and `nod verify --signatures` says so.", )                                               \
     X(store_copy, "store copy", PRINTS, "FROM TO", "copy all events into another store, and verify them",  \
       "FROM and TO are urls: sqlite:PATH or postgres://USER@HOST/DATABASE. No server may run on either. "  \
       "Interrupted, it goes on where it was when it is started again.", )                                  \

@@ -1,4 +1,4 @@
-/* nod key create, list, revoke: the key with which a person signs decisions from a terminal. */
+/* nod key create, list, revoke, recovery, reset: the key with which a person signs decisions from a terminal. */
 #include "base/base64.h"
 #include "base/limits.h"
 #include "base/public_key.h"
@@ -28,7 +28,7 @@ static struct rc choose_passphrase(struct cli *cli, struct str *ret_passphrase, 
 }
 
 /* The body of POST /api/keys without its last brace: the signatures come behind it. */
-static struct str key_body(struct cli *cli, const struct private_key *key)
+static struct str key_body(struct cli *cli, const struct private_key *key, struct str code)
 {
     BUF_SCOPE(buf, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&buf);
@@ -40,6 +40,8 @@ static struct str key_body(struct cli *cli, const struct private_key *key)
     json_member(&out, "kind", STR("ed25519"));
     json_member(&out, "name", name ? str_of(name) : STR("terminal"));
     json_member(&out, "spki", str_of(text));
+    if (!str_empty(code))
+        json_member(&out, "recovery", code);
     json_close(&out, '}');
     return arena_str(&cli->arena, buf_str(&buf));
 }
@@ -72,15 +74,19 @@ struct rc key_create_command(struct cli *cli, struct err *err)
 {
     KEY_SCOPE(key);
     struct arena *arena = &cli->arena;
-    struct str passphrase, proof, signature = STR_NONE;
+    struct str passphrase, proof, signature = STR_NONE, code = STR_NONE;
     struct reply reply;
     const char *path = cli->settings.key;
+    bool recovers = option_flag(cli, "recovery");
     if (access(path, F_OK) == 0)
         return err_set(err, ERR_CONFLICT, "%s holds a key already; say --key FILE for another one", path);
+    if (recovers)
+        TRY(signing_passphrase(arena, "One of your recovery codes: ", &code, err));
     TRY(choose_passphrase(cli, &passphrase, err));
     key = private_key_new();
-    struct str body = key_body(cli, key);
-    TRY(vouch(cli, body, &signature, err));
+    struct str body = key_body(cli, key, code);
+    if (!recovers)
+        TRY(vouch(cli, body, &signature, err));
     TRY(signing_request(cli, key, "POST", STR("/api/keys"), body, &proof, err));
     /* The file first: a key that is known but lost would ask for signatures that nobody can give. */
     TRY(file_write_private(path, private_key_write(arena, key, passphrase), err));
@@ -92,10 +98,16 @@ struct rc key_create_command(struct cli *cli, struct err *err)
     TRY(rc);
     if (cli->json)
         remote_print(&reply);
+    else if (recovers)
+        cli_note("key %.*s is known to the server; its file is %s\n"
+                 "It signs from %.*s on. Then revoke the keys that you have lost: nod key revoke ID.",
+                 STR_ARG(text_line(arena, json_text(reply.json, "id"))), path,
+                 STR_ARG(text_line(arena, json_text(reply.json, "validFrom"))));
     else
         cli_note("key %.*s is known to the server; its file is %s\n"
                  "From now on risky calls are allowed only with a signature. Make a second key, on the page or with\n"
-                 "--key FILE --with %s, so that a lost one does not lock you out.",
+                 "--key FILE --with %s, so that a lost one does not lock you out,\n"
+                 "and recovery codes: nod key recovery.",
                  STR_ARG(text_line(arena, json_text(reply.json, "id"))), path, path);
     return RC_OK;
 }
@@ -148,5 +160,49 @@ struct rc key_revoke_command(struct cli *cli, struct err *err)
         remote_print(&reply);
     else
         cli_note("%s is revoked: what it signed before stays proven", text_line(arena, str_of(cli->argv[0])).p);
+    return RC_OK;
+}
+
+/* ---- when keys are lost ---- */
+
+struct rc key_recovery_command(struct cli *cli, struct err *err)
+{
+    KEY_SCOPE(key);
+    struct reply reply;
+    struct str signature;
+    TRY(signing_open(cli, &key, err));
+    TRY(signing_request(cli, key, "POST", STR("/api/keys/recovery"), STR("{}"), &signature, err));
+    TRY(remote_post(cli, STR("/api/keys/recovery"),
+                    arena_printf(&cli->arena, "{\"signature\":%.*s}", STR_ARG(signature)), &reply, err));
+    if (cli->json) {
+        remote_print(&reply);
+        return RC_OK;
+    }
+    const struct json *codes = json_get(reply.json, "codes");
+    for (const struct json *code = codes ? codes->first : NULL; code; code = code->next)
+        cli_out(arena_printf(&cli->arena, "%.*s\n", STR_ARG(text_line(&cli->arena, code->text))));
+    cli_note("Keep them on paper, not on this machine: they are not shown again; older ones are worth nothing.\n"
+             "With all keys lost, `nod key create --recovery` takes one of them.");
+    return RC_OK;
+}
+
+/* Without a signature: the server looks at who is at its socket, and the events say for ever what happened. */
+struct rc key_reset_command(struct cli *cli, struct err *err)
+{
+    struct arena *arena = &cli->arena;
+    struct reply reply, done;
+    unsigned count = 0;
+    TRY(remote_get(cli, STR("/api/keys"), &reply, err));
+    const struct json *keys = json_get(reply.json, "keys");
+    for (const struct json *key = keys ? keys->first : NULL; key; key = key->next) {
+        struct str person = json_text(key, "person");
+        if (json_get(key, "revokedAt") || (cli->argc == 1 && !str_is(person, cli->argv[0])))
+            continue;
+        struct query query = {.method = "DELETE", .body = STR("{\"reset\":true}")};
+        query.target = arena_printf(arena, "/api/keys/%s", remote_escape(arena, json_text(key, "id")).p);
+        TRY(remote_ask(cli, arena, &query, &done, err));
+        count++;
+    }
+    cli_note("%u keys are revoked without a signature; `nod verify --signatures` says so from now on", count);
     return RC_OK;
 }

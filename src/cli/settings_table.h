@@ -138,6 +138,9 @@ enum { IN_FLAGS = 1, IN_FILE = 2 };
     X(signed_when, CHOICE, "signed", "NOD_SIGNED", IN_FLAGS | IN_FILE, SERVES, "risky",                    \
       "WHEN", "which allows need a signature, once somebody has a key (nod key, or the page)",            \
       .choices = "risky|all|off")                                                                          \
+    X(recovery_delay_s, DURATION, "recovery-delay", "NOD_RECOVERY_DELAY", IN_FLAGS | IN_FILE, SERVES, "24h", "TIME", \
+      "a key that a recovery code makes known signs only after this time; any key can revoke it until then", \
+      .min = 0, .max = 30 * 86400)                                                                         \
     X(sandbox, FLAG, "sandbox", "NOD_SANDBOX", IN_FLAGS | IN_FILE, SERVES | WRAPS, "no", NULL,             \
       "commands of runs in a box (unset: yes for new installations); `nod claude`: all of it in one")      \
     X(web_search, FLAG, "web-search", "NOD_WEB_SEARCH", IN_FLAGS | IN_FILE, SERVES, "no", NULL,            \

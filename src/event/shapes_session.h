@@ -82,7 +82,14 @@
     F(text, rp_id, "rpId", SET, "webauthn: the host name that it is good for")        \
     F(text, origin, "origin", SET, "webauthn: the page that it signs for")            \
     F(raw, proof, "proof", ALWAYS, "the new key's own signature")                     \
+    F(time, from_ms, "validFrom", SET, "made known by a recovery code: it signs from then on") \
+    F(text, recovery, "recovery", SET, "SHA-256 of that code, which is used up")      \
     F(raw, signature, "signature", SET, "by the key that vouches for it; absent for the first of the installation")
+
+#define KEY_RECOVERY_FIELDS(F)                                                        \
+    F(text, person, "person", ALWAYS, "whose codes they are; older ones are worth nothing any more") \
+    F(texts, codes, "codes", ALWAYS, "SHA-256 of each")                               \
+    F(raw, signature, "signature", SET, "by a key of that person")
 
 #define KEY_REVOKED_FIELDS(F)                                                         \
     F(text, id, "id", ALWAYS, "the key whose signatures count for nothing from now on") \
@@ -122,6 +129,7 @@
     S(key_added, TOKEN_CHANGED, "key_added", KEY_ADDED_FIELDS, "A person's key for signing decisions is known.")       \
     S(key_used, TOKEN_CHANGED, "key_used", KEY_USED_FIELDS, "A person's key has signed something.")                    \
     S(key_revoked, TOKEN_CHANGED, "key_revoked", KEY_REVOKED_FIELDS, "A person's key is revoked.")                     \
+    S(key_recovery, TOKEN_CHANGED, "key_recovery", KEY_RECOVERY_FIELDS, "A person has recovery codes.")                \
     S(session_archived, SESSION_ARCHIVED, NULL, SESSION_ARCHIVED_FIELDS, "A session's events left the store.")
 
 #define SHAPE_C_thread const struct data_thread *

@@ -45,6 +45,7 @@ struct gate_options {
     void (*broken)(void *arg, const struct err *err); /* the store's history has changed: only a new start helps */
     void *arg;
     enum signed_when signed_when;  /* which allows need a signature */
+    int64_t recovery_seconds;      /* see gate_recovery_ms */
     const struct sign_key *key; /* the server's key, must outlive the gate; NULL: no proofs (http/proof.h) */
 };
 

@@ -25,6 +25,8 @@ bool signed_when_parse(struct str name, enum signed_when *ret_when);
 const struct key_ring *gate_keys(const struct gate *gate);
 /* The setting in force: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */
 enum signed_when gate_signed(const struct gate *gate);
+/* How long a key that a recovery code made known has to wait. */
+int64_t gate_recovery_ms(const struct gate *gate);
 /* The name of this installation in statements. */
 struct str gate_server_id(const struct gate *gate, struct arena *arena);
 
@@ -54,7 +56,7 @@ struct key_change {
         struct kept_event kept; /* private to the gate */
     };
     struct str actor;
-    struct str data;   /* data of the TOKEN_CHANGED event: key_added or key_revoked */
+    struct str data;   /* data of the TOKEN_CHANGED event: key_added, key_revoked or key_recovery */
 };
 void gate_change_key(struct gate *gate, struct key_change *change);
 

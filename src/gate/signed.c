@@ -36,6 +36,8 @@ enum signed_when gate_signed(const struct gate *gate)
     return gate->keys.active && gate->key ? gate->signed_when : SIGNED_OFF;
 }
 
+int64_t gate_recovery_ms(const struct gate *gate) { return gate->recovery_ms; }
+
 struct str gate_server_id(const struct gate *gate, struct arena *arena)
 {
     char hex[2 * SIGN_PUBLIC_BYTES + 1];
@@ -77,6 +79,9 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
     const struct person_key *key = key_ring_find(&gate->keys, claim->key);
     if (!key)
         return err_set(err, ERR_SIGNATURE_REQUIRED, KEY_UNKNOWN);
+    if (key->from_ms > clock_wall_ms())
+        return err_set(err, ERR_SIGNATURE_REQUIRED,
+                       "this key was made known by a recovery code, and does not count yet");
     TRY(gate_check_issued(gate, &statement, claim, err));
     struct str text = statement_text(arena, &statement);
     if (rc_bad(signature_check(key, text, claim, ret_counter, err)))

@@ -414,6 +414,18 @@ void http_connection_drained(struct http_connection *connection)
     }
 }
 
+bool http_peer(const struct http_request *request, uint32_t *ret_uid)
+{
+    struct ucred peer;
+    socklen_t n = sizeof peer;
+    uv_os_fd_t fd;
+    if (!request->local || !request->connection || uv_fileno(&request->connection->uv.handle, &fd) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n) != 0)
+        return false;
+    *ret_uid = peer.uid;
+    return true;
+}
+
 /* ---- a client that is silent for good ---- */
 
 /* Both directions are down. A TCP client that closed looks like one that only shut its side until it has

@@ -130,6 +130,8 @@ static struct rc prove(struct proving *proving, struct arena *arena, const struc
     *ret_key = key_ring_at(&proving->ring, claim.key, event->seq);
     if (!*ret_key)
         return err_set(err, ERR_CORRUPT, "the key was not known, or was revoked");
+    if ((*ret_key)->from_ms > event->at_ms)
+        return err_set(err, ERR_CORRUPT, "the key did not count yet: a recovery code had made it known");
     TRY(own_text(arena, event, data, digest, said, &own, err));
     if (!str_eq(own, said))
         return err_set(err, ERR_CORRUPT, "what was signed is not what is kept");
@@ -248,13 +250,36 @@ static void take_response(struct proving *proving, const struct event *event)
     asked_free(asked);
 }
 
+/* Keys that came or went without a signature of another one. */
+static void say_unsigned(struct proving *proving, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_revoked gone;
+    struct data_key_added came;
+    struct str change = shape_change(event->data), id = STR_NONE;
+    const char *what = "";
+    if (str_is(change, "key_revoked") && READ_DATA(&scratch, key_revoked, event->data, &gone) &&
+        str_empty(gone.signature)) {
+        id = gone.id;
+        what = "was revoked without a signature";
+    } else if (str_is(change, "key_added") && READ_DATA(&scratch, key_added, event->data, &came) &&
+               !str_empty(came.recovery)) {
+        id = came.id;
+        what = "was made known by a recovery code";
+    }
+    if (!str_empty(id) && !proving->out)
+        (void)printf("key %.*s %s (event %llu, by %.*s)\n", STR_ARG(text_line(&scratch, id)), what,
+                     (unsigned long long)event->seq, STR_ARG(text_line(&scratch, event->actor)));
+}
+
 static struct rc take_event(void *arg, const struct event *event, struct err *err)
 {
     struct proving *proving = arg;
     (void)err;
-    if (event->kind == EVENT_TOKEN_CHANGED)
+    if (event->kind == EVENT_TOKEN_CHANGED) {
         key_ring_follow(&proving->ring, event);
-    else if (event->kind == EVENT_TOOL_CALL)
+        say_unsigned(proving, event);
+    } else if (event->kind == EVENT_TOOL_CALL)
         take_call(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         take_request(proving, event);

@@ -64,6 +64,50 @@ const struct person_key *key_ring_at(const struct key_ring *ring, struct str id,
     return NULL;
 }
 
+/* ---- recovery codes ---- */
+
+struct recovery_code {
+    struct str person, hash;
+    struct recovery_code *next;
+};
+
+bool key_ring_recovers(const struct key_ring *ring, struct str person, struct str hash)
+{
+    for (const struct recovery_code *code = ring->codes; code; code = code->next)
+        if (str_eq(code->person, person) && str_eq(code->hash, hash))
+            return true;
+    return false;
+}
+
+/* Those of a person, or the one of this hash. */
+static void drop_codes(struct key_ring *ring, struct str person, struct str hash)
+{
+    struct recovery_code **at = &ring->codes;
+    while (*at) {
+        if (str_eq((*at)->person, person) && (str_empty(hash) || str_eq((*at)->hash, hash)))
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+    }
+}
+
+static void take_recovery(struct key_ring *ring, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_recovery data;
+    if (!READ_DATA(&scratch, key_recovery, event->data, &data))
+        return;
+    drop_codes(ring, data.person, STR_NONE);
+    for (size_t i = 0; i < data.codes.count; i++) {
+        struct recovery_code *code = arena_new(&ring->arena, struct recovery_code);
+        *code = (struct recovery_code){arena_str(&ring->arena, data.person),
+                                       arena_str(&ring->arena, data.codes.items[i]), ring->codes};
+        ring->codes = code;
+    }
+}
+
+/* ---- keys ---- */
+
 static void take_added(struct key_ring *ring, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -89,10 +133,13 @@ static void take_added(struct key_ring *ring, const struct event *event)
         .kind = key_kind_parse(data.kind),
         .added_seq = event->seq,
         .added_ms = event->at_ms,
+        .from_ms = data.from_ms,
         .next = ring->keys,
     };
     ring->keys = key;
     ring->active++;
+    if (!str_empty(data.recovery))
+        drop_codes(ring, data.person, data.recovery);
 }
 
 static void take_revoked(struct key_ring *ring, const struct event *event)
@@ -135,6 +182,8 @@ void key_ring_follow(struct key_ring *ring, const struct event *event)
         take_used(ring, event);
     else if (str_is(change, "key_revoked"))
         take_revoked(ring, event);
+    else if (str_is(change, "key_recovery"))
+        take_recovery(ring, event);
 }
 
 void key_ring_done(struct key_ring *ring)
@@ -162,6 +211,8 @@ void key_write(struct json_out *out, const struct person_key *key)
     put_set(out, "credential", key->credential);
     put_set(out, "rpId", key->rp_id);
     json_member_time(out, "addedAt", key->added_ms);
+    if (key->from_ms)
+        json_member_time(out, "validFrom", key->from_ms);
     if (key->revoked_ms)
         json_member_time(out, "revokedAt", key->revoked_ms);
     json_close(out, '}');

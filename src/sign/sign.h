@@ -80,6 +80,7 @@ struct person_key {
     enum key_kind kind;
     uint64_t added_seq, revoked_seq; /* 0: not revoked */
     int64_t added_ms, revoked_ms;
+    int64_t from_ms;        /* what it signs before counts for nothing; 0: it counts from the beginning */
     uint32_t counter;       /* counter of the last signature seen; an authenticator's counter never decreases */
     struct person_key *next;
 };
@@ -90,6 +91,7 @@ struct key_ring {
     struct person_key *keys;
     size_t active;
     struct map spent; /* nonces of requests that were made */
+    struct recovery_code *codes; /* that were not used yet */
 };
 
 enum key_kind key_kind_parse(struct str name);
@@ -103,6 +105,8 @@ struct person_key *key_ring_find(const struct key_ring *ring, struct str id);
 const struct person_key *key_ring_at(const struct key_ring *ring, struct str id, uint64_t seq);
 /* Whether a request with this nonce was already made. */
 bool key_ring_spent(const struct key_ring *ring, struct str nonce);
+/* Whether this is the hash of one of the person's recovery codes. */
+bool key_ring_recovers(const struct key_ring *ring, struct str person, struct str hash);
 void key_ring_done(struct key_ring *ring);
 void key_write(struct json_out *out, const struct person_key *key);
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import pty
+import re
 import select
 import sqlite3
 import threading
@@ -289,6 +290,45 @@ def test_a_second_key_needs_the_first(world):
     must(compact(admin, "POST", "/api/keys", whole).status in (400, 403), "a key speaks for itself")
 
 
+def test_a_recovery_code_adds_a_key_that_counts_later(world):
+    """Each is good for one key; that one can be revoked before it counts, and signs once it does."""
+    server = world.server("--recovery-delay", "1h")
+    admin, lost, new, third = server.admin(), FileKey(), FileKey(), FileKey()
+    other = admin.token_for("approver", "bob")
+    must(add(admin, lost).status == 201, "the key that will be lost")
+    must(code(compact(admin, "POST", "/api/keys/recovery", {})) == "signature_required", "a token alone gets no codes")
+    codes = compact(admin, "POST", "/api/keys/recovery", signed(admin, lost, "POST", "/api/keys/recovery", {})).json["codes"]
+    must(len(set(codes)) == 10 and all(len(one) == 19 for one in codes), codes)
+    kept = [e["data"] for e in admin.events() if e["data"].get("change") == "key_recovery"][0]
+    must(not any(one in json.dumps(kept) for one in codes) and len(kept["codes"]) == 10, "only their hashes are kept")
+
+    def recover(client, key, one):
+        body = {**key.fields(), "recovery": one}
+        return compact(client, "POST", "/api/keys", {**body, "proof": key.sign(statement(client, key, "POST", "/api/keys", body))})
+    must(code(recover(admin, new, "0000-0000-0000-0000")) == "signature_required", "not any code")
+    must(code(recover(other, new, codes[0])) == "signature_required", "not somebody else's")
+    made = recover(admin, new, codes[0].upper().replace("-", " "))
+    must(made.status == 201 and made.json["validFrom"] > made.json["addedAt"], f"{made}")
+    must(code(recover(admin, third, codes[0])) == "signature_required", "a code is used up")
+    session = ask(admin, "c1")
+    early = decide(admin, session, "c1", decision="allow_once", signature=new.sign(issue(admin, new, session, "c1", decision="allow_once")))
+    must(code(early) == "signature_required" and "does not count yet" in str(early.json), f"{early}")
+    path = f"/api/keys/{lost.id}"
+    must(code(compact(admin, "DELETE", path, signed(admin, new, "DELETE", path, {}))) == "signature_required", "nor does it revoke")
+    path = f"/api/keys/{new.id}"
+    must(compact(admin, "DELETE", path, signed(admin, lost, "DELETE", path, {})).status == 200, "the old key stops it")
+    server.stop()
+    server = world.server("--recovery-delay", "0s")
+    admin = server.admin()
+    must(recover(admin, third, codes[1]).status == 201, "after a restart the others are still good")
+    signature = third.sign(issue(admin, third, session, "c1", decision="allow_once"))
+    must(decide(admin, session, "c1", decision="allow_once", signature=signature).status == 200, "it counts when the time is over")
+    again = compact(admin, "POST", "/api/keys/recovery", signed(admin, third, "POST", "/api/keys/recovery", {})).json["codes"]
+    must(code(recover(admin, FileKey(), codes[2])) == "signature_required" and not set(codes) & set(again), "new codes end the old ones")
+    said = world.nod("verify", "--signatures")
+    must("c1" in said.stdout and "proven" in said.stdout and f"key {third.id} was made known by a recovery code" in said.stdout, said.stdout)
+
+
 def test_a_revoked_key_signs_no_more(world):
     admin = world.server().admin()
     first, second = FileKey(), FileKey()
@@ -441,6 +481,20 @@ def test_the_terminal_has_a_key_of_its_own(world):
     status, said = at_terminal(world, "key", "revoke", key, answers=["correct horse"])
     must(status == 0 and "is revoked" in said, said)
     del session
+
+
+def test_recovery_and_reset_at_a_terminal(world):
+    """The codes of one key make another one; a server of root's own does not reset, whoever asks."""
+    world.server("--recovery-delay", "1h")
+    at_terminal(world, "key", "create", answers=("correct horse battery", "correct horse battery"))
+    _, text = at_terminal(world, "key", "recovery", answers=("correct horse battery",))
+    codes = re.findall(r"\b[0-9a-z]{4}(?:-[0-9a-z]{4}){3}\b", text)
+    must(len(codes) == 10, text)
+    _, text = at_terminal(world, "key", "create", "--recovery", "--key", os.path.join(world.folder, "second.key"),
+                       answers=(codes[3], "another good passphrase", "another good passphrase"))
+    must("It signs from" in text, text)
+    done = world.nod("key", "reset", exits=None)
+    must(done.wait() != 0 and "signature" in done.stderr, f"{done.stderr}")
 
 
 def test_starter_rules_are_signed_with_one_passphrase(world):

@@ -1,5 +1,6 @@
 """The server under a user of its own, with real users: `nod setup system` as root, then as a developer and as a person."""
 import fcntl
+import hashlib
 import json
 import os
 import pwd
@@ -9,6 +10,7 @@ import stat
 import subprocess
 import tempfile
 
+from signed import FileKey
 from world import NOD, PATIENCE, Skip, eventually, must
 
 
@@ -179,6 +181,37 @@ def held(machine, pid, agents, people, path):
         tried = machine.run(dev, *command)
         must(tried.returncode != 0 and not tried.stdout, f"{command}: {tried}")
     must(os.path.exists(f"/proc/{pid}"), "the server lives")
+
+
+@on_a_machine
+def test_root_resets_keys_and_nobody_else_does(machine):
+    """A key without which nothing risky is allowed; its owner's token cannot take it away, root can, and that stays known."""
+    made = machine.setup("--yes")
+    must(made.returncode == 0, f"{made}")
+    people = machine.file("run/nod/people.sock")
+    with open(machine.file(machine.ann, ".config/nod/token"), encoding="ascii") as file:
+        token = file.read().strip()
+
+    def api(path, body):
+        text = json.dumps(body, separators=(",", ":"))
+        answer = machine.connect(machine.ann, people, f"POST {path} HTTP/1.1\r\nHost: nod\r\nAuthorization: Bearer {token}\r\n"
+                                 f"Connection: close\r\nContent-Type: application/json\r\nContent-Length: {len(text)}\r\n\r\n{text}")
+        return json.loads(answer.partition("\r\n\r\n")[2])
+    key = FileKey()
+    body = key.fields()
+    issued = api("/api/statements", {"for": "request", "method": "POST", "path": "/api/keys", "key": key.id,
+                                     "body": hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).hexdigest()})
+    must(api("/api/keys", {**body, "proof": key.sign(issued)}).get("id") == key.id, "the person has a key")
+    tried = machine.run(machine.ann, machine.program, "key", "reset")
+    must(tried.returncode != 0 and "signature" in tried.stderr, f"its owner's token resets nothing: {tried}")
+    environment = {"PATH": os.environ["PATH"], "HOME": "/root"}
+    config = machine.file("etc/nod/config")
+    done = subprocess.run([machine.program, "key", "reset", "--config", config], env=environment, capture_output=True, text=True,
+                          check=False, timeout=PATIENCE)
+    must(done.returncode == 0 and "1 keys are revoked" in done.stderr, f"{done}")
+    said = subprocess.run([machine.program, "verify", "--signatures", "--config", config], env=environment, capture_output=True, text=True,
+                          check=False, timeout=PATIENCE)
+    must(f"key {key.id} was revoked without a signature" in said.stdout, f"{said}")
 
 
 @on_a_machine

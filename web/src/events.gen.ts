@@ -273,6 +273,8 @@ export interface KeyAddedData {
   rpId?: string; // webauthn: the host name that it is good for
   origin?: string; // webauthn: the page that it signs for
   proof: Json; // the new key's own signature
+  validFrom?: string; // made known by a recovery code: it signs from then on
+  recovery?: string; // SHA-256 of that code, which is used up
   signature?: Json; // by the key that vouches for it; absent for the first of the installation
 }
 
@@ -290,6 +292,14 @@ export interface KeyRevokedData {
   id: string; // the key whose signatures count for nothing from now on
   reason?: string; // reset: on the server's machine, without a signature
   signature?: Json; // by the key that revoked it
+}
+
+/** A person has recovery codes. */
+export interface KeyRecoveryData {
+  change: "key_recovery";
+  person: string; // whose codes they are; older ones are worth nothing any more
+  codes: string[]; // SHA-256 of each
+  signature?: Json; // by a key of that person
 }
 
 /** A session's events left the store. */
@@ -416,7 +426,7 @@ export interface EventData {
   COMPACTION: CompactionData;
   RUN_STATUS: RunStatusData;
   SESSION_CHANGED: SessionCreatedData | SessionSettingsData | SessionUsedData | SessionThreadData;
-  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyUsedData | KeyRevokedData;
+  TOKEN_CHANGED: TokenCreatedData | TokenRevokedData | KeyAddedData | KeyUsedData | KeyRevokedData | KeyRecoveryData;
   RULE_CHANGED: RuleAddedData | RuleBoundData | RuleRemovedData | RuleUsedData | RuleTrustedData | RuleDistrustedData | RulePinnedData;
   SESSION_ARCHIVED: SessionArchivedData;
   TOOL_APPROVAL_ALERT: ToolApprovalAlertData;

@@ -10,7 +10,7 @@ export function Passkeys() {
   const { me } = useStore();
   const now = useNow();
   const [known, setKnown] = useState<{ signed: string; keys: PersonKey[] } | null>(null);
-  const [name, setName] = useState(""), [busy, setBusy] = useState(false);
+  const [name, setName] = useState(""), [busy, setBusy] = useState(false), [codes, setCodes] = useState<string[]>([]);
   const load = () => keys().then(setKnown, () => setKnown(null));
   useEffect(() => void load(), []);
   if (!known) return null;
@@ -32,9 +32,13 @@ export function Passkeys() {
         <thead><tr><th>Name</th><th>Kind</th><th>Person</th><th>Made</th><th></th></tr></thead>
         <tbody>{active.map((key) => <tr>
           <td><Shown text={key.name ?? ""} line /></td><td>{KINDS[key.kind] ?? key.kind}</td><td><Shown text={key.person} line /></td>
-          <td class="nowrap" title={clock(key.addedAt)}>{ago(key.addedAt, now)} ago</td>
+          <td class="nowrap" title={clock(key.addedAt)}>{ago(key.addedAt, now)} ago{key.validFrom && Date.parse(key.validFrom) > now && `, signs from ${clock(key.validFrom)}`}</td>
           <td class="right"><button type="button" class="danger small" disabled={busy} onClick={() => revoke(key)}>Revoke</button></td></tr>)}</tbody>
       </table></div>}
+      {active.length > 0 && <p><button type="button" class="small" disabled={busy} onClick={() => act(changeSigned("POST", "/api/keys/recovery", {})
+        .then((made: { codes: string[] }) => setCodes(made.codes)), "Recovery codes made")}>Make recovery codes</button>{" "}
+        <span class="dim">{codes.length > 0 ? "Keep them on paper: they are not shown again, and older ones are worth nothing now." : "For the day when all your keys are lost."}</span></p>}
+      {codes.length > 0 && <pre id="recovery-codes">{codes.join("\n")}</pre>}
       {canSign()
         ? <form class="fields" onSubmit={(event) => { event.preventDefault(); act(addPasskey(me?.name ?? "", name || "this device"), "Passkey added"); }}>
           <label>Name<input value={name} onInput={(event) => setName(event.currentTarget.value)} placeholder="this device" maxLength={60} /></label>

@@ -3,7 +3,7 @@
 import { call, get, Refused } from "./api";
 
 export interface PersonKey {
-  id: string; person: string; name?: string; kind: string; credential?: string; rpId?: string; addedAt: string; revokedAt?: string;
+  id: string; person: string; name?: string; kind: string; credential?: string; rpId?: string; addedAt: string; validFrom?: string; revokedAt?: string;
 }
 interface Issued { statement: string; challenge: string; nonce: string; until: string }
 export interface Signature { key: string; nonce: string; until: string; client: string; auth: string; sig: string }
@@ -80,7 +80,9 @@ export async function changeSigned(method: string, path: string, body: object): 
 /* Makes a passkey on this device and tells the server of it. Where there are keys already, one of them vouches. */
 export async function addPasskey(person: string, name: string): Promise<PersonKey> {
   const { signed } = await keys();
-  const vouching = signed === "off" ? null : await ownKey();
+  const vouching = signed === "off" ? null : await ownKey().catch(() => null);
+  const recovery = signed === "off" || vouching ? null : prompt("None of your passkeys is for this address. A recovery code adds one, which signs after a day:");
+  if (signed !== "off" && !vouching && !recovery) await ownKey(); // says why not
   const made = await navigator.credentials.create({ publicKey: {
     rp: { id: location.hostname, name: "Nod" }, challenge: crypto.getRandomValues(new Uint8Array(32)), attestation: "none",
     user: { id: crypto.getRandomValues(new Uint8Array(16)), name: person, displayName: person },
@@ -89,7 +91,7 @@ export async function addPasskey(person: string, name: string): Promise<PersonKe
   } }) as PublicKeyCredential;
   const spki = (made.response as AuthenticatorAttestationResponse).getPublicKey();
   if (!spki) throw new Error("this authenticator makes keys of a kind that is not accepted here");
-  const body = { kind: "webauthn", name, spki: textOf(spki), credential: textOf(made.rawId), rpId: location.hostname, origin: location.origin };
+  const body = { kind: "webauthn", name, spki: textOf(spki), credential: textOf(made.rawId), rpId: location.hostname, origin: location.origin, ...(recovery ? { recovery } : {}) };
   const text = JSON.stringify(body), key = { id: (await sha256(spki)).slice(0, 32), credential: body.credential };
   const proof = await signRequest("POST", "/api/keys", text, key);
   const signature = vouching && await signRequest("POST", "/api/keys", text, vouching);
