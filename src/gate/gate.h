@@ -49,8 +49,7 @@ struct gate_options {
     const struct sign_key *key; /* the server's key, must outlive the gate; NULL: no proofs (http/proof.h) */
 };
 
-struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate,
-                    struct err *err);
+struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate, struct err *err);
 /* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
 void gate_close(struct gate *gate);
