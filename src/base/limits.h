@@ -2,6 +2,8 @@
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
+#include <stdbool.h>
+
 enum {
     LIMIT_BODY_BYTES = 1 << 20,          /* body of a request */
     LIMIT_OPEN_BODY_BYTES = 4 << 10,     /* body of a request that needs no token */
@@ -47,5 +49,13 @@ enum {
     LIMIT_HITS_EVENTS = 100000,          /* events scanned after the start for uses of rules */
     LIMIT_READ_BYTES = 1 << 20,          /* event data in one page; a stream's queue holds a page and more */
 };
+
+/* Ports on which Nod itself listens, without TLS and with it; 0: none. No agent is led there unasked. */
+enum { OWN_PORTS_MAX = 2 };
+
+static inline bool is_own_port(const int ports[OWN_PORTS_MAX], int port)
+{
+    return port && (port == ports[0] || port == ports[1]);
+}
 
 #endif

@@ -268,9 +268,9 @@ static struct rc open_pipes(int pipes[PIPES][2], struct err *err)
     return RC_OK;
 }
 
-static int own_port(const struct cli *cli)
+static int port_of(const char *address)
 {
-    const char *colon = strrchr(cli->settings.listen, ':');
+    const char *colon = strrchr(address, ':');
     uint64_t port = 0;
     return colon && str_to_u64(str_of(colon + 1), &port) && port < 65536 ? (int)port : 0;
 }
@@ -310,8 +310,9 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
     relay_pipe_init(&ret_child->in, pipes[IN][1]);
     box->report = pipes[REPORT][0];
     box->life = pipes[LIFE][1];
+    const int own_ports[OWN_PORTS_MAX] = {port_of(cli->settings.listen), port_of(cli->settings.listen_tls)};
     box->egress = egress_start(&(struct egress_options){.channel = pipes[NET][0], .host = &box->host,
-                                                        .own_port = own_port(cli),
+                                                        .own_ports = own_ports,
                                                         .listeners = made.ports[0] ? 2 : 1});
     asks->box = box;
     return RC_OK;

@@ -169,8 +169,10 @@ struct egress *egress_start(const struct egress_options *options)
 {
     struct egress *egress = heap_new(sizeof *egress);
     CHECK(options->listeners <= 1 + EGRESS_PORTS_MAX);
-    *egress = (struct egress){.host = options->host, .own_port = options->own_port, .channel = options->channel,
+    *egress = (struct egress){.host = options->host, .channel = options->channel,
                               .wanted = options->listeners, .stop = {-1, -1}};
+    if (options->own_ports)
+        memcpy(egress->own_ports, options->own_ports, sizeof egress->own_ports);
     CHECK(pthread_mutex_init(&egress->lock, NULL) == 0);
     CHECK(pthread_mutex_init(&egress->keeping, NULL) == 0);
     CHECK(pthread_cond_init(&egress->left, NULL) == 0);

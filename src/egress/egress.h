@@ -60,7 +60,7 @@ struct egress_host {
 struct egress_options {
     int channel;              /* the socket by which the box passes its listeners; owned by the proxy from now on */
     struct egress_host *host; /* owned by the proxy from now on */
-    int own_port;             /* where Nod listens: never connected to on this machine; 0: nowhere */
+    const int *own_ports;     /* OWN_PORTS_MAX, where Nod listens: never connected to on this machine; NULL: nowhere */
     unsigned listeners;       /* how many the box makes */
 };
 

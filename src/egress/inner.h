@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/limits.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,7 +34,7 @@ struct line;
 
 struct egress {
     struct egress_host *host;
-    int own_port;
+    int own_ports[OWN_PORTS_MAX];
     int channel, stop[2];
     unsigned wanted;
     struct {

@@ -173,7 +173,7 @@ static bool connect_to(struct line *line, const struct sockaddr_storage *address
         return false;
     }
     (void)setsockopt(line->server, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (is_own(line->server, address) && (!private_too || line->target.port == line->egress->own_port)) {
+    if (is_own(line->server, address) && (!private_too || is_own_port(line->egress->own_ports, line->target.port))) {
         (void)snprintf(why, WHY_BYTES, "%s:%u is this machine itself", line->target.host, line->target.port);
         return false;
     }

@@ -80,7 +80,7 @@ static void add_port(const struct gate *gate, struct box_opened *opened, struct 
 {
     uint64_t port;
     if (!str_to_u64(what, &port) || port == 0 || port > 65535 || port == BOX_PROXY_PORT ||
-        (int)port == gate->rules.own_port)
+        is_own_port(gate->rules.own_ports, (int)port))
         return;
     for (size_t i = 0; i < BOX_PORTS_MAX; i++) {
         if (!opened->ports[i]) {
@@ -146,7 +146,7 @@ static void plan_on_loop(struct loop_call *loop_call)
     const struct json *input;
     CHECK(rc_ok(json_parse(look->arena, STR("{}"), &input, NULL)));
     look->plan->opened = boxes_plan(look->gate, look->arena, &(struct boxes_want){.session = &nobody, .input = input});
-    look->plan->own_port = look->gate->rules.own_port;
+    look->plan->own_ports = look->gate->rules.own_ports;
     loop_call_finish(loop_call);
 }
 

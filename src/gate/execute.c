@@ -126,7 +126,7 @@ static struct tool_use use_of(struct execution *x)
         .sayer = x,
         .servers = x->gate->servers,
         .net = net,
-        .own_port = x->gate->rules.own_port,
+        .own_ports = x->gate->rules.own_ports,
     };
 }
 

@@ -53,8 +53,8 @@ struct rc gate_open(struct loop *loop, const struct gate_options *options, struc
 /* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
 void gate_close(struct gate *gate);
-/* The port on which Nod itself listens: commands that would connect to it are asked about. */
-void gate_set_port(struct gate *gate, int port);
+/* A port on which Nod itself listens: commands that would connect to it are asked about. */
+void gate_add_port(struct gate *gate, int port);
 
 /* ---- sessions ---- */
 struct session_look {

@@ -68,7 +68,7 @@ struct rules {
     const char *protected;    /* Nod's own data */
     const char *socket;       /* Nod's own socket; NULL: none */
     bool asks_reads;          /* commands that only read need a rule, too */
-    int own_port;             /* where Nod itself listens; 0: not yet */
+    int own_ports[OWN_PORTS_MAX]; /* where Nod itself listens; 0: not yet */
     uint64_t version;         /* grows with every change */
 };
 

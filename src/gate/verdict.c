@@ -58,7 +58,13 @@ static struct str where(struct arena *arena, const struct tool_facts *facts, str
                                   : arena_printf(arena, "%.*s/%.*s", STR_ARG(cwd), STR_ARG(facts->cwd));
 }
 
-void gate_set_port(struct gate *gate, int port) { gate->rules.own_port = port; }
+void gate_add_port(struct gate *gate, int port)
+{
+    size_t i = 0;
+    while (i + 1 < OWN_PORTS_MAX && gate->rules.own_ports[i])
+        i++;
+    gate->rules.own_ports[i] = port;
+}
 
 static size_t own_paths(const struct gate *gate, struct arena *arena, const struct str **ret_paths)
 {
@@ -89,7 +95,7 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
         .rules = rules_of(gate, session),
     };
     question.protected_count = own_paths(gate, arena, &question.protected_paths);
-    question.own_port = gate->rules.own_port;
+    memcpy(question.own_ports, gate->rules.own_ports, sizeof question.own_ports);
     question.no_builtin = gate->rules.asks_reads;
     put_tool_policies(arena, session, &question);
     if (!mode_parse(session->mode, &question.mode))

@@ -552,7 +552,7 @@ static bool look(struct judging *j)
         covered = false;
         j->used_count = 0;
     }
-    if (facts->class == TOOL_FETCH && j->q->own_port && text_has_port(facts->url, j->q->own_port)) {
+    if (facts->class == TOOL_FETCH && judge_has_own_port(j->q, facts->url)) {
         j->protected_path = facts->url;
         j->protected_why = "may be Nod's own address: it is always asked about";
     }

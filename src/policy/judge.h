@@ -120,7 +120,7 @@ void redirs_stops(struct judging *j, const struct node *node, const struct folde
 /* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
 const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study);
 /* Whether the number stands in the text by itself. */
-bool text_has_port(struct str text, int port);
+bool judge_has_own_port(const struct question *question, struct str text);
 /* Notes a file that is written under one of several names. */
 void note_shared(struct judging *j, struct str path);
 /* The last net under a text that was not understood: does it name something forbidden? */

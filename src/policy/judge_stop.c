@@ -385,8 +385,7 @@ static void paths_stops(struct judging *j, const struct argv *argv, const struct
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder)
 {
     for (const struct redir *redir = node->redirs; redir; redir = redir->next) {
-        if (str_starts(redir->target.text, STR("/dev/tcp/")) && j->q->own_port &&
-            text_has_port(redir->target.text, j->q->own_port))
+        if (str_starts(redir->target.text, STR("/dev/tcp/")) && judge_has_own_port(j->q, redir->target.text))
             note_protected(j, redir->target.raw);
         switch (redir->kind) {
         case REDIR_IN: word_stops(j, &redir->target, folder, (struct touch){.looks = true}); break;
@@ -456,7 +455,7 @@ static void program_stops(struct judging *j, const struct argv *argv, const stru
 }
 
 /* Whether the number stands in the text by itself. */
-bool text_has_port(struct str text, int port)
+static bool text_has_port(struct str text, int port)
 {
     for (size_t i = 0; i < text.n;) {
         int value = 0;
@@ -470,6 +469,14 @@ bool text_has_port(struct str text, int port)
     return false;
 }
 
+bool judge_has_own_port(const struct question *question, struct str text)
+{
+    for (size_t i = 0; i < OWN_PORTS_MAX; i++)
+        if (question->own_ports[i] && text_has_port(text, question->own_ports[i]))
+            return true;
+    return false;
+}
+
 /* Commands that could connect to Nod's own port are asked about: an agent must not answer its own calls. */
 static void port_stops(struct judging *j, const struct argv *argv)
 {
@@ -479,9 +486,9 @@ static void port_stops(struct judging *j, const struct argv *argv)
     bool talks = false;
     for (size_t i = 0; i < sizeof talkers / sizeof *talkers; i++)
         talks = talks || str_is(name, talkers[i]);
-    for (size_t i = 1; talks && j->q->own_port && i < argv->count; i++) {
+    for (size_t i = 1; talks && j->q->own_ports[0] && i < argv->count; i++) {
         bool hole = str_has(argv->words[i].text, STR(":\x01")) && !str_has(argv->words[i].text, STR("/:\x01"));
-        if (hole || text_has_port(argv->words[i].text, j->q->own_port)) {
+        if (hole || judge_has_own_port(j->q, argv->words[i].text)) {
             note_protected(j, argv->words[i].raw);
             j->protected_why = "is, or may be, Nod's own address: it is always asked about";
         }

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "event/tool.h"
 #include <stdint.h>
 
@@ -127,7 +128,7 @@ struct question {
     void *look_arg;
     const struct str *protected_paths; /* further protected paths: Nod's own data */
     size_t protected_count;
-    int own_port;     /* where Nod itself listens; 0: nowhere */
+    int own_ports[OWN_PORTS_MAX]; /* where Nod itself listens; 0: nowhere */
     bool hosts_alone; /* use only those allow rules that name a host */
     bool no_builtin;  /* commands that only read need a rule, too */
     int64_t now_ms;

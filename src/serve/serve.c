@@ -134,7 +134,7 @@ static struct rc listen_all(struct process *process, int *ret_port, struct err *
     if (rc_bad(rc))
         return err_set(err, rc.code, "%s; --listen HOST:PORT chooses another place, port 0 any", why.text);
     api_add_address(process->api, arena_c(&process->cli->arena, host), *ret_port);
-    gate_set_port(process->gate, *ret_port);
+    gate_add_port(process->gate, *ret_port);
     if (!loopback(host))
         log_line(LOG_WARN, "listening beyond this machine without TLS: put a TLS proxy in front",
                  LOG_C("listen", settings->listen));
@@ -165,6 +165,7 @@ static struct rc listen_tls(struct process *process, struct err *err)
     if (settings->origins[SETTING_ID_tls_cert].kind == ORIGIN_DEFAULT && access(settings->tls_cert, F_OK) != 0)
         return RC_OK;
     TRY(http_listen_tls(process->server, settings->listen_tls, &certificate, &listener.port, err));
+    gate_add_port(process->gate, listener.port);
     for (size_t i = 0; i < listener.count; i++)
         api_add_secure(process->api, listener.names[i], listener.port);
     struct str name = listener.count ? listener.names[0] : STR("no name");

@@ -211,7 +211,7 @@ struct rc child_start(const struct tool_use *use, struct child *child, struct er
     }
     if (net)
         child->egress = egress_start(&(struct egress_options){
-            .channel = pipes[NET][0], .host = use->net(use), .own_port = use->own_port,
+            .channel = pipes[NET][0], .host = use->net(use), .own_ports = use->own_ports,
             .listeners = 1 + count_ports(use->opened)});
     (void)fcntl(child->out, F_SETFL, O_NONBLOCK);
     return RC_OK;

@@ -149,7 +149,7 @@ struct mcp_box {
     char **words, **environment;
     const char *program, *folder;
     unsigned listeners;         /* that the box passes out; 0: it has no way out */
-    int own_port;
+    const int *own_ports;
 };
 struct rc mcp_box_make(struct arena *arena, const struct server *server, struct mcp_box *ret_box, struct err *err);
 struct egress *mcp_box_egress(const struct server *server, int channel, const struct mcp_box *box);

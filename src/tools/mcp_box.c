@@ -59,7 +59,7 @@ struct egress *mcp_box_egress(const struct server *server, int channel, const st
     struct mcp_net *net = heap_new(sizeof *net);
     *net = (struct mcp_net){.host = {.judge = judge, .keep = keep, .release = release}, .server = server};
     return egress_start(&(struct egress_options){
-        .channel = channel, .host = &net->host, .own_port = box->own_port, .listeners = box->listeners});
+        .channel = channel, .host = &net->host, .own_ports = box->own_ports, .listeners = box->listeners});
 }
 
 /* ---- the tree ---- */
@@ -137,7 +137,7 @@ struct rc mcp_box_make(struct arena *arena, const struct server *server, struct 
         ret_box->listeners++;
     box.proxy = server->host_count > 0 || ret_box->listeners > 0;
     ret_box->listeners += box.proxy;
-    ret_box->own_port = plan.own_port;
+    ret_box->own_ports = plan.own_ports;
     ret_box->program = program;
     ret_box->words = box_words(arena, &box);
     ret_box->folder = box.project ? box.project : box.home;

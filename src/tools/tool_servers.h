@@ -23,10 +23,10 @@ struct servers;
  * in each if wanted; empty: none. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started.
  * `projects`: files of repositories are looked at, too. */
 struct rc servers_new(struct str json, bool projects, struct servers **ret_servers, struct err *err);
-/* What the rules open in the box of a program that is being started, and the port on which Nod listens. */
+/* What the rules open in the box of a program that is being started, and OWN_PORTS_MAX ports on which Nod listens. */
 struct servers_plan {
     const struct box_opened *opened;
-    int own_port;
+    const int *own_ports;
 };
 struct servers_boxes {
     const struct box_setting *setting; /* NULL: programs run without a box */

@@ -60,7 +60,7 @@ struct tool_use {
     void *sayer;              /* argument for `say` */
     /* The judge of connections out of the command's box; NULL: it has no way out. */
     struct egress_host *(*net)(const struct tool_use *use);
-    int own_port;             /* port on which Nod listens */
+    const int *own_ports;     /* OWN_PORTS_MAX, on which Nod listens */
     struct servers *servers;  /* MCP servers whose tools may be used; NULL: none */
 };
 

@@ -168,3 +168,21 @@ def test_an_authority_keeps_its_names(world):
     bad = world.nod("tls", "init", "--data", server.data, "--name", "a,b", "--new", exits=None)
     must("neither a host name nor an address" in bad.stderr, bad.stderr)
     must(Client(server, None).get("/healthz").status == 200, "the server goes on")
+
+
+def test_the_port_with_tls_is_nods_own_address_too(world):
+    """No rule about curl or pages lets an agent talk to it unasked."""
+    server = secure(world, "nod.test")
+    admin = server.admin()
+    for rule in ("Bash(curl:*)", "Bash(echo:*)", "WebFetch"):
+        admin.ok("POST", "/api/policy/rules", {"rule": rule, "effect": "allow"})
+
+    def verdict(name, **given):
+        return admin.ok("POST", "/api/policy/explain", {"name": name, "input": given})
+    elsewhere = verdict("Bash", command="curl -k https://127.0.0.1:1/api/me")
+    must(elsewhere["effect"] == "allow", f"another port is another matter: {elsewhere}")
+    for port in (server.port, server.tls_port):
+        for name, given in (("Bash", {"command": f"curl -k https://127.0.0.1:{port}/api/me"}),
+                            ("Bash", {"command": f"echo x > /dev/tcp/127.0.0.1/{port}"}),
+                            ("WebFetch", {"url": f"https://localhost:{port}/api/me", "prompt": "x"})):
+            must(verdict(name, **given)["effect"] == "ask", f"{port} {given}: {verdict(name, **given)}")

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "egress/egress.h"
 
 #include <arpa/inet.h>
@@ -223,8 +224,8 @@ static void stage_open(struct stage *stage, bool allows, bool private_too, int o
     stage->listener = listen_here(&stage->port);
     stage->upstream = listen_here(&stage->upstream_port);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    struct egress_options options = {.channel = ends[0], .host = &stage->host, .listeners = 1,
-                                     .own_port = own_port < 0 ? stage->upstream_port : own_port};
+    const int own_ports[OWN_PORTS_MAX] = {0, own_port < 0 ? stage->upstream_port : own_port};
+    struct egress_options options = {.channel = ends[0], .host = &stage->host, .listeners = 1, .own_ports = own_ports};
     stage->egress = egress_start(&options);
     hand_over(ends[1], stage->listener, forward ? stage->upstream_port : 0);
     (void)close(ends[1]);

@@ -193,7 +193,7 @@ static bool run_case(struct arena *arena, const struct str lines[3])
                                 .look_arg = &setting,
                                 .protected_paths = &setting.own,
                                 .protected_count = !str_empty(setting.own),
-                                .own_port = setting.port};
+                                .own_ports = {setting.port}};
     struct verdict verdict = policy_judge(arena, &question);
     struct str got = str_of(effect_name(verdict.effect));
     bool match = str_is(expected.effect, "match");
