@@ -471,10 +471,8 @@ static bool text_has_port(struct str text, int port)
 
 bool judge_has_own_port(const struct question *question, struct str text)
 {
-    for (size_t i = 0; i < OWN_PORTS_MAX; i++)
-        if (question->own_ports[i] && text_has_port(text, question->own_ports[i]))
-            return true;
-    return false;
+    const int *own = question->own_ports;
+    return (own[0] && text_has_port(text, own[0])) || (own[1] && text_has_port(text, own[1]));
 }
 
 /* Commands that could connect to Nod's own port are asked about: an agent must not answer its own calls. */
