@@ -16,6 +16,15 @@ const struct channel_kind *channel_kind(struct str name)
     return NULL;
 }
 
+struct str channel_kinds_words(struct arena *arena)
+{
+    BUF_SCOPE(buf, 1024);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!kinds[i]->built_in)
+            buf_printf(&buf, "%s%s", buf.n ? ", " : "", kinds[i]->name);
+    return arena_str(arena, buf_str(&buf));
+}
+
 int64_t channel_number(const struct json *object, const char *key, int64_t otherwise)
 {
     int64_t value;

@@ -42,6 +42,7 @@ struct str polling_answer(struct polling *polling, struct str token);
 
 struct channel_kind {
     const char *name;
+    bool built_in;          /* there without an entry in the file */
     bool coalesces;         /* several calls become one message, and messages keep a distance */
     bool withdraws;         /* takes back or replaces what it has sent */
     bool carries_answers;   /* buttons with answer tokens */
@@ -56,6 +57,8 @@ struct channel_kind {
                             struct str *ret_token, struct err *err);
 };
 const struct channel_kind *channel_kind(struct str name);
+/* "webhook, command, …": those that an entry of the file may have. */
+struct str channel_kinds_words(struct arena *arena);
 /* A number of a JSON object. */
 int64_t channel_number(const struct json *object, const char *key, int64_t otherwise);
 /* A POST; RC_OK when the receiver took it (2xx). Fills in status, retry_after_ms and final. */

@@ -106,7 +106,7 @@ static struct rc read_channel(struct arena *arena, const struct json *options, s
     channel->name = arena_str(arena, options->key);
     channel->kind = channel_kind(json_text(options, "type"));
     if (!channel->kind)
-        return err_set(err, ERR_INVALID, "\"type\" must be webhook, command, ntfy, telegram, slack, email or discord");
+        return err_set(err, ERR_INVALID, "\"type\" must be one of %.*s", STR_ARG(channel_kinds_words(arena)));
     channel->detail = channel->kind->detail;
     TRY(read_detail(options, channel, err));
     TRY(json_want_str(options, "url", 2048, &url, err));

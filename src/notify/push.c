@@ -112,5 +112,6 @@ static struct rc send(struct sending *sending, struct err *err)
     return sent ? RC_OK : last;
 }
 
-const struct channel_kind channel_push = {.name = "push", .coalesces = true, .withdraws = true, .carries_answers = true,
-                                          .detail = DETAIL_KIND, .check = check, .send = send};
+const struct channel_kind channel_push = {.name = "push", .built_in = true, .coalesces = true, .withdraws = true,
+                                          .carries_answers = true, .detail = DETAIL_KIND, .check = check,
+                                          .send = send};

@@ -115,7 +115,7 @@ static struct rc check_callback(const struct channel *channel, struct err *err)
 
 /* Posts the answer to the program that asked, signed with a key of its own. */
 const struct channel_kind channel_callback = {
-    .name = "callback", .detail = DETAIL_SUMMARY, .check = check_callback, .send = send};
+    .name = "callback", .built_in = true, .detail = DETAIL_SUMMARY, .check = check_callback, .send = send};
 
 const struct channel_kind channel_webhook = {
     .name = "webhook", .withdraws = true, .detail = DETAIL_SUMMARY, .check = check, .send = send};
