@@ -1,12 +1,18 @@
-/* The table of channels. To add one: a file with its `struct channel_kind`, and a line here. */
+/* The table of channels. To add one: a file with its `struct channel_kind channel_NAME`, and its name here. */
 #include "notify/inner.h"
 
-extern const struct channel_kind channel_webhook, channel_command, channel_ntfy, channel_push, channel_telegram,
-    channel_slack, channel_email, channel_discord, channel_callback;
+#define CHANNELS(X) \
+    X(webhook) X(command) X(ntfy) X(push) X(telegram) X(slack) X(email) X(discord) X(callback)
 
-static const struct channel_kind *const kinds[] = {&channel_webhook, &channel_command, &channel_ntfy, &channel_push,
-                                                   &channel_telegram, &channel_slack, &channel_email, &channel_discord,
-                                                   &channel_callback};
+#define X(name) extern const struct channel_kind channel_##name;
+CHANNELS(X)
+#undef X
+
+static const struct channel_kind *const kinds[] = {
+#define X(name) &channel_##name,
+    CHANNELS(X)
+#undef X
+};
 
 const struct channel_kind *channel_kind(struct str name)
 {
