@@ -125,6 +125,7 @@ struct rc key_list_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
+    table.none = "no keys yet: nod key create makes one for this terminal, Settings on the page one for a browser";
     table_row(&table, (struct str[]){STR("KEY"), STR("KIND"), STR("PERSON"), STR("MADE"), STR("REVOKED"), STR("NAME")});
     const struct json *keys = json_get(reply.json, "keys");
     for (const struct json *k = keys ? keys->first : NULL; k; k = k->next)

@@ -207,5 +207,9 @@ struct rc log_remote(struct cli *cli, struct err *err)
         TRY(follow_last(&follow, &end, err));
     if (end > last && end - last > follow.after)
         follow.after = end - last;
-    return live ? follow_live(&follow, err) : follow_pages(&follow, err);
+    struct rc rc = live ? follow_live(&follow, err) : follow_pages(&follow, err);
+    const char *session = option_text(cli, "session");
+    if (rc.code == ERR_NOT_FOUND && session)
+        return err_set(err, rc.code, "there is no session '%s'; nod session list shows them", session);
+    return rc;
 }

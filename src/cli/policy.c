@@ -81,6 +81,7 @@ struct rc policy_list_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
+    table.none = "no rules yet: nod policy add makes one, and so does Always on the page and in nod watch";
     table_row(&table, (struct str[]){STR("LAYER"), STR("EFFECT"), STR("RULE"), STR("AUTHOR"), STR("ID"),
                                      STR("REMARK")});
     rule_rows(&table, arena, json_get(json_get(reply.json, "managed"), "rules"));

@@ -89,6 +89,7 @@ struct rc session_list_command(struct cli *cli, struct err *err)
         remote_print(&reply);
         return RC_OK;
     }
+    table.none = "no sessions yet: one begins with the first call of an agent, or with nod session create";
     table_row(&table,
               (struct str[]){STR("SESSION"), STR("STARTED"), STR("MODE"), STR("TITLE"), STR("FOLDER")});
     const struct json *sessions = json_get(reply.json, "sessions");

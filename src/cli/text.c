@@ -318,6 +318,10 @@ static void row_write(struct buf *buf, const struct table *table, const struct t
 void table_write(struct buf *buf, const struct table *table)
 {
     unsigned widths[TABLE_COLUMNS_MAX] = {0};
+    if (table->none && table->first == table->last) {
+        buf_printf(buf, "%s\n", table->none);
+        return;
+    }
     for (const struct table_row *row = table->first; row; row = row->next)
         for (unsigned i = 0; i < table->columns; i++) {
             unsigned wide = text_width(row->cells[i]);

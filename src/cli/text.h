@@ -48,6 +48,7 @@ struct table {
     unsigned columns;
     unsigned width;    /* columns of the terminal; 0: rows are never cut */
     bool color;
+    const char *none;  /* stands in place of a heading without rows; NULL: the heading stands alone */
     struct table_row *first, *last;
 };
 

@@ -99,7 +99,10 @@ struct rc token_revoke_command(struct cli *cli, struct err *err)
     CHECK(cli->argc == 1);
     query.target =
         arena_printf(&cli->arena, "/api/tokens/%s", remote_escape(&cli->arena, str_of(cli->argv[0])).p);
-    TRY(remote_ask(cli, &cli->arena, &query, &reply, err));
+    struct rc rc = remote_ask(cli, &cli->arena, &query, &reply, err);
+    if (rc.code == ERR_NOT_FOUND)
+        return err_set(err, rc.code, "there is no token '%s'; nod token list shows them", cli->argv[0]);
+    TRY(rc);
     if (cli->json)
         remote_print(&reply);
     else

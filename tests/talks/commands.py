@@ -176,6 +176,8 @@ def test_an_idle_gate_and_a_mistake_say_what_to_do_next(world):
                                      (["approve"], 4, ["nothing is waiting", "nod pending --watch"]),
                                      (["answer"], 4, ["no question is waiting", "nod pending"]),
                                      (["show", "c0ffee"], 4, ["c0ffee", "nod pending", "nod log"]),
+                                     (["log", "-s", "c0ffee"], 4, ["c0ffee", "nod session list"]),
+                                     (["token", "revoke", "c0ffee"], 4, ["c0ffee", "nod token list"]),
                                      (["session", "show", "c0ffee"], 4, ["c0ffee", "nod session list"]),
                                      (["pendig"], 2, ["did you mean nod pending?"]), (["help", "pendig"], 2, ["did you mean nod pending?"]),
                                      (["pending", "--wach"], 2, ["did you mean --watch?", "nod pending --help"])):
