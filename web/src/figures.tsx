@@ -1,6 +1,7 @@
 /* Figures: small charts of the same shape, each with the number now and its trend; and what could be tidied. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get } from "./api";
+import { historyLink } from "./history";
 import { useStore } from "./store";
 import { clock, Shown, took } from "./text";
 import { AlwaysAllowed } from "./tidy";
@@ -13,7 +14,7 @@ const RECORDS_MAX = 10000;
 const quantile = (values: number[], q: number): number | null =>
   values.length ? [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))] : null;
 
-interface Chart { name: string; values: (number | null)[]; total: number | null; show: (value: number) => string; words: string; good?: "up" | "down" }
+interface Chart { leads?: Parameters<typeof historyLink>[0]; name: string; values: (number | null)[]; total: number | null; show: (value: number) => string; words: string; good?: "up" | "down" }
 
 function buckets(records: AuditRecord[], hours: number, count: number): AuditRecord[][] {
   const end = Date.now(), width = hours * 3600000 / count;
@@ -33,9 +34,9 @@ function charts(records: AuditRecord[], hours: number, count: number): Chart[] {
   const lost = (rs: AuditRecord[]) => rs.filter((r) => r.by === "timeout" || r.by === "agent").length;
   const whole = (n: number) => String(Math.round(n)), percent = (n: number) => `${Math.round(n)} %`;
   return [
-    { name: "Tool calls", values: by.map((rs) => rs.length), total: records.length, show: whole, words: "everything agents asked for" },
-    { name: "Needed a person", values: by.map((rs) => asked(rs).length), total: asked(records).length, show: whole, words: "not answered by a rule", good: "down" },
-    { name: "Passed by rule", values: by.map(share), total: share(records), show: percent, words: "answered without a person", good: "up" },
+    { name: "Tool calls", values: by.map((rs) => rs.length), total: records.length, show: whole, words: "everything agents asked for", leads: {} },
+    { name: "Needed a person", values: by.map((rs) => asked(rs).length), total: asked(records).length, show: whole, words: "not answered by a rule", good: "down", leads: { by: "person" } },
+    { name: "Passed by rule", values: by.map(share), total: share(records), show: percent, words: "answered without a person", good: "up", leads: { by: "rule" } },
     { name: "Time to answer, median", values: by.map((rs) => quantile(times(rs), 0.5)), total: quantile(times(records), 0.5), show: took, words: "half of the answers are quicker", good: "down" },
     { name: "Time to answer, p90", values: by.map((rs) => quantile(times(rs), 0.9)), total: quantile(times(records), 0.9), show: took, words: "one in ten is slower", good: "down" },
     { name: "Abandoned", values: by.map(lost), total: lost(records), show: whole, words: "timed out or taken back", good: "down" },
@@ -66,7 +67,7 @@ function Spark({ chart, span, hours }: { chart: Chart; span: string; hours: numb
   return (
     <figure class="card chart">
       <figcaption><b>{chart.name}</b> {chart.words}</figcaption>
-      <div class="big">{chart.total === null ? "–" : chart.show(chart.total)}{trend && <span class={`trend ${trend.tone}`} title="the second half of this time against the first">{trend.words}</span>}</div>
+      <div class="big">{chart.total === null ? "–" : chart.leads ? <a href={historyLink({ ...chart.leads, hours: String(hours) })} title="Show these calls">{chart.show(chart.total)}</a> : chart.show(chart.total)}{trend && <span class={`trend ${trend.tone}`} title="the second half of this time against the first">{trend.words}</span>}</div>
       <div class="plot">
         <svg viewBox={`0 0 ${W} ${H}`} preserveAspectRatio="none" role="img" aria-label={`${chart.name}, ${span}: ${chart.values.map((v) => v === null ? "none" : chart.show(v)).join(", ")}`}>
           <line x1="0" y1="4" x2={W} y2="4" class="grid" vector-effect="non-scaling-stroke" />
@@ -82,7 +83,9 @@ function Spark({ chart, span, hours }: { chart: Chart; span: string; hours: numb
   );
 }
 
-function Split({ title, records, of }: { title: string; records: AuditRecord[]; of: (r: AuditRecord) => string | undefined }) {
+/* Each row leads to its calls. `field`: of the history's filter; `of`: its value; `show`: how it reads. */
+function Split({ title, records, of, field, hours, show = (name) => name }: { title: string; records: AuditRecord[]; of: (r: AuditRecord) => string | undefined;
+  field: "tool" | "actor" | "agent"; hours: number; show?: (name: string) => string }) {
   const groups = new Map<string, AuditRecord[]>();
   for (const record of records) { const key = of(record); if (key) groups.set(key, [...(groups.get(key) ?? []), record]); }
   const rows = [...groups].sort((a, b) => b[1].length - a[1].length).slice(0, 12);
@@ -92,7 +95,7 @@ function Split({ title, records, of }: { title: string; records: AuditRecord[]; 
     <tbody>{rows.map(([name, rs]) => {
       const times = rs.filter((r) => r.by === "person").map((r) => r.answerMs ?? 0), m = quantile(times, 0.5), p = quantile(times, 0.9);
       const decided = rs.filter((r) => r.by);
-      return <tr><td><Shown text={name} line /></td><td class="right">{rs.length}</td><td class="right">{rs.filter((r) => r.asked).length}</td>
+      return <tr><td><a href={historyLink({ [field]: name, hours: String(hours) })}><Shown text={show(name)} line /></a></td><td class="right">{rs.length}</td><td class="right">{rs.filter((r) => r.asked).length}</td>
         <td class="right">{decided.length ? `${Math.round(100 * decided.filter((r) => r.outcome === "allowed").length / decided.length)} %` : "–"}</td>
         <td class="right nowrap">{m === null ? "–" : took(m)}</td><td class="right nowrap">{p === null ? "–" : took(p)}</td></tr>;
     })}</tbody></table></div></section>;
@@ -125,9 +128,9 @@ export function Figures() {
       {wrong && <p class="bad" role="alert">{wrong}</p>}
       {more && records && <p class="dim small">Of the last {records.length} calls of that time.</p>}
       <div class="charts">{all.map((chart) => <Spark chart={chart} span={words} hours={hours} />)}</div>
-      {records && <div class="columns"><Split title="By tool" records={records} of={(r) => toolName(r.tool)} />
-        <Split title="By person" records={records.filter((r) => r.by === "person")} of={(r) => r.actor} />
-        <Split title="By agent" records={records} of={(r) => r.agent} /><Tidy records={records} /></div>}
+      {records && <div class="columns"><Split title="By tool" records={records} of={(r) => r.tool} field="tool" hours={hours} show={toolName} />
+        <Split title="By person" records={records.filter((r) => r.by === "person")} of={(r) => r.actor} field="actor" hours={hours} />
+        <Split title="By agent" records={records} of={(r) => r.agent} field="agent" hours={hours} /><Tidy records={records} /></div>}
     </main>
   );
 }
