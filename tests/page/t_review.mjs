@@ -149,4 +149,44 @@ export default {
     await page.locator(".answers.armed .primary", { hasText: "Allow 3 once" }).click();
     for (const id of ["a", "b", "c"]) await poll(() => server.status(id, session), (now) => now.status === "allowed");
   },
+  async "review: what led to a request stands below it, and a plan is sent back with comments on its steps"(server) {
+    const session = await server.session(), page = await person(server);
+    const say = (type, text) => server.api("POST", `/api/threads/${session.threadId}/events`, { type, data: { source: "claude", text } }, server.agent);
+    await say("USER_MESSAGE", "make the totals exact");
+    await say("AGENT_MESSAGE", "I move prices to cents.");
+    await server.call(session, "ExitPlanMode", { plan: "# Cents\n\n1. Change the type\n   - in the store\n2. Change the page\n\nThen test." }, "p");
+    await page.locator(".turns li", { hasText: "make the totals exact" }).waitFor();
+    await page.locator(".turns li", { hasText: "I move prices to cents." }).waitFor();
+    await page.keyboard.press("i");
+    await poll(() => page.locator(".turns li").first().isVisible(), (shown) => !shown);
+    await page.locator(".plan li", { hasText: "Change the page" }).last().locator("> .plus-comment").focus();
+    await page.keyboard.press("Enter");
+    await active(page, ".remark textarea");
+    await page.keyboard.type("the page first");
+    await page.keyboard.press("Enter");
+    await page.locator(".remark p", { hasText: "the page first" }).waitFor();
+    await page.locator(".deny", { hasText: "Keep planning with 1 comment" }).click();
+    same((await poll(() => server.status("p", session), (now) => now.status === "denied")).feedback, "plan line 5: the page first", "the words");
+  },
+  async "review: a file opens in the person's editor, at its line"(server) {
+    const session = await server.session(), page = await person(server);
+    await server.call(session, "apply_patch", { command: "*** Begin Patch\n*** Add File: a b.py\n+x = 1\n*** End Patch" }, "w", { fields: { dialect: "codex" } });
+    await page.locator(".diff").first().waitFor();
+    same(await page.locator(".open-file").count(), 0, "links before an editor is chosen");
+    await page.goto(server.url + "/#/settings");
+    await page.locator(".setting", { hasText: "Open files in" }).getByText("VS Code").click();
+    await page.goto(server.url + "/#/");
+    same(await page.locator(".open-file").first().getAttribute("href"), "vscode://file/home/alice/greeter/a%20b.py:1", "the link");
+  },
+  async "review: figures lead to the calls behind them"(server) {
+    const session = await server.session(), page = await person(server);
+    await server.bash(session, "make one", "c1");
+    await server.call(session, "Write", { file_path: "/home/alice/greeter/x", content: "1" }, "c2");
+    await server.decide(session, "c1", "allow_once");
+    await server.decide(session, "c2", "deny");
+    await page.goto(server.url + "/#/figures");
+    await page.locator(".card", { hasText: "By tool" }).locator("a", { hasText: "Bash" }).click();
+    await page.locator("td.what", { hasText: "make one" }).waitFor();
+    await poll(() => page.locator(".log td.what").count(), (rows) => rows === 1);
+  },
 };

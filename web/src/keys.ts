@@ -30,6 +30,8 @@ export const KEYS: Key[] = [
   { keys: "z", words: "fold or unfold unchanged lines", group: "Look" },
   { keys: "f", words: "the whole file around a difference", group: "Look" },
   { keys: "w", words: "wrap long lines", group: "Look" },
+  { keys: "i", words: "what led to this", group: "Look" },
+  { keys: "o", words: "open the file in your editor, if one is chosen in Settings", group: "Look" },
   { keys: "g i", words: "inbox", group: "Go" },
   { keys: "g s", words: "sessions", group: "Go" },
   { keys: "g r", words: "rules", group: "Go" },
@@ -83,7 +85,7 @@ const plain = (): boolean => { const item = answerable(); return !!item && !isQu
 export const ACTIONS: { key: string; words: string; can: () => boolean }[] = [
   { key: "y", words: "Allow once", can: () => !!answerable() }, { key: "n", words: "Deny…", can: () => !!answerable() }, { key: "a", words: "Always…", can: () => plain() && offers("/api/policy") },
   { key: "s", words: "Allow for this session", can: plain }, { key: "e", words: "Edit, then allow…", can: () => !!answerable() }, { key: "q", words: "Stop the run…", can: () => !!answerable() },
-  { key: "x", words: "Pick for one answer to several", can: () => !!answerable() }, { key: "c", words: "Comment on a line", can: () => !!answerable() && !!document.querySelector(".row.can") },
+  { key: "x", words: "Pick for one answer to several", can: () => !!answerable() }, { key: "c", words: "Comment on a line", can: () => !!answerable() && !!document.querySelector(".row.can, .plan .plus-comment") }, { key: "o", words: "Open the file in your editor", can: () => !!document.querySelector(".request .open-file") },
   { key: "d", words: "Unified or side by side", can: () => !!document.querySelector(".diff") }, { key: "w", words: "Wrap long lines", can: () => !!document.querySelector(".diff") },
   { key: "f", words: "The whole file around a difference", can: () => !!document.querySelector(".diff") }, { key: "l", words: "Copy the link of this request", can: () => !!openItem() },
 ];
@@ -120,7 +122,11 @@ function look(key: string): boolean {
   else if (key === "z") dispatchEvent(new Event("nod-fold"));
   else if (key === "f") dispatchEvent(new Event("nod-whole"));
   else if (key === "w") setPrefs({ wrap: !state.prefs.wrap });
+  else if (key === "i") { const turns = document.querySelector<HTMLDetailsElement>(".turns"); if (turns) turns.open = !turns.open; }
+  else if (key === "o") document.querySelector<HTMLElement>(".request .open-file")?.click();
   else if (key === "c") {
+    const block = document.querySelector<HTMLElement>(".plan .plus-comment");
+    if (block) { block.click(); return true; }
     const lines = document.querySelector<HTMLElement>(".code:has(.row.can)");
     lines?.focus();
     lines?.dispatchEvent(new KeyboardEvent("keydown", { key: "c", cancelable: true }));

@@ -20,6 +20,8 @@ export function onEvent(listener: Listener): () => void {
 }
 
 let after = 0;
+/* The newest event that this page knows. */
+export const lastSeq = (): number => after;
 let attempt = 0;
 let stopped = false;
 let current: AbortController | null = null;

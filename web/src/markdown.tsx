@@ -2,13 +2,15 @@
  * The library only reads; HTML in the text is shown as the text that it is. Numbers of a list are those that were
  * written, so that a person and an agent mean the same step. */
 import { lexer, type Token, type Tokens } from "marked";
-import type { ComponentChildren } from "preact";
+import { createContext, type ComponentChildren } from "preact";
+import { useContext } from "preact/hooks";
 import { Code } from "./preview/command";
 import { familyOf } from "./preview/colour";
 import { Shown } from "./text";
 
 const READ_MAX = 64 * 1024; // characters; longer texts are shown as they are
 const DEPTH_MAX = 24;
+const STEP_DEPTH = 4; // lists in lists whose steps can be commented on
 
 function inline(tokens: Token[] | undefined, depth: number): ComponentChildren[] {
   return (tokens ?? []).map((token) => {
@@ -28,10 +30,17 @@ function inline(tokens: Token[] | undefined, depth: number): ComponentChildren[]
   });
 }
 
+/* What stands beside each block and each step of a text that can be commented on. */
+export const Beside = createContext<((raw: string) => ComponentChildren) | null>(null);
+function Note({ raw, depth }: { raw: string; depth: number }) {
+  const beside = useContext(Beside);
+  return beside && depth <= STEP_DEPTH ? <>{beside(raw)}</> : null;
+}
+
 function Item({ item, ordered, depth }: { item: Tokens.ListItem; ordered: boolean; depth: number }) {
   const number = ordered ? /^\s*(\d{1,9})[.)]/.exec(item.raw) : null;
   return <li value={number ? Number(number[1]) : undefined} class={item.task ? "task" : undefined}>
-    {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}{blocks(item.tokens, depth + 1)}</li>;
+    {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}{blocks(item.tokens, depth + 1)}<Note raw={item.raw} depth={depth} /></li>;
 }
 
 function Table({ token, depth }: { token: Tokens.Table; depth: number }) {
@@ -46,7 +55,7 @@ function blocks(tokens: Token[], depth: number): ComponentChildren[] {
     if (depth > DEPTH_MAX) return <pre><Shown text={token.raw} /></pre>;
     switch (token.type) {
       case "space": case "def": return null;
-      case "heading": return <p class={`md-head md-head-${Math.min(token.depth, 4)}`} role="heading" aria-level={Math.min(6, token.depth + 1)}>{inline(token.tokens, depth)}</p>;
+      case "heading": return <p class={`md-head md-head-${Math.min(token.depth, 4)}`} role="heading" aria-level={Math.min(6, token.depth + 1)}>{inline(token.tokens, depth)}{depth === 0 && <Note raw={token.raw} depth={depth} />}</p>;
       case "code": return <pre class="mono"><Code text={token.text} family={familyOf("x." + (token.lang ?? "").split(" ")[0])} /></pre>;
       case "blockquote": return <blockquote>{blocks(token.tokens ?? [], depth + 1)}</blockquote>;
       case "hr": return <hr />;
@@ -56,7 +65,7 @@ function blocks(tokens: Token[], depth: number): ComponentChildren[] {
       }
       case "table": return <Table token={token as Tokens.Table} depth={depth} />;
       case "text": return <>{inline((token as Tokens.Text).tokens ?? [token], depth)}</>;
-      case "paragraph": return <p>{inline(token.tokens, depth)}</p>;
+      case "paragraph": return <div class="paragraph"><p>{inline(token.tokens, depth)}</p>{depth === 0 && <Note raw={token.raw} depth={depth} />}</div>;
       default: return <p><Shown text={token.raw} /></p>;
     }
   });

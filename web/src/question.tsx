@@ -2,8 +2,9 @@
  * input with `answers` (question to words; several choices joined by ", ") or, of a form, `content` (field to value). */
 import { answer, isArmed } from "./answers";
 import { print } from "./api";
-import { Markdown } from "./markdown";
-import { changed, type Item } from "./store";
+import { begin, commentsOf, drop, finish, write as keepWords } from "./comments";
+import { Beside, Markdown } from "./markdown";
+import { canAnswer, changed, type Item } from "./store";
 import { Shown } from "./text";
 import { RawNumber, type Json, type Pending } from "./types";
 
@@ -142,8 +143,31 @@ export function Questions({ item }: { item: Item }) {
   );
 }
 
-export function Plan({ p }: { p: Pending }) {
+/* A comment on a step of a plan, by the number of its line in the plan's text. */
+function Remark({ item, line }: { item: Item; line: number }) {
+  const at = { path: "plan", line, old: false }, one = commentsOf(item).find((made) => made.path === at.path && made.line === line);
+  if (!one) return <button type="button" class="plus-comment" aria-label={`Comment on line ${line} of the plan`} onClick={() => begin(item, at)}>+</button>;
+  if (!one.writing) return <div class="remark"><p><Shown text={one.text} /></p><div class="line end">
+    <button type="button" class="quiet small" onClick={() => begin(item, at)}>Edit</button><button type="button" class="quiet small" onClick={() => drop(item, one)}>Delete</button></div></div>;
+  return <div class="remark"><textarea rows={2} aria-label={`Comment on line ${line} of the plan`} placeholder="What should change here? Sent when you keep planning."
+    ref={(field) => { if (field && document.activeElement !== field) { field.value = one.text; field.focus(); } }} onInput={(event) => keepWords(item, one, event.currentTarget.value)}
+    onKeyDown={(event) => {
+      if (event.key === "Escape") drop(item, one);
+      else if (event.key === "Enter" && !event.shiftKey) finish(item, one);
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    }} /><div class="line end"><button type="button" class="quiet small" onClick={() => drop(item, one)}>Cancel</button>
+    <button type="button" class="small" onClick={() => finish(item, one)}>Add comment</button></div></div>;
+}
+
+export function Plan({ p, item }: { p: Pending; item?: Item }) {
   const { plan, planFilePath } = p.toolCall.input;
-  return <section class="plan" aria-label="The plan">{typeof plan === "string" && plan.trim() ? <Markdown text={plan} />
+  const on = item && !item.closed && canAnswer() ? item : undefined;
+  const beside = on && typeof plan === "string" ? (raw: string) => {
+    const from = plan.indexOf(raw.trimEnd());
+    return from < 0 ? null : <Remark item={on} line={plan.slice(0, from).split("\n").length} />;
+  } : null;
+  return <section class="plan" aria-label="The plan">{typeof plan === "string" && plan.trim() ? <Beside.Provider value={beside}><Markdown text={plan} /></Beside.Provider>
     : <p class="dim">The call carries no plan{typeof planFilePath === "string" ? <>; it is in <code><Shown text={planFilePath} line /></code></> : null}.</p>}</section>;
 }

@@ -15,6 +15,7 @@ import { ago, clock, left, Shown, shortPath } from "./text";
 import type { Pending } from "./types";
 import { DECISIONS, isPlan, isQuestion, MODES, sentence, warnings } from "./words";
 import { useSeen } from "./seen";
+import { Turns } from "./turns";
 
 export type Panel = "" | "deny" | "edit" | "always" | "abort" | "more";
 
@@ -272,6 +273,7 @@ export function Request({ item, panel, setPanel }: { item: Item; panel: Panel; s
         <div class="thing"><Preview item={item} wide={wide} /></div>
         <AgentWords p={item.p} />
         <div class="the-end" />
+        <Turns p={item.p} />
       </div>
       <AnswerBar item={item} panel={panel} setPanel={setPanel} seenAll={seenAll} />
     </article>

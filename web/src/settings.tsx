@@ -103,6 +103,7 @@ export function Settings() {
         <div class="line"><h2>This device</h2><span class="grow" /><span class="dim"><Shown text={me?.name ?? ""} line /></span><span class="tag">{me?.role}</span></div>
         <Choice<Prefs["theme"]> name="Theme" value={prefs.theme} options={[["auto", "System"], ["light", "Light"], ["dark", "Dark"]]} change={(theme) => setPrefs({ theme })} />
         <Choice<Prefs["split"]> name="Differences" value={prefs.split} options={[["auto", "By width"], ["split", "Side by side"], ["unified", "Unified"]]} change={(split) => setPrefs({ split })} />
+        <Choice<Prefs["editor"]> name="Open files in" value={prefs.editor} options={[["", "Nothing"], ["vscode", "VS Code"], ["idea", "JetBrains"]]} change={(editor) => setPrefs({ editor })} />
         <Toggle name="Wrap long lines" words="instead of scrolling sideways" on={prefs.wrap} change={(wrap) => setPrefs({ wrap })} />
         <Toggle name="Notifications" words="when a request comes and this page is not in front; they name the kind of act only" on={prefs.notify} change={(on) => void wantNotify(on)} />
         {canPush() && <Push />}

@@ -66,6 +66,15 @@ export function wholeFile(files: FileDiff[], name: string, input: { [key: string
   return after === null ? null : { ...file, lines: compare(content, after), note: "", cut: false, whole: true };
 }
 
+/* A link that the person's own editor opens, at the first changed line where its number is known. */
+function OpenFile({ path, cwd, line, fragment }: { path: string; cwd: string | undefined; line: Line | undefined; fragment: boolean }) {
+  const { editor } = useStore().prefs, whole = path.startsWith("/") ? path : cwd ? `${cwd}/${path}` : "";
+  if (!editor || !whole) return null;
+  const at = encodeURI(whole).replace(/[?#]/g, encodeURIComponent), number = fragment ? undefined : line?.new ?? line?.old;
+  const href = editor === "vscode" ? `vscode://file${at}${number ? `:${number}` : ""}` : `idea://open?file=${encodeURIComponent(whole)}${number ? `&line=${number}` : ""}`;
+  return <a class="open-file small" href={href} aria-label={`Open ${path} in your editor`}>Open</a>;
+}
+
 /* `item`: of a request that waits, whose lines can be commented on; `name`: what the file is called there. */
 export function Diff({ file, split, item, name = file.path }: { file: FileDiff; split: boolean; item?: Item; name?: string }) {
   const { prefs } = useStore();
@@ -97,6 +106,7 @@ export function Diff({ file, split, item, name = file.path }: { file: FileDiff; 
       <header>
         <span class="path mono"><Shown text={file.path} line /></span>
         {file.state && <span class={`tag state-${file.state.split(" ")[0]}`}>{file.state}</span>}
+        {item && <OpenFile path={file.path} cwd={item.p.preview.cwd} line={file.lines.find((line) => line.kind === "+" || line.kind === "-")} fragment={item.p.preview.fragment === true} />}
         {mine.length > 0 && <span class="tag">{mine.length} comment{mine.length > 1 ? "s" : ""}</span>}
         <span class="plus">+{added}</span> <span class="minus">−{removed}</span>
       </header>

@@ -69,7 +69,7 @@ export function Preview({ item, wide }: { item: Item; wide: boolean }) {
   const { p } = item;
   const { files, more } = useFiles(item);
   if (isQuestion(p)) return <Questions item={item} />;
-  if (isPlan(p)) return <Plan p={p} />;
+  if (isPlan(p)) return <Plan p={p} item={item} />;
   const command = p.preview.command ?? (typeof p.toolCall.input.command === "string" && p.preview.type === "command" ? p.toolCall.input.command : "");
   const split = prefs.split === "auto" ? wide : prefs.split === "split";
   if (files)
