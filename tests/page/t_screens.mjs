@@ -191,4 +191,22 @@ export default {
     const page = await person(server);
     await page.locator(".quiet-inbox tr", { hasText: /3 ×.*Read.*passed.*it only reads inside/ }).waitFor();
   },
+  async "sessions say what their agent is doing, what it cost, and what is new"(server) {
+    const one = await server.session({ title: "alpha" }), two = await server.session({ title: "beta" }), page = await person(server);
+    const report = (session, status, more = {}) => server.api("POST", `/api/threads/${session.threadId}/events`, { type: "RUN_STATUS", data: { source: "claude", agent: "claude", status, ...more } }, server.agent);
+    await report(one, "running");
+    await report(two, "completed", { total_cost_usd: 0.84 });
+    await page.goto(server.url + "/#/sessions");
+    const card = (title) => page.locator(".cards .card", { hasText: title });
+    await card("alpha").filter({ hasText: "Working (new) · claude" }).waitFor();
+    await card("beta").filter({ hasText: "Idle (new) · claude · $0.84" }).waitFor();
+    await server.bash(one, "make one", "c1");
+    await card("alpha").filter({ hasText: "Waiting for you" }).waitFor();
+    await report(two, "ended");
+    await card("beta").filter({ hasText: "Ended" }).waitFor();
+    await card("beta").click();
+    await page.locator("main h1", { hasText: "beta" }).waitFor();
+    await page.goBack();
+    await card("beta").filter({ hasText: "Ended · claude" }).waitFor();
+  },
 };

@@ -6,6 +6,7 @@ import { drafts, keyOf, onEvent, onLiveText } from "./live";
 import { Markdown } from "./markdown";
 import { show } from "./answers";
 import { canAnswer, offers, state, toast, useNow, useStore, waiting } from "./store";
+import { look, useRunStates } from "./states";
 import { ago, clock, Shown } from "./text";
 import type { Json, NodEvent, Session } from "./types";
 import { resultText } from "./output";
@@ -57,7 +58,7 @@ export function Sessions() {
   useEffect(() => { if (connection === "live") void load(); }, [connection]);
   useEffect(() => onEvent((event) => { if (event.type === "SESSION_CHANGED" || event.type === "SESSION_ARCHIVED") void load(); }), []);
   const shown = (list ?? []).filter((s) => !find || `${s.title} ${s.cwd} ${s.id}`.toLowerCase().includes(find.toLowerCase()));
-  const may = offers("/api/agent-requests") && canAnswer();
+  const may = offers("/api/agent-requests") && canAnswer(), states = useRunStates();
   return (
     <main class="screen">
       <header class="head"><h1>Sessions</h1><span class="grow" />
@@ -65,13 +66,13 @@ export function Sessions() {
         {may && <button type="button" class={starting ? "" : "primary"} aria-expanded={starting} onClick={() => setStarting(!starting)}>{starting ? "Cancel" : "New run"}</button>}</header>
       {may && starting && <StartRun done={(id) => { location.hash = `#/session/${encodeURIComponent(id)}`; }} />}
       {wrong && <p class="bad" role="alert">{wrong}</p>}
-      {list && !shown.length && <p class="dim none">{find ? "No session fits." : "No agent has asked for anything yet."}</p>}
+      {list && !shown.length && <p class="dim none">{find ? "No sessions match." : "No agent has asked for anything yet."}</p>}
       <ul class="cards">
         {shown.map((session) => {
-          const count = waiting().filter((item) => item.p.sessionId === session.id).length;
+          const count = waiting().filter((item) => item.p.sessionId === session.id).length, run = states(session.id);
           return <li><a class="card" href={`#/session/${encodeURIComponent(session.id)}`}>
             <span><b><Shown text={session.title || "(no title)"} line /></b> <span class="dim mono"><Shown text={session.cwd || "no folder"} line /></span></span>
-            <span class="dim small">{modeName(session.permissionMode)} · {session.threads.length > 1 ? `${session.threads.length} threads · ` : ""}<span title={clock(session.createdAt)}>begun {ago(session.createdAt, now)} ago</span></span>
+            <span class="dim small">{run && <><b class={`run-state ${run.words.split(" ")[0].toLowerCase()}`}>{run.words}</b>{run.unread && <span class="unread"> (new)</span>} · {run.agent && <><Shown text={run.agent} line /> · </>}{run.cost !== null && `$${run.cost.toFixed(2)} · `}</>}{modeName(session.permissionMode)} · {session.threads.length > 1 ? `${session.threads.length} threads · ` : ""}<span title={clock(session.createdAt)}>begun {ago(session.createdAt, now)} ago</span></span>
             {count > 0 && <span class="number">{count} waiting</span>}
           </a></li>;
         })}
@@ -263,7 +264,7 @@ export function SessionView({ id }: { id: string }) {
     };
     const offEvents = onEvent(take);
     const offText = onLiveText(() => again(0));
-    const off = () => { offEvents(); offText(); };
+    const off = () => { offEvents(); offText(); look(id); };
     void (async () => {
       try {
         state.sessions.set(id, await get(`/api/sessions/${encodeURIComponent(id)}`));
