@@ -169,6 +169,8 @@ void study_shell(struct studying *s)
         text = text || str_find(word, 'c') < word.n;
         if (str_find(word, 's') < word.n || str_find(word, 'i') < word.n)
             act_other(s, ALL_WORDS, "it reads its commands from elsewhere");
+        if (word.p[word.n - 1] == 'O')
+            act_code(s, i, STR_NONE, "it changes what patterns find");
         if (word.p[word.n - 1] == 'o' || word.p[word.n - 1] == 'O')
             i++;
     }

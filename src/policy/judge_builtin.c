@@ -158,6 +158,16 @@ static struct str used_name(struct str raw)
     return from <= raw.n ? str_sub(raw, from, to) : STR_NONE;
 }
 
+/* Whether the word is that variable and text before it, without an operator: `${f%x}` is another text. */
+static bool uses_plainly(struct str raw)
+{
+    struct str name = used_name(raw);
+    size_t end = str_empty(name) ? 0 : (size_t)(name.p + name.n - raw.p);
+    if (end && name.p[-1] == '{')
+        return end < raw.n && raw.p[end] == '}';
+    return end > 0;
+}
+
 /* Whether a loop or an assignment of the line sets it. */
 static bool line_sets(const struct node *node, struct str name)
 {
@@ -174,6 +184,29 @@ static bool line_sets(const struct node *node, struct str name)
         if (line_sets(child, name))
             return true;
     return false;
+}
+
+/* A path of which only bash knows where it begins. */
+static bool is_somewhere(struct str target) { return str_starts(target, STR("/\x01")); }
+
+/* A pattern that could find a secret makes the gate look whether there is one. */
+static enum sweep sweep_of_target(struct str target, enum sweep sweep)
+{
+    bool finds = !target_literal(target) && target_could_be_secret(target);
+    return finds && sweep == SWEEP_NONE ? SWEEP_SHOWN : sweep;
+}
+
+/* `$f`, `src/$f`: a variable that the line sets, below a folder inside the session's. */
+static bool uses_line_variable(struct judging *j, const struct word *word, const struct folder *folder)
+{
+    if (!whole_hole(word->text) || !uses_plainly(word->raw) || !line_sets(j->tree, used_name(word->raw)))
+        return false;
+    struct str before = str_sub(word->text, 0, word->text.n - 1), targets[TARGETS_MAX];
+    if (str_empty(before))
+        return true;
+    struct word place = {.text = before, .shape = before};
+    size_t count = targets_of(j->arena, &place, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
+    return count == 1 && !is_somewhere(targets[0]) && !target_outside(j, targets[0]);
 }
 
 /* Values that the line's own loops and assignments give to variables stay inside, and are no secrets. */
@@ -197,7 +230,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
         }
         struct str targets[TARGETS_MAX], text = value.text;
         /* Another variable of the line: its own values are looked at. */
-        if ((word->flags & WORD_VAR) && whole_hole(value.text) && line_sets(j->tree, used_name(word->raw)))
+        if ((word->flags & WORD_VAR) && uses_line_variable(j, &value, folder))
             continue;
         if (word->flags & (WORD_VAR | WORD_DOUBT | WORD_CHOSEN))
             return false;
@@ -207,9 +240,11 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             part.shape = word_literal(&value) ? part.text : value.shape;
             size_t count = targets_of(j->arena, &part, folder->known ? folder->path : STR_NONE, j->places.home.named,
                                       targets);
-            for (size_t k = 0; k < count; k++)
-                if (target_outside(j, targets[k]) || target_secret(targets[k], false))
+            for (size_t k = 0; k < count; k++) {
+                if (is_somewhere(targets[k]) || target_outside(j, targets[k]) || target_secret(targets[k], false))
                     return false;
+                j->sweep = sweep_of_target(targets[k], j->sweep);
+            }
         } while (!str_empty(text) && word_literal(&value));
     }
     for (const struct node *child = node->first; child; child = child->next)
@@ -239,11 +274,11 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     if (runs)
         return true;
     if (found && !placed)
-        return whole_hole(word->text) && line_sets(j->tree, used_name(word->raw)) && values_stay(j, j->tree, folder);
+        return uses_line_variable(j, word, folder) && values_stay(j, j->tree, folder);
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
     for (size_t i = 0; i < count; i++)
-        if (str_starts(targets[i], STR("/\x01")) || target_outside(j, targets[i]) || target_secret(targets[i], false) ||
+        if (is_somewhere(targets[i]) || target_outside(j, targets[i]) || target_secret(targets[i], false) ||
             target_is_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
     return count > 0;
@@ -391,13 +426,26 @@ static enum sweep sweep_of_names(const struct node *node)
     return plain ? SWEEP_SHOWN : SWEEP_ALL;
 }
 
+/* A pattern; what a variable may be is looked at where it is set. */
+static bool finds_secret(const struct judging *j, const struct word *word)
+{
+    if (!(word->flags & WORD_GLOB) || (word->flags & (WORD_VAR | WORD_CHOSEN | WORD_RUNS)))
+        return false;
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, STR("/"), STR("/"), targets);
+    enum sweep sweep = SWEEP_NONE;
+    for (size_t i = 0; i < count; i++)
+        sweep = sweep_of_target(targets[i], sweep);
+    return sweep != SWEEP_NONE;
+}
+
 static enum sweep sweep_of(const struct judging *j, const struct argv *argv, const struct study *study,
                            const struct node *node)
 {
     static const char *const names_only[] = {"find", "gfind", "fd", "du", "tree", "ls", "dir", "vdir", "stat"};
     static const char *const searches[] = {"rg", "ag", "ack"};
     struct str name = table_str(study->table->name);
-    bool below = false, runs = false;
+    bool below = false, runs = false, finds = false;
     for (const struct act *act = study->acts; act; act = act->next) {
         if (act->kind == ACT_READS && str_is(act->path.raw, "…"))
             return sweep_of_names(j->piped);
@@ -405,12 +453,13 @@ static enum sweep sweep_of(const struct judging *j, const struct argv *argv, con
             return sweep_of_names(node->inside);
         below = below || (act->kind == ACT_READS && (act->flags & ACT_TREE));
         runs = runs || act->kind == ACT_RUNS;
+        finds = finds || (act->kind == ACT_READS && finds_secret(j, &act->path));
     }
     if (NAME_IN(name, names_only))
         return runs ? SWEEP_ALL : SWEEP_NONE;
     if (NAME_IN(name, searches))
         return looks_at_hidden(argv) ? SWEEP_ALL : SWEEP_SHOWN;
-    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : SWEEP_NONE;
+    return below && !only_of_a_kind(j->arena, argv) ? SWEEP_ALL : finds ? SWEEP_SHOWN : SWEEP_NONE;
 }
 
 const char *argv_builtin(struct judging *j, const struct argv *argv, const struct study *study,

@@ -160,6 +160,8 @@ static bool act_outside(struct covering *c, const struct act *act)
 {
     if (c->j->rules_alone)
         return false;
+    if ((act->path.flags & WORD_TILDE) && !word_is_path(&act->path))
+        return true; /* ~user */
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(c->j->arena, &act->path, c->folder->known ? c->folder->path : STR_NONE,
                               c->j->places.home.named, targets);

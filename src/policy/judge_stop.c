@@ -93,7 +93,8 @@ static void words_stops(struct judging *j, struct argv *argv)
 
 bool word_is_path(const struct word *word)
 {
-    bool tilde = (word->flags & WORD_OPEN) == WORD_TILDE && str_starts(word->text, STR("~"));
+    bool home = str_is(word->text, "~") || str_starts(word->text, STR("~/"));
+    bool tilde = (word->flags & WORD_OPEN) == WORD_TILDE && home;
     return (word_literal(word) || tilde) && !str_empty(word->text);
 }
 
@@ -229,6 +230,33 @@ static bool names_stopped_path(struct judging *j, struct str text)
     return false;
 }
 
+/* The rules alone, without what is protected. */
+static void targets_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
+{
+    struct str targets[TARGETS_MAX];
+    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
+                              targets);
+    touch.tree = touch.tree || touch.perhaps;
+    for (size_t i = 0; i < count; i++)
+        target_stops(j, targets[i], touch);
+}
+
+/* The parts of a word that a program may take apart: `$PWD:/x`, `type=bind,src=.`, `-v$PWD:/x`. */
+static void pieces_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
+{
+    struct str rest = word->shape.p ? word->shape : word->text;
+    size_t value = is_option(rest) && !is_long_option(rest) ? 2 : 0;
+    for (size_t at = value, from = value; j->set->stops_paths && at <= rest.n; at++) {
+        if (at < rest.n && rest.p[at] != SHAPE_COMMA && !strchr(":,=", rest.p[at]))
+            continue;
+        struct str piece = str_sub(rest, from, at);
+        struct word part = {.raw = piece, .text = piece, .shape = piece, .flags = word->flags};
+        from = at + 1;
+        if (piece.n && piece.n < rest.n)
+            targets_stop(j, &part, folder, touch);
+    }
+}
+
 /* The words that this one could become, pattern by pattern. */
 static bool word_may_be_protected(struct judging *j, const struct word *word, const struct folder *folder,
                                   struct touch touch)
@@ -239,21 +267,10 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
     bool hit = false;
     for (size_t i = 0; i < count; i++) {
         hit = hit || target_is_protected(j, targets[i], touch) || target_secret(targets[i], true);
-        if (j->set->stops_paths)
-            target_stops(j, targets[i], touch);
     }
+    if (j->set->stops_paths)
+        targets_stop(j, word, folder, touch);
     return hit;
-}
-
-/* The rules alone, without what is protected. */
-static void targets_stop(struct judging *j, const struct word *word, const struct folder *folder, struct touch touch)
-{
-    struct str targets[TARGETS_MAX];
-    size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named,
-                              targets);
-    touch.tree = touch.tree || touch.perhaps;
-    for (size_t i = 0; i < count; i++)
-        target_stops(j, targets[i], touch);
 }
 
 /* Names of secret files, settings with keys in them, among the words of commands whose output or values become
@@ -305,20 +322,24 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
     if (!word_is_path(word) || !folder->known) {
         if (smells(word->raw, !touch.looks) || word_may_be_protected(j, word, folder, touch))
             note_protected(j, word->raw);
+        pieces_stop(j, word, folder, touch);
         if (!word_is_path(word)) {
             holes_stop(j, word);
             if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs: whatever comes by the pipe */
                 note_unknown(j, "its files come from another command, and there are rules against some files");
             /* Another part may make the file that a rule speaks against, if the line names it. */
-            if ((word->flags & (WORD_RUNS | WORD_CHOSEN)) && names_stopped_path(j, j->q->facts->command))
+            bool made = word->flags & (WORD_RUNS | WORD_CHOSEN);
+            if (names_stopped_path(j, made ? j->q->facts->command : word->raw))
                 note_unknown(j, "one of its files is named elsewhere on the line");
             return;
         }
         path_stops(j, text, &guess, touch);
     }
     path_stops(j, text, folder, touch);
-    if ((touch.tree || !touch.looks) && j->set->stops_paths)
+    if ((touch.tree || !touch.looks) && j->set->stops_paths) {
         targets_stop(j, word, folder, touch);
+        pieces_stop(j, word, folder, touch);
+    }
     for (struct str rest = text; str_find(rest, '=') < rest.n;) { /* --emit=link=x, sarif:file=x */
         (void)str_cut(rest, '=', &rest);
         path_stops(j, rest, folder, touch);
@@ -444,11 +465,13 @@ static void doubt_stops(struct judging *j, const char *why)
         note_unknown(j, why);
 }
 
-/* A program of sed or awk that is not harmless may write what it names. */
-static void program_stops(struct judging *j, const struct argv *argv, const struct study *study)
+/* A program of sed or awk that is not harmless may write what it names; awk puts names of files together, too. */
+static void program_stops(struct judging *j, const struct argv *argv, const struct study *study, const char *why)
 {
     if (!study->table || (study->table->reader != READER_SED && study->table->reader != READER_AWK))
         return;
+    if (j->set->stops_paths && study->table->reader == READER_AWK)
+        note_unknown(j, why);
     for (size_t i = 1; i < argv->count; i++)
         if (smells(argv->words[i].text, true))
             note_protected(j, argv->words[i].text);
@@ -654,7 +677,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             break;
         case ACT_OTHER:
             doubt_stops(j, act->why);
-            program_stops(j, argv, study);
+            program_stops(j, argv, study, act->why);
             break;
         }
     }
@@ -690,110 +713,4 @@ static void tree_stops(struct judging *j, struct node *node, const struct folder
         tree_stops(j, child, &lost);
     for (struct node *inner = node->inside; inner; inner = inner->next)
         tree_stops(j, inner, &lost);
-}
-
-/* ---- the last net ---- */
-
-enum { NET_WORD_BYTES = 128 };
-
-/* A word of the text, quotes taken out. */
-struct net_word {
-    char bytes[NET_WORD_BYTES];
-    size_t n;
-    uint32_t mark, name_mark; /* marks (word_mark_add) of the whole word, and of its part after the last slash */
-    bool over;
-};
-
-/* Three words in a row, options left out of the first two: between a rule's words a value may stand. */
-struct net {
-    struct judging *j;
-    bool note, hit;
-    struct net_word words[3];
-    unsigned at; /* index of the word being read; the one before is (at + 2) % 3 */
-};
-
-static struct str net_text(const struct net_word *word) { return (struct str){word->bytes, word->n}; }
-
-static void net_under(struct net *net, const struct rule_key *key)
-{
-    uint64_t hash;
-    uint32_t at = 0;
-    const struct compiled *rule;
-    while ((rule = rule_set_next(net->j->set, SIDE_STOP, key, &hash, &at))) {
-        bool words =
-            rule->rule.kind == RULE_EXACT || rule->rule.kind == RULE_PREFIX || rule->rule.kind == RULE_GLOB;
-        if (!words || !rule_in_force(rule, net->j->q->now_ms) || !str_eq(rule->rule.words[0], key->first))
-            continue;
-        if (key->kind == KEY_WORDS && !str_eq(rule->rule.words[1], key->second))
-            continue;
-        net->hit = true;
-        if (net->note)
-            stop_note(net->j, rule);
-    }
-}
-
-static void net_look(struct net *net, const struct net_word *word)
-{
-    struct rule_key key = {.kind = KEY_WORD, .first = program_name(net_text(word))};
-    if (word_marked(net->j->set->first_words, word->name_mark))
-        net_under(net, &key);
-    if (!word_marked(net->j->set->second_words, word->mark))
-        return;
-    key.kind = KEY_WORDS;
-    key.second = net_text(word);
-    for (unsigned back = 1; back <= 2; back++) {
-        key.first = program_name(net_text(&net->words[(net->at + back) % 3]));
-        if (!str_empty(key.first))
-            net_under(net, &key);
-    }
-}
-
-static void net_end_word(struct net *net)
-{
-    struct net_word *word = &net->words[net->at];
-    if (word->n && !word->over) {
-        net_look(net, word);
-        if (word->bytes[0] != '-') {
-            net->at = (net->at + 1) % 3;
-            word = &net->words[net->at];
-        }
-    }
-    word->n = 0;
-    word->mark = word->name_mark = 0;
-    word->over = false;
-}
-
-enum net_class { NET_LETTER, NET_QUOTE, NET_BORDER };
-
-/* Quotes part no words; these letters do. */
-static const unsigned char net_classes[256] = {
-    ['"'] = NET_QUOTE, ['\''] = NET_QUOTE, ['\\'] = NET_QUOTE,
-    [' '] = NET_BORDER, ['\t'] = NET_BORDER, ['\n'] = NET_BORDER, ['\r'] = NET_BORDER, [';'] = NET_BORDER,
-    ['&'] = NET_BORDER, ['|'] = NET_BORDER, ['('] = NET_BORDER, [')'] = NET_BORDER, ['<'] = NET_BORDER,
-    ['>'] = NET_BORDER, ['`'] = NET_BORDER, ['$'] = NET_BORDER, ['='] = NET_BORDER, ['{'] = NET_BORDER,
-    ['['] = NET_BORDER, [']'] = NET_BORDER,
-    ['}'] = NET_BORDER, [','] = NET_BORDER, [':'] = NET_BORDER, ['!'] = NET_BORDER,
-};
-
-bool text_stops(struct judging *j, struct str text, bool note)
-{
-    struct net net = {.j = j, .note = note};
-    if (!j->set->stops_commands)
-        return false;
-    for (size_t i = 0; i < text.n && !(net.hit && !note); i++) {
-        struct net_word *word = &net.words[net.at];
-        enum net_class class = (enum net_class)net_classes[(unsigned char)text.p[i]];
-        if (class == NET_BORDER) {
-            net_end_word(&net);
-        } else if (class == NET_LETTER) {
-            word->mark = word_mark_add(word->mark, text.p[i]);
-            word->name_mark = text.p[i] == '/' ? 0 : word_mark_add(word->name_mark, text.p[i]);
-            if (word->n < NET_WORD_BYTES)
-                word->bytes[word->n++] = text.p[i];
-            else
-                word->over = true;
-        }
-    }
-    net_end_word(&net);
-    return net.hit;
 }

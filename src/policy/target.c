@@ -361,6 +361,19 @@ bool target_secret(struct str target, bool settings_only)
            secret_name(last, settings_only ? SECRET_SETTINGS : sizeof secret_names / sizeof *secret_names);
 }
 
+bool target_could_be_secret(struct str target)
+{
+    struct str last = STR_NONE;
+    while (!str_empty(target)) {
+        struct str part = next_part(&target);
+        last = str_empty(part) ? last : part;
+    }
+    for (size_t i = 0; i < sizeof secret_names / sizeof *secret_names; i++)
+        if (!str_empty(last) && names_meet(last, secret_names[i]))
+            return true;
+    return false;
+}
+
 /* Above what everybody keeps secret: the home folder, the system's own. */
 static bool above_protected(struct str target, struct touch touch, const struct places *places)
 {
@@ -465,31 +478,38 @@ static void put_part(char *text, size_t *n, struct str part)
         ;
 }
 
+/* The folder in which a shape begins, and how many of its letters say so. */
+static struct str beginning(struct str shape, struct str folder, struct str home, size_t *ret_letters)
+{
+    static const struct str anywhere = STR("/\x01");
+    char first = shape.n ? shape.p[0] : '\0', second = shape.n > 1 ? shape.p[1] : '/';
+    struct str here = str_empty(folder) ? anywhere : folder;
+    *ret_letters = 1;
+    if (first == SHAPE_HOME || (first == '~' && second == '/'))
+        return str_empty(home) ? anywhere : home;
+    if (first == SHAPE_PWD)
+        return here;
+    if (first == '~') { /* ~+ is where it runs; ~user and ~- are somewhere */
+        *ret_letters = str_find(shape, '/');
+        return str_is(str_sub(shape, 0, *ret_letters), "~+") ? here : anywhere;
+    }
+    *ret_letters = 0;
+    /* An expansion may be a whole path of its own. */
+    return first == '/' ? STR_NONE : first == SHAPE_ANY ? anywhere : here;
+}
+
 /* The absolute path without dots. A leading expansion stays the first component. */
 static struct str normal(struct arena *arena, struct str shape, struct str folder, struct str home)
 {
-    struct str base = STR_NONE, rest = shape;
-    bool tilde = shape.n && shape.p[0] == '~' && (shape.n == 1 || shape.p[1] == '/');
-    if (shape.n && (shape.p[0] == SHAPE_HOME || tilde)) {
-        base = home;
-        rest = str_sub(shape, 1, shape.n);
-    } else if (shape.n && shape.p[0] == SHAPE_PWD) {
-        base = folder;
-        rest = str_sub(shape, 1, shape.n);
-    } else if (!shape.n || shape.p[0] != '/') {
-        base = folder;
-        /* An expansion may be a whole path of its own. */
-        if (shape.n && shape.p[0] == SHAPE_ANY)
-            base = STR("\x01");
-    }
-    if (str_empty(base) && (!shape.n || shape.p[0] != '/'))
-        base = STR("\x01");
-    char *text = arena_bytes(arena, base.n + rest.n + 4);
+    size_t letters;
+    struct str base = beginning(shape, folder, home, &letters), rest = str_sub(shape, letters, shape.n);
+    /* `$PWD/x` is below the folder, `$PWDx` beside it. */
+    struct str whole = letters ? arena_printf(arena, "%.*s%.*s", STR_ARG(base), STR_ARG(rest))
+                               : arena_printf(arena, "%.*s/%.*s", STR_ARG(base), STR_ARG(rest));
+    char *text = arena_bytes(arena, whole.n + 4);
     size_t n = 0;
-    while (!str_empty(base))
-        put_part(text, &n, str_cut(base, '/', &base));
-    while (!str_empty(rest))
-        put_part(text, &n, str_cut(rest, '/', &rest));
+    while (!str_empty(whole))
+        put_part(text, &n, str_cut(whole, '/', &whole));
     return n ? (struct str){text, n} : STR("/");
 }
 

@@ -44,6 +44,8 @@ bool name_protected(struct str path, bool looks);
 bool target_protected(struct str target, struct touch touch, const struct places *places);
 /* Whether its name says that it holds keys: no default lets it be read; `settings_only` (.env): nor does a rule on
  * a program. A rule on the path does. */
+/* Like target_secret for all names, but also by a pattern that tells nothing: `*` could find server.key. */
+bool target_could_be_secret(struct str target);
 bool target_secret(struct str target, bool settings_only);
 /* Whether it could be, be below or (tree) be above `path`, whose components may have `*`, `?` and be `**`. */
 bool target_meets(struct str target, struct str path, bool tree);
