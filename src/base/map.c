@@ -6,6 +6,7 @@
 #include "base/id.h"
 #include "base/small.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -23,7 +24,8 @@ static void make_seed(void) { id_random(seed, sizeof seed); }
 
 static uint64_t rotate(uint64_t x, int bits) { return x << bits | x >> (64 - bits); }
 
-static void sip_round(uint64_t v[4])
+/* Inline, so that the four words stay in registers. */
+__attribute__((always_inline)) static inline void sip_round(uint64_t v[4])
 {
     v[0] += v[1]; v[1] = rotate(v[1], 13) ^ v[0]; v[0] = rotate(v[0], 32);
     v[2] += v[3]; v[3] = rotate(v[3], 16) ^ v[2];
@@ -44,9 +46,15 @@ uint64_t map_hash(struct str key)
         sip_round(v);
         v[0] ^= word;
     }
-    word = (uint64_t)key.n << 56;
-    for (size_t i = whole; i < key.n; i++)
-        word |= (uint64_t)(unsigned char)key.p[i] << (8 * (i - whole));
+    uint64_t last = (uint64_t)key.n << 56;
+    if (whole && whole < key.n) { /* the last eight bytes, without those that were taken */
+        memcpy(&word, key.p + key.n - 8, 8);
+        last |= le64toh(word) >> (8 * (8 - (key.n - whole)));
+    } else {
+        for (size_t i = whole; i < key.n; i++)
+            last |= (uint64_t)(unsigned char)key.p[i] << (8 * (i - whole));
+    }
+    word = last;
     v[3] ^= word;
     sip_round(v);
     v[0] ^= word;
