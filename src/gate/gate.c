@@ -26,6 +26,8 @@ static void follow(void *arg, const struct event *events, size_t count)
         journal_follow(gate, event);
         if (event->seq > gate->read_open)
             open_follow(gate, event, before);
+        if (event->kind == EVENT_TOOL_CALL && (i + 1 == count || events[i + 1].kind != EVENT_TOOL_APPROVAL_REQUEST))
+            recent_add(&gate->core.recent, event, 1);
         if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
             journal_requested(gate, event);
         if (event->seq > gate->read_tokens)
@@ -103,6 +105,7 @@ void gate_close(struct gate *gate)
     loop_forget(gate->loop, &gate->before_sleep);
     deadlines_done(gate);
     open_done(gate);
+    recent_clear(&gate->core.recent);
     sessions_done(gate);
     tokens_done(gate);
     rules_done(gate);

@@ -140,10 +140,24 @@ static void forget_partials(struct gate *gate, const struct event *event)
         people_drop(open, token);
 }
 
+/* Whoever asked is told now, and soon reports what came of it. A large call is not in memory, and is read then. */
+static void remember(struct gate *gate, const struct open *open, const struct event *response)
+{
+    struct event call = {.kind = EVENT_TOOL_CALL, .seq = open->seq, .at_ms = open->requested_ms,
+                         .session = open->session, .thread = open->thread, .call = open->call, .actor = open->actor,
+                         .data = open->call_data};
+    struct event request = call;
+    request.kind = EVENT_TOOL_APPROVAL_REQUEST;
+    request.data = open->request_data;
+    recent_add(&gate->core.recent, (struct event[]){call, request, *response}, 3);
+}
+
 void open_follow(struct gate *gate, const struct event *event, const struct event *call)
 {
-    if (event->kind == EVENT_SESSION_ARCHIVED)
+    if (event->kind == EVENT_SESSION_ARCHIVED) {
         forget_session(gate, event->session);
+        recent_clear(&gate->core.recent);
+    }
     if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         request_told(gate, event, call);
     if (event->kind == EVENT_TOOL_APPROVAL_PARTIAL && event->seq > gate->read_partials)
@@ -160,6 +174,8 @@ void open_follow(struct gate *gate, const struct event *event, const struct even
         return;
     if (is_denial(event))
         quota_denied(gate, open->actor);
+    else
+        remember(gate, open, event);
     core_due_remove(&gate->core, open);
     open_free(gate, open);
 }

@@ -113,10 +113,12 @@ static void rest(void *arg)
 {
     struct gate *gate = arg;
     forget(gate, false);
-    if (gate->sessions.count)
+    if (gate->sessions.count) {
         timer_start(gate->sessions_rest, REST_MS);
-    else
-        (void)malloc_trim(0);
+        return;
+    }
+    recent_clear(&gate->core.recent);
+    (void)malloc_trim(0);
 }
 
 void sessions_init(struct gate *gate) { gate->sessions_rest = timer_new(gate->loop, rest, gate); }

@@ -114,6 +114,63 @@ static void whoever_is_slower_sees_the_result(void **state)
     }
 }
 
+/* A call that was let pass a moment ago is not read again; that it has a result already is found by the append. */
+static void a_recent_call_is_not_read(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct report r = report(&arena, "\"ok\""), later = report(&arena, "\"ok\"");
+    struct event events[] = {
+        event(EVENT_TOOL_CALL, 1, asked),
+        event(EVENT_TOOL_APPROVAL_REQUEST, 2, "{\"toolCallId\":\"c\"}"),
+        event(EVENT_TOOL_APPROVAL_RESPONSE, 3, "{\"toolCallId\":\"c\",\"decision\":\"allow_once\",\"by\":\"tok_1\"}"),
+    };
+    struct out out = {0};
+    (void)state;
+    recent_add(&core.recent, events, 3);
+    r.op.step(&core, &r.op, now, &out);
+    assert_true(out.append && !out.read);
+    struct data_tool_result result;
+    assert_true(READ_DATA(&arena, tool_result, out.append->events[0].data, &result));
+    assert_true(result.permissions && result.permissions->decision == DECISION_ALLOW_ONCE);
+    out = answer_append(&r, out.append, APPEND_REFUSED);
+    assert_true(out.read && !out.append);
+    read_free(out.read);
+    recent_clear(&core.recent);
+    (void)begin(&later);
+    recent_clear(&core.recent);
+}
+
+static void a_recent_call_that_is_not_allowed_is_read(void **state)
+{
+    ARENA_SCOPE(arena);
+    struct report r = report(&arena, "1");
+    struct event call = event(EVENT_TOOL_CALL, 1, asked), empty = event(EVENT_TOOL_CALL, 1, "");
+    (void)state;
+    recent_add(&core.recent, &call, 1);
+    recent_add(&core.recent, &empty, 1);
+    (void)begin(&r);
+    recent_clear(&core.recent);
+}
+
+static void recent_calls_are_bounded(void **state)
+{
+    enum { CALLS = 2000 };
+    ARENA_SCOPE(arena);
+    struct call call;
+    (void)state;
+    for (int i = 0; i < CALLS; i++) {
+        struct event made = event(EVENT_TOOL_CALL, 1, allowed);
+        made.call = arena_printf(&arena, "c%d", i % (CALLS - 1)); /* the first one comes again */
+        recent_add(&core.recent, &made, 1);
+        assert_true(core.recent.count <= 256);
+    }
+    assert_true(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c0"), &call));
+    assert_true(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c1998"), &call));
+    assert_false(recent_allowed(&core.recent, &arena, STR("ses_1"), STR("c1"), &call));
+    recent_clear(&core.recent);
+    assert_int_equal(core.recent.bytes, 0);
+}
+
 static void only_an_allowed_call_has_a_result(void **state)
 {
     ARENA_SCOPE(arena);
@@ -714,6 +771,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_result_is_kept_once),
         cmocka_unit_test(whoever_is_slower_sees_the_result),
+        cmocka_unit_test(a_recent_call_is_not_read),
+        cmocka_unit_test(a_recent_call_that_is_not_allowed_is_read),
+        cmocka_unit_test(recent_calls_are_bounded),
         cmocka_unit_test(only_an_allowed_call_has_a_result),
         cmocka_unit_test(a_call_is_kept_with_its_request),
         cmocka_unit_test(an_answer_during_the_append_is_not_missed),

@@ -66,6 +66,14 @@ bool core_take_call(struct arena *arena, struct call *call, struct str session, 
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now);
 
+/* ---- calls that were let pass a moment ago (recent.c) ---- */
+/* Remembers a call by its events: TOOL_CALL, and where it was asked about its request and response. */
+void recent_add(struct recent *recent, const struct event *events, size_t count);
+/* True when the call is remembered and allowed; it may have a result by now, which the append of one finds out. */
+bool recent_allowed(const struct recent *recent, struct arena *arena, struct str session, struct str call,
+                    struct call *ret_call);
+void recent_clear(struct recent *recent);
+
 /* ---- open calls, and who waits for them (waits.c) ---- */
 struct open *core_open(const struct core *core, struct str session, struct str call);
 void waits_add(struct core *core, struct ask *ask, struct now now);

@@ -1,6 +1,6 @@
 /* The agent says what came of a call: kept once, for a call that was allowed.
  *
- *   find --> BEGIN --read the call, unless it was--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
+ *   find --> BEGIN --read the call, unless it is known--> KNOWN --append TOOL_RESULT, if there is none--> KEPT
  *                                                      ^------------ refused: someone was faster ------|
  */
 #include "gate/core/core.h"
@@ -31,19 +31,22 @@ static bool may_keep(struct report *r, bool there)
     return err->code == ERR_OK && !call->result_seq;
 }
 
-static void keep(struct report *r, const struct read *read, struct now now, struct out *out)
+static void keep_result(struct report *r, struct now now, struct out *out)
 {
-    r->op.err = read->err;
-    if (!may_keep(r, core_take_call(r->op.arena, &r->state, r->session, read)))
-        return;
     r->op.phase = REPORT_KEPT;
     struct data_tool_result result = {.content = r->content, .is_error = r->is_error};
     out->append = core_result_append(&r->state, r->actor, r->state.mode, &result, now);
 }
 
+static void keep(struct report *r, const struct read *read, struct now now, struct out *out)
+{
+    r->op.err = read->err;
+    if (may_keep(r, core_take_call(r->op.arena, &r->state, r->session, read)))
+        keep_result(r, now, out);
+}
+
 void report_step(struct core *core, struct op *op, struct now now, struct out *out)
 {
-    (void)core;
     struct report *r = report_of(op);
     if (op->phase < FIND_END) {
         if (!core_find(op, &r->session, r->call, out))
@@ -54,6 +57,10 @@ void report_step(struct core *core, struct op *op, struct now now, struct out *o
     case REPORT_BEGIN:
         if (op->found) {
             keep(r, op->found, now, out);
+            return;
+        }
+        if (recent_allowed(&core->recent, op->arena, r->session, r->call, &r->state)) {
+            keep_result(r, now, out);
             return;
         }
         op->phase = REPORT_KNOWN;

@@ -52,6 +52,14 @@ struct due {
     size_t count, room;
 };
 
+/* Calls that were let pass a moment ago (recent.c), in the order they came; bounded. */
+struct recent_call;
+struct recent {
+    struct map calls;    /* key → struct recent_call */
+    struct recent_call *first, *last;
+    size_t count, bytes;
+};
+
 /* The state that the core reads and changes. The driver updates `open` from events as they are delivered, and sets
  * the other members. */
 struct core {
@@ -59,6 +67,7 @@ struct core {
     struct due due;       /* heap of the open calls, by the wall clock, ms */
     struct map waiters;   /* key → struct ask, a list */
     struct due waits;     /* heap of the parked asks, by the steady clock, us */
+    struct recent recent;
     uint64_t waiting;     /* asks in `waiters` */
     struct op *rung;      /* parked asks whose answer has arrived and that must be stepped */
     uint64_t delivered;   /* seq of the last event that was delivered */
