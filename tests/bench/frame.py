@@ -208,7 +208,7 @@ def stop(child):
             child.wait()
 
 
-def until(look, words, patience=20):
+def until(look, words, patience=90):
     end = time.monotonic() + patience
     while not (value := look()):
         if time.monotonic() > end:
