@@ -5,6 +5,7 @@
  */
 #include "cli/box_choice.h"
 #include "cli/hook_install.h"
+#include "cli/mcp_install.h"
 #include "cli/remote.h"
 #include "cli/text.h"
 #include "io/clock.h"
@@ -27,6 +28,7 @@
     X(server, "server")                           \
     X(access, "access")                           \
     X(hooks, "hooks")                             \
+    X(proxies, "MCP servers")                     \
     X(tokens, "tokens")                           \
     X(rules, "rules")                             \
     X(channels, "channels")                       \
@@ -323,6 +325,34 @@ static struct finding check_hooks(struct cli *cli)
     if (str_empty(installed))
         return FOUND(&cli->arena, LEVEL_OK, NULL, "none are installed");
     return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
+}
+
+/* Settings of MCP clients that go through the proxy: all of it, and able to. */
+static struct finding check_proxies(struct cli *cli)
+{
+    struct arena *arena = &cli->arena;
+    struct mcp_install_look look;
+    struct str troubles = STR(""), around = STR(""), proxied = STR("");
+    for (size_t i = 0; mcp_install_look(cli, i, &look); i++) {
+        if (!look.proxied)
+            continue;
+        proxied = arena_printf(arena, "%.*s%s%s (%u)", STR_ARG(proxied), proxied.n ? ", " : "", look.client,
+                               look.proxied);
+        if (!str_empty(look.trouble))
+            troubles = arena_printf(arena, "%.*s%s%.*s", STR_ARG(troubles), troubles.n ? "; " : "",
+                                    STR_ARG(text_line(arena, look.trouble)));
+        if (!str_empty(look.around))
+            around = arena_printf(arena, "%.*s%s%s: %.*s", STR_ARG(around), around.n ? "; " : "", look.client,
+                                  STR_ARG(text_line(arena, look.around)));
+    }
+    if (!str_empty(troubles))
+        return FOUND(arena, LEVEL_BAD, "nod mcp install CLIENT --remove --yes, then nod mcp install CLIENT --yes",
+                     "%.*s", STR_ARG(troubles));
+    if (!str_empty(around))
+        return FOUND(arena, LEVEL_WARN, "nod mcp install CLIENT --yes", "not behind the proxy: %.*s", STR_ARG(around));
+    if (str_empty(proxied))
+        return FOUND(arena, LEVEL_OK, NULL, "no client's settings go through the proxy");
+    return FOUND(arena, LEVEL_OK, NULL, "behind the proxy: %.*s", STR_ARG(proxied));
 }
 
 /* Reports the channels whose last message was not accepted. */

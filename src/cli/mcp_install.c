@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { SETTINGS_BYTES_MAX = 4 << 20, ENTRIES_MAX = 64 };
 
@@ -61,10 +62,18 @@ static bool client_at(size_t number, struct client *ret_client)
     return true;
 }
 
+static struct rc find_settings(struct work *work, const char *named, struct err *err)
+{
+    const char *home = getenv("HOME"), *file = work->mcp.file;
+    bool here = file[0] == '.' && file[1] == '/';
+    if (!named && !here && !(home && home[0]))
+        return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
+    work->path = named ? named : here ? file + 2 : arena_printf(&work->cli->arena, "%s/%s", home, file).p;
+    return RC_OK;
+}
+
 static struct rc find_client(struct work *work, const char *name, struct err *err)
 {
-    struct arena *arena = &work->cli->arena;
-    const char *home = getenv("HOME"), *named = option_text(work->cli, "settings");
     BUF_SCOPE(known, 1024);
     struct client client;
     for (size_t i = 0; client_at(i, &client); i++) {
@@ -76,12 +85,7 @@ static struct rc find_client(struct work *work, const char *name, struct err *er
     }
     if (!work->client)
         return err_set(err, ERR_INVALID, "MCP clients are %s; not '%s'", buf_c(&known), name);
-    const char *file = work->mcp.file;
-    bool here = file[0] == '.' && file[1] == '/';
-    if (!named && !here && !(home && home[0]))
-        return err_set(err, ERR_INVALID, "there is no HOME: say --settings FILE");
-    work->path = named ? named : here ? file + 2 : arena_printf(arena, "%s/%s", home, file).p;
-    return RC_OK;
+    return find_settings(work, option_text(work->cli, "settings"), err);
 }
 
 static struct rc read_settings(struct work *work, struct err *err)
@@ -165,12 +169,16 @@ static struct str rule_name(struct arena *arena, struct str name)
     return n ? (struct str){out, n} : STR("server");
 }
 
-static bool is_ours(const struct work *work, const struct json *entry)
+static bool is_proxied(const struct json *entry)
 {
     const struct json *args = json_get(entry, "args");
     const struct json *second = args && args->first ? args->first->next : NULL;
-    return str_is(json_text(entry, "command"), work->self) ||
-           (second && str_is(args->first->text, "mcp") && str_is(second->text, "proxy"));
+    return second && str_is(args->first->text, "mcp") && str_is(second->text, "proxy");
+}
+
+static bool is_ours(const struct work *work, const struct json *entry)
+{
+    return str_is(json_text(entry, "command"), work->self) || is_proxied(entry);
 }
 
 static struct rc wrap_all(struct work *work, struct err *err)
@@ -309,4 +317,46 @@ struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
     if (removes)
         identity_drop(cli, work.identity);
     return RC_OK;
+}
+
+/* ---- looking ---- */
+
+/* Empty when the proxy can be started and has its identity. */
+static struct str trouble_of(struct work *work, const struct json *entry)
+{
+    struct arena *arena = &work->cli->arena;
+    const char *command = arena_c(arena, json_text(entry, "command")), *identity = "";
+    const struct json *args = json_get(entry, "args");
+    for (const struct json *arg = args->first; arg && arg->next; arg = arg->next)
+        if (str_is(arg->text, "--identity"))
+            identity = arena_c(arena, arg->next->text);
+    if (strchr(command, '/') && access(command, X_OK) != 0)
+        return arena_printf(arena, "%s: %.*s: %s cannot be started", work->client, STR_ARG(entry->key), command);
+    if (identity[0] && access(identity, R_OK) != 0)
+        return arena_printf(arena, "%s: %.*s: there is no identity at %s", work->client, STR_ARG(entry->key), identity);
+    return STR_NONE;
+}
+
+bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look)
+{
+    struct work work = {.cli = cli};
+    struct client client;
+    *ret_look = (struct mcp_install_look){0};
+    if (!client_at(number, &client))
+        return false;
+    ret_look->client = work.client = client.name;
+    work.mcp = client.mcp;
+    if (!client.mcp.file || rc_bad(find_settings(&work, NULL, NULL)) || rc_bad(read_settings(&work, NULL)))
+        return true;
+    for (const struct json *entry = work.servers->first; entry; entry = entry->next) {
+        if (is_proxied(entry)) {
+            ret_look->proxied++;
+            struct str trouble = trouble_of(&work, entry);
+            ret_look->trouble = str_empty(ret_look->trouble) ? trouble : ret_look->trouble;
+        } else if (!str_empty(json_text(entry, "command"))) {
+            ret_look->around = arena_printf(&cli->arena, "%.*s%s%.*s", STR_ARG(ret_look->around),
+                                            ret_look->around.n ? ", " : "", STR_ARG(entry->key));
+        }
+    }
+    return true;
 }

@@ -377,6 +377,30 @@ def test_install_writes_settings_that_are_toml(world):
         must(file.read() == TOML, "not as before")
 
 
+def test_doctor_looks_at_settings_that_go_through_the_proxy(world):
+    world.server()
+    home = world.environment["HOME"]
+    os.makedirs(os.path.join(home, ".cursor"), exist_ok=True)
+    path = os.path.join(home, ".cursor/mcp.json")
+
+    def doctor(exits=0):
+        return next(line for line in world.nod("doctor", exits=exits).stdout.split("\n") if "MCP servers" in line)
+    must("no client" in doctor(), "nothing is installed")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"mcpServers": {"files": {"command": "true"}}}, file)
+    must("no client" in doctor(), "a client that does not use the proxy is nobody's business")
+    world.nod("mcp", "install", "cursor", "--yes")
+    must("cursor (1)" in doctor() and "ok" in doctor(), doctor())
+    with open(path, encoding="utf-8") as file:
+        settings = json.load(file)
+    settings["mcpServers"]["other"] = {"command": "true"}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(settings, file)
+    must("warn" in doctor() and "cursor: other" in doctor(), doctor())
+    os.unlink(settings["mcpServers"]["files"]["args"][3])
+    must("bad" in doctor(1) and "no identity" in doctor(1), doctor(1))
+
+
 def test_it_needs_an_identity_and_a_server(world):
     world.server()
     must("install" in world.nod("mcp", "proxy", "--name", "x", "--", "true", exits=3).stderr, "without an identity")
