@@ -172,6 +172,14 @@
       OPTION(0, "archive", "FILE", "from an archive; needs no server")                                     \
       OPTION(0, "after", "SEQ", "only after this event")                                                   \
       OPTION(0, "last", "N", "only of the last so many events")                                            \
-      OPTION('n', "limit", "N", "end after so many"))
+      OPTION('n', "limit", "N", "end after so many"))                                                      \
+    X(otlp, "otlp", TALKS, "URL", "send calls as traces and events as logs to an OpenTelemetry collector", \
+      "OTLP over HTTP, in JSON, to URL/v1/traces and URL/v1/logs, until it is ended. What the collector does not " \
+      "take is sent again. Inputs, results and words stay here without --content.",                         \
+      OPTION(0, "state", "FILE", "where the last event that was taken is kept, to go on from after a restart") \
+      OPTION(0, "after", "SEQ", "begin after this event; else where FILE says, else with what happens from now on") \
+      OPTION(0, "once", NULL, "send what there is, and end")                                               \
+      OPTION(0, "content", NULL, "send inputs, results and words, too")                                    \
+      OPTION(0, "header-env", "NAME=VARIABLE", "a header with the variable's value; may be repeated"))
 
 #endif

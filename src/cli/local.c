@@ -127,3 +127,19 @@ struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
     }
     return err_set(err, ERR_UNAVAILABLE, "the server did not start; see %s", log);
 }
+
+extern char **environ;
+
+struct rc local_header(struct cli *cli, const char *text, const char **ret_header, struct err *err)
+{
+    struct str variable, name = str_cut(str_of(text), '=', &variable);
+    for (char **one = cli->environment ? cli->environment : environ; one && *one; one++) {
+        struct str value, key = str_cut(str_of(*one), '=', &value);
+        if (!str_eq(key, variable) || str_empty(name))
+            continue;
+        *ret_header = arena_printf(&cli->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)).p;
+        if (!strpbrk(*ret_header, "\r\n"))
+            return RC_OK;
+    }
+    return err_set(err, ERR_INVALID, "--header-env takes NAME=VARIABLE, and the variable must be set: '%s'", text);
+}

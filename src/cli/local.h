@@ -16,6 +16,9 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
 
 /* Starts a server in the background, as `nod serve` does, and waits until it answers. `ret_pid` may be NULL. */
 struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err);
+/* A header "NAME: value" of NAME=VARIABLE (--header-env): the value is in the environment, where no list of processes
+ * shows it. */
+struct rc local_header(struct cli *cli, const char *text, const char **ret_header, struct err *err);
 /* The path of the running program. */
 struct rc local_self(struct cli *cli, const char **ret_path, struct err *err);
 

@@ -20,7 +20,7 @@ import stage  # noqa: E402,F401: finds the world
 import report  # noqa: E402
 import world   # noqa: E402
 
-SUITES = ("python_gate", "frameworks", "typescript", "golang", "generators")
+SUITES = ("python_gate", "frameworks", "typescript", "golang", "generators", "telemetry")
 
 
 def tests():

@@ -8,6 +8,7 @@
 
 #include "agents/rpc.h"
 #include "base/limits.h"
+#include "cli/local.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -212,21 +213,6 @@ static void end(struct proxy *proxy) { (void)proxy; }
 
 static const struct proxy_back back = {.send = send_message, .end = end};
 
-/* NAME=VARIABLE: the value is in the environment, where no list of processes shows it. */
-static struct rc read_header(struct proxy *proxy, const char *text, const char **ret_header, struct err *err)
-{
-    struct str variable, name = str_cut(str_of(text), '=', &variable);
-    for (char **one = proxy->cli->environment; one && *one; one++) {
-        struct str value, key = str_cut(str_of(*one), '=', &value);
-        if (!str_eq(key, variable) || str_empty(name))
-            continue;
-        *ret_header = arena_printf(&proxy->cli->arena, "%.*s: %.*s", STR_ARG(name), STR_ARG(value)).p;
-        if (!strpbrk(*ret_header, "\r\n"))
-            return RC_OK;
-    }
-    return err_set(err, ERR_INVALID, "--header-env takes NAME=VARIABLE, and the variable must be set: '%s'", text);
-}
-
 struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
 {
     static struct proxy_web web = {.lock = PTHREAD_MUTEX_INITIALIZER, .moved = PTHREAD_COND_INITIALIZER};
@@ -236,7 +222,7 @@ struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err)
     for (const char *text; (text = option_each(proxy->cli, "header-env", &at));) {
         if (n == WEB_HEADERS_MAX - 1)
             return err_set(err, ERR_INVALID, "there are too many headers");
-        TRY(read_header(proxy, text, &web.given[n++], err));
+        TRY(local_header(proxy->cli, text, &web.given[n++], err));
     }
     web.url = url;
     proxy->web = &web;
