@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 
 from desk import HERE, Desk, desk, installed, python_with
@@ -159,6 +160,24 @@ def test_a_changed_definition_of_the_reference_server_is_asked_again(place):
         wanted = client.call("read_text_file", path=path)
         d.decide(d.waiting()[0])
         must("hello" in json.dumps(client.said(wanted)), "the definition that was agreed to does not hold")
+        client.close()
+
+
+def test_a_form_of_the_server_is_a_question(place):
+    """The client shows no forms, so the server could not ask without the proxy."""
+    with table(place) as d:
+        d.admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "mcp__form"})
+        program = proxy(d, "form", "--", sys.executable, os.path.join(HERE, "form_server.py"))
+        client = Client(d, [*CLIENTS["typescript"](), *program])
+        wanted = client.call("fill")
+        call = d.waiting()[0]
+        given = call["toolCall"]["input"]
+        must(call["toolCall"]["name"] == "Elicitation" and given["message"] == "About you", f"{call}")
+        d.decide(call, updatedInput={**given, "content": {"name": "Ann"}})
+        must("Ann" in json.dumps(client.said(wanted)), "the server has not heard it")
+        wanted = client.call("fill")
+        d.decide(d.waiting()[0], "deny")
+        must("decline" in json.dumps(client.said(wanted)), "the server has not heard of the denial")
         client.close()
 
 

@@ -6,7 +6,8 @@
  *    be read is refused, since the server might read it.
  * 2. A tool may be called only while its definition is the one that is pinned; another is asked about first.
  * 3. sampling/createMessage, with which a server uses the client's model, waits in the same way.
- * 4. notifications/cancelled of a call that waits takes its question back, and the server never hears of the call.
+ * 4. elicitation/create, a form of the server, is a question to a person if the client shows no forms.
+ * 5. notifications/cancelled of a call that waits takes its question back, and the server never hears of the call.
  */
 #include "cli/relay/proxy.h"
 
@@ -38,7 +39,8 @@ struct proxy_held {
     struct str name;        /* name of the tool on its server */
     atomic_bool cancelled;
     unsigned users, times;
-    bool samples;           /* a sampling request: the server asks, not the client */
+    bool samples;           /* a request of the server, for the client's model or for a form */
+    bool form;
     bool forwarded;
 };
 
@@ -193,8 +195,15 @@ static struct rc judge(struct proxy_held *held, struct call *ret_call, struct er
         TRY(agree(held, &tool, err));
     }
     struct json_out out = open_body(&body, held->call);
-    json_member(&out, "name", arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name), STR_ARG(held->name)));
-    json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+    if (held->form) {
+        json_member(&out, "name", STR("Elicitation"));
+        json_key(&out, "input");
+        proxy_form_put(&out, proxy, held->message.params);
+    } else {
+        json_member(&out, "name", arena_printf(&held->arena, "mcp__%.*s__%.*s", STR_ARG(proxy->name),
+                                               STR_ARG(held->name)));
+        json_member_raw(&out, "input", input ? input->raw : STR("{}"));
+    }
     json_member(&out, "cwd", proxy->gate.cwd);
     json_member(&out, "byDefault", STR("ask"));
     if (!held->samples)
@@ -259,6 +268,14 @@ static void forward(struct proxy_held *held, struct str edited)
         refuse(held, STR("The MCP server is gone; whether the call took effect is not known."));
 }
 
+static void answer_form(struct proxy_held *held, const struct call *call)
+{
+    BUF_SCOPE(line, PROXY_LINE_BYTES);
+    if (proxy_form_answer(&line, &held->message, call))
+        relay_report(&held->proxy->gate, held->call, STR("\"the server has the answers\""), false);
+    answer(held, &line);
+}
+
 static void *wait_at_gate(void *arg)
 {
     struct proxy_held *held = arg;
@@ -269,7 +286,9 @@ static void *wait_at_gate(void *arg)
     bool taken_back = atomic_load(&held->cancelled);
     bool allowed = rc_ok(rc) && call.status == CALL_ALLOWED && call_allowed(&call);
     struct str edited = held->samples ? STR_NONE : call.updated_input;
-    if (allowed)
+    if (held->form && !taken_back)
+        answer_form(held, rc_ok(rc) ? &call : NULL);
+    else if (allowed && !held->form)
         forward(held, edited);
     else if (!taken_back && rc_ok(rc))
         refuse(held, agent_words(&held->arena, &call));
@@ -308,6 +327,7 @@ static void hold(struct proxy *proxy, struct str line, bool samples)
     held->users = 1;
     held->line = arena_str(&held->arena, line);
     CHECK(rc_ok(mcp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
+    held->form = samples && str_is(held->message.method, "elicitation/create");
     held->name = samples ? STR("sampling") : json_text(held->message.params, "name");
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     lock(proxy);
@@ -408,7 +428,13 @@ void proxy_from_client(void *arg, struct str line)
         else
             hold(proxy, line, false);
     } else if (str_empty(message.cancels) || !cancel(proxy, message.cancels)) {
-        if (!proxy->back->send(proxy, line))
+        BUF_SCOPE(offer, PROXY_LINE_BYTES * 2);
+        bool begins = str_is(message.method, "initialize");
+        bool offers = begins && proxy_forms_offer(&offer, json);
+        lock(proxy);
+        proxy->shows_forms = begins ? offers : proxy->shows_forms;
+        unlock(proxy);
+        if (!proxy->back->send(proxy, offers ? buf_str(&offer) : line))
             proxy_server_gone(proxy);
         if (str_is(message.method, "notifications/initialized") || str_is(message.method, "tools/list"))
             proxy_list_ask(proxy);
@@ -442,7 +468,11 @@ static bool take(struct proxy *proxy, const struct json *json)
     struct str method = json_text(json, "method");
     if (str_is(method, "notifications/tools/list_changed"))
         proxy_list_ask(proxy);
-    if (str_is(method, "sampling/createMessage") && id) {
+    lock(proxy);
+    bool asks_us = str_is(method, "sampling/createMessage") ||
+                   (str_is(method, "elicitation/create") && proxy->shows_forms);
+    unlock(proxy);
+    if (asks_us && id) {
         hold(proxy, json->raw, true);
         return true;
     }

@@ -52,6 +52,7 @@ struct proxy {
     unsigned list_number;         /* number of the current or last tools/list request */
     struct str cursor;            /* cursor for the next tools/list request */
     bool listing, stale, has_list, question_due, modern;
+    bool shows_forms;             /* we answer the server's forms, since the client shows none */
     int64_t listed_us;
     unsigned dropped;             /* messages that could not be read */
     bool ending;
@@ -68,6 +69,14 @@ void proxy_from_server(void *proxy, struct str message);
 void proxy_server_gone(struct proxy *proxy);
 /* Withdraws the calls that wait: the client is gone. */
 void proxy_take_back(struct proxy *proxy);
+
+/* proxy_forms.c */
+/* The handshake with the capability to show forms, without a line end; false: the client shows them itself. */
+bool proxy_forms_offer(struct buf *buf, const struct json *handshake);
+/* A form as the input of a call of the tool Elicitation. */
+void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struct json *params);
+/* The answer to the server, a line; `call`: NULL: nobody could be asked. Whether the form was filled in. */
+bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const struct call *call);
 
 /* proxy_tools.c */
 struct rc proxy_list_start(struct proxy *proxy, struct err *err);

@@ -1,0 +1,76 @@
+/* Forms of an MCP server (elicitation/create), for clients that show none.
+ *
+ * Such a client's handshake is given the capability, so that the server may ask; the form becomes a question at the
+ * gate, and the person's answers become the client's. A client that shows forms itself gets them as they are.
+ */
+#include "cli/relay/proxy.h"
+
+static void put_members(struct json_out *out, const struct json *object, const char *but)
+{
+    for (const struct json *one = object ? object->first : NULL; one; one = one->next) {
+        if (str_is(one->key, but))
+            continue;
+        json_key_str(out, one->key);
+        json_put_raw(out, one->raw);
+    }
+}
+
+bool proxy_forms_offer(struct buf *buf, const struct json *handshake)
+{
+    const struct json *params = json_get(handshake, "params"), *given = json_get(params, "capabilities");
+    struct json_out out = json_out(buf);
+    if (!params || params->type != JSON_OBJECT || json_get(given, "elicitation") ||
+        (given && given->type != JSON_OBJECT))
+        return false;
+    json_open(&out, '{');
+    put_members(&out, handshake, "params");
+    json_key(&out, "params");
+    json_open(&out, '{');
+    put_members(&out, params, "capabilities");
+    json_key(&out, "capabilities");
+    json_open(&out, '{');
+    put_members(&out, given, "elicitation");
+    json_member_raw(&out, "elicitation", STR("{}"));
+    json_close(&out, '}');
+    json_close(&out, '}');
+    json_close(&out, '}');
+    return !buf->over;
+}
+
+void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struct json *params)
+{
+    const struct json *schema = json_get(params, "requestedSchema");
+    json_open(out, '{');
+    json_member(out, "mcp_server_name", proxy->name);
+    json_member(out, "message", json_text(params, "message"));
+    json_member(out, "url", json_text(params, "url"));
+    if (schema)
+        json_member_raw(out, "requested_schema", schema->raw);
+    json_close(out, '}');
+}
+
+/* An allow that lacks the answers has none to give; a form without fields needs none. */
+bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const struct call *call)
+{
+    ARENA_SCOPE(arena);
+    const struct json *fields = json_get(json_get(ask->params, "requestedSchema"), "properties"), *edited = NULL;
+    if (call && !str_empty(call->updated_input) && rc_bad(json_parse(&arena, call->updated_input, &edited, NULL)))
+        edited = NULL;
+    const struct json *content = json_get(edited, "content");
+    bool answered = content && content->type == JSON_OBJECT;
+    bool accepts = call && call->status == CALL_ALLOWED && call_allowed(call) &&
+                   (answered || !fields || !fields->count);
+    struct json_out out = json_out(buf);
+    json_open(&out, '{');
+    json_member(&out, "jsonrpc", STR("2.0"));
+    json_member_raw(&out, "id", ask->id);
+    json_key(&out, "result");
+    json_open(&out, '{');
+    json_member(&out, "action", accepts ? STR("accept") : call ? STR("decline") : STR("cancel"));
+    if (accepts && answered)
+        json_member_raw(&out, "content", content->raw);
+    json_close(&out, '}');
+    json_close(&out, '}');
+    json_end_line(&out);
+    return accepts;
+}
