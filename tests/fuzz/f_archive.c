@@ -22,14 +22,17 @@ static void put_session(struct archive_file *file, const char *name, uint64_t fi
 {
     struct digest hash = {0};
     for (uint64_t seq = first; seq < first + count; seq++) {
-        struct event event = {.seq = seq, .kind = EVENT_SESSION_CHANGED, .at_ms = 1000, .session = str_of(name),
-                              .actor = STR("ann"), .data = STR("{\"title\":\"fuzz\"}")};
+        struct event event = {.seq = seq, .no = seq - first + 1, .kind = EVENT_SESSION_CHANGED, .at_ms = 1000,
+                              .session = str_of(name), .actor = STR("ann"), .data = STR("{\"title\":\"fuzz\"}")};
         hash = chain_next(&hash, &event);
-        if (rc_bad(archive_file_event(file, &(struct filed_event){event, &hash, (int64_t)first, 0}, NULL)))
+        struct filed_event filed = {.event = event, .hash = &hash, .chain = (int64_t)first};
+        if (rc_bad(archive_file_event(file, &filed, NULL)))
             abort();
     }
     uint64_t last = first + count - 1;
-    if (rc_bad(archive_file_head(file, &(struct filed_head){str_of(name), first, last, last, 0, &hash}, NULL)))
+    struct filed_head head = {.session = str_of(name), .first_seq = first, .last_seq = last, .changed_seq = last,
+                              .no = count, .hash = &hash};
+    if (rc_bad(archive_file_head(file, &head, NULL)))
         abort();
 }
 
