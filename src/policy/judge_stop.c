@@ -2,7 +2,9 @@
  * everything that could run, and takes every spelling it knows. */
 #include "policy/judge.h"
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/limits.h"
 #include "policy/effects.h"
 #include "policy/groups.h"
 
@@ -555,6 +557,21 @@ static void row_stops(struct judging *j, const struct argv *argv, const struct s
         note_unknown(j, "its sub-command is not known, and a rule speaks against one of them");
 }
 
+/* `cargo run -- rm x`, `fab -- rm x`: words behind the target that code of the project or a plugin may run. */
+static void handed_stops(struct judging *j, const struct argv *argv, const struct study *study)
+{
+    size_t from = study->named > 1 ? study->named + 1 : 2;
+    if (!j->set->stops_commands || !study->table || !(study->table->styles & (STYLE_OPEN | STYLE_CODE)))
+        return;
+    BUF_SCOPE(text, LIMIT_EVENT_BYTES);
+    for (size_t i = from; i < argv->count; i++) {
+        buf_put(&text, argv->words[i].text);
+        buf_putc(&text, ' ');
+    }
+    if (text.n && text_stops(j, buf_str(&text), false))
+        note_unknown(j, "it hands its words on, and they name a command that a rule speaks against");
+}
+
 /* Notes what speaks against the command's words themselves, without regard to its effects. */
 static void command_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
@@ -570,6 +587,7 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
     j->studied = NULL;
     if (!study->table && argv->count > 1)
         doubt_stops(j, "it is not known, and may do anything with its words");
+    handed_stops(j, argv, study);
     if (study->touches_all && j->set->stops_paths)
         note_unknown(j, "it changes files that its words do not name");
     if (j->set->stops_paths && argv->count > 1 && word_is(&argv->words[0], "shopt"))
