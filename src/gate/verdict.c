@@ -22,7 +22,8 @@ static const struct resolved_path *look(void *arg, struct str path)
         if (str_eq(looks->last[i]->path, path))
             return looks->last[i];
     struct resolved_path *found = arena_new(looks->arena, struct resolved_path);
-    *found = (struct resolved_path){.path = path, .real = links_follow(looks->arena, path)};
+    /* A judgement may be made in a shorter-lived arena than ours, and its paths with it. */
+    *found = (struct resolved_path){.path = arena_str(looks->arena, path), .real = links_follow(looks->arena, path)};
     found->exists = links_reach(looks->arena, path, &found->shared);
     looks->last[looks->count++ % LAST] = found;
     return found;

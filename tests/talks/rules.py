@@ -372,3 +372,14 @@ def test_an_import_that_would_lose_a_deny_fails(world):
     must(admin.ok("GET", "/api/policy")["user"] == [], "nothing was added")
     world.nod("policy", "import", "claude-code", file, "--force")
     must([rule["rule"] for rule in admin.ok("GET", "/api/policy")["user"]] == ["Bash(npm test:*)", "Bash(rm:*)"], "the rest")
+
+
+def test_rules_are_suggested_for_git_in_a_repository(world):
+    """Each suggestion is tried by a judgement of its own, which looks up the repository's files as the first one did."""
+    admin = world.server().admin()
+    made = admin.session(cwd=world.folder)
+    os.makedirs(os.path.join(world.folder, ".git", "hooks"))
+    for number, command in enumerate(("git status", "git add -A", "git commit -m x", "git log --oneline -3")):
+        admin.call(made["threadId"], "Bash", {"command": command}, id=f"g{number}")
+    listed = admin.pending()
+    must(len(listed) == 4 and all(one["suggestions"] for one in listed), [(one["summary"], one["suggestions"]) for one in listed])
