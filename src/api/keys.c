@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/public_key.h"
 #include "event/shapes.h"
+#include "event/token.h"
 #include "io/clock.h"
 #include "sign/sign.h"
 
@@ -238,7 +239,7 @@ void keys_recovery(struct exchange *x)
     x->state = codes;
     struct key_change *change = arena_new(x->arena, struct key_change);
     *change = (struct key_change){.op = exchange_op(x, codes_kept), .actor = x->actor,
-                                  .data = DATA(x->arena, key_recovery, .person = x->actor,
+                                  .data = DATA(x->arena, key_recovery, .person = token_person(x->actor),
                                                .codes = {hashes, CODES}, .signature = signature)};
     gate_change_key(x->gate, change);
 }
@@ -251,7 +252,7 @@ static struct rc read_code(struct exchange *x, struct str *ret_hash, struct err 
     if (str_empty(code))
         return RC_OK;
     *ret_hash = code_hash(x, code);
-    if (!key_ring_recovers(gate_keys(x->gate), x->actor, *ret_hash))
+    if (!key_ring_recovers(gate_keys(x->gate), token_person(x->actor), *ret_hash))
         return err_set(err, ERR_SIGNATURE_REQUIRED, "this is no recovery code of yours, or it was used");
     return RC_OK;
 }
@@ -382,7 +383,7 @@ void keys_revoke(struct exchange *x)
     struct rc rc = exchange_check_signed(x, !is_reset(x), &signature, &err);
     if (rc_ok(rc) && !key)
         rc = err_set(&err, ERR_NOT_FOUND, "there is no such key");
-    else if (rc_ok(rc) && !str_eq(key->person, x->actor))
+    else if (rc_ok(rc) && !str_eq(token_person(key->person), token_person(x->actor)))
         rc = auth_allow(x->token, (struct right){SCOPE_TOKENS, BOUND_NEVER}, &err);
     if (rc_bad(rc)) {
         exchange_fail(x, &err);

@@ -62,7 +62,7 @@ static void tested(struct notify_test *test)
 void channels_test(struct exchange *x)
 {
     struct notify_test *test = arena_new(x->arena, struct notify_test);
-    *test = (struct notify_test){.channel = x->params[0], .person = notify_person(x->actor), .done = tested, .arg = x};
+    *test = (struct notify_test){.channel = x->params[0], .person = token_person(x->actor), .done = tested, .arg = x};
     notify_test_channel(x->api->notify, test);
 }
 
@@ -78,7 +78,7 @@ void approvals_seen(struct exchange *x)
         return;
     }
     for (const struct json *call = calls->first; call; call = call->next)
-        notify_seen(x->api->notify, notify_person(x->actor), json_text(call, "sessionId"),
+        notify_seen(x->api->notify, token_person(x->actor), json_text(call, "sessionId"),
                     json_text(call, "toolCallId"));
     answer_empty(x, 200);
 }
@@ -135,7 +135,7 @@ void push_unsubscribe(struct exchange *x)
 const struct token *api_find_person(const struct gate *gate, struct str name, struct str session)
 {
     for (const struct token *token = gate_tokens(gate); token; token = token->next)
-        if ((str_eq(token->name, name) || str_eq(notify_person(token->name), name)) &&
+        if ((str_eq(token->name, name) || str_eq(token_person(token->name), name)) &&
             (str_empty(token->session) || str_eq(token->session, session)) &&
             rc_ok(auth_allow(token, (struct right){SCOPE_DECIDE, BOUND_HERE}, NULL)))
             return token;
@@ -146,7 +146,7 @@ bool api_was_revoked(const struct gate *gate, struct str person)
 {
     bool revoked = false;
     for (const struct token *token = gate_tokens(gate); token; token = token->next) {
-        if (!str_eq(token->name, person) && !str_eq(notify_person(token->name), person))
+        if (!str_eq(token->name, person) && !str_eq(token_person(token->name), person))
             continue;
         if (!token->revoked_ms)
             return false;

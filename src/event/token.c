@@ -202,3 +202,11 @@ bool token_may_see(const struct token *token, const struct session *session)
         return str_eq(token->session, session->id);
     return (token->scopes & SCOPE_SEE_ALL) || str_eq(session->owner, token->id);
 }
+
+struct str token_person(struct str name)
+{
+    for (size_t i = name.n; i-- > 1;)
+        if (name.p[i] == ' ' && name.p[i - 1] == ',')
+            return str_sub(name, 0, i - 1);
+    return name;
+}

@@ -56,6 +56,8 @@ struct token {
 
 enum { TOKEN_FOLDERS_MAX = 16 };
 
+/* The person behind a token's name: each device of theirs is called "NAME, DEVICE". */
+struct str token_person(struct str name);
 /* SCOPE_NONE when there is none of that name. */
 enum scope scope_parse(struct str name);
 const char *scope_name(enum scope scope);

@@ -6,6 +6,7 @@
 
 #include "base/sign.h"
 #include "event/shapes.h"
+#include "event/token.h"
 #include "io/clock.h"
 
 #define KEY_UNKNOWN "the key that signed is not known here, or was revoked"
@@ -140,7 +141,7 @@ struct rc signed_check(struct gate *gate, struct decide *d, const struct open *o
 struct str signed_person(const struct gate *gate, const struct decide *d)
 {
     const struct person_key *key = str_empty(d->signature) ? NULL : key_ring_find(&gate->keys, d->claim->key);
-    return key ? key->person : d->actor;
+    return token_person(key ? key->person : d->actor);
 }
 
 struct rc gate_decision_statement(struct gate *gate, const struct decide *d, struct str key,

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/id.h"
 #include "base/sign.h"
+#include "event/token.h"
 #include "io/clock.h"
 #include "io/loop.h"
 
@@ -110,14 +111,6 @@ void notify_close(struct notify *n)
 
 /* ---- devices ---- */
 
-struct str notify_person(struct str name)
-{
-    for (size_t i = name.n; i-- > 1;)
-        if (name.p[i] == ' ' && name.p[i - 1] == ',')
-            return str_sub(name, 0, i - 1);
-    return name;
-}
-
 _Static_assert(NOTIFY_KEY_BYTES >= BASE64_BYTES(SEAL_POINT_BYTES) - 1, "it fits");
 
 void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
@@ -130,7 +123,7 @@ void notify_push_key(const struct notify *n, char ret_key[NOTIFY_KEY_BYTES])
 struct rc notify_add_device(struct notify *n, struct str person, struct str token, const struct json *body,
                             struct err *err)
 {
-    TRY(devices_add(&n->devices, notify_person(person), token, body, err));
+    TRY(devices_add(&n->devices, token_person(person), token, body, err));
     config_add_person(&n->config, n->devices.items[n->devices.count - 1].person);
     follow_log(n);
     return RC_OK;

@@ -41,9 +41,6 @@ void notify_start(struct notify *notify);
 /* Waits for what is being sent. */
 void notify_close(struct notify *notify);
 
-/* A person is named by the tokens that answer for them: "alice", and "alice, Firefox on Linux" of a browser. */
-struct str notify_person(struct str token_name);
-
 /* ---- devices: browsers that want push messages ---- */
 enum { NOTIFY_KEY_BYTES = 88 };
 /* The server's public key, in base64 for URLs, as browsers want it when they subscribe. */

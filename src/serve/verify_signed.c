@@ -10,6 +10,7 @@
 #include "cli/text.h"
 #include "event/life.h"
 #include "event/shapes.h"
+#include "event/token.h"
 #include "io/file.h"
 #include "sign/sign.h"
 #include "store/store.h"
@@ -174,7 +175,7 @@ static bool take_answer(struct proving *proving, const struct event *event,
     ARENA_SCOPE(scratch);
     const struct person_key *key = NULL;
     struct err err = {0};
-    *ret_person = event->actor;
+    *ret_person = token_person(event->actor);
     if (str_empty(data->signature)) {
         proving->proofs->without++;
         say(proving, event, data->decision, "not signed", NULL, "");
@@ -183,7 +184,7 @@ static bool take_answer(struct proving *proving, const struct event *event,
     if (rc_ok(prove(proving, &scratch, event, data, str_of(digest), &key, &err))) {
         proving->proofs->proven++;
         say(proving, event, data->decision, "proven", key, "");
-        *ret_person = key->person;
+        *ret_person = token_person(key->person);
         return true;
     }
     proving->proofs->bad++;

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/public_key.h"
 #include "event/shapes.h"
+#include "event/token.h"
 
 static const struct {
     enum key_kind kind;
@@ -139,7 +140,7 @@ static void take_added(struct key_ring *ring, const struct event *event)
     ring->keys = key;
     ring->active++;
     if (!str_empty(data.recovery))
-        drop_codes(ring, data.person, data.recovery);
+        drop_codes(ring, token_person(data.person), data.recovery);
 }
 
 static void take_revoked(struct key_ring *ring, const struct event *event)

@@ -168,6 +168,11 @@ def kill_first():
     return "alive" if os.path.exists("/proc/1/stat") else "dead"
 
 
+@attempt("46 kill everybody")
+def kill_everybody():
+    os.kill(-1, signal.SIGKILL)  # whom it may signal: nobody is there but itself and the first process of the box
+
+
 @attempt("49 descriptors")
 def descriptors():
     extra = [fd for fd in os.listdir("/proc/self/fd") if int(fd) > 2 and not os.path.realpath(f"/proc/self/fd/{fd}").startswith("/proc")]

@@ -41,7 +41,7 @@ EXPECTED = {
     "34 pidfd_getfd": "EPERM", "35 memory of 1": ("EACCES", "EPERM"), "38 chmod u+s": "EPERM", "39 fchmodat2": "ENOSYS",
     "40 open u+s": "EPERM", "41 openat2": "ENOSYS", "47a root of 1": ("EACCES", "EPERM"),
     "47b folder of 1": ("EACCES", "EPERM"), "48 core_pattern": ("EROFS", "EACCES"), "50a disk": GONE, "50b mknod": "EPERM",
-    "45 host process": "ESRCH", "36 32 bit": "SIGSYS", "37 x32": "SIGSYS", "44 kill 1": "alive", "49 descriptors": "none",
+    "45 host process": "ESRCH", "36 32 bit": "SIGSYS", "37 x32": "SIGSYS", "44 kill 1": "alive", "46 kill everybody": "ESRCH", "49 descriptors": "none",
     "52 capabilities": "none", "53 filter": "2", "56a host name": "box", "56b shared memory": "own",
     "57 typing": "EPERM", "57b typing with high bits": "EPERM", "60b fill /tmp": "ENOSPC",
 }

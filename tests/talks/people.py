@@ -49,6 +49,18 @@ def test_two_persons_allow_it_together(world):
     must(admin.status("c1", session=session)["status"] == "allowed", "and it may run")
 
 
+def test_two_devices_of_one_person_are_one_person(world):
+    """A browser's token is called after its person and the device, and so is a key that is made with it."""
+    server = world.server()
+    admin, laptop, phone, bob = people(server, "ann, Firefox on Linux", "ann, Safari on iPhone", "bob")
+    session = ask(admin, "c1")
+    must(decide(laptop, session, "c1", decision="allow_once").json["have"] == 1, "the first")
+    again = decide(phone, session, "c1", decision="allow_once")
+    must(again.status == 202 and again.json["have"] == 1, f"the same person counts once, on every device: {again}")
+    must(have(bob) == ["ann"], bob.pending())
+    must(decide(bob, session, "c1", decision="allow_once").status == 200, "another person completes it")
+
+
 def test_one_denial_is_final(world):
     admin, ann, bob = people(world.server(), "ann", "bob")
     session = ask(admin, "c1")

@@ -8,6 +8,7 @@
 #include "event/append.h"
 #include "event/life.h"
 #include "event/shapes.h"
+#include "event/token.h"
 
 #include <stdlib.h>
 
@@ -26,7 +27,8 @@ struct rc people_check_form(const struct open *open, const struct decide *d, str
 
 struct rc people_check_person(const struct open *open, const struct decide *d, struct err *err)
 {
-    if (people_wanted(open, d) && (str_eq(d->person, open->actor) || str_eq(d->actor, open->actor)))
+    struct str asker = token_person(open->actor);
+    if (people_wanted(open, d) && (str_eq(d->person, asker) || str_eq(token_person(d->actor), asker)))
         return err_set(err, ERR_FORBIDDEN, "%u persons must allow this, and whoever asked for it is none of them",
                        open->people);
     return RC_OK;
@@ -127,7 +129,7 @@ void people_take(struct open *open, const struct event *event)
         open->partials = begin(data.updated_input);
     struct arena *arena = &open->partials->arena;
     struct partial *partial = arena_new(arena, struct partial);
-    *partial = (struct partial){.person = arena_str(arena, data.person), .by = arena_str(arena, data.by),
+    *partial = (struct partial){.person = arena_str(arena, token_person(data.person)), .by = arena_str(arena, data.by),
                                 .at_ms = event->at_ms, .is_signed = !str_empty(data.signature)};
     *open->partials->end = partial;
     open->partials->end = &partial->next;
