@@ -224,6 +224,9 @@ static bool match_path(const char *pattern, struct str path, struct str params[P
     return at == path.n;
 }
 
+/* Every path of the table is longer than "/api/"; the letter behind that tells most of them apart. */
+enum { LETTER_AT = sizeof "/api/" - 1 };
+
 /* NULL, with *ret_known telling whether another method would do. */
 static const struct route *find_route(struct str method, struct str path, struct str params[PARAMS_MAX],
                                       bool *ret_known)
@@ -231,8 +234,10 @@ static const struct route *find_route(struct str method, struct str path, struct
     *ret_known = false;
     if (path.n > 1 && path.p[path.n - 1] == '/')
         return NULL;
+    char letter = path.n > LETTER_AT ? path.p[LETTER_AT] : '\0';
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (str_is(method, routes[i].method) && match_path(routes[i].path, path, params))
+        if (routes[i].path[LETTER_AT] == letter && str_is(method, routes[i].method) &&
+            match_path(routes[i].path, path, params))
             return &routes[i];
     for (size_t i = 0; i < sizeof routes / sizeof *routes && !*ret_known; i++)
         *ret_known = match_path(routes[i].path, path, params);

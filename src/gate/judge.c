@@ -106,7 +106,7 @@ void judge_ask(struct op *op, struct arena *scratch)
     find_uses(gate, ask, scratch);
     bool asks = verdict->effect == EFFECT_ASK && !ask->only_rules && !ask->left_to_agent;
     if (asks)
-        ask->shown = write_shown(op->arena, verdict);
+        ask->shown = write_shown(scratch, verdict); /* until it is kept, as the verdict */
     uint64_t bytes = ask->input->raw.n + ask->preview.n;
     if (asks && session_thread_find(op->session, ask->thread) && !open_find(gate, ask->session, ask->id))
         (void)rc_ok(quota_check(gate, ask->actor, ask->session, bytes, &ask->refused));

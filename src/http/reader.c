@@ -33,9 +33,17 @@ static const llhttp_settings_t settings = {
     .on_message_complete = on_message_complete,
 };
 
+/* The head of most requests, and what is made of them, in one block: a call that waits for a person keeps it. */
+static void make_room(struct arena *arena)
+{
+    enum { REQUEST_BYTES = 4500 };
+    arena->at = arena_bytes(arena, REQUEST_BYTES);
+}
+
 struct http_reader *http_reader_new(void)
 {
     struct http_reader *reader = heap_new(sizeof *reader);
+    make_room(&reader->request.arena);
     llhttp_init(&reader->parser, HTTP_REQUEST, &settings);
     reader->parser.data = reader;
     reader->head = buf_init(LIMIT_HEADER_BYTES);
