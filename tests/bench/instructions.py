@@ -34,18 +34,22 @@ def thread_of(path, text):
     return "loop" if path.endswith("-01") else "writer" if "store_run_writer" in text else "readers"
 
 
-def counted(text):
-    """The instructions of one thread, without those of libcrypto."""
-    objects, current, of_call, total = {}, None, False, 0
+def counted(text, folder=""):
+    """The instructions of one thread, without those of libcrypto; with a folder only those of its sources."""
+    objects, files, current, file, of_call, total = {}, {}, None, "", False, 0
     for line in text.splitlines():
         named = re.match(r"(c?ob)=(\(\d+\))(?: (.*))?", line)
+        source = re.match(r"(cfi|cfl|fl|fi|fe)=(\(\d+\))(?: (.*))?", line)
+        if source:
+            files.setdefault(source[2], source[3] or "")
+            file = file if source[1].startswith("c") else files[source[2]]
         if named:
             objects.setdefault(named[2], named[3])
             current = objects[named[2]] if named[1] == "ob" else current
         elif line.startswith("calls="):
             of_call = True
         elif re.match(r"[0-9+*-]", line):
-            if not of_call and "libcrypto" not in (current or ""):
+            if not of_call and "libcrypto" not in (current or "") and folder in file:
                 total += int(line.split()[1])
             of_call = False
     return total
@@ -60,11 +64,12 @@ def count(folder, pid, act):
     control(pid, "-d")
     new = until(lambda: set(glob.glob(os.path.join(folder, "out.*-01"))) - before, "callgrind's counts")
     number = re.search(r"out\.(\d+)-01", new.pop())[1]
-    parts = {"loop": 0, "writer": 0, "readers": 0}
+    parts = {"loop": 0, "writer": 0, "readers": 0, "notify": 0}
     for path in glob.glob(os.path.join(folder, f"out.{number}-*")):
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
         parts[thread_of(path, text)] += counted(text)
+        parts["notify"] += counted(text, "/notify/")
     return parts
 
 

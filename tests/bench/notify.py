@@ -131,6 +131,8 @@ def one_route(world, report):
     file = routes(world, "routes.json", {"hook": {"type": "webhook", "url": "http://127.0.0.1:1/"}}, "1h")
     without, with_one = count_all(world, "no-route"), count_all(world, "one-route", {"NOD_NOTIFY": file})
     for name in ("ask", "decide"):
+        report.row(f"instructions of notify/ without a route: {name}", without[name]["notify"], "k", beside=without[name]["loop"],
+                   ratio=without[name]["notify"] / without[name]["loop"], at_most=0.01)
         for part in ("loop", "writer"):
             report.row(f"instructions with a route: {name}, {part}", with_one[name][part], "k", beside=without[name][part],
                        ratio=with_one[name][part] / without[name][part], at_most=1.1)
