@@ -10,6 +10,7 @@
 #include "box/inner.h"
 
 #include "box/supervisor.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +69,7 @@ static _Noreturn void become_command(const struct box *box, char **argv)
     /* The report pipe closes by itself at execve: until then a failure can be told. */
     (void)close(SUPERVISOR_FD_OUT);
     (void)close(SUPERVISOR_FD_LIFE);
-    if (close_range(SUPERVISOR_FD_LIFE + 1, ~0U, 0) != 0)
+    if (system_close_from(SUPERVISOR_FD_LIFE + 1) != 0)
         fail();
     (void)umask(S_IWGRP | S_IWOTH);
     box_limit_resources();

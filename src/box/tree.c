@@ -8,6 +8,8 @@
  *  5. The old root is detached; the new one is read-only outside what was attached read-write. */
 #include "box/inner.h"
 
+#include "io/system.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -130,12 +131,12 @@ static int link_target(const char *below, const char *to)
 static int set_attributes(int tree, uint64_t attributes)
 {
     struct mount_attr attr = {.attr_set = attributes, .propagation = MS_PRIVATE};
-    return mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof attr);
+    return system_set_mount(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr);
 }
 
 static int clone_at(int from, const char *path, uint64_t attributes)
 {
-    int tree = open_tree(from, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW |
+    int tree = system_open_tree(from, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE | AT_SYMLINK_NOFOLLOW |
                                          (*path ? 0u : AT_EMPTY_PATH));
     if (tree >= 0 && set_attributes(tree, attributes) != 0) {
         int failed = errno;
@@ -283,7 +284,7 @@ static int attach_trees(void)
     for (size_t i = 0; i < tree_count; i++) {
         box_set_step("attach %.150s", trees[i].target);
         if (make_target(trees[i].target, trees[i].is_folder) != 0 || put_path(path, trees[i].target) != 0 ||
-            move_mount(trees[i].fd, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH) != 0)
+            system_move_mount(trees[i].fd, path) != 0)
             return -1;
         (void)close(trees[i].fd);
     }
@@ -313,7 +314,7 @@ static int rebind(const char *below, uint64_t attributes)
     int tree = clone_at(AT_FDCWD, path, attributes);
     if (tree < 0)
         return -1;
-    int failed = move_mount(tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH);
+    int failed = system_move_mount(tree, path);
     int why = errno;
     (void)close(tree);
     errno = why;
@@ -463,7 +464,7 @@ static int enter(void)
     if (chdir(NEW_ROOT) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 ||
         chdir("/") != 0)
         return -1;
-    return mount_setattr(AT_FDCWD, "/", 0, &read_only, sizeof read_only);
+    return system_set_mount(AT_FDCWD, "/", 0, &read_only);
 }
 
 int box_make_tree(const struct box *box)

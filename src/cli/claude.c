@@ -17,10 +17,10 @@
 #include "cli/identity.h"
 #include "cli/local.h"
 #include "cli/remote.h"
+#include "io/system.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -695,8 +695,7 @@ struct rc claude_command(struct cli *cli, struct err *err)
         return err_set(err, ERR_NOT_FOUND, "cannot start '%s': %s", cli->settings.claude, strerror(errno));
     }
     /* A file that passed through goes back to the system: by itself, malloc learns to keep blocks of its size. */
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
-    (void)mallopt(M_ARENA_MAX, 2);
+    system_tune_heap(LARGE_BYTES);
     w->said = lines_init(LINE_BYTES_MAX);
     w->typed = lines_init(LINE_BYTES_MAX);
     claude_asks_init(&w->asks);

@@ -11,8 +11,8 @@
 #include "event/shapes.h"
 
 #include "io/loop.h"
+#include "io/system.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 enum { SESSIONS_CACHED_MAX = 10000, REST_MS = 5000 };
@@ -118,7 +118,7 @@ static void rest(void *arg)
         return;
     }
     recent_clear(&gate->core.recent);
-    (void)malloc_trim(0);
+    system_trim_heap();
 }
 
 void sessions_init(struct gate *gate) { gate->sessions_rest = timer_new(gate->loop, rest, gate); }

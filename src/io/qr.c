@@ -16,7 +16,7 @@ static struct {
 /* Loaded when it is first needed; without it links are typed. On the loop only. */
 static bool load(void)
 {
-    static const struct library_function functions[] = {QR_FUNCTIONS(LIBRARY_FUNCTION)};
+    static const struct library_function functions[] = {QR_FUNCTIONS(LIBRARY_FUNCTION_SHARED)};
     static bool tried, there;
     there = tried ? there : !library_load("libqrencode.so.4", functions, LIBRARY_COUNT(functions));
     tried = true;

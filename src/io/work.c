@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 #include "io/loop.h"
+#include "io/system.h"
 
 #include <errno.h>
-#include <malloc.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -160,7 +160,7 @@ static void rung(void *arg)
     unlock(pool);
     join_ended(ended);
     if (rests)
-        (void)malloc_trim(0); /* returns the threads' caches to the system */
+        system_trim_heap(); /* returns the threads' caches to the system */
     while (loop_call) {
         struct loop_call *next = loop_call->next;
         loop_call->start(loop_call);

@@ -5,8 +5,8 @@
 #include "event/shapes.h"
 #include "io/clock.h"
 #include "io/loop.h"
+#include "io/system.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 enum { RUN_THREADS_MAX = 256, TROUBLE_MS = 2000, REST_MS = 5000, LEASE_TICKS = 3 };
@@ -64,7 +64,7 @@ static void give_back(void *arg)
 {
     const struct runtime *runtime = arg;
     if (work_open(runtime->pool) == 0)
-        (void)malloc_trim(0);
+        system_trim_heap();
 }
 
 void runtime_wake(struct runtime *runtime, struct str session, struct str thread)

@@ -13,13 +13,13 @@
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/loop.h"
+#include "io/system.h"
 #include "notify/notify.h"
 #include "runtime/runtime.h"
 #include "serve/boxes.h"
 #include "serve/serve.h"
 #include "tools/tools.h"
 
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,9 +267,9 @@ static void set_up_process(const struct settings *settings)
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN); /* a limit on file sizes is an error of a write, not our end */
     (void)prctl(PR_SET_DUMPABLE, 0); /* secrets do not belong in core files */
-    /* One allocator arena per kind of thread would only keep more memory resident. */
-    (void)mallopt(M_ARENA_MAX, 2);
-    (void)mallopt(M_MMAP_THRESHOLD, LARGE_BYTES); /* otherwise malloc starts to keep blocks as large as a large call */
+    /* One arena per kind of thread would only keep more memory resident, and malloc starts to keep blocks as large as a
+     * large call. */
+    system_tune_heap(LARGE_BYTES);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
         files.rlim_cur = files.rlim_max;
         (void)setrlimit(RLIMIT_NOFILE, &files);

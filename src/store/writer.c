@@ -5,8 +5,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "io/clock.h"
+#include "io/system.h"
 
-#include <malloc.h>
 
 enum {
     LONE_BYTES_MAX = 64 << 10,
@@ -132,7 +132,7 @@ static int use_quiet(struct store *store, int quiet)
         return 1;
     }
     settle(store, true);
-    (void)malloc_trim(0); /* returns memory freed since the busy period to the system */
+    system_trim_heap(); /* returns memory freed since the busy period to the system */
     return 2;
 }
 
