@@ -60,7 +60,7 @@ def memory(world, name, count, size):
     return before, after
 
 
-@section("waiting")
+@section("agents")
 def waiting(world, report):
     most = max(AGENTS + 1000, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     resource.setrlimit(resource.RLIMIT_NOFILE, (AGENTS + 1000, most))
