@@ -28,6 +28,7 @@ struct memory {
     pthread_mutex_t lock;
     uint64_t seq;         /* 0: nothing is known */
     struct anchor last;   /* stays when the rest is forgotten */
+    uint64_t durable_seq; /* stays, too */
     uint64_t broken_seq;  /* history has gone backwards before this event; 0: it has not */
     struct map heads;     /* session → struct known_head */
     struct map calls;     /* "session\ncall" → struct known_call */
@@ -100,6 +101,22 @@ void memory_meet(struct memory *memory, const struct anchor *last)
     lock(&memory->lock);
     go_forward(memory, last->seq, &last->hash);
     unlock(&memory->lock);
+}
+
+void memory_note_durable(struct memory *memory, uint64_t seq)
+{
+    lock(&memory->lock);
+    if (seq > memory->durable_seq)
+        memory->durable_seq = seq;
+    unlock(&memory->lock);
+}
+
+uint64_t memory_durable(struct memory *memory)
+{
+    lock(&memory->lock);
+    uint64_t seq = memory->durable_seq;
+    unlock(&memory->lock);
+    return seq;
 }
 
 struct anchor memory_anchor(struct memory *memory)

@@ -368,12 +368,21 @@ struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, s
 
 /* ---- what other nodes keep ---- */
 
+/* "NODE SEQ": the store is durable up to SEQ. Whether somebody other than this writer says so. */
+static bool take_notice(const char *text, const struct backend_handle *writer)
+{
+    size_t n = strcspn(text, " ");
+    if (text[n])
+        memory_note_durable(writer->memory, strtoull(text + n + 1, NULL, 10));
+    return !str_eq((struct str){text, n}, str_of(writer->id.text));
+}
+
 /* Takes all that has come; true when any of it is not of this writer. */
 static bool heard_of_others(struct backend_handle *ear, const struct backend_handle *writer)
 {
     bool any = false;
     for (PGnotify *notify; ear->conn && (notify = pq.PQnotifies(ear->conn));) {
-        any = any || strcmp(notify->extra, writer->id.text) != 0;
+        any = take_notice(notify->extra, writer) || any;
         pq.PQfreemem(notify);
     }
     return any;
@@ -504,6 +513,7 @@ static struct rc postgres_last_seq(struct backend_handle *handle, uint64_t *ret_
         if (!row_digest(row, 0, 1, &last.hash))
             return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
     }
+    TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
     *ret_seq = last.seq;
     return RC_OK;

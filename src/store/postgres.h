@@ -3,6 +3,7 @@
  * Several processes keep their events in one database. A group is one transaction that begins by taking one
  * advisory lock, which it holds until it is committed: whoever has the lock sees all that was kept before,
  * gives out the next numbers, and nobody can commit in between. So the order of seq is the order of commits.
+ * It is synced after the lock was given back (postgres_write.c).
  *
  * A connection may be lost at any moment; a handle outlives its connections. Statements go out in pipelines:
  * one round trip for what does not depend on an answer. Values travel in binary, both ways.
@@ -37,7 +38,7 @@ struct pq {
 extern struct pq pq;
 struct rc pq_load(struct err *err);
 
-enum { PARAMS_MAX = 34, CHANNEL_BYTES = 40 };
+enum { PARAMS_MAX = 33, CHANNEL_BYTES = 40 };
 
 struct backend_handle {
     enum backend_role role;

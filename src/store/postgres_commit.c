@@ -69,6 +69,7 @@ static struct rc read_mark(struct backend_handle *handle, bool *ret_kept, struct
     struct anchor last = {.seq = (uint64_t)row_int(mark, 0, 1)};
     if (!row_digest(mark, 0, 2, &last.hash))
         return err_set(err, ERR_CORRUPT, "event %llu has no proper link", (unsigned long long)last.seq);
+    TRY(postgres_make_durable(handle, last.seq, err));
     memory_meet(handle->memory, &last);
     return RC_OK;
 }

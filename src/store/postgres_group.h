@@ -6,8 +6,8 @@
 #include "store/postgres.h"
 
 /* ---- postgres_read.c ---- */
-/* Events that somebody kept, in a row, from row `first` on: EVENT_COLUMNS, hash, chain. */
-struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, struct err *err);
+/* Events that somebody kept, in a row, from row `first` to before `end`: EVENT_COLUMNS, hash, chain. */
+struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, int end, struct err *err);
 
 /* ---- postgres_history.c ---- */
 /* `anchor` is what was asked for, `hash` what the store has under its number, if anything was `found`. */
@@ -22,5 +22,7 @@ struct rc postgres_commit_once(struct backend_handle *handle, struct append *gro
                                struct err *err);
 /* Reads the answer to a COMMIT, and the end of the pipeline. */
 struct rc postgres_take_commit(struct backend_handle *handle, struct err *err);
+/* Sees to it that everything up to `seq`, which this connection has seen, survives a crash of the database. */
+struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, struct err *err);
 
 #endif

@@ -241,9 +241,9 @@ static struct rc fill(struct read *read, const PGresult *rows, unsigned limit, u
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
-struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, struct err *err)
+struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, int end, struct err *err)
 {
-    for (int i = first, count = pq.PQntuples(rows); i < count; i++) {
+    for (int i = first; i < end; i++) {
         struct event event;
         struct digest hash;
         TRY(row_event(rows, i, 0, &event, err));
@@ -258,7 +258,8 @@ struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows,
 static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
                           const PGresult *rows, struct err *err)
 {
-    return question->sql == SQL_EVENTS && read->kinds == 0 ? postgres_remember(handle, rows, 0, err) : RC_OK;
+    return question->sql == SQL_EVENTS && read->kinds == 0 ? postgres_remember(handle, rows, 0, pq.PQntuples(rows), err)
+                                                           : RC_OK;
 }
 
 static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
@@ -285,11 +286,26 @@ static struct rc read_once(struct backend_handle *handle, struct read *read, con
     TRY(postgres_skip(handle, 1, err));
     TRY(postgres_end(handle, err));
     read->seen = (uint64_t)row_int(last, 0, 0);
+    TRY(postgres_make_durable(handle, read->seen, err));
     bool found = row_digest(last, 0, 1, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
     TRY(remember(handle, read, question, rows, err));
     TRY(fill(read, rows, question->limit, read->seen, err));
     return fill_gone(handle, read, err);
+}
+
+/* Rows from `first` on that may be told now: those that are durable, if there are any. The others come with the NOTIFY
+ * of their node; when that node has died in between, no row is durable, and they are made so here. */
+static struct rc count_durable(struct backend_handle *handle, const PGresult *rows, int first, int *ret_end,
+                               struct err *err)
+{
+    uint64_t durable = memory_durable(handle->memory);
+    int count = pq.PQntuples(rows), end = count;
+    while (end > first && (uint64_t)row_int(rows, end - 1, 0) > durable)
+        end--;
+    *ret_end = end > first ? end : count;
+    return end > first || count == first ? RC_OK
+                                         : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
 /* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. The first row is the
@@ -311,8 +327,10 @@ static struct rc follow_once(struct backend_handle *handle, struct read *read, c
     bool found = pq.PQntuples(rows) > 0 && row_int(rows, 0, 3) == EVENT_NONE &&
                  row_digest(rows, 0, EVENT_COLUMN_COUNT, &hash);
     TRY(postgres_check_history(handle, &anchor, found, &hash, err));
-    TRY(postgres_remember(handle, rows, found, err));
-    TRY(fill_events_from(read, rows, found, pq.PQntuples(rows), err));
+    int end;
+    TRY(count_durable(handle, rows, found, &end, err));
+    TRY(postgres_remember(handle, rows, found, end, err));
+    TRY(fill_events_from(read, rows, found, end, err));
     read->covered = read->seen = read->event_count ? read->events[read->event_count - 1].seq : read->after;
     return fill_gone(handle, read, err);
 }

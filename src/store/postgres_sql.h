@@ -35,12 +35,16 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
 /* Kinds as numbers: 12 RUN_STATUS, 13 SESSION_CHANGED, 14 TOKEN_CHANGED, 15 RULE_CHANGED: a partial index
  * serves only a query that names the same constant. */
 #define POSTGRES_STATEMENTS(X)                                                                          \
-    X(BEGIN_WRITE, FOR_WRITER, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")                       \
+    X(BEGIN_WRITE, FOR_ALL, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")                       \
     X(BEGIN_READ, FOR_ALL, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")                           \
     X(STAND_STILL, FOR_ALL, STAND_STILL)                                                                \
     X(COMMIT, FOR_ALL, "COMMIT")                                                                        \
     X(ROLLBACK, FOR_ALL, "ROLLBACK")                                                                    \
     X(SETTINGS, FOR_ALL, "SELECT " SETTINGS("true"))                                                    \
+    X(UNSYNCED, FOR_WRITER, "SELECT set_config('synchronous_commit', 'off', true)")                      \
+    X(SYNC, FOR_ALL, "SELECT pg_logical_emit_message(true, 'nod', '')::text")                           \
+    X(TELL, FOR_WRITER, "SELECT pg_logical_emit_message(true, 'nod', '')::text,"                         \
+      " pg_notify($1, id || ' ' || last_seq) FROM nodes WHERE id = $2 AND group_no = $3::bigint")       \
     X(LOCK, FOR_WRITER, "SELECT pg_advisory_xact_lock(1315922977, 'events'::regclass::oid::int)")       \
     X(THROW_OUT, FOR_WRITER, "SELECT count(pg_terminate_backend(a.pid)) FROM pg_locks l"                \
       " JOIN pg_stat_activity a USING (pid) WHERE l.locktype = 'advisory' AND l.granted"                \
@@ -67,11 +71,11 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  FROM unnest($4::text[], $5::text[]) WITH ORDINALITY k(session_id, thread_id, n)"               \
       "  JOIN chains c USING (session_id)"                                                              \
       " UNION ALL SELECT 4, 0, seq, 0, 0, hash, 0, 0 FROM events WHERE seq = $6::bigint")                  \
-    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $30::bigint AND NOT EXISTS"  \
-      "  (SELECT 1 FROM unnest($31::text[], $32::text[]) k(call_id, session_id)"                        \
+    X(WRITE, FOR_WRITER, "WITH g AS MATERIALIZED (SELECT coalesce(max(seq), 0) = $29::bigint AND NOT EXISTS"  \
+      "  (SELECT 1 FROM unnest($30::text[], $31::text[]) k(call_id, session_id)"                        \
       "   JOIN calls USING (call_id, session_id))"                                                      \
-      "  AND coalesce((SELECT hash FROM events WHERE seq = $30::bigint), '') = $33::bytea"              \
-      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $34::bigint AS holds FROM events)," \
+      "  AND coalesce((SELECT hash FROM events WHERE seq = $29::bigint), '') = $32::bytea"              \
+      "  AND (SELECT value FROM meta WHERE name = 'schema_version') = $33::bigint AS holds FROM events)," \
       " e AS MATERIALIZED (SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::int[]," \
       " $5::bigint[], $6::text[], $7::text[], $8::text[], $9::bigint[], $10::bytea[], $11::bigint[], $12::bigint[])" \
       " e(" EVENT_COLUMNS ", hash, chain, call_seq) WHERE (SELECT holds FROM g)),"                      \
@@ -88,14 +92,14 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
       "  WHERE (SELECT holds FROM g)),"                                                                 \
       " closes AS (DELETE FROM open_approvals WHERE request_seq = ANY($25::bigint[]) AND (SELECT holds FROM g))," \
       " ends AS (INSERT INTO groups(last_seq, hash) SELECT $28::bigint, sha256("                        \
-      "  (SELECT hash FROM groups WHERE last_seq = $30::bigint) ||"                                     \
+      "  (SELECT hash FROM groups WHERE last_seq = $29::bigint) ||"                                     \
       "  (SELECT string_agg(hash, ''::bytea ORDER BY seq) FROM e) || int8send($28::bigint))"            \
       "  FROM g WHERE holds),"                                                                          \
       " mark AS (INSERT INTO nodes(id, group_no, last_seq, at)"                                       \
       "  SELECT $26::text, $27::bigint, $28::bigint, now() FROM g WHERE holds"                          \
       "  ON CONFLICT (id) DO UPDATE SET group_no = EXCLUDED.group_no, last_seq = EXCLUDED.last_seq,"    \
       "  at = EXCLUDED.at)"                                                                             \
-      " SELECT pg_notify($29, $26::text) FROM g WHERE holds")                                           \
+      " SELECT 1 FROM g WHERE holds")                                                                   \
     X(LEAVE, FOR_WRITER, "WITH away AS (DELETE FROM events WHERE chain = $1::bigint AND seq < $2::bigint" \
       "  RETURNING seq, kind, call_id),"                                                                \
       " marks AS (DELETE FROM calls c USING away a WHERE c.call_id = a.call_id AND c.session_id = $3"   \

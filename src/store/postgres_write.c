@@ -2,14 +2,19 @@
  *
  *   1  BEGIN; the lock; LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: the judge (judge.h)
- *   2  WRITE: events, calls, heads, open approvals, our mark, NOTIFY; COMMIT
+ *   2  WRITE: events, calls, heads, open approvals, our mark; COMMIT, which does not wait for the disk
+ *      a second transaction, which does: a message in the log, NOTIFY; COMMIT
  *
  * Each of the two is one statement: a statement costs the server more than a row does, and all others wait.
  * From memory (memory.h) it is BEGIN; the lock; WRITE; COMMIT: WRITE does nothing unless the last event is the one
  * remembered, and then the group is learnt. Two busy nodes spoil it for each other, so after a miss some groups are
  * learnt at once. What follows from a failure is in postgres_commit.c.
  *
- * From the lock to the end of the COMMIT nobody else keeps anything, so what was read stays true.
+ * From the lock to the end of the first COMMIT nobody else keeps anything, so what was read stays true. The lock is
+ * free before the sync: others may build on the group meanwhile, and their own sync covers it, because the server's log
+ * is one file in order. Until somebody's sync is done the group is visible but not durable: see postgres_make_durable.
+ * The message is what makes the second COMMIT wait: the server syncs a commit only if its transaction wrote to the log
+ * before, and NOTIFY alone does not.
  */
 #include "store/postgres_column.h"
 #include "store/postgres_group.h"
@@ -234,7 +239,6 @@ static void send_write(struct backend_handle *handle, struct facts *facts, const
     params_str(&params, str_of(handle->id.text));
     params_int(&params, &facts->arena, (int64_t)++handle->group_no);
     params_int(&params, &facts->arena, (int64_t)facts->next_seq - 1);
-    params_str(&params, str_of(handle->channel));
     params_int(&params, &facts->arena, (int64_t)facts->last_seq);
     columns_params(&assumed, &params);
     params_str(&params, (struct str){(const char *)facts->last_hash.bytes, facts->last_seq ? DIGEST_BYTES : 0});
@@ -263,7 +267,40 @@ static int send_leaves(struct backend_handle *handle, struct facts *facts, const
     return sent;
 }
 
-struct rc postgres_take_commit(struct backend_handle *handle, struct err *err)
+/* A transaction by itself whose COMMIT waits for the disk. Returns how many statements come before that of `sql`. */
+static int send_sync(struct backend_handle *handle, enum sql sql, const struct params *params)
+{
+    postgres_send(handle, SQL_BEGIN_WRITE, NULL);
+    if (handle->lent)
+        postgres_send(handle, SQL_SETTINGS, NULL);
+    postgres_send(handle, sql, params);
+    postgres_send(handle, SQL_COMMIT, NULL);
+    return handle->lent ? 2 : 1;
+}
+
+/* Tells the others how far the store is durable; nothing when WRITE did not hold. */
+static int send_tell(struct backend_handle *handle, struct facts *facts)
+{
+    struct params params = {0};
+    params_str(&params, str_of(handle->channel));
+    params_str(&params, str_of(handle->id.text));
+    params_int(&params, &facts->arena, (int64_t)handle->group_no);
+    return send_sync(handle, SQL_TELL, &params);
+}
+
+struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, struct err *err)
+{
+    if (seq <= memory_durable(handle->memory))
+        return RC_OK;
+    int before = send_sync(handle, SQL_SYNC, NULL);
+    TRY(postgres_flush(handle, err));
+    TRY(postgres_skip(handle, before + 1, err));
+    TRY(postgres_take_commit(handle, err));
+    memory_note_durable(handle->memory, seq);
+    return RC_OK;
+}
+
+static struct rc take_committed(struct backend_handle *handle, struct err *err)
 {
     RESULT_SCOPE(result);
     TRY(postgres_take(handle, &result, err));
@@ -271,6 +308,12 @@ struct rc postgres_take_commit(struct backend_handle *handle, struct err *err)
         postgres_disconnect(handle);
         return err_set(err, ERR_UNAVAILABLE, "PostgreSQL rolled the group back");
     }
+    return RC_OK;
+}
+
+struct rc postgres_take_commit(struct backend_handle *handle, struct err *err)
+{
+    TRY(take_committed(handle, err));
     return postgres_end(handle, err);
 }
 
@@ -288,32 +331,40 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
     int begun = loaded ? 0 : postgres_send_lock(handle);
     send_write(handle, facts, rows);
     int leaves = send_leaves(handle, facts, rows);
+    postgres_send(handle, SQL_UNSYNCED, NULL);
     postgres_send(handle, SQL_COMMIT, NULL);
+    int before = send_tell(handle, facts);
     handle->commit_sent = true;
     TRY(postgres_flush(handle, err));
     struct rc rc = postgres_skip(handle, begun, err);
     if (rc_ok(rc))
         rc = postgres_take(handle, &written, err);
     if (rc_ok(rc))
-        rc = postgres_skip(handle, leaves, err);
+        rc = postgres_skip(handle, leaves + 1, err);
     if (rc_bad(rc)) {
         /* If the server refused before the COMMIT, the outcome is known; if it did not answer, it is in doubt. */
         handle->commit_sent = !handle->refused;
         return rc;
     }
-    *ret_held = pq.PQntuples(written) == 1;
+    TRY(take_committed(handle, err));
+    TRY(postgres_skip(handle, before + 1, err));
     TRY(postgres_take_commit(handle, err));
-    if (*ret_held)
+    *ret_held = pq.PQntuples(written) == 1;
+    if (*ret_held) {
         handle->seen_seq = facts->last_seq;
+        memory_note_durable(handle->memory, facts->next_seq - 1);
+    }
     return RC_OK;
 }
 
+/* A refusal tells of events, too. */
 static struct rc abandon(struct backend_handle *handle, struct err *err)
 {
     postgres_send(handle, SQL_ROLLBACK, NULL);
     TRY(postgres_flush(handle, err));
     TRY(postgres_skip(handle, 1, err));
-    return postgres_end(handle, err);
+    TRY(postgres_end(handle, err));
+    return postgres_make_durable(handle, handle->seen_seq, err);
 }
 
 /* ---- groups ---- */

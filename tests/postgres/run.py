@@ -19,6 +19,7 @@ sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "talks")]
 
 import cluster  # noqa: E402
 import dumps   # noqa: E402
+import durable  # noqa: E402
 import front   # noqa: E402
 import history  # noqa: E402
 import messages  # noqa: E402
@@ -33,7 +34,7 @@ import standby  # noqa: E402
 import stopped  # noqa: E402
 import world   # noqa: E402
 
-MODULES = (dumps, nodes, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
+MODULES = (dumps, nodes, durable, messages, stopped, history, parts, outage, standby, pooler, front, cluster, runs)
 
 told = report.Report()
 
