@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 
 .PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy
-.PHONY: install dist deb clean
+.PHONY: install dist deb static clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -92,6 +92,10 @@ install: build       ## into DESTDIR/PREFIX (/usr/local)
 dist:                ## a source tarball with the page built in, into build-dist
 	@dev/setup build
 	@dev/dist $(COMMIT)
+
+static:              ## build-static/nod: one file with musl and every library in it (Debian 12; compiles the libraries once)
+	@dev/setup static
+	@dev/static
 
 deb:                 ## a Debian package of HEAD for this release of Debian, into build-dist
 	@dev/setup package
