@@ -185,7 +185,13 @@ export default {
     await server.decide(session, "c1", "allow_once");
     await server.decide(session, "c2", "deny");
     await page.goto(server.url + "/#/figures");
-    await page.locator(".card", { hasText: "By tool" }).locator("a", { hasText: "Bash" }).click();
+    const row = page.locator(".card", { hasText: "By tool" }).locator("a", { hasText: "Bash" });
+    await poll(async () => { // the figures are of the moment they were read
+      await page.reload();
+      await page.locator(".chart").first().waitFor();
+      return row.count();
+    }, (found) => found === 1);
+    await row.click();
     await page.locator("td.what", { hasText: "make one" }).waitFor();
     await poll(() => page.locator(".log td.what").count(), (rows) => rows === 1);
   },

@@ -22,7 +22,7 @@ import report  # noqa: E402
 import world   # noqa: E402
 
 
-SUITES = ("wrapper", "sdk", "boxed", "page", "hooks", "terminal", "working", "mcp", "others", "sockets", "proxied", "acp_agents")
+SUITES = ("wrapper", "sdk", "boxed", "page", "hooks", "terminal", "working", "noise", "mcp", "others", "sockets", "proxied", "acp_agents")
 
 
 def tests():

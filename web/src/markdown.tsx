@@ -40,7 +40,7 @@ function Note({ raw, depth }: { raw: string; depth: number }) {
 function Item({ item, ordered, depth }: { item: Tokens.ListItem; ordered: boolean; depth: number }) {
   const number = ordered ? /^\s*(\d{1,9})[.)]/.exec(item.raw) : null;
   return <li value={number ? Number(number[1]) : undefined} class={item.task ? "task" : undefined}>
-    {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}{blocks(item.tokens, depth + 1)}<Note raw={item.raw} depth={depth} /></li>;
+    {item.task && <input type="checkbox" checked={item.checked} disabled aria-label={item.checked ? "done" : "open"} />}{blocks(item.tokens.slice(0, 1), depth + 1)}<Note raw={item.raw} depth={depth} />{blocks(item.tokens.slice(1), depth + 1)}</li>;
 }
 
 function Table({ token, depth }: { token: Tokens.Table; depth: number }) {
