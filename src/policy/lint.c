@@ -120,6 +120,18 @@ static bool judge_probe(struct linting *l, const struct rule_set *set, bool more
     return true;
 }
 
+/* `sort -o:*`: the option takes a value, and the command means nothing without it. */
+static bool ends_with_option(const struct rule *rule)
+{
+    struct str text = lint_content(rule->text);
+    size_t at = text.n;
+    if (rule->kind != RULE_PREFIX)
+        return false;
+    while (at > 0 && text.p[at - 1] != ' ')
+        at--;
+    return at > 0 && at < text.n && text.p[at] == '-';
+}
+
 /* Whether the rule alone ever decides; words and source of the last verdict when it does not. */
 static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
 {
@@ -131,7 +143,7 @@ static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
     alone.match_count = alone.not_match_count = 0;
     struct rule_set *set = rule_set_new(&alone, 1);
     bool decides = false;
-    for (int more = 0; more < 2 && !decides; more++)
+    for (int more = ends_with_option(&l->rule); more < 2 && !decides; more++)
         if (judge_probe(l, set, more, ret_verdict))
             decides = ret_verdict->rule_count > 0 && ret_verdict->effect == alone.effect;
     ret_verdict->why = arena_str(l->arena, ret_verdict->why);

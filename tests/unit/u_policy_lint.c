@@ -49,11 +49,15 @@ static const struct expected wrong[] = {
     {"allow", "Bash", "every command", NULL, false},
     {"allow", "Bash(python3:*)", "whatever it is given", "Bash(python3 SCRIPT:*)", false},
     {"allow", "Bash(sudo:*)", "whatever it is given", "Bash(sudo SCRIPT:*)", false},
+    {"allow", "Bash(sort -o:*)", "not enough by itself", NULL, false},
+    {"allow", "Bash(sed -i:*)", "not enough by itself", NULL, false},
     {"allow", "Edit(.git/hooks/**)", "never lets a call pass", NULL, false},
 };
 
 static const char *const well[] = {
     "allow Bash(npm test:*)",
+    "allow Bash(git commit -m:*)",
+    "allow Bash(ls -l:*)",
     "deny Bash(rm:*)",
     "deny Bash(npm publish:*)",
     "deny Read(.env)",
