@@ -4,7 +4,7 @@ BUILD ?= build
 JOBS ?= $(shell nproc)
 
 .PHONY: help run build check test test-long bench bench-nodes sim cluster crash mutants fuzz screenshots page-figures facts tidy
-.PHONY: install dist deb static clean
+.PHONY: install dist deb static packages clean
 
 help:                ## what this can do
 	@sed -n 's/^\([a-z-]*\): .*## /  make \1\t/p' Makefile | expand -t 22
@@ -96,6 +96,9 @@ dist:                ## a source tarball with the page built in, into build-dist
 static:              ## build-static/nod: one file with musl and every library in it (Debian 12; compiles the libraries once)
 	@dev/setup static
 	@dev/static
+
+packages: static     ## npm and pip packages of the static program, its SBOM and third-party notices, into build-dist
+	@dev/packages
 
 deb:                 ## a Debian package of HEAD for this release of Debian, into build-dist
 	@dev/setup package
