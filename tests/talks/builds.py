@@ -50,3 +50,13 @@ def test_the_service_is_confined(world):
     run = subprocess.run(["systemd-analyze", "security", "--offline=true", unit], capture_output=True, text=True, check=False)
     found = re.search(r"exposure level for nod\.service: ([\d.]+)", run.stdout)
     must(found and float(found[1]) < 3.0, run.stdout[-300:] + run.stderr)
+
+
+def test_one_version_everywhere(world):
+    def first(name, pattern):
+        with open(os.path.join(ROOT, name), encoding="utf-8") as file:
+            return re.search(pattern, file.read(), re.M)[1]
+    found = {"CMakeLists.txt": first("CMakeLists.txt", r"^project\(nod VERSION ([\d.]+)"), "CHANGELOG.md": first("CHANGELOG.md", r"^## ([\d.]+)"),
+             "packaging/debian/changelog": first("packaging/debian/changelog", r"^nod \(([\d.]+)\)"),
+             "nod --version": world.nod("--version").stdout.split()[1]}
+    must(len(set(found.values())) == 1, f"{found}")
