@@ -27,10 +27,13 @@ static struct rc keep_status(struct worker *w, const struct status_change *chang
     return desk_keep(w, EVENT_RUN_STATUS, data, &w->fence, err);
 }
 
-/* The run becomes ours. */
+/* The run becomes ours. Its former owner may have kept more between our last read and the claim: we read it now. */
 static struct rc claim(struct worker *w, struct err *err)
 {
-    return keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->runs.owner}, err);
+    uint64_t seen = w->talk.seq;
+    TRY(keep_status(w, &(struct status_change){.to = RUN_RUNNING, .owner = w->runtime->runs.owner}, err));
+    w->talk.seq = seen;
+    return desk_load(w, err);
 }
 
 /* Releases ownership: writes RUN_STATUS without an owner. */
