@@ -34,6 +34,7 @@ struct runtime {
     struct timer *leases;       /* fires several times within a lease */
     struct str tools;           /* definitions */
     bool started;
+    bool unread;                /* the runs could not be read: tried again when `trouble` fires */
     void (*ended)(void *arg);
     void *ended_arg;
 };

@@ -74,10 +74,14 @@ void runtime_wake(struct runtime *runtime, struct str session, struct str thread
     carry_out(runtime, &out);
 }
 
+static void read_runs(struct runtime *runtime, uint64_t after);
+
 static void try_again(void *arg)
 {
     struct runtime *runtime = arg;
     struct runs_out out = {0};
+    if (runtime->unread && !runtime->runs.stopping)
+        read_runs(runtime, 0);
     runs_try_again(&runtime->runs, &out);
     carry_out(runtime, &out);
 }
@@ -145,8 +149,6 @@ static void caught_up(struct watcher *watcher)
         gate_watch_more(watcher);
 }
 
-static void read_runs(struct runtime *runtime, uint64_t after);
-
 static void runs_read(struct read *read)
 {
     struct runtime *runtime = read->arg;
@@ -160,6 +162,9 @@ static void runs_read(struct read *read)
     bool failed = read->err.code != ERR_OK;
     read_free(read);
     carry_out(runtime, &out);
+    runtime->unread = failed;
+    if (failed && !runtime->runs.stopping)
+        timer_start(runtime->trouble, TROUBLE_MS);
     if (runtime->runs.stopping || failed)
         return;
     if (count && covered > after) {
@@ -174,6 +179,7 @@ static void runs_read(struct read *read)
 static void read_runs(struct runtime *runtime, uint64_t after)
 {
     struct read *read = read_new(READ_RUNS);
+    runtime->unread = false;
     read->after = after;
     read->done = runs_read;
     read->arg = runtime;
