@@ -30,15 +30,15 @@ enum act_flag {
     ACT_STDIN = 1 << 3,     /* code comes by standard input */
     ACT_PERHAPS = 1 << 4,   /* the word may be a path, or something else */
     ACT_EDITS = 1 << 5,     /* needs a rule on the path, too */
-    ACT_NATURAL = 1 << 6,   /* the program's usual work, as its name says */
-    ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: what only reads here needs a rule there */
+    ACT_NATURAL = 1 << 6,   /* what the program always does, as its name says (rm removes) */
+    ACT_REMOTE = 1 << 7,    /* runs on another machine or in a container: there even reading needs a rule */
 };
 
 struct act {
     enum act_kind kind;
     unsigned flags;
     size_t word;          /* word that a rule must name to cover this act; SIZE_MAX: it must name all words */
-    bool fine_alone;      /* only matters when the line goes on */
+    bool fine_alone;      /* harmless when it is the only command of the line */
     const char *why;      /* begins with "it" */
     struct argv inner;
     const struct shell *script;
@@ -53,7 +53,7 @@ struct act {
 struct study {
     const struct table_row *table; /* the row of the table of programs; NULL: not known */
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */
-    unsigned risk;                 /* classes of the row and its options */
+    unsigned risk;                 /* risk classes of the table's row and of the options used */
     bool only_reads;               /* an option of it says so */
     bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
     bool touches_all;              /* it changes files that its words do not name */

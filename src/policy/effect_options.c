@@ -83,7 +83,7 @@ static const struct table_option *find_beginning(const struct table_row *row, st
     return found;
 }
 
-/* Without what may stand before a name: --expand-url is --url. */
+/* The option's name without a prefix that the program allows: --expand-url is --url. */
 static struct str without_prefix(const struct effects *e, struct str name)
 {
     struct str list = table_str(row_lists(e->row)->prefixes);

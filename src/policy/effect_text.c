@@ -140,7 +140,7 @@ static bool sed_substitute(struct program *p, bool translate)
     return true;
 }
 
-/* The text of a, i and c goes to the end of the line; the label of b, t, T and : to the end of the name. */
+/* sed: the text of a, i and c goes to the end of the line; the label of b, t, T and : to the end of the name. */
 static bool sed_rest(struct program *p, char command)
 {
     if (strchr("aic", command)) {

@@ -153,7 +153,7 @@ static bool try_descend(struct effects *e, size_t i)
     }
     e->name[n] = ' ';
     if (table_begins((struct str){e->name, n + 1}))
-        return true; /* a longer row: `aws s3 rm` without `aws s3` */
+        return true; /* only longer names have rows: `aws s3 rm` has one, `aws s3` has none */
     e->name_n = before;
     return must && strange_sub(e, i);
 }

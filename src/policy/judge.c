@@ -145,7 +145,8 @@ static bool server_fits(const struct rule *rule, struct str name)
     if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
         return false;
     struct str tool = str_sub(name, rule->tool.n, name.n);
-    if (!str_empty(rule->field)) { /* any server: only deny and ask, so each border may be the one */
+    if (!str_empty(rule->field)) { /* a pattern for the server's name: deny and ask rules only, so every `__` is tried
+                                    * as its end */
         struct str server = STR_NONE;
         for (size_t i = 1; i + 2 < tool.n; i++) {
             server = str_sub(tool, 0, i);
@@ -192,8 +193,8 @@ static bool address_fits(struct judging *j, const struct rule *rule, enum rule_s
     return url_parse(j->arena, j->q->facts->url, &url) && url_matches(rule, &url, side == SIDE_ALLOW);
 }
 
-/* Everything but commands and paths, which are judged part by part. */
-/* An allow needs what the pinned definition says; a deny or ask holds as well where nobody knows. */
+/* Whether the rule's conditions on an MCP tool's hints hold. An allow needs hints from a pinned definition; a deny or
+ * ask holds also when there are none. */
 static bool hints_fit(const struct rule *rule, const struct tool_facts *facts, enum rule_side side)
 {
     if (!rule->hints || (side == SIDE_STOP && !(facts->hints & HINT_TOLD)))
@@ -201,6 +202,8 @@ static bool hints_fit(const struct rule *rule, const struct tool_facts *facts, e
     return (facts->hints & HINT_TOLD) && (facts->hints & rule->hints) == rule->hints;
 }
 
+/* Whether a rule matches the call as a whole: every kind but those on commands and paths, which are judged part by
+ * part. */
 static bool whole_fits(struct judging *j, const struct rule *rule, enum rule_side side)
 {
     const struct tool_facts *facts = j->q->facts;
@@ -561,7 +564,7 @@ static bool look(struct judging *j)
     return (offer_all(j, SIDE_ALLOW, take_allow) || covered) && !j->unknown && shows_all(facts->name);
 }
 
-/* A rule against a host could be meant, but nobody knows which host a program would find in it. */
+/* Whether an address cannot be parsed while rules deny hosts: programs might find a denied host in it. */
 static bool address_in_doubt(struct judging *j)
 {
     struct url url;

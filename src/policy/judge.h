@@ -144,7 +144,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
 bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the assignments of a node reach no program, or none that would obey them. */
 bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
-/* Whether every part of a text inside another one is covered. */
+/* Whether rules cover every command of a nested script (the text of `sh -c`). */
 bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);
 /* NULL when the redirections of a node are harmless or covered, else why not. */
 const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder);

@@ -209,7 +209,8 @@ static bool uses_line_variable(struct judging *j, const struct word *word, const
     return count == 1 && !is_somewhere(targets[0]) && !target_outside(j, targets[0]);
 }
 
-/* Values that the line's own loops and assignments give to variables stay inside, and are no secrets. */
+/* Whether the values that loops and assignments of the line give to variables come from the line itself, and are no
+ * secrets. */
 static bool values_stay(struct judging *j, const struct node *node, const struct folder *folder)
 {
     bool loop = node->kind == NODE_BRANCH;

@@ -305,7 +305,7 @@ static bool fine_anywhere(const struct argv *argv)
     return argv->count && (word_is(&argv->words[0], "cd") || word_is(&argv->words[0], "pwd"));
 }
 
-/* `x=$(c)`: no command, only names of the line's own. */
+/* Whether a node without a command (`x=$(c)`) only sets harmless variables. */
 static bool sets_own(struct judging *j, const struct node *node, const struct folder *folder)
 {
     if (!has_builtins(j) || !assignments_harmless(j, node, folder) || words_secret(j, node))

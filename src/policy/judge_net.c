@@ -72,7 +72,7 @@ static void net_end_word(struct net *net)
 
 enum net_class { NET_LETTER, NET_QUOTE, NET_BORDER };
 
-/* Quotes part no words; these letters do. */
+/* How each byte parts a text into words: borders part words, quotes do not. */
 static const unsigned char net_classes[256] = {
     ['"'] = NET_QUOTE, ['\''] = NET_QUOTE, ['\\'] = NET_QUOTE,
     [' '] = NET_BORDER, ['\t'] = NET_BORDER, ['\n'] = NET_BORDER, ['\r'] = NET_BORDER, [';'] = NET_BORDER,

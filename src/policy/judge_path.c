@@ -210,7 +210,7 @@ const struct compiled *place_covered(struct judging *j, const struct place *plac
 
 /* ---- protected targets ---- */
 
-/* Only the project's own: elsewhere the name means nothing. */
+/* Whether the path is an agent's settings file at the top of the project; elsewhere these names have no effect. */
 static bool protected_in_project(const struct judging *j, struct str path)
 {
     static const char *const names[] = {"opencode.json", "opencode.jsonc", ".cursorrules"};

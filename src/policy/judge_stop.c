@@ -327,7 +327,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
         pieces_stop(j, word, folder, touch);
         if (!word_is_path(word)) {
             holes_stop(j, word);
-            if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs: whatever comes by the pipe */
+            if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs takes its operands from standard input */
                 note_unknown(j, "its files come from another command, and there are rules against some files");
             /* Another part may make the file that a rule speaks against, if the line names it. */
             bool made = word->flags & (WORD_RUNS | WORD_CHOSEN);
@@ -533,7 +533,8 @@ static void named_stops(struct judging *j, const struct argv *argv, struct str n
     words_stops(j, &named);
 }
 
-/* Whether it does more than its row always does: removes, or changes something by an option. */
+/* Whether the command has an effect worth a rule: it removes something, an option changes something, or its row has a
+ * risk class. */
 static bool acts_beyond(const struct study *study)
 {
     for (const struct act *act = study->acts; act; act = act->next)

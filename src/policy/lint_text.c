@@ -186,7 +186,7 @@ static bool lint_colons(struct linting *l)
     return true;
 }
 
-/* One letter away from a program of the table, and none itself. */
+/* Warns of a program that is not in the table but one letter away from one that is. */
 static bool lint_program(struct linting *l, struct str program)
 {
     if (str_find(program, '/') < program.n || str_find(program, '.') < program.n ||
@@ -205,7 +205,7 @@ static bool takes_subs(const struct table_row *row)
     return row && row->operand_count && table_operands[row->operands].role == ROLE_SUB;
 }
 
-/* `git comit`: the table knows the program's sub-commands, and this is none of them. */
+/* Warns of an unknown sub-command (`git comit`) of a program whose sub-commands the table knows. */
 static bool lint_sub(struct linting *l)
 {
     const struct rule *rule = &l->rule;

@@ -58,7 +58,7 @@ bool url_parse(struct arena *arena, struct str text, struct url *ret_url)
     bool has_port = host.n < authority.n;
     if (!good_host(host) || (has_port && (!str_to_u64(port, &number) || number == 0 || number > 65535)))
         return false;
-    /* `host#@other` and `host?@other` are read in two ways. */
+    /* Programs disagree on the host of `host#@other` and `host?@other`. */
     struct str rest = str_sub(after, end, after.n);
     if (rest.n && rest.p[0] != '/' && str_find(rest, '@') < rest.n)
         return false;
@@ -77,7 +77,7 @@ static bool host_matches(const struct rule *rule, struct str host)
            host.p[host.n - rule->host.n - 1] == '.';
 }
 
-/* Dots that climb would make another path of it. */
+/* Whether the path has `..` or an encoded `.` or `/`, which would lead to another path. */
 static bool climbs(struct str rest)
 {
     for (size_t i = 0; i + 2 < rest.n; i++) {

@@ -6,7 +6,7 @@
 
 /* ---- normal forms ---- */
 
-/* Escapes, variables and separators of other systems: a tool might undo them, so nobody knows the file. */
+/* Escapes, variables and separators of other systems: a tool may expand them, so the file cannot be known. */
 static bool odd_at(struct str path, size_t i)
 {
     char next = i + 1 < path.n ? path.p[i + 1] : '\0', after = i + 2 < path.n ? path.p[i + 2] : '\0';

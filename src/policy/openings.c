@@ -45,7 +45,7 @@ static bool closes(struct arena *arena, const struct question *question, const s
         star++;
     plain.pattern = str_sub(plain.pattern, 0, star);
     if (said->kind != RULE_PATH || !path_of(arena, question, &plain, &closed))
-        return true; /* the whole tool, or a pattern without a beginning */
+        return true; /* a rule on the whole tool, or a pattern that begins with a wildcard */
     bool wild = star < said->pattern.n;
     return str_starts(opening->what, closed.what) &&
            (wild || opening->what.n == closed.what.n || opening->what.p[closed.what.n] == '/');
@@ -106,7 +106,7 @@ static bool only_prints(const struct word *word)
     return false;
 }
 
-/* Options that make git run something, or take orders from elsewhere, whatever the sub-command. */
+/* Options that make git run a program, or use files that they name, with any sub-command. */
 static bool sharp_option(struct str word)
 {
     static const char *const beginnings[] = {"--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--textconv",

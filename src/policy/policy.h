@@ -143,7 +143,7 @@ struct verdict_rule {
     enum effect effect;
 };
 
-/* One simple command of a line, or what stands for it. */
+/* One simple command of a shell line, or a piece of the line that could not be parsed. */
 struct verdict_part {
     struct str text;
     struct str operator; /* operator between it and the part before, `&&` or `|`; empty: none, or a more complex one */

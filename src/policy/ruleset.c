@@ -90,7 +90,7 @@ static struct rule_key command_key(const struct rule *rule, enum rule_side side)
     if (named == 0 || rule->spelled_count)
         return key;
     key = (struct rule_key){.kind = KEY_WORD, .first = rule->words[0]};
-    /* Deny and ask rules find their second word behind options, and options anywhere. */
+    /* A deny or ask rule matches its second word also behind options, and an option in any position. */
     bool option = named > 1 && rule->words[1].p[0] == '-';
     if (named > 1 && !(side == SIDE_STOP && (option || rule->kind == RULE_GLOB))) {
         key.kind = KEY_WORDS;

@@ -31,7 +31,7 @@ struct rule_set {
     bool stops_commands; /* there is a deny or ask rule on commands */
     bool stops_paths;    /* … of paths */
     bool stops_hosts;    /* … of addresses */
-    unsigned people;     /* the most that any of these wants */
+    unsigned people;     /* the largest number of people that any rule requires */
     /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
     struct str *stop_names;
     uint32_t *stop_rules; /* the rule of each entry of stop_names */

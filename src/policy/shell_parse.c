@@ -399,7 +399,7 @@ static bool tame_variable(const struct word *word)
     return true;
 }
 
-/* A value that is one word when its variable is used, no option and no assignment. */
+/* Whether the value stays one word when its variable is used, and is neither an option nor an assignment. */
 static bool tame_value(const struct word *word)
 {
     struct str text = word->text;

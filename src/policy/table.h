@@ -32,7 +32,7 @@
     X(WRITE, "write")     /* a file or folder it makes or changes */                                      \
     X(REMOVE, "remove")                                                                                   \
     X(MOVE, "move")       /* read and removed */                                                          \
-    X(INTO, "into")       /* receives what the row reads or moves: itself, or by the sources' names */    \
+    X(INTO, "into")       /* target of a copy or move: a file, or a folder that gets the names */         \
     X(PERHAPS, "perhaps") /* a path or something else: protected like a write, covered like a text */     \
     X(SCRIPT, "script")   /* a file it runs; missing or "-": code from standard input. The rest is text */\
     X(CODE, "code")       /* code:LANG, in the word itself */                                             \
@@ -80,7 +80,7 @@
     X(AT, "at")               /* an operand `@file` is orders from that file */                           \
     X(OPEN, "open")           /* hands its arguments on: unknown options are judged by their names */     \
     X(PIPE, "pipe")           /* a path that begins with `|` is a command */                              \
-    X(TREE, "tree")           /* operands, or without any its folder, with everything below (rm -r) */    \
+    X(TREE, "tree")           /* acts on operands (none: on its folder) with everything below (rm -r) */  \
     X(DISCARDS, "discards")   /* discards data that is stored nowhere else */                                \
     X(ANYWHERE, "anywhere")   /* also allowed outside the session's folder: cd, echo, pwd */              \
     X(STDOUT, "stdout")       /* `-` in place of a file to write is standard output */                    \
@@ -183,7 +183,7 @@ struct table_row {
     bool known;             /* facts.tab lists its options: others do not exist */
     uint32_t styles;
     uint16_t risk;          /* set of classes */
-    uint16_t lists;         /* its texts in table_lists; few rows have any, those without share the first */
+    uint16_t lists;         /* index of its texts in table_lists; rows without texts share entry 0 */
 };
 
 /* All names of all rows, sorted as bytes. */

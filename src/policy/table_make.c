@@ -476,8 +476,8 @@ static void mark_option(struct option *option, const struct option *mark, bool f
     option->marked = true;
 }
 
-/* One option of a mark for the rows from `first` on: those that facts give it, or else all, if the mark itself says
- * that it exists. A row without facts has what its marks name. */
+/* Adds one marked option to the rows from `first` on: to those whose facts list it, or to all of them if none does and
+ * the mark says that the option exists. A row without facts has the options that its marks name. */
 static void place_mark(size_t first, const struct option *mark, bool exists)
 {
     bool known = false, alone = row_count - first == 1;

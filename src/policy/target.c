@@ -165,8 +165,8 @@ static bool begin_differently(struct str shape, struct str name)
     return shape.n && name.n && is_spelled(shape.p[0], name.p[0]) && lower(shape.p[0]) != lower(name.p[0]);
 }
 
-/* Takes the last letters off both as long as both spell them out; false when they spell different ones: a pattern with
- * a star in front and a long word are told apart by their last letter. */
+/* Removes equal last letters from pattern and name, up to a wildcard; false when they differ. This tells most pairs of
+ * a pattern that begins with a star and a long name apart by their last letter. */
 static bool cut_same_end(struct str *shape, struct str *name)
 {
     while (shape->n && name->n) {
@@ -181,8 +181,8 @@ static bool cut_same_end(struct str *shape, struct str *name)
     return true;
 }
 
-/* One letter of the shape, against every place in the name that the letters before it reach. Returns whether any place
- * is reached. */
+/* Matches one letter of the pattern. `row` marks the positions in the name that the letters before it reach, and is
+ * updated. Returns whether any position is reached. */
 static bool meet_letter(bool row[], struct str name, const struct letter *l)
 {
     bool before = row[0], now, reached;
@@ -253,7 +253,7 @@ static bool only_any(struct str part) { return part.n == 1 && part.p[0] == SHAPE
 
 static bool meets(struct str target, struct str path, bool tree, unsigned *steps);
 
-/* How many names a target stands for, SIZE_MAX where one of them is an unknown folder. */
+/* How many components a target has; SIZE_MAX when one of them is an unknown folder. */
 static size_t count_parts(struct str target)
 {
     size_t count = 0;
@@ -478,7 +478,7 @@ static void put_part(char *text, size_t *n, struct str part)
         ;
 }
 
-/* The folder in which a shape begins, and how many of its letters say so. */
+/* The folder in which a pattern begins; *ret_letters is how many letters of the pattern name it. */
 static struct str beginning(struct str shape, struct str folder, struct str home, size_t *ret_letters)
 {
     static const struct str anywhere = STR("/\x01");

@@ -28,7 +28,7 @@ enum { TARGETS_MAX = 64 };
  * anything. `folder` is empty when it is not known. */
 size_t targets_of(struct arena *arena, const struct word *word, struct str folder, struct str home,
                   struct str targets[TARGETS_MAX]);
-/* No marks in it: it is one path. */
+/* Whether the target has no wildcards: it is exactly one path. */
 bool target_literal(struct str target);
 
 /* How a target is touched. */
