@@ -74,7 +74,7 @@ struct agent_place {
     const char *words;                    /* a remark for the person */
 };
 
-/* How it is made to ask about everything over ACP, and what it may be switched to. */
+/* How the agent is made to ask about everything over ACP, and the modes it may be switched to. */
 struct agent_acp {
     const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
     const char *const *more_args;   /* "{file}" stands for the file below */

@@ -362,7 +362,7 @@ void claude_answer_before(struct buf *buf, const struct claude_message *ask, con
     close_answer(&out);
 }
 
-/* Whether more than a yes is needed: not for a form without fields, nor for an address to visit. */
+/* Whether the answer needs content: not for a form without fields, nor for an address to visit. */
 static bool wants_content(const struct claude_message *ask)
 {
     const struct json *fields = json_get(json_get(ask->input, "requested_schema"), "properties");
@@ -483,7 +483,7 @@ void claude_prompt(struct buf *buf, struct str text)
     end_line(buf);
 }
 
-/* Bypassing is Nod's to do: Claude Code goes on asking, and Nod answers. */
+/* Nod carries out bypassPermissions itself: Claude Code goes on asking, and Nod answers. */
 const char *claude_mode(struct str mode)
 {
     static const char *const same[] = {"acceptEdits", "plan"};

@@ -76,7 +76,7 @@ struct claude_args {
     const char *mode;
     bool once;              /* -p: one prompt, then the end */
     bool goes_on;           /* continues an earlier conversation */
-    bool any_session;       /* its session id is not known beforehand */
+    bool any_session;       /* the conversation's session id is not known before it starts */
     bool has_sources, has_settings;
     bool pieces;            /* messages are wanted while they are written, too */
     bool hosted;            /* --input-format stream-json: standard input is the control protocol */

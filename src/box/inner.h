@@ -31,7 +31,7 @@ extern const size_t box_names_count;
 int box_names_hold(const struct box *box);
 /* Removes what box_names_hold made, unless another box still uses the project. */
 void box_names_release(const struct box *box, int held);
-/* Writes the names of missing files for git's excludes. */
+/* Writes the names of the files that box_names_hold makes, as patterns for git's exclude file. */
 size_t box_names_excludes(char *text, size_t bytes);
 
 /* tree.c: the file tree; 0, or -1 with errno. */

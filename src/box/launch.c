@@ -137,7 +137,8 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, n) == 0 && (path[n] == '/' || path[n] == '\0' || n == 1);
 }
 
-/* A project that holds the home folder would show its secrets, and one of the system's folders would be writable. */
+/* Whether the folder may be shown as a project. Not if it contains the home folder, whose secrets it would show, nor if
+ * it is a system folder, which would become writable. */
 static bool is_project(const struct box *box)
 {
     static const char *const systems[] = {"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/proc", "/run",

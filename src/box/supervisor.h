@@ -24,7 +24,7 @@ enum supervisor_word {
 struct supervisor_report {
     enum supervisor_word word;
     int value;
-    char step[BOX_STEP_BYTES]; /* for a box: the step that failed */
+    char step[BOX_STEP_BYTES]; /* for a box: the name of the setup step that failed */
 };
 
 struct supervisor_start {

@@ -258,7 +258,7 @@ static int make_root(const struct box *box)
     box_set_step("mount the root");
     if (mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=16m") != 0)
         return -1;
-    /* The links of the host's root are read through the old root, which is still where it was but for /tmp. */
+    /* Symbolic links of the host's root are read through the old root: it is still mounted, only /tmp is hidden. */
     if (make_links(system_folders, sizeof system_folders / sizeof *system_folders) != 0 ||
         make_links(system_files, sizeof system_files / sizeof *system_files) != 0 || write_identity(box) != 0)
         return -1;
@@ -270,7 +270,7 @@ static int make_root(const struct box *box)
     return chmod(old, 01777);
 }
 
-/* A folder before what lies in it: by length, which is enough for that. */
+/* Sorts paths by length, so that a folder comes before its content. */
 static int compare_trees(const void *a, const void *b)
 {
     size_t left = strlen(((const struct tree *)a)->target), right = strlen(((const struct tree *)b)->target);
@@ -365,7 +365,7 @@ static int protect(const char *below, uint64_t attributes)
 /* Inside a repository that may be written: the files that make git run programs or look elsewhere for them. */
 static int protect_open_git(const char *git)
 {
-    enum { MADE = 2 }; /* the first two are made if they are missing: a command could fill them */
+    enum { MADE = 2 }; /* the first two are created if missing: otherwise the command could create and fill them */
     static const char *const names[] = {"hooks", "modules", "config", "config.worktree", "commondir", "worktrees"};
     char below[PATH_MAX], path[PATH_MAX];
     struct stat seen;

@@ -520,7 +520,7 @@ static void sit_down(struct wrapper *w, struct str role)
     w->screen.wanted = !w->args.once;
     w->args.pieces = w->screen.wanted;
     w->asks.on_screen = w->screen.wanted;
-    if (!w->args.once || w->args.prompt) /* else standard input is the prompt */
+    if (!w->args.once || w->args.prompt) /* without this argument the prompt is read from standard input */
         w->asks.person = &w->screen.person;
 }
 

@@ -33,11 +33,11 @@ struct claude_asks {
     unsigned open;
 };
 void claude_asks_init(struct claude_asks *asks);
-/* Takes the question over; it is answered, refused or cancelled, always. */
+/* Takes ownership of the question: it is answered, refused or cancelled in every case. */
 void claude_asks_add(struct claude_asks *asks, const struct claude_message *message);
 /* Claude Code has cancelled the request. */
 void claude_asks_cancel(struct claude_asks *asks, struct str request);
-/* Cancels all of them. Their threads may outlive this: they end with the process. */
+/* Cancels all open questions. Their threads may outlive this call: they end with the process. */
 void claude_asks_end(struct claude_asks *asks);
 unsigned claude_asks_open(struct claude_asks *asks);
 /* The thread of a sub-agent, or of the main one. */
@@ -46,15 +46,15 @@ struct str claude_thread(struct arena *arena, const struct claude_asks *asks, st
 void claude_thread_post(struct claude_asks *asks, const struct claude_message *task);
 
 /* ---- the process ---- */
-/* With --sandbox in a box, which `asks` then has. */
+/* Starts the agent; with --sandbox in a box, which `asks` owns. */
 struct rc claude_child_start(struct cli *cli, struct claude_asks *asks, const struct claude_args *args,
                              const char *session, struct relay_child *ret_child, struct err *err);
-/* Ends it by a signal, or with its box. */
+/* Ends the agent by a signal, or by ending its box. */
 void claude_child_kill(struct claude_asks *asks, struct relay_child *child, int number);
-/* Its exit status as a shell would say it; waits for the end. */
+/* Waits for the agent's end; returns its exit status as a shell reports it. */
 int claude_child_wait(struct claude_asks *asks, struct relay_child *child);
 
-/* ---- a program above us, which speaks the control protocol itself ---- */
+/* ---- a host program that speaks the control protocol itself ---- */
 enum { CLAUDE_HOST_OPEN_MAX = 256, CLAUDE_HOST_ID_BYTES = 128 };
 
 struct claude_host {

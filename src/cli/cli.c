@@ -348,7 +348,7 @@ void cli_note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    flockfile(stderr); /* several threads of a wrapper may have something to say */
+    flockfile(stderr); /* several threads may write a line at once */
     (void)vfprintf(stderr, format, args);
     (void)fputc('\n', stderr);
     funlockfile(stderr);

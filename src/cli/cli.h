@@ -50,7 +50,7 @@ COMMANDS(X)
 /* Ends with an entry without a name. */
 extern const struct command commands[];
 
-/* An option as it was given. */
+/* An option on the command line, with its value. */
 struct option_use {
     const struct option *option;
     const char *value; /* NULL: none */

@@ -27,7 +27,7 @@ struct desktop_note {
 /* Buttons are "deny", "allow" and "default" (a click beside them), where the server has any. */
 struct rc desktop_show(struct desktop *desktop, const struct desktop_note *note, uint32_t *ret_id, struct err *err);
 void desktop_withdraw(struct desktop *desktop, uint32_t id);
-/* Until the bus has something, `fd` can be read, or the time is over. ERR_UNAVAILABLE: the bus is gone. */
+/* Waits until the bus has a message, `fd` can be read, or the time is over. ERR_UNAVAILABLE: the bus is gone. */
 struct rc desktop_wait(struct desktop *desktop, int fd, int timeout_ms, struct err *err);
 
 #endif

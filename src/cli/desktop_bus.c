@@ -153,7 +153,7 @@ struct rc desktop_show(struct desktop *desktop, const struct desktop_note *note,
     return rc;
 }
 
-/* It may have been closed already: that is as good. */
+/* Closes the notification. An error is ignored: it may have been closed already. */
 void desktop_withdraw(struct desktop *desktop, uint32_t id)
 {
     sd_bus_error error = SD_BUS_ERROR_NULL;

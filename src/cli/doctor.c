@@ -253,7 +253,7 @@ static struct str dead_rules(struct arena *arena, const struct json *lint)
     return names;
 }
 
-/* Relative rules from "always" that nobody has bound to a project yet; rules that do not do what they say. */
+/* Finds relative rules from "always" that are not bound to a project yet, and rules that the linter complains about. */
 static struct finding check_rules(struct cli *cli)
 {
     struct arena *arena = &cli->arena;

@@ -52,7 +52,7 @@ static struct rc edit_text(struct arena *arena, const char *name, struct str tex
     return rc;
 }
 
-/* The member that is the call, and a name for its file that editors know how to colour. */
+/* The member of the input to edit, and a file name by which editors know how to colour it. */
 static const struct json *main_text(const struct json *input, const char **ret_name)
 {
     static const struct {

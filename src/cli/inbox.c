@@ -122,7 +122,7 @@ static struct rc read_list(struct inbox *inbox, struct err *err)
     return RC_OK;
 }
 
-/* Someone else answered what was on screen: who, and what. */
+/* Someone else answered the call on screen: shows who, and the decision. */
 static void say_winner(struct inbox *inbox, struct str session, struct str call)
 {
     ARENA_SCOPE(arena);

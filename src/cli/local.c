@@ -83,7 +83,7 @@ struct rc local_input(struct cli *cli, const char *operand, const struct json **
     return RC_OK;
 }
 
-/* Its words go into a file of the data folder; it outlives us. */
+/* Executes the server in this forked process, detached from the terminal, with its output in `log`. */
 static _Noreturn void become_server(char **argv, const char *log)
 {
     int in = open("/dev/null", O_RDONLY | O_CLOEXEC);

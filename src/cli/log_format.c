@@ -33,7 +33,7 @@ static void put_one_line(struct buf *buf, struct str text)
         buf_putc(buf, text.p[i] == '\n' || text.p[i] == '\r' ? ' ' : text.p[i]);
 }
 
-/* RFC 4180. A field that a spreadsheet would take for a formula is text. */
+/* Writes a CSV field (RFC 4180). A text that a spreadsheet would take for a formula gets a prefix. */
 static void put_field(struct buf *buf, struct str text, bool last)
 {
     buf_putc(buf, '"');

@@ -52,7 +52,7 @@ struct work {
     size_t count;
 };
 
-/* The client of a number, agents first; false behind the last. */
+/* The client at this index, agents first; false behind the last. */
 static bool client_at(size_t number, struct client *ret_client)
 {
     if (number >= AGENT_COUNT + CLIENT_COUNT)

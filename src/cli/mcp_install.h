@@ -10,8 +10,8 @@ struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
 struct mcp_install_look {
     const char *client;
     unsigned proxied;   /* how many are behind the proxy; 0: the client does not use it, or has no settings */
-    struct str around;  /* names of programs that are not, while others are */
-    struct str trouble; /* why one behind it cannot work, in words; empty: nothing is wrong */
+    struct str around;  /* names of servers that bypass the proxy while others use it */
+    struct str trouble; /* why a server behind the proxy cannot work, in words; empty: nothing is wrong */
 };
 /* By number, from 0; false: behind the last client. Changes nothing. */
 bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look);

@@ -17,7 +17,7 @@ const char *remote_where(const struct cli *cli)
     return str_starts(str_of(url), STR("unix:")) ? url + 5 : url;
 }
 
-/* Only this machine can hear what is sent there. */
+/* Whether the URL leads to this machine: a Unix socket or a loopback address. */
 static bool stays_here(const char *url)
 {
     static const char *const hosts[] = {"127.0.0.1", "localhost", "[::1]"};

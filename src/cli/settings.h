@@ -99,7 +99,7 @@ struct rc settings_take(struct settings *settings, enum setting_id id, struct st
 struct rc settings_load(struct settings *settings, struct err *err);
 /* The setting of that name that may stand there (IN_FLAGS, IN_FILE); SETTING_COUNT when there is none. */
 enum setting_id settings_find(struct str name, unsigned where);
-/* The value and where it comes from, in words; a secret is not told. */
+/* The value, and where it comes from, as text; a secret is masked. */
 struct str settings_show(const struct settings *settings, enum setting_id id);
 struct str settings_origin(const struct settings *settings, enum setting_id id);
 /* `90`, `90s`, `5m`, `2h`, `7d` in seconds. */

@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The unit of the packages, as it is, in the binary. */
+/* The packages' systemd unit, embedded in the binary. */
 __asm__(".section .rodata\n"
         ".global nod_unit\n"
         "nod_unit:\n"
@@ -402,7 +402,7 @@ static void revoke_token(struct system *s, struct str id)
         (void)!remote_ask(s->cli, &s->cli->arena, &query, &reply, NULL).code;
 }
 
-/* Tokens first, while there is a server; then everything else, the last first. */
+/* Removes the tokens first, while the server runs; then everything else, in reverse order. */
 static struct rc take_out(struct system *s, struct err *err)
 {
     struct str text, lines[LINES_MAX], rest;

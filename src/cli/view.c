@@ -145,7 +145,7 @@ struct rc view_whole(struct cli *cli, struct arena *arena, const struct json *li
     return view_placed(cli, arena, ret_call, err);
 }
 
-/* Ids of ours begin alike, so their ends count too, when they are long enough to be meant. */
+/* Whether `part` is a prefix of the id, or a long enough suffix: our ids begin alike. */
 static bool part_of_id(struct str id, struct str part)
 {
     return str_starts(id, part) || (part.n >= ID_END_BYTES_MIN && str_ends(id, part));

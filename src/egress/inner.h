@@ -16,7 +16,7 @@ enum {
     LINES_MAX = 32,              /* connections of one box at once */
     HOSTS_MAX = 128,             /* different hosts and ports of one box */
     UP_BYTES_MAX = 50 << 20,     /* most bytes that one box may send */
-    LOOK_MS = 100,               /* how often the end of the box is looked for */
+    LOOK_MS = 100,               /* interval at which a thread checks whether the box has ended */
     HEAD_MS = 10000,             /* time limit for a client's first bytes */
     LOOKUP_MS = 10000,
     CONNECT_MS = 15000,

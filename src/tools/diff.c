@@ -92,7 +92,7 @@ static void compare(struct arena *arena, struct diff *diff)
         return;
     }
     for (int d = 0; d <= EDITS_MAX; d++) {
-        /* Round d knows the diagonals -d..d, kept with one to spare on each side. */
+        /* Round d of Myers' algorithm: diagonals -d..d, with one spare element on each side. */
         int *v = arena_array(arena, int, (size_t)d * 2 + 3);
         int *mid = v + d + 1;
         const int *before = d ? rounds[d - 1] + d : NULL;

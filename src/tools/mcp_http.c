@@ -107,7 +107,7 @@ static bool on_event(void *arg, struct str type, struct str data)
     if (p->too_large)
         return false;
     if (data.n == 0 || rc_bad(mcp_message_read(&scratch, data, &message, NULL)) || message.id != p->x->id)
-        return true; /* progress, logs, and requests, which a server may only make of clients that offer it */
+        return true; /* ignores progress, logs, and requests: we offer servers nothing that they could request */
     CHECK(rc_ok(mcp_message_read(p->arena, arena_str(p->arena, data), &p->x->answer, NULL)));
     p->answered = true;
     return false;

@@ -1,4 +1,4 @@
-/* Patterns of paths, as people write them for shells: the whole path must match. */
+/* Glob patterns for paths, as in shells; the whole path must match. */
 #include "tools/tool.h"
 
 enum { BRACES_MAX = 64 };

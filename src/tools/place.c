@@ -79,7 +79,7 @@ struct rc place_within(struct arena *arena, struct str root, struct str path, st
     return RC_OK;
 }
 
-/* Without openat2: step by step, and no link at all. */
+/* For kernels without openat2: opens one component after the other and follows no link. */
 static int open_by_steps(int root, const char *within, int flags, mode_t mode)
 {
     int at = dup(root);

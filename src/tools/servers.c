@@ -128,7 +128,7 @@ static struct server_news **add_news(struct servers *servers, struct server_set 
     return last;
 }
 
-/* ---- servers that somebody else runs ---- */
+/* ---- MCP servers run by a client: their definitions come through the proxy ---- */
 
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err)
@@ -298,7 +298,7 @@ static struct str params_of(struct arena *arena, const struct found *found, cons
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
-/* Whether the server, which may have begun anew since, still offers it as it was found. */
+/* Whether the server, which may have been restarted since, still offers the tool with the definition that was found. */
 static bool still(struct server *server, const struct tool_use *use, const struct found *found)
 {
     bool same = false;

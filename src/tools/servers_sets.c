@@ -108,7 +108,7 @@ void servers_trust(struct servers *servers, struct str path, struct str digest)
 
 /* ---- a repository's ---- */
 
-/* The set of this very file; the lock is held. */
+/* Finds or makes the set of servers for a file with exactly this content. The lock is held. */
 static struct server_set *set_ensure(struct servers *servers, struct str root, struct str digest, struct str text)
 {
     struct err err;

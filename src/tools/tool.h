@@ -97,7 +97,7 @@ size_t environment_in_box(char **list, char *home, bool net);
 struct rc schema_check(const char *schema, const struct json *input, struct err *err);
 
 /* ---- odd_text.c ---- */
-/* Words of warning about a text that is a name: a command, a path, an address. Into an array that is open. */
+/* Writes warnings about a text that is a name (a command, a path, an address) into an array that is open. */
 void odd_text_put(struct json_out *out, struct str name);
 /* Writes the warnings about all texts of an input as the member "warnings"; writes nothing when there are none. */
 void odd_text_member(struct json_out *out, const struct json *input);

@@ -48,7 +48,7 @@ void servers_trust(struct servers *servers, struct str path, struct str digest);
 /* A definition that is not the one that holds, or a repository's file that is not trusted as it is. */
 struct server_news {
     struct str root;       /* for servers_pin */
-    struct str tool;       /* mcp__SERVER__TOOL; empty: it is about a file */
+    struct str tool;       /* mcp__SERVER__TOOL; empty: the question is about a file */
     struct str file;       /* its path, for servers_trust */
     struct str definition; /* JSON: of the tool, for servers_pin; or what is in the file */
     struct str digest;     /* hex, of what a person is shown of it */

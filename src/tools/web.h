@@ -23,7 +23,7 @@ struct rc web_url_read(struct arena *arena, struct str text, struct web_url *ret
 bool web_url_same_place(const struct web_url *a, const struct web_url *b);
 /* A link on the page at `base`, whole; empty when it leads to no other page. */
 struct str web_url_join(struct arena *arena, const struct web_url *base, struct str link);
-/* Writes "host" and "warnings" for an address, which may be any text. */
+/* Writes "host" and "warnings" for an address; the text need not be a valid URL. */
 void web_url_warn(struct json_out *out, struct str text);
 
 /* ---- charset.c ---- */

@@ -92,7 +92,7 @@ static bool trust(struct arena *arena, struct buf *out, struct str old, const ch
     return !str_eq(old, buf_str(out));
 }
 
-/* ---- in its command line ---- */
+/* ---- hooks on Codex' command line ---- */
 
 struct rc codex_flags(struct arena *arena, struct str command, const char *ret_words[CODEX_FLAGS], struct err *err)
 {

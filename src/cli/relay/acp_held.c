@@ -27,7 +27,7 @@ struct acp_held {
     struct acp_tool tool;
     struct acp_ask ask;
     struct str line, call, tool_id;
-    const char *trouble;     /* why it is refused unasked; NULL: it is not */
+    const char *trouble;     /* why it is refused without asking anybody; NULL: it is asked about */
     bool of_editor, permission, only_rules;
     bool answered;           /* with the lock held */
     atomic_bool cancelled;
@@ -109,7 +109,7 @@ static struct str terminal_in(struct acp_held *held, const struct acp_ask *ask)
     return arena_printf(&held->arena, "terminal %.*s", STR_ARG(folder_of(held, ask)));
 }
 
-/* Whether the change that was shown is one of the whole file: writing its new text does nothing else then. */
+/* Whether the change shown replaces the whole file, so that writing the new text does nothing that was not shown. */
 static bool shows_whole(struct acp_held *held)
 {
     struct str there = STR_NONE, path = held->ask.path;

@@ -23,7 +23,7 @@ void relay_pipe_init(struct relay_pipe *pipe, int fd)
     (void)pthread_mutex_init(&pipe->lock, NULL);
 }
 
-/* Two pieces, one after the other, and nothing of anybody else's between them. */
+/* Writes two pieces in a row under the pipe's lock, so that no other message comes between them. */
 static bool send_pieces(struct relay_pipe *pipe, struct str first, struct str second)
 {
     (void)pthread_mutex_lock(&pipe->lock);

@@ -75,7 +75,8 @@ void proxy_take_back(struct proxy *proxy);
 bool proxy_forms_offer(struct buf *buf, const struct json *handshake);
 /* A form as the input of a call of the tool Elicitation. */
 void proxy_form_put(struct json_out *out, const struct proxy *proxy, const struct json *params);
-/* The answer to the server, a line; `call`: NULL: nobody could be asked. Whether the form was filled in. */
+/* Writes the answer to the server as a line; `call` NULL: no person could be asked. Returns whether the form was filled
+ * in. */
 bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const struct call *call);
 
 /* proxy_tools.c */

@@ -26,7 +26,7 @@ static struct str origin_of(struct str url)
     return str_sub(url, 0, url.n - rest.n + str_find(rest, '/'));
 }
 
-/* NULL: it is no address on the same server, and nobody else gets messages and tokens. */
+/* The address `named` relative to `url`; NULL when it is on another server, which must not get messages and tokens. */
 static const char *address_of(struct arena *arena, struct str url, struct str named)
 {
     struct str origin = origin_of(url);

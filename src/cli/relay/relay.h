@@ -36,8 +36,8 @@ struct relay_child {
     int out; /* its standard output */
     struct relay_pipe in;
 };
-/* In a process group of its own, found in PATH. `environment`: NULL: ours. ERR_NOT_FOUND says why it cannot be
- * started. */
+/* Starts the program, looked up in PATH, in a process group of its own. `environment` NULL: ours. ERR_NOT_FOUND says
+ * why it cannot be started. */
 struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err);
 /* Waits for the child's end and returns its exit status as a shell reports it. */
 int relay_child_wait(struct relay_child *child);

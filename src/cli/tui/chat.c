@@ -134,7 +134,7 @@ static void type(struct chat *chat, uint32_t key)
 static void scroll(struct chat *chat, int rows)
 {
     int64_t back = (int64_t)chat->back + rows;
-    chat->back = back < 0 ? 0 : (unsigned)back; /* drawing keeps it within the conversation */
+    chat->back = back < 0 ? 0 : (unsigned)back; /* drawing limits it to the length of the conversation */
 }
 
 static int press_line(struct chat *chat, uint32_t key)

@@ -25,7 +25,7 @@ struct chat {
     size_t line_bytes;
     struct buf history[CHAT_HISTORY]; /* what was sent, oldest first */
     size_t history_count, history_at; /* history_at == history_count: the line itself */
-    bool asking;            /* the keys belong to the question */
+    bool asking;            /* keys go to the question on screen, not to the input line */
     bool had_question;
     int64_t key_us;         /* when the last key came */
 };

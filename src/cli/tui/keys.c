@@ -71,7 +71,7 @@ void tui_fill(struct tui *tui, struct tui_call whole)
     show(tui, tui->at);
 }
 
-/* ---- a line of words ---- */
+/* ---- typing a line of text ---- */
 
 static void type(struct tui *tui, uint32_t key)
 {

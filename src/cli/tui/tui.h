@@ -78,7 +78,7 @@ struct tui_call {
 struct tui {
     struct arena arena;     /* owns the calls */
     struct tui_call *calls; /* oldest first */
-    size_t count, at;       /* `at` is on screen when there is one */
+    size_t count, at;       /* `at`: index of the call on screen, if there is any */
     unsigned top;           /* first line of its body that is on screen */
     unsigned seen;          /* number of its lines that have been on screen, counted from the first */
     size_t chosen;          /* index of the chosen suggestion, or of the mode that follows a plan */
