@@ -143,7 +143,7 @@ static void answer_checkpoint(struct exchange *x, struct looking *looking)
 
 void requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint); }
 
-/* ---- its events, under their other names ---- */
+/* ---- the events of a run, under the names of this API ---- */
 
 struct page {
     struct json_out *out;

@@ -33,7 +33,7 @@ struct api_options {
 
 struct api *api_new(const struct api_options *options);
 void api_free(struct api *api);
-/* The address we listen on: its Host values are ours. */
+/* Tells the API an address that the server listens on: requests whose Host header names it are accepted. */
 void api_add_address(struct api *api, const char *host, int port);
 /* A name under which we listen with TLS, and its port. */
 void api_add_secure(struct api *api, struct str name, int port);

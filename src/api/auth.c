@@ -146,7 +146,7 @@ struct str auth_offered(const struct http_request *http, const char *prefix)
     return STR_NONE;
 }
 
-/* A program that proves its token without sending it, and wants our answer signed. */
+/* A client that proves its token by a signature instead of sending it, and wants the answer signed. */
 static struct rc identify_claim(struct exchange *x, const struct proof_claim *claim, struct err *err)
 {
     char secret[ID_SECRET_BYTES];

@@ -170,7 +170,8 @@ static void tell(struct watcher *watcher, struct happening *happening)
         (void)http_stream_send(follower->stream, form_sse(happening, follower->form));
 }
 
-/* A slow reader goes on in pages; only the first half of its queue is for live events. */
+/* Whether the reader is slow: it then gets stored pages instead of live events, which may fill half of its queue only.
+ * */
 static bool lags(const struct watcher *watcher)
 {
     const struct follower *follower = watcher->arg;

@@ -163,7 +163,7 @@ void exchange_with_session(struct exchange *x, struct str id,
                            void (*then)(struct exchange *x, const struct session *session));
 void exchange_with_thread(struct exchange *x, struct str thread,
                           void (*then)(struct exchange *x, const struct session *session));
-/* An operation that reaches as far as this token sees. One that fails answers the exchange; else `done` is called. */
+/* Makes an operation with the token's rights. A failure answers the exchange with the error; else `done` is called. */
 struct op exchange_op(struct exchange *x, void (*done)(struct op *op));
 /* Like exchange_op, for a struct decide: a failure also reports the winning answer. */
 struct op exchange_decision(struct exchange *x, void (*done)(struct op *op));

@@ -20,7 +20,8 @@ static void answer_history(struct op *op)
     history_free(history);
 }
 
-/* A session that has left for an archive is known by its name alone: whoever sees all, or is bound to it, may look. */
+/* Of an archived session only the name is known: a token that sees all sessions, or is bound to this one, may read it.
+ * */
 static void session_looked(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;

@@ -131,7 +131,7 @@ void logins_create(struct exchange *x)
     exchange_answer(x, 201, &buf);
 }
 
-/* The authority that vouches for our certificate, for phones that shall trust it: no secret. */
+/* Sends the certificate of the authority that signed ours, so that phones can trust it: it is no secret. */
 void authority_show(struct exchange *x)
 {
     if (str_empty(x->api->authority))

@@ -1,6 +1,6 @@
-/* Tokens that are not known here. On a store that several nodes share, one may have been made at another node a moment
- * ago: the node catches up with the store once before it says 401. One read at a time serves all who wait, and a secret
- * that was looked for in vain is not looked for again at once. */
+/* Tokens that this node does not know. On a store that several nodes share, one may have been made at another node a
+ * moment ago: the node reads the newest events once before it answers 401. One read at a time serves all requests that
+ * wait, and a token that was not found is not looked for again for a while. */
 #include "api/exchange.h"
 
 #include "io/clock.h"

@@ -85,7 +85,7 @@ void approvals_seen(struct exchange *x)
 
 /* ---- callbacks ---- */
 
-/* Each token learns the key that its own callbacks are signed with. */
+/* Sends the caller the key that signs the callbacks of its token. */
 void callbacks_secret(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);

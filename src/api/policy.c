@@ -344,7 +344,7 @@ void policy_try(struct exchange *x)
     }
     uint64_t last = gate_figures(x->gate).last_seq;
     struct read *read = read_new(READ_EVENTS);
-    source->effect = EFFECT_ALLOW; /* only the calls that it matches matter here, not its effect */
+    source->effect = EFFECT_ALLOW; /* only whether the rule matches is counted, so its effect does not matter */
     source->trusted = true;
     x->state = source;
     read->kinds = (uint64_t)1 << EVENT_TOOL_CALL;

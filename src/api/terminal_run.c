@@ -32,7 +32,7 @@ static void fail(struct act *act, struct str words)
     terminal_act_free(act);
 }
 
-/* A run carries no signature: what needs one is changed elsewhere. */
+/* Refuses a run with settings that need a person's signature: this socket's messages carry none. */
 static bool refused(struct act *act)
 {
     struct terminal *terminal = act->terminal;
@@ -62,7 +62,7 @@ static struct rc read_choices(const struct json *message, struct order *order, s
 {
     TRY(json_want_str(message, "permission_mode", LIMIT_NAME_BYTES, &order->mode, err));
     TRY(json_want_bool(message, "continue", &order->go_on, err));
-    TRY(read_said(message, "auto_approve_read", &order->safe, err)); /* the runner's own name of it */
+    TRY(read_said(message, "auto_approve_read", &order->safe, err)); /* another name of auto_approve_safe */
     TRY(read_said(message, "auto_approve_safe", &order->safe, err));
     TRY(json_want_i64(message, "approval_timeout", 1, LIMIT_TIMEOUT_SECONDS, &order->timeout_seconds, err));
     TRY(json_want_str(message, "session_id", LIMIT_ID_BYTES, &order->session, err));

@@ -29,7 +29,7 @@ struct rc certificate_make_authority(struct arena *arena, struct str title, cons
 /* The names that the certificates of an authority made here may contain. */
 struct rc certificate_names_of(struct arena *arena, struct str authority_pem, struct certificate_names *ret_names,
                                struct err *err);
-/* A server's certificate for these names, for as long as browsers take one. */
+/* Makes a server's certificate for these names, valid for as long as browsers accept. */
 struct rc certificate_make(struct arena *arena, const struct certificate *authority,
                            const struct certificate_names *names, struct certificate *ret_certificate, struct err *err);
 

@@ -1,4 +1,4 @@
-/* Every size that comes from outside meets one of these before anything is allocated. */
+/* The limits on sizes that come from outside. Each size is compared with its limit before anything is allocated. */
 #ifndef BASE_LIMITS_H
 #define BASE_LIMITS_H
 
@@ -25,7 +25,7 @@ enum {
     LIMIT_WAIT_SECONDS = 600,
     LIMIT_TIMEOUT_SECONDS = 366 * 86400,
     LIMIT_PAGE_EVENTS = 1000,            /* in one JSON page */
-    LIMIT_PAGE_CALLS = 200,              /* in a list of waiting calls, unless it is asked for more */
+    LIMIT_PAGE_CALLS = 200,              /* calls in a list of waiting ones, unless the query asks for more */
     LIMIT_SHOWN_BYTES = 2 << 10,         /* an input or a preview in that list */
     LIMIT_STREAM_QUEUE_BYTES = 2 << 20,  /* waiting for a slow reader, then it is dropped */
     LIMIT_EVENT_BYTES = (16 << 20) + 8192,/* one event as text: input and edited input fit */

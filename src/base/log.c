@@ -107,7 +107,7 @@ static struct {
     bool hold;
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .lines = {.max = WAITING_BYTES_MAX}};
 
-/* A lost line is not an error. */
+/* Writes the text to standard error. Errors are ignored: a lost line must not stop the server. */
 static void write_out(struct str text)
 {
     ssize_t written = write(STDERR_FILENO, text.p, text.n);

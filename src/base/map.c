@@ -47,7 +47,7 @@ uint64_t map_hash(struct str key)
         v[0] ^= word;
     }
     uint64_t last = (uint64_t)key.n << 56;
-    if (whole && whole < key.n) { /* the last eight bytes, without those that were taken */
+    if (whole && whole < key.n) { /* reads the last eight bytes and shifts out those that were hashed already */
         memcpy(&word, key.p + key.n - 8, 8);
         last |= le64toh(word) >> (8 * (8 - (key.n - whole)));
     } else {

@@ -9,7 +9,7 @@
 enum {
     SEAL_POINT_BYTES = 65,     /* a public key on P-256, uncompressed */
     SEAL_AUTH_BYTES = 16,
-    SEAL_PLAIN_BYTES_MAX = 3993, /* push services take 4,096 in all */
+    SEAL_PLAIN_BYTES_MAX = 3993, /* push services take 4,096 bytes with headers */
     SEAL_KEY_BYTES_MAX = 256,
 };
 

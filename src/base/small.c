@@ -88,7 +88,7 @@ void *small_new(size_t bytes)
     return memset(slot, 0, bytes);
 }
 
-/* The slab that must be given back, or NULL. */
+/* Frees the slot. Returns the slab when it has become empty and must be freed, else NULL. */
 static struct slab *take_back(struct slab *slab, struct slot *slot)
 {
     CHECK(slab->used > 0);

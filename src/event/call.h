@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "event/event.h"
 
-/*    decision, wire, what it is to the call's life (life.h), whether a person may give it */
+/* decision, its name on the wire, its effect on the call's state (life.h), whether a person may choose it */
 #define DECISIONS(X)                                 \
     X(ALLOW_ONCE,     "allow_once",    ALLOW,   true)  \
     X(ALLOW_SESSION,  "allow_session", ALLOW,   true)  \

@@ -30,7 +30,7 @@ static void put_type(struct json_out *out, const struct shape_field *field)
         json_member(out, "$ref", buf_str(&pointer));
         return;
     }
-    json_member(out, "type", str_of(types[field->type])); /* a raw member has none: it may be anything */
+    json_member(out, "type", str_of(types[field->type])); /* a raw member has no JSON type: it may be anything */
     if (field->type == SHAPE_TIME)
         json_member(out, "format", STR("date-time"));
     if (field->type == SHAPE_TEXTS) {

@@ -61,10 +61,10 @@ struct str token_person(struct str name);
 /* SCOPE_NONE when there is none of that name. */
 enum scope scope_parse(struct str name);
 const char *scope_name(enum scope scope);
-/* Their names; how many there are. */
+/* Fills in the names of the scopes; returns how many there are. */
 enum { SCOPES_MAX = 16 };
 size_t scopes_list(unsigned scopes, struct str names[SCOPES_MAX]);
-/* A JSON array of their names. */
+/* Writes a JSON array of the scopes' names. */
 void scopes_write(struct json_out *out, unsigned scopes);
 unsigned scopes_of_role(enum role role);
 /* Scopes that a person may add to a role; any other would make it another role. */

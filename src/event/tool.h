@@ -38,7 +38,7 @@ struct tool_facts {
     size_t path_count;
     struct str url;           /* TOOL_FETCH */
     struct str patch;         /* TOOL_EDIT: the text of a patch; empty: it is none */
-    struct str cwd;           /* where the input says that it runs; empty: it does not say */
+    struct str cwd;           /* folder in which the input says that it runs; empty: it does not say */
     /* For a call that came under another name (event/tool_names.h): */
     struct str asked;         /* that name; empty: it came under the tool's own name */
     bool foreign;             /* the name belongs to another agent's dialect: allow rules do not apply */

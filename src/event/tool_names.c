@@ -233,7 +233,7 @@ static struct str command_of(struct naming *n, const struct json *words)
 
 static bool ends_address(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '"' || c == '\''; }
 
-/* The one address in a text. */
+/* Finds the only address in a text; with several the call is marked as doubtful. */
 static struct str address_in(struct naming *n, struct str text)
 {
     struct str found = STR_NONE;

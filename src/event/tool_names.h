@@ -21,7 +21,7 @@ struct tool_named {
     const char *unclear;       /* why the input cannot be read for sure; NULL: it can */
 };
 
-/* `dialect` is the agent whose names are spoken ("codex"); empty: nobody said. `input` must be an object. */
+/* `dialect` is the agent whose tool names are used ("codex"); empty: not known. `input` must be an object. */
 struct tool_named tool_named(struct arena *arena, struct str dialect, struct str name, const struct json *input);
 /* Our name for a tool in a rule that a person wrote in lower case; the name itself when there is none. */
 struct str tool_rule_name(struct str name);

@@ -50,7 +50,7 @@ struct gate_options {
 };
 
 struct rc gate_open(struct loop *loop, const struct gate_options *options, struct gate **ret_gate, struct err *err);
-/* Reads tokens and open approvals; then `ready` (err.code is ERR_OK) on the loop. */
+/* Reads tokens and open approvals from the store, then calls `ready` on the loop; err.code is ERR_OK on success. */
 void gate_recover(struct gate *gate, void (*ready)(void *arg, const struct err *err), void *arg);
 void gate_close(struct gate *gate);
 /* A port on which Nod itself listens: commands that would connect to it are asked about. */

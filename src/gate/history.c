@@ -48,7 +48,7 @@ static void read_archive(struct job *job)
 
 static void archive_is_read(struct job *job) { end(job->arg); }
 
-/* The session has left for a file. */
+/* Finds the archive file into which the session was moved; false when it was not moved. */
 static bool find_archive(struct history *history)
 {
     struct read *read = history->read;

@@ -16,7 +16,8 @@
 /* One timer per clock, armed before the loop sleeps (deadlines.c). */
 struct deadlines {
     struct timer *timer, *waits;
-    int64_t armed_ms, waits_armed_us; /* the times of core.due and core.waits for which they run; 0: they do not */
+    int64_t armed_ms, waits_armed_us; /* times for which `timer` (core.due) and `waits` (core.waits) are set; 0: not set
+                                       * */
     int64_t not_before_us;            /* the store could not keep what was due: it is tried again then */
 };
 
@@ -71,7 +72,7 @@ struct gate {
 
 /* Follows: each takes the events it cares for, in this order, before any append is answered. */
 void sessions_follow(struct gate *gate, const struct event *event);
-/* `call` is the event before a request, or NULL. */
+/* `call` is the TOOL_CALL event directly before an approval request, or NULL. */
 void open_follow(struct gate *gate, const struct event *event, const struct event *call);
 void tokens_follow(struct gate *gate, const struct event *event);
 void watch_follow(struct gate *gate, const struct event *events, size_t count);
@@ -117,7 +118,7 @@ struct str pending_preview(struct arena *arena, const struct call *call, struct 
 struct open *open_find(const struct gate *gate, struct str session, struct str call);
 void open_done(struct gate *gate);
 void deadlines_init(struct gate *gate);
-/* Starts the timers for what is due next; before the loop sleeps. */
+/* Sets the timers for the next deadlines; called before the loop sleeps. */
 void deadlines_arm(struct gate *gate);
 void deadlines_done(struct gate *gate);
 /* Answers an open call in the name of Nod. */
@@ -135,7 +136,7 @@ void quota_done(struct gate *gate);
 void judge_ask(struct op *op, struct arena *scratch);
 void judge_decide(struct op *op, struct arena *scratch);
 void check_decide(struct op *op);
-/* Uses of counted rules that an append on its way reserves, and gives back when it was not kept. */
+/* Reserves the uses of counted rules that an append will take; releases them when the append was not stored. */
 void judge_reserve(struct gate *gate, const struct append *append);
 void judge_release(struct gate *gate, const struct append *append);
 

@@ -142,7 +142,7 @@ void check_decide(struct op *op)
     const struct open *open = open_find(op->gate, d->session, d->call_id);
     CHECK(open);
     if (is_revoked(op, d->by))
-        return; /* since it was shown to us: the call was looked for meanwhile */
+        return; /* the token was revoked while the call was read from the store */
     if (decide_is_definition(d, open) && tokens_bound(op->gate, d->by))
         (void)err_set(&op->err, ERR_SESSION_BOUND,
                       "this token is bound to one session, and what servers offer holds for all");

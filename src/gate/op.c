@@ -105,7 +105,7 @@ void ops_wake(struct gate *gate)
         op_go(op);
 }
 
-/* ---- what there is to do ---- */
+/* ---- beginning operations ---- */
 
 static void begin(struct gate *gate, struct op *op, unsigned phase)
 {

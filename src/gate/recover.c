@@ -210,8 +210,8 @@ static void read_next(struct recovery *recovery, enum read_kind kind, void (*don
     store_read(recovery->gate->store, read);
 }
 
-/* Another node may have kept something since, and it was told already: then the answer is too old to begin
- * with, and is asked for once more. */
+/* Another node may have stored events after this read, and the gate has seen them already. Then the answer is stale,
+ * and the read is repeated. */
 static bool too_old(struct recovery *recovery, struct read *read)
 {
     if (read->err.code != ERR_OK || read->covered >= recovery->gate->core.delivered)

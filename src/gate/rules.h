@@ -68,11 +68,11 @@ struct rules {
     const char *protected;    /* Nod's own data */
     const char *socket;       /* Nod's own socket; NULL: none */
     bool asks_reads;          /* commands that only read need a rule, too */
-    int own_ports[OWN_PORTS_MAX]; /* where Nod itself listens; 0: not yet */
+    int own_ports[OWN_PORTS_MAX]; /* ports on which Nod itself listens; 0: not yet */
     uint64_t version;         /* grows with every change */
 };
 
-/* How often a rule decided, as far as the log was looked through, and when last. */
+/* How often a rule decided, and when last, in the part of the log that was read. */
 struct rule_hits {
     uint64_t count;
     int64_t last_ms;

@@ -231,7 +231,7 @@ static void say_continue(struct http_connection *connection)
     connection->reader->wants_continue = false;
 }
 
-/* Strangers send no bodies, and all bodies together have a limit: a connection is cheap, what it sends is not. */
+/* Refuses a body from a client without a token, and any body when all unfinished ones together exceed the limit. */
 static struct rc admit_body(struct http_connection *connection, bool begins, struct err *err)
 {
     struct http_server *server = connection->server;
@@ -282,7 +282,7 @@ static void read_request(struct http_connection *connection, struct str *bytes)
     }
 }
 
-/* Between two requests: what comes next? */
+/* Decides after a request what the connection waits for: writing, bytes that came early, or the next request. */
 static void settle(struct http_connection *connection)
 {
     if (connection->phase != PHASE_READING || connection->broken)
@@ -426,10 +426,10 @@ bool http_peer(const struct http_request *request, uint32_t *ret_uid)
     return true;
 }
 
-/* ---- a client that is silent for good ---- */
+/* ---- clients that have gone away ---- */
 
-/* Both directions are down. A TCP client that closed looks like one that only shut its side until it has
- * answered something from us with a reset. */
+/* Whether both directions of the connection are closed. A TCP client that closed cannot be told from one that only shut
+ * down its sending side until it answers our bytes with a reset. */
 static bool is_gone(const struct http_connection *connection)
 {
     struct pollfd look = {.fd = -1};

@@ -8,7 +8,7 @@
 
 struct event_lines {
     struct buf line; /* the line that is not whole yet */
-    struct buf id;   /* kept from event to event, as the standard has it */
+    struct buf id;   /* the last id; it stays for following events that have none, as the standard says */
     struct buf type;
     struct buf data;
     bool after_cr;   /* the last byte was CR: a following LF belongs to the same line end */

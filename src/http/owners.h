@@ -17,7 +17,7 @@ void http_socket_input(struct http_connection *connection, struct str bytes);
 /* All that was sent has left. */
 void http_stream_drained(struct http_connection *connection);
 void http_socket_drained(struct http_connection *connection);
-/* The connection is no more; tells the owner and frees what was needed. */
+/* The connection was closed: tells its owner and frees its state. */
 void http_stream_left(struct http_connection *connection);
 void http_socket_left(struct http_connection *connection);
 

@@ -21,7 +21,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t n)
 static int on_message_complete(llhttp_t *parser)
 {
     struct http_reader *reader = parser->data;
-    if (reader->parser_done) /* a second message where we saw one */
+    if (reader->parser_done) /* llhttp sees a second message where header_check.c saw one */
         return HPE_USER;
     reader->parser_done = true;
     reader->keep_alive = llhttp_should_keep_alive(parser) != 0;

@@ -138,7 +138,7 @@ void http_known(struct http_request *request)
         http_strangers_leave(request->connection);
 }
 
-/* ---- what they make us hold ---- */
+/* ---- memory held for clients without a token ---- */
 
 void http_strangers_hold(struct http_connection *connection, size_t bytes)
 {

@@ -151,9 +151,9 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
 struct str words_mask(struct arena *arena, struct str text);
 /* Writes "type","sessionId","requestId","tool": what programs need to find the call. */
 void words_payload_ids(struct json_out *out, const struct message *message);
-/* The same as a line of text, for channels that have no other place. */
+/* The same ids as a line of text, for channels whose messages are text only. */
 struct str words_ids_line(struct arena *arena, const struct message *message);
-/* The same, and what people are told: the payload of channels that carry JSON. */
+/* The ids and the text for people: the payload of channels that carry JSON. */
 void words_payload(struct json_out *out, const struct message *message);
 /* The page's address of a call. */
 struct str words_link(struct arena *arena, struct str base, struct str session, struct str call);

@@ -68,7 +68,7 @@ struct notify_test {
 /* Sends a message that names itself a test; ERR_NOT_FOUND when there is no such channel. */
 void notify_test_channel(struct notify *notify, struct notify_test *test);
 
-/* The person looks at a waiting call: what they would be told of it waits a while, unless it is risky. */
+/* The person is looking at a waiting call: messages to them about it are delayed, unless the call is risky. */
 void notify_seen(struct notify *notify, struct str person, struct str session, struct str call);
 
 /* ---- callbacks: programs that sleep while their call waits ---- */

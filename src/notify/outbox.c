@@ -119,13 +119,13 @@ void outbox_forget_if_over(struct notify *n, struct asked *asked)
         outbox_forget(n, oldest);
 }
 
-/* Says whether anything that the person would be told of the call waits longer now. */
+/* Delays the person's messages about the call until `until_ms`; returns whether any was delayed. */
 static bool hold(struct notify *n, struct str person, struct str session, struct str call, int64_t until_ms)
 {
     ARENA_SCOPE(scratch);
     bool held = false;
     const struct asked *asked = map_get(&n->calls, key_of(&scratch, session, call));
-    if (!asked || asked->answered || !asked->routine) /* a risky one is not held back */
+    if (!asked || asked->answered || !asked->routine) /* messages about risky calls are not delayed */
         return false;
     for (struct delivery *delivery = asked->deliveries; delivery; delivery = delivery->next) {
         bool theirs = str_eq(n->config.routes[delivery->route].person, person);
@@ -147,7 +147,7 @@ void outbox_seen(struct notify *n, struct str person, struct str session, struct
     int64_t now_ms = clock_wall_ms();
     if (!hold(n, person, session, call, now_ms + LOOKING_MS) || !gate_is_shared(n->options.gate))
         return;
-    struct append *append = append_new(); /* other nodes learn it from the log */
+    struct append *append = append_new(); /* an event tells other nodes of the delay */
     struct arena *arena = &append->arena;
     (void)append_event(append, (struct event){.kind = EVENT_DELIVERY_HELD, .at_ms = now_ms,
                                               .session = arena_str(arena, session), .actor = STR("nod"),

@@ -185,7 +185,7 @@ static struct rc read_token(const struct channel *channel, const struct json *pr
     return err_set(err, ERR_FORBIDDEN, "this user of Slack is not among \"users\"");
 }
 
-/* Before anything of it is parsed: from Slack, and not an old one that somebody has kept. */
+/* Checks, before anything is parsed, that the request comes from Slack and is not a replay of an old one. */
 static struct rc check_signature(struct arena *arena, const struct channel *channel, const struct notify_press *press,
                                  struct err *err)
 {

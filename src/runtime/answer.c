@@ -93,7 +93,7 @@ static void write_block(struct json_out *out, const struct block *block)
         return;
     }
     if (block->kind == BLOCK_TEXT && text.n == 0)
-        return; /* the API does not take empty ones back */
+        return; /* the model's API refuses empty text blocks */
     json_open(out, '{');
     if (block->kind == BLOCK_TEXT) {
         json_member(out, "type", STR("text"));

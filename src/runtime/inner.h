@@ -39,7 +39,7 @@ struct runtime {
     void *ended_arg;
 };
 
-/* ---- what a job has in hand ---- */
+/* ---- the state of a job ---- */
 struct worker {
     struct run *run;
     struct run_job *job;
@@ -97,7 +97,7 @@ struct rc offer_tools(struct worker *w, struct str *ret_tools, struct err *err);
 /* model.c: one answer, after retries and other providers. */
 struct rc model_ask(struct worker *w, struct request *request, struct answer *answer, struct err *err);
 
-/* ---- desk.c: what a job asks of the loop; each returns when it is done ---- */
+/* ---- desk.c: requests of a job to the loop; each returns when it is done ---- */
 /* Brings the talk up to date with the thread's events. */
 struct rc desk_load(struct worker *w, struct err *err);
 /* The state of run `id` in another thread of the session, from its events of these kinds; empty when there is none. */

@@ -16,7 +16,7 @@ enum {
     RETRY_AFTER_MS_MAX = 120000,
     SILENCE_SECONDS_MAX = 300,
     ERROR_BYTES_MAX = 1 << 20,
-    STREAM_BYTES_MAX = 256 << 20, /* of all events of an answer; each letter may come in its own */
+    STREAM_BYTES_MAX = 256 << 20, /* of all events of an answer: a server may send each letter as an event */
     NAP_US = 20000,
 };
 

@@ -129,7 +129,7 @@ static struct block *last_text(struct answer *answer)
     return answer_add(answer, BLOCK_TEXT);
 }
 
-/* The tool use of that number; the first piece of it brings its name. */
+/* Finds or adds the tool use at this index; its first piece brings its name. */
 static struct block *use_at(struct answer *answer, int64_t index)
 {
     for (size_t i = 0; i < answer->count; i++)

@@ -51,7 +51,7 @@ const struct data_parent *parent_data(struct arena *arena, const struct run_pare
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */
 const struct use *talk_open_uses(const struct talk *talk);
-/* The call that stands for a use now: the last of those that took each other's place; NULL: not asked yet. */
+/* The current call for a tool use: the last of those that superseded each other; NULL: not asked yet. */
 const struct call *talk_call(const struct talk *talk, struct str id);
 /* The id under which it is asked next, when talk_call is NULL. */
 struct str talk_call_id(const struct talk *talk, struct str id);

@@ -222,7 +222,8 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
 {
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    struct str id = talk_call_id(&w->talk, use->id); /* it may stand for one that has changed since it was shown */
+    struct str id = talk_call_id(&w->talk, use->id); /* the latest call for this use: an earlier one may have been
+                                                      * superseded */
     struct data_verdict verdict = {.effect = STR("deny"), .source = STR("tool"), .why = str_of(why->text)};
     struct event event = {
         .kind = EVENT_TOOL_CALL,
@@ -368,7 +369,7 @@ static bool unasked(const struct talk *talk)
     return false;
 }
 
-/* Otherwise it is its sub-agents that it waits for. */
+/* Whether the run waits for a person's decision; otherwise it waits for its sub-agents. */
 static bool asks_someone(const struct talk *talk)
 {
     for (const struct use *use = talk_open_uses(talk); use; use = use->next)

@@ -28,7 +28,7 @@ static struct rc read_key(struct cli *cli, const char *key, const char *file, co
     return RC_OK;
 }
 
-/* A URL with a slash at its end is the same without it. */
+/* Removes a slash at the end of the URL. */
 static const char *base_url(struct cli *cli, const char *url)
 {
     struct str text = str_of(url);

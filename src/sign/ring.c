@@ -1,4 +1,4 @@
-/* The keys of people, as the events of the installation tell of them. */
+/* The public keys of people, read from the installation's events. */
 #include "sign/sign.h"
 
 #include "base/base64.h"

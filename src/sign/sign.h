@@ -91,7 +91,7 @@ struct key_ring {
     struct person_key *keys;
     size_t active;
     struct map spent; /* nonces of requests that were made */
-    struct recovery_code *codes; /* that were not used yet */
+    struct recovery_code *codes; /* recovery codes that were not used yet */
 };
 
 enum key_kind key_kind_parse(struct str name);

@@ -20,7 +20,7 @@ void archive_file_free(struct archive_file *file);
 /* Refuses what is no archive. */
 struct rc archive_file_recognise(const char *path, struct err *err);
 
-/* A store that is read beside whoever writes to it. */
+/* A store opened for reading while another process may write to it. */
 struct archive_source {
     const struct backend *backend;
     struct backend_handle *reader;

@@ -164,7 +164,7 @@ void facts_name(struct facts *facts, struct append *group)
     }
 }
 
-/* ---- whether an append may be kept ---- */
+/* ---- whether the needs of an append hold ---- */
 
 static bool need_holds(struct facts *facts, const struct need *need)
 {

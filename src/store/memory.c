@@ -12,7 +12,7 @@ struct known_head {
     struct digest hash;
 };
 
-/* The kinds that are of a call: there may be very many calls in here. */
+/* The kinds of events that belong to a call. Memory may hold very many calls, so each keeps an array of these only. */
 static const enum event_kind call_kinds[] = {EVENT_TOOL_CALL, EVENT_TOOL_APPROVAL_REQUEST, EVENT_TOOL_APPROVAL_RESPONSE,
                                              EVENT_TOOL_STARTED, EVENT_TOOL_RESULT, EVENT_TOOL_APPROVAL_ALERT};
 enum { CALL_KINDS = sizeof call_kinds / sizeof *call_kinds };

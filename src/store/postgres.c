@@ -366,9 +366,9 @@ struct rc postgres_connect(struct backend_handle *handle, int64_t deadline_us, s
     }
 }
 
-/* ---- what other nodes keep ---- */
+/* ---- notifications of other nodes' groups ---- */
 
-/* "NODE SEQ": the store is durable up to SEQ. Whether somebody other than this writer says so. */
+/* Reads a notification "NODE SEQ": the store is durable up to SEQ. Returns whether it comes from another node. */
 static bool take_notice(const char *text, const struct backend_handle *writer)
 {
     size_t n = strcspn(text, " ");

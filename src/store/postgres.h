@@ -52,7 +52,7 @@ struct backend_handle {
     struct memory *memory;  /* shared by the handles of the same store */
     char channel[CHANNEL_BYTES];
 
-    /* Follower behind a pooler: a direct connection for notifications; NULL: they come by `conn`. */
+    /* For a follower behind a connection pooler: a direct connection for notifications; NULL: `conn` receives them. */
     struct backend_handle *ear;
     int64_t ear_after_us;   /* steady clock: when to retry connecting `ear`; 0: it is connected */
 

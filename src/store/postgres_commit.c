@@ -1,9 +1,6 @@
-/* A group, until it is kept or given up: what is done while the database is away, while somebody holds the lock and
- * says nothing, and when nobody knows what became of a COMMIT.
- *
- * When the connection is lost after the COMMIT was sent, the mark of the group tells: it is read under the lock, which
- * the lost transaction holds until it has ended one way or the other.
- */
+/* Commits a group: retries while the database is away or another node holds the lock without progress, and finds out
+ * the outcome of a COMMIT whose answer was lost. When the connection is lost after the COMMIT was sent, the mark of the
+ * group tells: it is read under the lock, which the lost transaction holds until it has ended one way or the other. */
 #include "store/postgres_group.h"
 
 #include "base/log.h"
@@ -12,7 +9,7 @@
 enum {
     COMMIT_MS = 7000,    /* how long a group is retried after it was queued; callers are told 10 s */
     RECENT_MS = 1000,    /* a group that has waited so long already is not tried so soon after another has failed */
-    RESOLVE_MS = 60000,  /* and so long to learn what became of a COMMIT */
+    RESOLVE_MS = 60000,  /* how long we try to learn whether a COMMIT took effect */
 };
 
 /* ---- a lock that is not to be had ---- */

@@ -6,11 +6,11 @@
 #include "store/postgres.h"
 
 /* ---- postgres_read.c ---- */
-/* Events that somebody kept, in a row, from row `first` to before `end`: EVENT_COLUMNS, hash, chain. */
+/* Remembers events that any node stored: result rows `first` to before `end` with EVENT_COLUMNS, hash, chain. */
 struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows, int first, int end, struct err *err);
 
 /* ---- postgres_history.c ---- */
-/* `anchor` is what was asked for, `hash` what the store has under its number, if anything was `found`. */
+/* Checks that the store still has the event that `anchor` names: `hash` is the one stored under its seq, if `found`. */
 struct rc postgres_check_history(struct backend_handle *handle, const struct anchor *anchor, bool found,
                                  const struct digest *hash, struct err *err);
 

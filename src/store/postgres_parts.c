@@ -66,7 +66,7 @@ struct part {
     int64_t events; /* rows left in the partition */
 };
 
-/* The remaining rows go into a new partition of the same name and range. */
+/* Moves the remaining rows into a new partition of the same name and range. */
 static struct rc exchange(struct backend_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "ALTER TABLE %.*s RENAME TO part_left", STR_ARG(part->name)));

@@ -99,7 +99,7 @@ static const char *const step_3[] = {
     NULL,
 };
 
-/* A node of an older version writes its mark with every group: without the table it cannot write beside this one. */
+/* The renamed table stops nodes of an older version: they write to the old name with every group, which now fails. */
 static const char *const step_4[] = {
     "ALTER TABLE writers RENAME TO nodes",
     "ALTER INDEX writers_pkey RENAME TO nodes_pkey",

@@ -1,4 +1,5 @@
-/* A group, once: one transaction, in two round trips, or in one when all that it is about is remembered.
+/* One attempt to commit a group: one transaction, in two round trips, or in one when all the facts that the group needs
+ * are in memory.
  *
  *   1  BEGIN; the lock; LEARN: the last seq; heads, calls and runs that the group is about
  *      here, without the server: the judge (judge.h)
@@ -7,10 +8,10 @@
  *
  * Each of the two is one statement: a statement costs the server more than a row does, and all others wait.
  * From memory (memory.h) it is BEGIN; the lock; WRITE; COMMIT: WRITE does nothing unless the last event is the one
- * remembered, and then the group is learnt. Two busy nodes spoil it for each other, so after a miss some groups are
- * learnt at once. What follows from a failure is in postgres_commit.c.
+ * remembered, and then LEARN follows. Two busy nodes make each other's memory stale, so after a miss some groups begin
+ * with LEARN at once. postgres_commit.c handles failures.
  *
- * From the lock to the end of the first COMMIT nobody else keeps anything, so what was read stays true. The lock is
+ * From the lock to the end of the first COMMIT no other node stores anything, so what was read stays true. The lock is
  * free before the sync: others may build on the group meanwhile, and their own sync covers it, because the server's log
  * is one file in order. Until somebody's sync is done the group is visible but not durable: see postgres_make_durable.
  * The message is what makes the second COMMIT wait: the server syncs a commit only if its transaction wrote to the log

@@ -30,7 +30,7 @@ enum {
     LEFT_FRAMES = 500,           /* few enough for the writer to do between two groups */
     TIDY_PASSES = 4,
     STOP_FRAMES = 16000,         /* the writer waits for the checkpointer */
-    LARGE_FRAMES = 16000,        /* an idle store gives a log that has become so long back to the disk */
+    LARGE_FRAMES = 16000,        /* an idle store truncates a write-ahead log of this size */
     BUSY_MS = 5000,              /* somebody looks at the database with other tools */
 };
 

@@ -24,7 +24,7 @@ struct backend_handle {
     int lock_fd;
     struct memory *memory;
     uint64_t committed_seq; /* the last that was kept */
-    struct digest group_hash; /* link of the last group, as long as `memory` knows what was kept */
+    struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     int64_t data_version;
     unsigned wal_frames;    /* since the log was last begun anew */
     unsigned tidy_at_frames;

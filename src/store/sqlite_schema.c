@@ -61,7 +61,7 @@ static const char *const steps[] = {
     "  chain INTEGER NOT NULL,"
     "  PRIMARY KEY(call_id, chain)"
     ") STRICT, WITHOUT ROWID;",
-    /* 4: numbers within sessions; groups. The first row says from where on there are groups. */
+    /* 4: numbers within sessions; groups. The first row of groups holds the last seq that is in no group. */
     "ALTER TABLE events ADD COLUMN no INTEGER;"
     "ALTER TABLE chains ADD COLUMN no INTEGER NOT NULL DEFAULT 0;" /* of its last event */
     "CREATE TABLE groups(last_seq INTEGER PRIMARY KEY, hash BLOB NOT NULL) STRICT;"

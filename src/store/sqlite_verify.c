@@ -39,7 +39,7 @@ static struct rc next_row(struct walk *walk, struct sqlite3_stmt *statement, boo
 
 /* ---- events ---- */
 
-/* All ranges between what was checked last and this event. */
+/* Checks all archived ranges between the last checked event and this one. */
 static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
 {
     for (bool row = true; row && verifier_wants_range(&walk->verifier, seq);) {

@@ -101,7 +101,7 @@ static struct rc load_run(struct backend_handle *handle, struct facts *facts, st
 
 static struct rc load(struct backend_handle *handle, struct facts *facts, bool all, struct err *err)
 {
-    if (sqlite3_get_autocommit(handle->db)) /* the first try was rolled back */
+    if (sqlite3_get_autocommit(handle->db)) /* no transaction is open: the first attempt was rolled back */
         TRY(sqlite_run(handle, SQL_BEGIN_WRITE, err));
     if (!facts->recalled)
         TRY(load_last(handle, facts, err));

@@ -116,8 +116,9 @@ static void feed_follower(struct store *store, size_t count)
         store->follow(store->follow_arg, store->feed, count);
 }
 
-/* `*count` events wait in the feed. What was read together with events of others came by already. `others` is that
- * read, or NULL: some of them may have left for an archive before we came to read them. */
+/* Adds events to the feed, which holds `*count` of them. Events that were read before (together with another node's)
+ * are skipped. `others` is a read of other nodes' events, or NULL: it may have gaps, where sessions were archived
+ * before it. */
 static void follow_events(struct store *store, const struct event *events, size_t event_count,
                           const struct read *others, size_t *count)
 {

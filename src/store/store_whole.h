@@ -38,7 +38,8 @@ struct store_copied {
     uint64_t already;         /* events that were there before */
 };
 
-/* Copies what the target does not have yet, nobody else writing to either; then compares and verifies all of it. */
+/* Copies the events that the target does not have yet, then compares and verifies all of it. No other process may write
+ * to either store. */
 struct rc store_copy(const struct store_copying *copying, struct store_copied *ret_copied, struct err *err);
 
 #endif

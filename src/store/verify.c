@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The sum of a session's events. */
+/* The state of a session's chain after the events verified so far. */
 struct link {
     uint64_t first_seq, last_seq, changed_seq, archived_seq, no;
     struct digest hash;

@@ -101,7 +101,7 @@ static void commit_group(struct store *store, struct append *group, struct appen
         settle(store, false);
 }
 
-/* While the store cannot write, no appends may come; the writer itself tries whether it can again. */
+/* While the store cannot write, it may get no appends; so the writer itself tests whether writing works again. */
 static bool try_again(struct store *store)
 {
     struct err err = {0};
@@ -121,8 +121,8 @@ static void own_handle(struct store *store)
     store->owned = true;
 }
 
-/* After a second without anything the checkpointer is asked to tidy, after another one the writer settles. Returns for
- * how many seconds nothing has come. */
+/* After a second without appends the checkpointer is asked to tidy; after another one the backend may `settle`
+ * (backend.h). Returns the number of idle seconds so far, at most 2. */
 static int use_quiet(struct store *store, int quiet)
 {
     if (try_again(store))

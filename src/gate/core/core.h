@@ -91,7 +91,7 @@ bool people_wanted(const struct open *open, const struct decide *decide);
 /* Whether it may be one of them: it allows this one call, and is not by whoever asked. */
 struct rc people_check_form(const struct open *open, const struct decide *decide, struct err *err);
 struct rc people_check_person(const struct open *open, const struct decide *decide, struct err *err);
-/* How many have allowed it, this one among them; `ret_again`: it had done so before. */
+/* How many people have allowed the call, with the new decision. `ret_again`: the same person had allowed it before. */
 unsigned people_with(const struct open *open, const struct decide *decide, bool *ret_again);
 struct shape_texts people_names(struct arena *arena, const struct open *open, const struct decide *decide);
 struct append *people_append(const struct core *core, const struct decide *decide, const struct open *open,
@@ -122,7 +122,7 @@ struct open *core_due_first(const struct core *core, int64_t wall_ms);
 void core_away(struct core *core, struct open *open, bool away, struct now now);
 /* The alert is kept: here, or by another process. */
 void core_alerted(struct core *core, struct open *open);
-/* People are told once more of a call that waits: under the needs that they were not yet, and that it has no answer. */
+/* Makes the append of an alert for a waiting call; it needs that there is no alert and no response yet. */
 struct append *core_alert_append(const struct open *open, struct now now);
 
 /* Where the rules of allow_always hold; empty for what makes none. */

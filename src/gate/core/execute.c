@@ -93,7 +93,7 @@ static void keep_changed(struct execute *e, struct now now, struct out *out)
 
 /* ---- step by step ---- */
 
-/* Whether there is something to do; else it is done already, or err says why not. */
+/* Whether the call may be executed now; if not, it was executed before, or err says why not. */
 static bool may_go_on(struct execute *e, const struct read *read)
 {
     struct err *err = &e->op.err;

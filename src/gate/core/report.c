@@ -13,7 +13,7 @@ enum { REPORT_BEGIN = FIND_END, REPORT_KNOWN, REPORT_KEPT };
 
 static struct report *report_of(struct op *op) { return (struct report *)op; }
 
-/* True when a result may be kept; else it is there already, or err says why not. */
+/* Whether the result may be stored; if not, there is one already, or err says why not. */
 static bool may_keep(struct report *r, bool there)
 {
     struct err *err = &r->op.err;
