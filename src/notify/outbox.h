@@ -94,6 +94,7 @@ struct send_job {
     struct sending sending;
     struct err err;
     bool sent;
+    bool too_late;            /* not begun: its lease would have ended while it was sent */
     struct delivery *batch[BATCH_MAX];
     int64_t claimed_us;       /* when it was claimed, by the steady clock */
     unsigned channel;

@@ -41,8 +41,13 @@ static void keep_ended(struct notify *n, const struct delivery *delivery, bool s
 static void settle(struct notify *n, struct delivery *delivery, const struct send_job *s)
 {
     bool asks = purpose_asks(delivery->purpose);
-    delivery->attempts++;
     delivery->lease_ms = 0;
+    if (s->too_late) { /* no attempt: a withdrawal would wait for minutes after two of these */
+        delivery->due_ms = clock_wall_ms();
+        outbox_due(n, delivery);
+        return;
+    }
+    delivery->attempts++;
     delivery->status = s->sending.status;
     int64_t wait_ms = s->sent || s->sending.final ? -1 : plan_retry_ms(delivery->attempts, asks);
     if (!s->sent && wait_ms >= 0) {
@@ -77,6 +82,7 @@ static void run(struct job *job)
     struct send_job *s = job->arg;
     int64_t waited_s = (clock_steady_us() - s->claimed_us) / 1000000;
     if (waited_s >= s->sending.seconds_max) { /* others take it for lost soon: it is claimed anew instead */
+        s->too_late = true;
         (void)err_set(&s->err, ERR_UNAVAILABLE, "too many messages were before it");
         return;
     }
