@@ -20,6 +20,7 @@ export default {
     await page.locator(".request .code").nth(1).waitFor();
     const asked = await shown(page);
     await server.decide(session, "m", "allow_once");
+    await page.locator(".request .banner.good").waitFor(); // else the link shows the request as it was closed
     await server.api("POST", "/api/tool-calls/m/result", { content: "written" }, server.agent);
     const look = async (where) => {
       await page.goto(server.url + "/#/history");
