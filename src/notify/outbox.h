@@ -1,9 +1,11 @@
 /* The outbox's state, shared by its files:
  *
+ *   plan.c    which deliveries a request has by the routes, under which ids, and when they are due
  *   heap.c    the heap of what is due
  *   outbox.c  follows the log: which deliveries there are, and what became of them
  *   send.c    claims what is due, sends it, keeps what came of it
  *   say.c     the message, and answer tokens
+ *   answer.c  presses and links that come back
  *   notify.c  its life, and what people ask it
  */
 #ifndef NOTIFY_OUTBOX_H
