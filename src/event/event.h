@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* The number is what the store keeps: never change or reuse one. To add a kind, add a line.
+/* The number is what the store keeps: never change or reuse one. To add a kind: a line here, and see docs/ADDING.md.
  * An event of an `of call` kind names its call and happens at most once per call. */
 #define EVENT_KINDS(X)                       \
     X(1, USER_MESSAGE, false)                \
