@@ -26,8 +26,9 @@ def question(cwd, number):
 
 
 def installed(world, server):
-    """The identity file of a hook, as an installation makes it; and a rule that allows what is asked."""
-    settings, data = os.path.join(world.folder, "settings.json"), ["--data", server.data]
+    """The identity file of a hook, as an installation in the project makes it; and a rule that allows what is asked."""
+    settings, data = os.path.join(world.folder, ".claude", "settings.json"), ["--data", server.data]
+    os.makedirs(os.path.dirname(settings), exist_ok=True)
     identity = os.path.join(world.folder, "identity.json")
     subprocess.run([NOD, *data, "hook", "install", "--yes", "--settings", settings, "--identity", identity],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
