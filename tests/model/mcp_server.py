@@ -8,6 +8,7 @@ FOLDER/tools.json is a list of {"name", "description", "inputSchema"}, read anew
 kept in FOLDER/log, one JSON message a line. What the tools do is told by their names: see `call`.
 """
 import http.server
+import io
 import json
 import os
 import sys
@@ -122,8 +123,11 @@ class Lines:
 
     def serve(self):
         print("a greeting that is no message", flush=True)
-        for line in sys.stdin:
-            message = json.loads(line)
+        for line in io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8"):  # a return ends a line here, as in the Python SDK
+            try:
+                message = json.loads(line)
+            except ValueError:
+                continue
             log(self.folder, message)
             self.take(message)
 

@@ -28,7 +28,7 @@ class Relayed:
         self.errors = open(os.path.join(self.folder, "errors"), "ab")
         self.process = subprocess.Popen([NOD, "acp", *more, "--", sys.executable, SCRIPTED, self.folder], cwd=self.project, env=world.environment,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors)
-        self.lines, self.number = [], 0
+        self.lines, self.number, self.returns = [], 0, 0
         self.reader = threading.Thread(target=self.read, args=(self.process.stdout,), daemon=True)
         self.reader.start()
         if begin:
@@ -37,6 +37,7 @@ class Relayed:
 
     def read(self, out):
         for line in out:
+            self.returns += line.count(b"\r")
             self.lines.append(json.loads(line) if line.startswith(b"{") else {"text": line.decode()})
 
     def put(self, message):
@@ -265,4 +266,16 @@ def test_an_edit_of_a_part_does_not_cover_the_whole_file(world):
     call = eventually(lambda: [p for p in admin.pending() if p["toolCall"]["name"] == "Write"], lambda: f"the rest is asked about: {r.lines}")[0]
     decide(admin, call, "deny")
     must(r.answered(2)[1]["error"], f"{r.answered(2)}")
+    r.close()
+
+
+
+def test_an_agent_hides_no_request_behind_a_return(world):
+    world.server()
+    r = Relayed(world)
+    hidden = '{"jsonrpc":"2.0","id":5,"method":"terminal/create","params":{"sessionId":"s1","command":"rm"}}'
+    r.prompt({"raw": '{"jsonrpc":"2.0","method":"x/y","params":\r' + hidden + '\r}'})
+    r.asked("x/y")
+    eventually(lambda: [m for m in r.lines if "done." in json.dumps(m)], "the turn ends")
+    must(not r.returns, f"{r.lines}")
     r.close()

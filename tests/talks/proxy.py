@@ -428,3 +428,16 @@ def test_a_server_hides_no_request_from_us(world):
     p.answer(9)
     must(not [m for m in p.lines if "method" in m], f"{p.lines}")
     p.close()
+
+
+def test_a_message_within_a_message_is_not_heard(world):
+    """Readers that end a line at a return would find the call between two of them; the scripted server is one."""
+    admin = world.server().admin()
+    p = Proxied(world)
+    p.send(b'{"jsonrpc":"2.0","method":"notifications/x","params":\r{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo"}}\r}')
+    number = p.call("echo", {"text": "after"})
+    call = waiting(admin, "mcp__fs__echo")
+    admin.decided(call["sessionId"], call["toolCallId"], "allow_once")
+    must(p.said(number) == "echo: after" and len(p.calls()) == 1, f"{p.calls()}")
+    must(len(heard(p.folder, "notifications/x")) == 1, "the message itself did not pass")
+    p.close()

@@ -23,9 +23,23 @@ void relay_pipe_init(struct relay_pipe *pipe, int fd)
     (void)pthread_mutex_init(&pipe->lock, NULL);
 }
 
+/* JSON may have returns between its tokens, and some readers end a line at each: they would find a message within
+ * the message that we have read. */
+static struct str without_returns(struct arena *arena, struct str line)
+{
+    if (!line.n || !memchr(line.p, '\r', line.n))
+        return line;
+    char *copy = arena_bytes(arena, line.n);
+    for (size_t i = 0; i < line.n; i++)
+        copy[i] = line.p[i] == '\r' ? ' ' : line.p[i];
+    return (struct str){copy, line.n};
+}
+
 /* Writes two pieces in a row under the pipe's lock, so that no other message comes between them. */
 static bool send_pieces(struct relay_pipe *pipe, struct str first, struct str second)
 {
+    ARENA_SCOPE(arena);
+    first = without_returns(&arena, first);
     (void)pthread_mutex_lock(&pipe->lock);
     while (pipe->fd >= 0 && first.n + second.n) {
         struct iovec pieces[] = {{(void *)first.p, first.n}, {(void *)second.p, second.n}};
