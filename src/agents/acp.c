@@ -1,5 +1,6 @@
 #include "agents/acp.h"
 
+#include "agents/rpc.h"
 #include "base/limits.h"
 
 enum { ASK_BYTES_MAX = 16 << 20 };
@@ -16,6 +17,8 @@ struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret
     TRY(json_parse_given(arena, line, &m->json, err));
     if (m->json->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "it is no object");
+    if (!rpc_is_plain(m->json))
+        return err_set(err, ERR_INVALID, "a member's name is written in other letters");
     m->id = raw_id(json_get(m->json, "id"));
     m->method = json_text(m->json, "method");
     m->params = json_get(m->json, "params");

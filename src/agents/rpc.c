@@ -1,5 +1,45 @@
 #include "agents/rpc.h"
 
+/* ---- spelling ---- */
+
+/* The first letter of a key as a reader that folds it would see it: the long s and the sign of Kelvin are letters. */
+static char fold(struct str key, size_t *ret_bytes)
+{
+    *ret_bytes = 1;
+    if (str_starts(key, STR("\xc5\xbf")) || str_starts(key, STR("\xe2\x84\xaa"))) {
+        *ret_bytes = key.p[0] == '\xc5' ? 2 : 3;
+        return key.p[0] == '\xc5' ? 's' : 'k';
+    }
+    return key.p[0] >= 'A' && key.p[0] <= 'Z' ? (char)(key.p[0] | 0x20) : key.p[0];
+}
+
+static bool folds_to(struct str key, const char *name)
+{
+    size_t bytes, ignored;
+    for (; *name && !str_empty(key); name++, key = str_sub(key, bytes, key.n))
+        if (fold(key, &bytes) != fold(str_of(name), &ignored))
+            return false;
+    return !*name && str_empty(key);
+}
+
+bool rpc_spelled(const struct json *object, const char *const *names)
+{
+    const struct json *member = object && object->type == JSON_OBJECT ? object->first : NULL;
+    for (; member; member = member->next)
+        for (size_t i = 0; names[i]; i++)
+            if (!str_is(member->key, names[i]) && folds_to(member->key, names[i]))
+                return false;
+    return true;
+}
+
+bool rpc_is_plain(const struct json *message)
+{
+    static const char *const names[] = {"jsonrpc", "id", "method", "params", "result", "error", NULL};
+    return rpc_spelled(message, names);
+}
+
+/* ---- writing ---- */
+
 static struct json_out open_line(struct buf *buf)
 {
     struct json_out out = json_out(buf);

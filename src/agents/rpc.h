@@ -4,6 +4,12 @@
 
 #include "base/json.h"
 
+/* False: a member is one of the names (NULL ends them) in other letters. Readers that do not mind (those of Go) would
+ * take "Method" for "method". */
+bool rpc_spelled(const struct json *object, const char *const *names);
+/* The same for the members of a message itself. */
+bool rpc_is_plain(const struct json *message);
+
 /* A request or, without an id, a notification: open in its params. `id`: a string of ours; NULL: none. */
 struct json_out rpc_open_message(struct buf *buf, const char *id, const char *method);
 /* An answer: open in its result. `id`: JSON as it came. */

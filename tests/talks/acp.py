@@ -274,8 +274,8 @@ def test_an_agent_hides_no_request_behind_a_return(world):
     world.server()
     r = Relayed(world)
     hidden = '{"jsonrpc":"2.0","id":5,"method":"terminal/create","params":{"sessionId":"s1","command":"rm"}}'
-    r.prompt({"raw": '{"jsonrpc":"2.0","method":"x/y","params":\r' + hidden + '\r}'})
+    r.prompt({"raw": '{"jsonrpc":"2.0","method":"x/y","params":\r' + hidden + '\r}'}, {"raw": hidden.replace('"method"', '"Method"')})
     r.asked("x/y")
     eventually(lambda: [m for m in r.lines if "done." in json.dumps(m)], "the turn ends")
-    must(not r.returns, f"{r.lines}")
+    must(not r.returns and not [m for m in r.lines if "Method" in m], f"{r.lines}")
     r.close()

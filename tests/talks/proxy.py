@@ -441,3 +441,34 @@ def test_a_message_within_a_message_is_not_heard(world):
     must(p.said(number) == "echo: after" and len(p.calls()) == 1, f"{p.calls()}")
     must(len(heard(p.folder, "notifications/x")) == 1, "the message itself did not pass")
     p.close()
+
+
+OTHER_LETTERS = r"""
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        print('{"jsonrpc":"2.0","id":7,"METHOD":"sampling/createMessage","Params":{}}')
+    if "id" in message and "method" in message:
+        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"tools": []}}), flush=True)
+"""
+
+
+def test_names_in_other_letters_do_not_pass(world):
+    """Go's JSON takes "Method" for "method", and the last of two."""
+    world.server()
+    p = Proxied(world)
+    hostile = ['{"jsonrpc":"2.0","id":%d,"Method":"tools/call","params":{"name":"echo"}}',
+               '{"jsonrpc":"2.0","id":%d,"method":"ping","METHOD":"tools/call","params":{"name":"echo"}}',
+               '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo"},"param\u017f":{"name":"slow"}}',
+               '{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","Arguments":{"text":"unseen"}}}']
+    for number, line in enumerate(hostile):
+        p.send((line % (900 + number)).encode())
+    p.send({"id": "last", "method": "ping"})
+    refused = eventually(lambda: len(r := [m for m in p.lines if "error" in m]) >= len(hostile) and r, lambda: f"{p.lines}")
+    must(all(m["error"]["code"] == -32600 for m in refused), f"{refused}")
+    eventually(lambda: [m for m in heard(p.folder) if m.get("id") == "last"], "what follows passes")
+    must(not [m for m in heard(p.folder) if str(m.get("id")).startswith("90")], f"{heard(p.folder)}")
+    p.close()
+    p = Proxied(world, program=[sys.executable, "-c", OTHER_LETTERS])
+    must("other letters" in p.close()[1] and not [m for m in p.lines if "METHOD" in m], f"{p.lines}")

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum {
@@ -490,10 +491,11 @@ static bool take(struct proxy *proxy, const struct json *json)
 static bool may_be_request(struct str line)
 {
     for (size_t i = 0; i + 5 < line.n; i++)
-        if (line.p[i] == '\\' && line.p[i + 1] == 'u' && line.p[i + 2] == '0' && line.p[i + 3] == '0' &&
-            line.p[i + 4] >= '4' && line.p[i + 4] <= '7')
+        if ((line.p[i] == '\\' && line.p[i + 1] == 'u' && line.p[i + 2] == '0' && line.p[i + 3] == '0' &&
+             line.p[i + 4] >= '4' && line.p[i + 4] <= '7') ||
+            (line.n - i >= strlen("\"method\"") && strncasecmp(line.p + i, "\"method\"", strlen("\"method\"")) == 0))
             return true;
-    return line.p[0] != '{' || str_has(line, STR("\"method\""));
+    return line.p[0] != '{';
 }
 
 void proxy_from_server(void *arg, struct str line)
@@ -512,6 +514,9 @@ void proxy_from_server(void *arg, struct str line)
             note_dropped(proxy, "the server", err.text);
             return;
         }
+    } else if (json->type == JSON_OBJECT && !rpc_is_plain(json)) {
+        note_dropped(proxy, "the server", "a member's name is written in other letters");
+        return;
     } else if (json->type == JSON_OBJECT) {
         swallowed = take(proxy, json);
     } else if (json->type == JSON_ARRAY) {
