@@ -8,6 +8,45 @@ enum { ACT_BYTES_MAX = 16 << 20 };
 
 /* ---- acts ---- */
 
+static bool is_list(const struct json *value)
+{
+    return !value || value->type == JSON_NULL || value->type == JSON_ARRAY;
+}
+
+static bool is_string(const struct json *value) { return value && value->type == JSON_STRING; }
+
+static bool is_word(struct str text, const char *more)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && !strchr(more, c))
+            return false;
+    }
+    return !str_empty(text);
+}
+
+/* False: the line that is shown may be read otherwise than the editor runs it. A variable named "ls #" hides the
+ * command behind it, and so does a program's name with signs of the shell, if an editor starts programs without one. */
+static bool runs_as_shown(const struct json *params)
+{
+    const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
+    for (const struct json *one = env ? env->first : NULL; one; one = one->next)
+        if (!is_word(json_text(one, "name"), "_"))
+            return false;
+    return !args || !args->first || is_word(json_text(params, "command"), "_./+-@:,%");
+}
+
+static struct rc check_lists(const struct json *params, struct err *err)
+{
+    const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
+    bool good = is_list(args) && is_list(env);
+    for (const struct json *one = good && args ? args->first : NULL; one; one = one->next)
+        good = good && is_string(one);
+    for (const struct json *one = good && env ? env->first : NULL; one; one = one->next)
+        good = good && is_string(json_get(one, "name")) && is_string(json_get(one, "value"));
+    return good ? RC_OK : err_set(err, ERR_INVALID, "its arguments or variables cannot be read");
+}
+
 /* The command as one line for the shell: program and arguments quoted; a command without arguments is taken as such a
  * line. */
 static struct str line_of(struct arena *arena, const struct json *params)
@@ -44,7 +83,10 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
     struct json_out out = json_out(&buf);
     const struct json *params = message->params, *content = json_get(params, "content");
     struct str path = json_text(params, "path"), mode = acp_mode_wanted(message), cwd = json_text(params, "cwd");
+    static const char *const names[] = {"path", "content", "command", "args", "env", "cwd", "sessionId", NULL};
     *ret_ask = (struct acp_ask){0};
+    if (!rpc_spelled(params, names))
+        return err_set(err, ERR_INVALID, "a member's name is written in other letters");
     if (!str_empty(cwd) && cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "the folder must be an absolute path");
     json_open(&out, '{');
@@ -58,9 +100,14 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
         ret_ask->name = STR("Read");
         json_member(&out, "file_path", path);
     } else if (str_is(message->method, "terminal/create") && !str_empty(json_text(params, "command"))) {
-        ret_ask->name = STR("Bash");
+        bool plain = runs_as_shown(params);
+        TRY(check_lists(params, err));
+        ret_ask->name = plain ? STR("Bash") : STR("run_shell_command");
+        ret_ask->dialect = plain ? STR_NONE : STR("acp"); /* an unknown dialect: only deny rules apply */
         ret_ask->command = line_of(arena, params);
         ret_ask->cwd = cwd;
+        if (str_empty(ret_ask->command))
+            return err_set(err, ERR_TOO_LARGE, "the command is too large to be shown to anybody");
         json_member(&out, "command", ret_ask->command);
     } else if (!str_empty(mode)) {
         ret_ask->name = STR("SwitchMode");

@@ -269,6 +269,21 @@ def test_an_edit_of_a_part_does_not_cover_the_whole_file(world):
     r.close()
 
 
+def test_a_terminal_runs_what_the_rules_have_read(world):
+    """A variable's or program's name with signs of the shell makes another line of what the editor would start."""
+    admin = world.server().admin()
+    admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(ls:*)"})
+    r = Relayed(world)
+    terminals = [{"command": "rm", "args": ["-rf", "one"], "env": [{"name": "ls #", "value": "x"}]},
+                 {"command": "ls #/../../../bin/rm", "args": ["-rf", "two"]}]
+    unreadable = [{"command": "ls", "args": "-rf three"}, {"command": "ls", "env": {"LD_PRELOAD": "four"}}, {"command": "ls", "Args": ["five"]}]
+    r.prompt(*({"method": "terminal/create", "params": one} for one in terminals + unreadable))
+    for number, words in enumerate(("one", "two")):
+        decide(admin, waiting(admin, words), "deny")
+        must(r.answered(number + 1)[number]["error"], f"{r.answered()}")
+    must(all(a["error"] for a in r.answered(5)) and not [m for m in r.lines if m.get("method") == "terminal/create"], f"{r.lines}")
+    r.close()
+
 
 def test_an_agent_hides_no_request_behind_a_return(world):
     world.server()
