@@ -34,7 +34,7 @@ struct rc claude_screen_prepare(struct claude_screen *screen, struct err *err);
 struct rc claude_screen_open(struct claude_screen *screen, struct str session, struct str folder, struct err *err);
 /* Gives the terminal back, with the last of the conversation on it. Does nothing when it was never taken. */
 void claude_screen_close(struct claude_screen *screen);
-/* What to poll; revents of none are looked at. */
+/* Fills in the descriptors to poll. claude_screen_turn reads all of them without blocking and ignores revents. */
 void claude_screen_fds(const struct claude_screen *screen, struct pollfd fds[SCREEN_FDS]);
 /* Takes in what came, and draws. *ret_prompt is a line to send to Claude Code, in `arena`; false: the person ends
  * it. */

@@ -140,7 +140,8 @@ static void forget_partials(struct gate *gate, const struct event *event)
         people_drop(open, token);
 }
 
-/* Whoever asked is told now, and soon reports what came of it. A large call is not in memory, and is read then. */
+/* Keeps the call in memory for its report, which follows soon. A large call is not kept: its report reads it from the
+ * store. */
 static void remember(struct gate *gate, const struct open *open, const struct event *response)
 {
     struct event call = {.kind = EVENT_TOOL_CALL, .seq = open->seq, .at_ms = open->requested_ms,

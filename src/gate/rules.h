@@ -48,8 +48,8 @@ struct policy_file {
     char problem[400];      /* empty: it can be read */
 };
 
-/* What stat says of a policy file in this turn of the loop: all calls of a turn are judged by the same rules, and the
- * sessions of one folder share the look. */
+/* The stat of a policy file, taken once per turn of the loop: all calls of a turn are judged by the same rules, and
+ * sessions in one folder share it. */
 struct file_look {
     uint64_t turn;
     char path[LIMIT_PATH_BYTES + 32];

@@ -151,7 +151,7 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
 struct str words_mask(struct arena *arena, struct str text);
 /* Writes "type","sessionId","requestId","tool": what programs need to find the call. */
 void words_payload_ids(struct json_out *out, const struct message *message);
-/* The same ids as a line of text, for channels whose messages are text only. */
+/* The ids of a message (type, tool, session, request) as one line, for channels that carry only text. */
 struct str words_ids_line(struct arena *arena, const struct message *message);
 /* The ids and the text for people: the payload of channels that carry JSON. */
 void words_payload(struct json_out *out, const struct message *message);

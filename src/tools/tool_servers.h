@@ -23,7 +23,7 @@ struct servers;
  * in each if wanted; empty: none. ${NAME} and ${NAME:-otherwise} stand for the environment. Nothing is started.
  * `projects`: files of repositories are looked at, too. */
 struct rc servers_new(struct str json, bool projects, struct servers **ret_servers, struct err *err);
-/* What the rules open in the box of a program that is being started, and OWN_PORTS_MAX ports on which Nod listens. */
+/* The openings that rules make in the box of a program that is being started, and OWN_PORTS_MAX ports of Nod itself. */
 struct servers_plan {
     const struct box_opened *opened;
     const int *own_ports;

@@ -25,7 +25,7 @@ struct sending {
     bool answered;
 };
 
-/* What JSON may have between its tokens becomes blanks. */
+/* Hands on a message as one line: newlines between JSON tokens become blanks. */
 void proxy_web_take(struct proxy *proxy, struct str text)
 {
     ARENA_SCOPE(arena);

@@ -35,7 +35,7 @@ void chat_done(struct chat *chat)
 
 /* ---- the conversation ---- */
 
-/* What was said long ago leaves the terminal; the log keeps it. */
+/* Drops the oldest lines of the conversation when the buffer is nearly full. The log keeps them. */
 static void make_room(struct chat *chat)
 {
     struct str all = buf_str(&chat->said);
