@@ -230,6 +230,18 @@ def test_sampling_waits_too(world):
     p.close()
 
 
+def test_a_tool_does_not_share_its_rules_with_sampling(world):
+    """A tool named as the server's own requests are: an allow for it would let the server use the client's model."""
+    admin = world.server().admin()
+    p = Proxied(world, tools=[tool("sampling"), tool("echo")])
+    own = waiting(admin, "mcp__fs__sampling")
+    refused = p.answer(p.call("sampling", {"text": "rows"}))
+    must("sampling" in refused["error"]["message"], f"{refused}")
+    asked = [q["toolCallId"] for q in admin.pending() if q["toolCall"]["name"] == "mcp__fs__sampling"]
+    must(asked == [own["toolCallId"]] and not p.calls(), f"{asked}")
+    p.close()
+
+
 def test_what_cannot_be_read_is_not_passed_on(world):
     admin = world.server().admin()
     p = Proxied(world)

@@ -29,6 +29,8 @@ enum {
     DROPPED_MAX = 1000,
 };
 
+#define SAMPLING "sampling" /* the tool's name under which a server's use of the client's model is judged */
+
 /* A call from its arrival to its answer. The list and its thread hold it, each while they need it. */
 struct proxy_held {
     struct proxy *proxy;
@@ -314,6 +316,8 @@ static const char *trouble_of(struct proxy *proxy, const struct proxy_held *held
         return "too many calls wait for an answer already; try again when one of them is answered";
     if (!held->samples && (str_empty(held->name) || (arguments && arguments->type != JSON_OBJECT)))
         return "a call needs the name of a tool, and arguments that are an object";
+    if (!held->samples && str_is(held->name, SAMPLING))
+        return "rules cannot tell a tool named " SAMPLING " from the server's own requests, so it is not called";
     if (held->name.n + proxy->name.n + sizeof "mcp____" > LIMIT_NAME_BYTES)
         return "the name of the tool is too long";
     return NULL;
@@ -329,7 +333,7 @@ static void hold(struct proxy *proxy, struct str line, bool samples)
     held->line = arena_str(&held->arena, line);
     CHECK(rc_ok(mcp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
     held->form = samples && str_is(held->message.method, "elicitation/create");
-    held->name = samples ? STR("sampling") : json_text(held->message.params, "name");
+    held->name = samples ? STR(SAMPLING) : json_text(held->message.params, "name");
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     lock(proxy);
     const char *trouble = trouble_of(proxy, held);
