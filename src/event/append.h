@@ -58,7 +58,7 @@ struct append {
 
 struct append *append_new(void);
 void append_free(struct append *append);
-/* Adds one; the strings must outlive the append or lie in its arena. */
+/* Add a need or an event; its strings must outlive the append or lie in its arena. */
 void append_need(struct append *append, struct need need);
 struct event *append_event(struct append *append, struct event event);
 

@@ -14,9 +14,9 @@
 struct archived {
     struct str file;           /* its name, without the folder */
     struct digest file_digest; /* SHA-256 of the file, as sha256sum prints it */
-    uint64_t events, calls;    /* how many of them went there */
+    uint64_t events, calls;    /* how many events and calls were moved there */
     uint64_t first_seq, last_seq;
-    struct digest hash;        /* the link of the last of them */
+    struct digest hash;        /* chain hash of the last moved event */
 };
 
 /* The result of archiving. */

@@ -78,7 +78,7 @@ struct call {
 const char *decision_name(enum decision decision);
 /* DECISION_NONE when there is none of that name. */
 enum decision decision_parse(struct str name);
-/* Whether a person may give it; the others are Nod's or the agent's. */
+/* Whether a person may choose this decision; the others are made by Nod or the agent. */
 bool decision_by_person(enum decision decision);
 const char *call_status_name(enum call_status status);
 
@@ -90,8 +90,8 @@ static inline bool call_allowed(const struct call *call)
     return call->decision == DECISION_ALLOW_ONCE || call->decision == DECISION_ALLOW_SESSION ||
            call->decision == DECISION_ALLOW_ALWAYS;
 }
-/* Binds an answer to what was asked: session, call, tool, the input's bytes, where it would run, the contents of the
- * files that were shown. */
+/* The digest that binds an answer to what was asked: session, call, tool, the input's bytes, the folder in which it
+ * would run, the contents of the files that were shown. */
 void call_digest(const struct call *call, char hex[DIGEST_HEX_BYTES]);
 /* The input that is to run: the edited one where it was edited. */
 struct str call_effective_input(const struct call *call);

@@ -1,8 +1,8 @@
-/* Everything that matters is one of these; state is their sum.
+/* Events: everything that matters is stored as one, and state is computed from them.
  *
  * An event is immutable. `data` is a JSON object whose bytes are kept exactly as they were written; a
- * tool's input stands in it with the bytes the agent sent. What a session, a call or a token *is* is
- * computed from its events by the pure functions of session.h, call.h and token.h, never kept beside them.
+ * tool's input stands in it with the bytes the agent sent. The state of a session, a
+ * call or a token is computed from its events by the pure functions of session.h, call.h and token.h, never stored.
  */
 #ifndef EVENT_EVENT_H
 #define EVENT_EVENT_H
@@ -63,9 +63,9 @@ const char *event_kind_name(enum event_kind kind);
 /* EVENT_NONE when there is no such kind. */
 enum event_kind event_kind_parse(struct str name);
 bool event_kind_of_call(enum event_kind kind);
-/* Whether conversations that run elsewhere may say it, with data of their own. */
+/* Whether agents whose conversations run outside Nod may send this kind, with data of their own. */
 bool event_kind_is_note(enum event_kind kind);
-/* Whether a member of the data is kept and never shown: the digest of a token's secret. */
+/* Whether a member of the data is never shown: the digest of a token's secret. */
 bool event_hides(enum event_kind kind, struct str member);
 
 /* The event as the wire shows it: {"seq","sessionId","threadId","type","at","actor","data"}. */

@@ -1,4 +1,4 @@
-/* The lives of calls and of runs: what leads from which status to which. One table each, for all who fold events. */
+/* The state machines of calls and runs: one table each, used by all code that computes state from events. */
 #ifndef EVENT_LIFE_H
 #define EVENT_LIFE_H
 
@@ -33,8 +33,8 @@ enum life_condition {
     X(STARTED, TOOL_RESULT, ANY, FINISHED)                       \
     X(STARTED, TOOL_RESULT, INTERRUPTED, INTERRUPTED)
 
-/* The next status; false when the table has no such move. A call of which nothing is known yet (CALL_UNKNOWN) may also
- * be met in the middle of its life. */
+/* The next status; false when the table has no such move. A call in CALL_UNKNOWN accepts the events of any later state,
+ * too, because its first events may not have been read. */
 bool call_move(enum call_status from, enum event_kind kind, enum life_condition condition, enum call_status *ret_to);
 /*    from, to. A run that is taken up, or put down to wait for a sub-agent, goes from running to running. */
 #define RUN_MOVES(X)                \
@@ -55,7 +55,7 @@ bool call_move(enum call_status from, enum event_kind kind, enum life_condition 
 /* Whether the table has the move. */
 bool run_move(enum run_status from, enum run_status to);
 
-/* The condition that a decision is for a call's life. */
+/* The condition that stands for a decision in the table of calls. */
 enum life_condition decision_condition(enum decision decision);
 
 #endif

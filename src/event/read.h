@@ -30,14 +30,14 @@ struct open_approval {
     int64_t deadline_ms;
 };
 
-/* A session as its chain ends. */
+/* The end of a session's chain. */
 struct chain_end {
     struct str session;
     uint64_t first_seq, last_seq;
     struct digest hash;
 };
 
-/* Numbers whose events are in archives. */
+/* A range of seqs whose events are in archives. */
 struct seq_range {
     uint64_t first, last;
 };
@@ -63,7 +63,8 @@ struct read {
     size_t archived_count;
     struct chain_end *chains;
     size_t chain_count;
-    struct seq_range *gone; /* READ_EVENTS of all sessions and kinds: what is left out between the events */
+    struct seq_range *gone; /* READ_EVENTS of all sessions and kinds: ranges of archived events between those returned
+                             * */
     size_t gone_count;
     uint64_t covered;      /* READ_EVENTS, READ_OPEN, _TOKENS, _RULES: everything of the scope up to this seq has
                               been returned. READ_SESSIONS: `before` of the next page, 0: this was the last */
@@ -77,8 +78,7 @@ struct read {
 
 struct read *read_new(enum read_kind kind);
 void read_free(struct read *read);
-/* Whether all numbers between these two are in archives. More may be by now: what is gone may have been read later than
- * the events. */
+/* Whether all seqs between these two are archived. True also for some that were archived after the events were read. */
 bool read_in_a_row(const struct read *read, uint64_t before, uint64_t seq);
 
 #endif

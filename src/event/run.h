@@ -23,10 +23,11 @@ enum run_status {
 };
 
 const char *run_status_name(enum run_status status);
-/* RUN_UNKNOWN for words of a conversation that runs elsewhere: it says what it likes. */
+/* RUN_UNKNOWN for any other word: conversations outside Nod may send a status of their own. */
 enum run_status run_status_parse(struct str name);
 bool run_status_over(enum run_status status);
-/* By the data of its last RUN_STATUS: only a status with a "runId" is ours, and only ours goes on by itself. */
+/* Whether the run is over, by the data of its last RUN_STATUS. A status without "runId" is not one of our runs and
+ * counts as over. */
 bool run_is_over(struct str data);
 
 #endif

@@ -86,7 +86,8 @@ struct shape {
 void shape_write(struct json_out *out, const struct shape *shape, const void *data);
 /* The JSON as a string of its own. It must fit an event. */
 struct str shape_data(struct arena *arena, const struct shape *shape, const void *data);
-/* False when it is no object. Members of another type than the table's are passed over, like those it does not name. */
+/* Reads the members that the table names; those of another type and all others are ignored. False when the text is no
+ * object. */
 bool shape_read(struct arena *arena, const struct shape *shape, struct str json, void *ret_data);
 /* The member "change" of an object; empty when there is none. */
 struct str shape_change(struct str json);
@@ -97,7 +98,8 @@ struct str shape_quote(struct arena *arena, struct str text);
 #define READ_DATA(arena, name, json, ret_data) \
     shape_read((arena), shape_##name(), (json), _Generic((ret_data), struct data_##name *: (ret_data)))
 
-/* All that events have, in the order of their kinds, then those that are only part of others; NULL after the last. */
+/* All shapes, those of events in the order of their kinds, then those that are only part of others; NULL after the
+ * last. */
 const struct shape *shape_at(size_t index);
 
 /* ---- printed from the tables (shape_print.c) ---- */

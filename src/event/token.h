@@ -71,12 +71,12 @@ unsigned scopes_of_role(enum role role);
 unsigned scopes_for_role(enum role role);
 
 struct session;
-/* Whether its holder may see this session. */
+/* Whether the token's holder may see this session. */
 bool token_may_see(const struct token *token, const struct session *session);
 
 const char *role_name(enum role role);
 enum role role_parse(struct str name);
-/* Reads a creation; false when the event is none. Strings are copied into the arena. */
+/* Reads the creation of a token; false when the event is something else. Strings are copied into the arena. */
 bool token_created(struct arena *arena, const struct event *event, struct token *ret_token);
 /* The id that the event revokes; empty when it revokes none. */
 struct str token_revoked(struct arena *arena, const struct event *event);

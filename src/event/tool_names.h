@@ -12,12 +12,12 @@
 #include "event/tool.h"
 
 struct tool_named {
-    struct str name;           /* ours; the agent's own where the table has none */
+    struct str name;           /* our name of the tool; the agent's own name where the table has none */
     const struct json *input;  /* an object with our names for its fields */
     struct str cwd;            /* where the input says that it runs; empty: it does not say */
     struct str patch;          /* text of a patch; empty: it is none */
     bool alias;                /* the table has a row for it */
-    bool foreign;              /* a row, but of other agents than the one that asks: it allows nothing */
+    bool foreign;              /* the row belongs to other agents than the one that asks: no allow rule applies */
     const char *unclear;       /* why the input cannot be read for sure; NULL: it can */
 };
 

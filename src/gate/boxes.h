@@ -15,15 +15,16 @@ struct boxes_want {
     const struct json *input;
 };
 
-/* Whether it asks for no box at all. */
+/* Whether the call's input asks to run without a box. */
 bool boxes_outside(const struct json *input);
-/* The openings of its box; lives in the arena. Looks at the folder and at the paths that rules name. On the loop. */
+/* The openings of the call's box; lives in the arena. Looks at the folder and at the paths that rules name. On the
+ * loop. */
 struct box_opened *boxes_plan(struct gate *gate, struct arena *arena, const struct boxes_want *want);
 /* For servers_box: what rules open in the box of an MCP server's program. `arg` is the gate; from any other thread. */
 void boxes_plan_server(void *arg, struct arena *arena, struct str root, struct servers_plan *ret_plan);
 /* Hex: the folder by its inode, and all that rules open. What the command itself opens follows from the command. */
 struct str boxes_digest(struct arena *arena, const struct box_opened *opened);
-/* Where commands are to run in a box, and this one cannot or is not to: a person must be asked. */
+/* Changes the verdict to "ask" when commands must run in a box and this one cannot, or asks not to. */
 void boxes_ask(const struct gate *gate, struct arena *arena, const struct json *input, struct verdict *verdict);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tools that Nod does itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
+/* Tools that Nod executes itself, and runs of its own agent: the part of the gate that runtime/ uses. Included by
  * gate.h.
  *
  * gate_look may block: call it on worker threads. Everything else is for the loop, as in gate.h.
@@ -20,7 +20,7 @@ struct gate;
 void gate_look(struct gate *gate, struct ask *ask, struct str root);
 /* Checks that the tool exists and that the input fits its schema; err explains it to the model. May block. */
 struct rc gate_tool_check(struct gate *gate, const struct ask *ask, struct err *err);
-/* A use that changes nothing: may be done beside others. */
+/* Whether the tool changes nothing, so that its uses may run in parallel. */
 bool gate_tool_only_looks(struct str name);
 /* Whether the caller runs the tool itself once it is allowed (Task). */
 bool gate_tool_done_elsewhere(struct str name);
@@ -40,7 +40,7 @@ struct told_tool {
     struct str source;  /* tells servers of the same name apart */
     const struct json *definition;
 };
-/* Compares one such definition with the pinned one. No pins and no asks: it is the pinned one. Does not block. */
+/* Compares the definition of a told tool with the pinned one. Neither pins nor asks: they are equal. Does not block. */
 struct rc gate_told(struct gate *gate, const struct ask *like, const struct told_tool *tool,
                     struct gate_news *ret_news, struct err *err);
 /* Adds the pinned description of the tool to the ask, so that people see it. */
@@ -69,7 +69,7 @@ struct execute {
     struct str session, call, actor;
     struct need fence;             /* must hold when it starts; NEED_NONE: nothing */
     const atomic_bool *cancelled;  /* may be set by any thread while it runs */
-    struct str child;              /* the thread in which it is done; empty: here */
+    struct str child;              /* the sub-agent's thread that does it; empty: the gate does it */
     const struct event *with;
     unsigned with_count;
     const struct execute_outcome *outcome;
@@ -90,12 +90,12 @@ void gate_keep(struct gate *gate, struct append *append);
 /* Ends the commands that the session runs in the background. */
 void gate_end_commands(struct gate *gate, struct str session);
 
-/* Ends all commands in the background while the loop works, so that what their boxes did is kept; then `done`. */
+/* Ends all background commands, while the loop goes on and stores what their boxes did; then calls `done`. */
 void gate_stop_commands(struct gate *gate, void (*done)(void *arg), void *arg);
 /* Whether gate_stop_commands is under way. */
 bool gate_commands_stopping(const struct gate *gate);
 
-/* Text that is being said, told to live watchers of the thread and kept nowhere (its event comes later). */
+/* Sends a piece of unfinished text to the live watchers of the thread. It is stored nowhere: its event comes later. */
 void gate_say(struct gate *gate, struct str session, struct str thread, struct str json);
 
 /* The file that a call would change, as it is now, read beneath `root` by a worker. */

@@ -113,7 +113,7 @@ struct ask {
     bool hung_up;        /* the client disconnected before the wait began */
     bool released;       /* ended because the process stops, not because wait_ms passed */
 };
-/* The gate itself: judge, keep, wait. Same id again is the same call; with another input ERR_CALL_DIFFERS. */
+/* Judges and stores a call, and waits for a person if needed. Same id again: the same call, or ERR_CALL_DIFFERS. */
 void gate_ask(struct gate *gate, struct ask *ask);
 /* The state of call `id` in `session`, after up to wait_ms; ERR_NOT_FOUND when there is none. An empty session is
  * filled in: the one that the viewer may see and that has such a call; ERR_AMBIGUOUS when several have. */
@@ -165,8 +165,8 @@ struct happening {
     struct shared *forms[HAPPENING_FORMS];
 };
 
-/* A follower of everything in its scope after `after`, each event exactly once and in order. The page read
- * while it catches up is told at once; the next is read when gate_watch_more is called. */
+/* A subscription to all events of its scope after `after`, each exactly once and in order. While it catches up, pages
+ * are delivered, the next one after gate_watch_more. */
 struct watcher {
     struct str session, thread; /* empty: all; the strings must live as long as the watcher */
     uint64_t kinds;             /* bit 1 << kind; 0: all */

@@ -13,8 +13,8 @@ struct gate_archiving {
     struct str actor;
     struct archive_result result;
 };
-/* Moves finished sessions in which nothing has happened for so long into an archive (store_archive.h), beside
- * everything else. One at a time: ERR_CONFLICT. */
+/* Moves finished sessions without recent events into an archive (store_archive.h), in the background. One at a time,
+ * else ERR_CONFLICT. */
 void gate_archive(struct gate *gate, struct gate_archiving *archiving);
 /* Writes {"path","sessions","events","stayed"}: the result for the client. */
 void gate_archive_write(struct json_out *out, const struct archive_result *result);

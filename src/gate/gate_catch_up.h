@@ -6,10 +6,10 @@
 
 struct gate;
 
-/* Other nodes may have made tokens that are not known here yet. */
+/* Whether several nodes share the store: others may have made tokens that are not known here yet. */
 bool gate_is_shared(const struct gate *gate);
-/* `done` follows when everything is known that any node had kept before this call, with an error when the store could
- * not be read. One read serves all who wait. */
+/* Calls `done` when this node knows every event that any node had stored before this call, or with an error when the
+ * store could not be read. One read serves all operations that wait. */
 void gate_catch_up(struct gate *gate, struct op *op);
 
 #endif

@@ -25,18 +25,19 @@ bool signed_when_parse(struct str name, enum signed_when *ret_when);
 const struct key_ring *gate_keys(const struct gate *gate);
 /* The setting in force: SIGNED_OFF as long as nobody has a key, because then nobody could answer. */
 enum signed_when gate_signed(const struct gate *gate);
-/* How long a key that a recovery code made known has to wait. */
+/* How long a key that was added with a recovery code must wait before it counts. */
 int64_t gate_recovery_ms(const struct gate *gate);
 /* The name of this installation in statements. */
 struct str gate_server_id(const struct gate *gate, struct arena *arena);
 
-/* Fills in until when it may be used, and the nonce. */
+/* Fills in the statement's expiry and nonce. */
 void gate_issue(const struct gate *gate, struct arena *arena, struct statement *statement);
-/* Takes key, nonce and time of the claim into the statement: whether that was issued here, and is still good. */
+/* Copies key, nonce and expiry of the claim into the statement and checks that it was issued here and has not expired.
+ * */
 struct rc gate_check_issued(const struct gate *gate, struct statement *statement, const struct signature_claim *claim,
                             struct err *err);
-/* Whether a key that is known here has signed this statement, and the statement was issued here and is still good.
- * The JSON to be kept goes into *ret_signature. Nothing is remembered of it: gate_use_key does that. */
+/* Checks that a known key has signed this statement, and that the statement was issued here and has not expired. The
+ * JSON to be stored goes into *ret_signature. The use is not recorded: gate_use_key does that. */
 struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct statement statement,
                                const struct signature_claim *claim, struct str *ret_signature,
                                uint32_t *ret_counter, struct err *err);

@@ -24,12 +24,12 @@ struct pending_list {
     bool in_order;
     struct listed *calls;
     size_t count, total; /* listed; in scope */
-    bool more;           /* some are not listed */
-    uint64_t next;       /* up to this seq all are: the `after` of the next page in order */
-    uint64_t seq;        /* to follow from after it misses nothing that is not listed */
+    bool more;           /* some waiting calls are not listed */
+    uint64_t next;       /* all calls up to this seq are listed: the `after` of the next page in order */
+    uint64_t seq;        /* a watcher that starts after this seq misses no call that is not listed */
 };
 void gate_list_pending(const struct gate *gate, struct arena *arena, struct pending_list *list);
-/* One of them, not whole; nothing when it was answered meanwhile. */
+/* Writes one of the listed calls, not whole; nothing when it was answered meanwhile. */
 void gate_write_listed(struct gate *gate, struct json_out *out, const struct listed *listed);
 
 #endif

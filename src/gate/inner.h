@@ -18,14 +18,14 @@ struct deadlines {
     struct timer *timer, *waits;
     int64_t armed_ms, waits_armed_us; /* times for which `timer` (core.due) and `waits` (core.waits) are set; 0: not set
                                        * */
-    int64_t not_before_us;            /* the store could not keep what was due: it is tried again then */
+    int64_t not_before_us;            /* after a store error: when to try again */
 };
 
 struct session_slot {
     struct session *session;    /* NULL while it is read */
     struct op *looks;           /* operations that wait until it is read */
     struct session_rules rules;
-    bool stale;                 /* it changed while it was read: read again */
+    bool stale;                 /* the session changed during the read: it is read again */
     bool used;                  /* since the last eviction sweep */
 };
 
@@ -52,10 +52,10 @@ struct gate {
     uint64_t watcher_count;
     bool store_away;
     struct op *catching, *catching_next; /* served by the read under way, and by the one after it */
-    struct event last_call; /* a TOOL_CALL that was told last of its batch: its request comes with the next */
+    struct event last_call; /* the last TOOL_CALL of a delivered batch: its request comes with the next batch */
     struct arena last_call_arena;
-    /* Up to which seq the views were read at the start: following begins behind it. UINT64_MAX: not read yet,
-     * what is told meanwhile will be in the answer. */
+    /* The seq up to which each view was read at the start; events after it are followed. UINT64_MAX: not read yet, and
+     * events delivered meanwhile will be in the answer. */
     uint64_t read_tokens, read_rules, read_open, read_partials;
     struct rules rules;
     struct gate_figures figures;
@@ -70,7 +70,7 @@ struct gate {
     struct servers *servers; /* NULL: none */
 };
 
-/* Follows: each takes the events it cares for, in this order, before any append is answered. */
+/* The follow functions: each takes the events that concern it, in this order, before any append is answered. */
 void sessions_follow(struct gate *gate, const struct event *event);
 /* `call` is the TOOL_CALL event directly before an approval request, or NULL. */
 void open_follow(struct gate *gate, const struct event *event, const struct event *call);
@@ -92,14 +92,14 @@ struct now gate_now(void);
 void op_execute(struct gate *gate, struct execute *execute);
 /* Keeps `event`; its owner gets it back by `done`. */
 void op_keep(struct gate *gate, struct kept_event *kept, struct event event);
-/* The operation is over: `done` follows before the loop sleeps. op->gate must be set. */
+/* Ends the operation: `done` is called before the loop sleeps. op->gate must be set. */
 void op_end(struct op *op);
 void ops_init(struct gate *gate);
 /* Calls `done` of operations that have ended, also of those that end meanwhile, for a few rounds; true when some are
  * left. */
 bool ops_serve(struct gate *gate);
 
-/* The session, if it is known (or known to be none: NULL); else false, and op_give_session follows. */
+/* Finds a cached session (NULL: there is none of this id). False: it is being read, and op_give_session follows. */
 bool sessions_have(struct gate *gate, struct str id, struct op *op, const struct session **ret_session);
 /* Fills in the session of a look before its `done`; false when it was evicted and must be read again. */
 bool sessions_lend(struct gate *gate, struct session_look *look);
@@ -159,7 +159,7 @@ void tokens_done(struct gate *gate);
 struct rc signed_check(struct gate *gate, struct decide *d, const struct open *open, struct err *err);
 /* The owner of the signing key; for an unsigned decision, the owner of the token. */
 struct str signed_person(const struct gate *gate, const struct decide *d);
-/* The token of this id was revoked; is bound to one session. */
+/* Whether the token of this id was revoked; whether it is bound to one session. */
 bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);
 /* The need that tokens and rules have not changed since an append was authorized and judged by them. */

@@ -5,8 +5,8 @@
 struct box_setting;
 struct cli;
 
-/* NULL when `sandbox` is off, or unset in an installation from before there were boxes. Lives as long as the command's
- * arena. Blocks for a few milliseconds. */
+/* The box in which runs execute commands. NULL when `sandbox` is off, or unset in an installation older than boxes.
+ * Lives as long as the command's arena. Blocks for a few milliseconds. */
 const struct box_setting *boxes_open(struct cli *cli);
 
 #endif

@@ -80,7 +80,7 @@ struct person_key {
     enum key_kind kind;
     uint64_t added_seq, revoked_seq; /* 0: not revoked */
     int64_t added_ms, revoked_ms;
-    int64_t from_ms;        /* what it signs before counts for nothing; 0: it counts from the beginning */
+    int64_t from_ms;        /* signatures before this time do not count; 0: all count */
     uint32_t counter;       /* counter of the last signature seen; an authenticator's counter never decreases */
     struct person_key *next;
 };
@@ -125,7 +125,7 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
 /* Whether the key has signed this text, by the rules of its kind. `ret_counter`: of an authenticator, 0 otherwise. */
 struct rc signature_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
                           uint32_t *ret_counter, struct err *err);
-/* The signature as events hold it, JSON; and the claim and the text from there. */
+/* Writes the signature as events hold it, as JSON; signature_read reads the claim and the text back. */
 struct str signature_write(struct arena *arena, const struct person_key *key, struct str text,
                            const struct signature_claim *claim);
 struct rc signature_read(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,

@@ -61,13 +61,13 @@ bool core_may_see(const struct op *op, const struct session *session);
 struct read *core_read_call(struct str session, struct str call);
 bool core_take_call(struct arena *arena, struct call *call, struct str session, const struct read *read);
 
-/* The result of a call, if it has none; its id and who let it pass are added. `mode` is the session's, or the one that
- * the decision chose. */
+/* Makes the append of a call's result, under the need that there is none; adds the call's id and who allowed it. `mode`
+ * is the session's, or the one that the decision chose. */
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now);
 
 /* ---- calls that were let pass a moment ago (recent.c) ---- */
-/* Remembers a call by its events: TOOL_CALL, and where it was asked about its request and response. */
+/* Remembers a call by its events: TOOL_CALL and, if a person was asked, request and response. */
 void recent_add(struct recent *recent, const struct event *events, size_t count);
 /* True when the call is remembered and allowed; it may have a result by now, which the append of one finds out. */
 bool recent_allowed(const struct recent *recent, struct arena *arena, struct str session, struct str call,
@@ -79,16 +79,16 @@ struct open *core_open(const struct core *core, struct str session, struct str c
 void waits_add(struct core *core, struct ask *ask, struct now now);
 /* Ends a wait. `hung_up`: the client has left, which the call then shows. */
 void waits_leave(struct core *core, struct ask *ask, bool hung_up, struct now now);
-/* A response is told: those who wait for it are rung. */
+/* A response was delivered: the asks that wait for it become ready to be stepped. */
 void waits_follow(struct core *core, const struct event *event);
-/* The first that was rung, or whose time is over; NULL: none. It is to be stepped. */
+/* The first waiting operation whose answer has come or whose time is over, to be stepped next; NULL: none. */
 struct op *waits_next(struct core *core, struct now now);
 bool waits_awaited(const struct core *core, struct str session, struct str call);
 
 /* ---- calls that several persons must allow (people.c) ---- */
 /* Whether the decision allows a call that several persons must allow. */
 bool people_wanted(const struct open *open, const struct decide *decide);
-/* Whether it may be one of them: it allows this one call, and is not by whoever asked. */
+/* Whether the decision may count as one of several: it allows only this call, and is not by the one who asked. */
 struct rc people_check_form(const struct open *open, const struct decide *decide, struct err *err);
 struct rc people_check_person(const struct open *open, const struct decide *decide, struct err *err);
 /* How many people have allowed the call, with the new decision. `ret_again`: the same person had allowed it before. */
@@ -98,9 +98,9 @@ struct append *people_append(const struct core *core, const struct decide *decid
                              struct now now);
 /* The authenticator's counter is kept with what it signed: it never goes back, also after a restart. */
 void decide_add_use(struct append *append, const struct decide *decide);
-/* A partial answer is told; another input makes those before it void. */
+/* A partial answer was delivered. If it allows another input, the answers before it become void. */
 void people_take(struct open *open, const struct event *event);
-/* The token was revoked: its answer counts no more. */
+/* The token was revoked: its partial answer counts no more. */
 void people_drop(struct open *open, struct str token);
 void people_free(struct open *open);
 
@@ -118,16 +118,16 @@ void core_due_add(struct core *core, struct open *open);
 void core_due_remove(struct core *core, struct open *open);
 /* The first whose time has come; NULL when there is none. It stays in the heap. */
 struct open *core_due_first(const struct core *core, int64_t wall_ms);
-/* Whether whoever asked is there, which decides when the question is withdrawn. */
+/* Notes whether the client that asked is connected, which decides when the question is withdrawn. */
 void core_away(struct core *core, struct open *open, bool away, struct now now);
-/* The alert is kept: here, or by another process. */
+/* The alert was stored, by this process or another. */
 void core_alerted(struct core *core, struct open *open);
 /* Makes the append of an alert for a waiting call; it needs that there is no alert and no response yet. */
 struct append *core_alert_append(const struct open *open, struct now now);
 
-/* Where the rules of allow_always hold; empty for what makes none. */
+/* The name of the scope in which the rules of allow_always hold; empty for a decision without rules. */
 struct str core_reach_name(const struct decide *decide);
-/* Whether it agrees to something that holds for all sessions: what an MCP server offers. */
+/* Whether the decision is about the definition of an MCP server's tool, which holds for all sessions. */
 bool decide_is_definition(const struct decide *decide, const struct open *open);
 
 /* ---- pieces of what is kept, for tests ---- */
