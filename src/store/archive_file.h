@@ -1,4 +1,4 @@
-/* An archive while it is written. Nobody else sees it: it has not got its name yet. */
+/* An archive while it is written, under a temporary name. */
 #ifndef STORE_ARCHIVE_FILE_H
 #define STORE_ARCHIVE_FILE_H
 
@@ -6,12 +6,12 @@
 
 struct archive_file;
 
-/* Makes it anew; refuses a file that is there. */
+/* Creates the file; fails when it exists. */
 struct rc archive_file_new(const char *path, struct archive_file **ret_file, struct err *err);
 struct rc archive_file_event(struct archive_file *file, const struct filed_event *filed, struct err *err);
 /* Adds the head of a session; all of its events must have been added before. */
 struct rc archive_file_head(struct archive_file *file, const struct filed_head *head, struct err *err);
-/* Takes out the events of a session that has no head yet, by the seq of its first. */
+/* Removes the events of a session that has no head yet; `chain` is the seq of its first event. */
 struct rc archive_file_drop(struct archive_file *file, uint64_t chain, struct err *err);
 /* Closes the file: complete and synced when this returns; nothing can be added afterwards. */
 struct rc archive_file_end(struct archive_file *file, struct err *err);
@@ -28,8 +28,8 @@ struct archive_source {
 };
 struct rc archive_stopped(const struct archive_source *source, struct err *err);
 
-/* archive_export.c: every finished session whose last event is not younger goes into a new file at `path`, which
- * is synced. `*ret_count` says how many; with none there is no file. */
+/* archive_export.c: copies every finished session whose last event is old enough into a new file at `path`, which is
+ * synced. `*ret_count` is their number; with none there is no file. */
 struct rc archive_export(const struct archive_source *source, int64_t until_ms, const char *path,
                          uint64_t *ret_count, struct err *err);
 /* The next page of a session's events, or of all sessions'; the caller frees it. */

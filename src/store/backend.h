@@ -1,4 +1,5 @@
-/* A way to keep events. Blocking, single-threaded, no loop in sight: store.c gives it threads.
+/* The interface of a backend, which stores events (SQLite, PostgreSQL). It blocks and knows no loop: store.c gives it
+ * threads.
  *
  * One handle is opened for writing, one for each reader thread and one for housekeeping; a handle is used
  * by one thread at a time. Writers of several processes are serialised by the backend itself: from the
@@ -71,7 +72,7 @@ struct backend {
                       int timeout_ms, struct err *err);
     uint64_t (*seen_seq)(const struct backend_handle *writer);
 
-    /* Optional: gives room back to the disk that sessions have left. On a connection of its own, beside all others. */
+    /* Optional: frees the disk space of archived sessions, on a connection of its own, while others use the store. */
     struct rc (*shed)(const char *place, struct err *err);
 
     struct rc (*verify)(const char *place, struct store_check *ret_check, struct err *err);

@@ -16,7 +16,8 @@ struct figures {
 void figures_init(struct figures *figures);
 void figures_count_group(struct figures *figures, const struct append *group, int64_t took_us);
 void figures_count_read(struct figures *figures, int64_t took_us);
-/* Both of the last went well, and no group has been under way for longer than a caller should wait. */
+/* Whether the last commit and the last look succeeded, and no commit has been running for longer than a caller should
+ * wait. */
 bool figures_healthy(const struct figures *figures, int64_t now_us);
 struct store_figures figures_show(const struct figures *figures, int64_t now_us);
 

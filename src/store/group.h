@@ -15,19 +15,20 @@ struct group_ways {
      * or assumed does not hold, and nothing was written. ERR_CONFLICT: a value of some append cannot be kept. */
     struct rc (*write)(struct backend_handle *handle, struct facts *facts, const struct rows *rows, bool loaded,
                        bool *ret_held, struct err *err);
-    /* After load: nothing is to be kept. */
+    /* Ends the transaction that `load` began, without writing anything. */
     struct rc (*abandon)(struct backend_handle *handle, struct err *err);
     bool shared; /* other processes write, too: what is remembered may hold no more */
 };
 
-/* From memory alone, without a look. Only a group that would be kept whole is tried: a refusal must be true now, not
- * when it was remembered. *ret_kept false: nothing was written; *ret_tried: because memory was out of date. */
+/* Commits a group by remembered facts alone, without reading the store. Only a group whose appends would all be
+ * accepted is tried: a refusal must be true now. *ret_kept false: nothing was written; *ret_tried: because memory was
+ * out of date. */
 struct rc group_commit_remembered(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                                   struct append *group, bool *ret_tried, bool *ret_kept, struct err *err);
-/* With a look at what is not known. */
+/* Commits a group; reads from the store the facts that are not remembered. */
 struct rc group_commit(const struct group_ways *ways, struct backend_handle *handle, struct memory *memory,
                        struct append *group, struct err *err);
-/* A group in which some value cannot be kept: each append alone, so that the others do not notice. */
+/* For a group with a value that the backend refuses: commits each append alone, so that the others are stored. */
 struct rc group_commit_each(struct backend_handle *handle, struct append *group,
                             struct rc (*commit)(struct backend_handle *handle, struct append *group, struct err *err));
 

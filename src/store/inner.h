@@ -36,11 +36,11 @@ struct store {
 
     struct monitor inbox;
     struct append_list appends;
-    bool owned;            /* somebody uses the writer's handle */
+    bool owned;            /* the writer or the loop is using the writer's handle */
     bool writer_waits;     /* the writer is awake and waits for the loop to be done with the handle */
     bool unsettled;        /* something was committed since the writer settled */
     uint64_t lone_count;   /* commits of the loop */
-    unsigned slow_for;     /* commits until the disk counts as quick again; of the handle's owner */
+    unsigned slow_for;     /* commits until the disk counts as fast again; only for the owner of the handle */
     struct monitor desk;
     struct read_list questions;
     struct monitor chores;
@@ -79,14 +79,14 @@ struct store {
 };
 
 /* ---- store.c ---- */
-/* From any thread: the loop gets the group, behind those that were handed back before. */
+/* From any thread: queues the group for the loop, after those that were returned before. */
 void store_hand_back(struct store *store, struct append *first, struct append **end);
-/* Hands the group back behind everything that was kept before it, also when it was refused because of that.
- * A group whose place is not known yet waits: to answer it first would be to tell the future. */
+/* Returns the group to the loop after all events stored before it were delivered, also when it was refused because of
+ * one of them. A group whose position is not known yet waits. */
 void store_hand_back_in_order(struct store *store, struct append *group, struct append **end);
 /* Records whether the last commit, or the last look for others' events, succeeded; tells the loop when that changes. */
 void store_set_health(struct store *store, _Atomic bool *flag, bool healthy);
-/* History has gone backwards, as a backend has found: what was told is not what is kept. */
+/* A backend found that events which were delivered are no longer in the store. */
 void store_notice_broken(struct store *store, struct rc rc, const struct err *err);
 
 /* ---- writer.c ---- */

@@ -78,14 +78,15 @@ struct rows {
     bool whole;     /* every append of the group is accepted */
 };
 
-/* The group's events lose their numbers. The facts must be zeroed; they refer to the group's strings. */
+/* Collects the facts that the group depends on, and clears the seqs of its events. The facts must be zeroed; they refer
+ * to the group's strings. */
 void facts_name(struct facts *facts, struct append *group);
 void facts_done(struct facts *facts);
 struct fact_head *facts_head(struct facts *facts, struct str session);
 struct fact_call *facts_call(struct facts *facts, struct str session, struct str call);
 struct fact_run *facts_run(struct facts *facts, struct str session, struct str thread);
 
-/* Call it once per facts. Sets outcomes and seqs; the rows live in the facts' arena. */
+/* Judges the group: sets outcomes and seqs; the rows to write live in the facts' arena. Call it once per facts. */
 void judge_group(struct facts *facts, struct append *group, struct rows *ret_rows);
 
 #endif

@@ -33,8 +33,8 @@ void memory_keep(struct memory *memory, const struct facts *facts);
 /* Adds an event that another process stored, in the order of seq; events that are known already are skipped. */
 void memory_follow(struct memory *memory, const struct event *event, uint64_t chain, const struct digest *hash);
 
-/* Every event up to this one survives a crash of the database; larger numbers may be visible already. Only such events
- * may be told, and become the anchor. Goes forward only. */
+/* Notes that every event up to `seq` survives a crash of the database; later events may be visible already. Only
+ * durable events may be delivered and become the anchor. A smaller seq is ignored. */
 void memory_note_durable(struct memory *memory, uint64_t seq);
 uint64_t memory_durable(struct memory *memory);
 

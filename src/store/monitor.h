@@ -1,4 +1,4 @@
-/* Where threads wait for one another. */
+/* A lock with a condition on which threads wait for one another. */
 #ifndef STORE_MONITOR_H
 #define STORE_MONITOR_H
 
@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-/* A queue that threads wait at. `asleep` counts the threads to wake: a busy thread looks by itself. */
+/* A lock and a condition. `asleep` counts the threads to wake: a running thread checks by itself. */
 struct monitor {
     pthread_mutex_t lock;
     pthread_cond_t signalled;
@@ -20,7 +20,7 @@ static inline void unlock(pthread_mutex_t *mutex) { CHECK(pthread_mutex_unlock(m
 
 void monitor_init(struct monitor *monitor);
 void monitor_done(struct monitor *monitor);
-/* Unlocks the monitor and wakes somebody. In this order: who is woken needs the lock first of all. */
+/* Unlocks the monitor, then wakes a thread: in this order, because the woken thread needs the lock first. */
 void monitor_signal(struct monitor *monitor);
 /* With the monitor locked. False when `wait_ms` (0: for ever) went by without a signal. */
 bool monitor_wait(struct monitor *monitor, int64_t wait_ms);

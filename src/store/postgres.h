@@ -87,7 +87,7 @@ bool postgres_pause(int64_t *pause_ms, int64_t deadline_us);
 void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params);
 /* Like postgres_send, for text that is not kept prepared. */
 void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params);
-/* Ends the pipeline and sees it sent. */
+/* Ends the pipeline and sends all of it. */
 struct rc postgres_flush(struct backend_handle *handle, struct err *err);
 /* The answer to the next statement of the pipeline; the caller clears it. A connection on which anything
  * failed is closed: what was under way on it is rolled back, and the next one begins clean. Codes:

@@ -15,14 +15,14 @@ struct rc postgres_check_history(struct backend_handle *handle, const struct anc
                                  const struct digest *hash, struct err *err);
 
 /* ---- postgres_write.c: a group, once ---- */
-/* Statements that take the lock; how many. */
+/* Sends the statements that take the lock; returns how many they are. */
 int postgres_send_lock(struct backend_handle *handle);
-/* *ret_in_doubt: the COMMIT was sent, and nobody has said what became of it. */
+/* *ret_in_doubt: the COMMIT was sent, and its outcome is not known. */
 struct rc postgres_commit_once(struct backend_handle *handle, struct append *group, bool *ret_in_doubt,
                                struct err *err);
 /* Reads the answer to a COMMIT, and the end of the pipeline. */
 struct rc postgres_take_commit(struct backend_handle *handle, struct err *err);
-/* Sees to it that everything up to `seq`, which this connection has seen, survives a crash of the database. */
+/* Makes every event up to `seq`, which this connection has seen, survive a crash of the database. */
 struct rc postgres_make_durable(struct backend_handle *handle, uint64_t seq, struct err *err);
 
 #endif

@@ -15,9 +15,9 @@ enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
     " UNBOUNDED PRECEDING AND CURRENT ROW) - octet_length(data) AS before FROM (" rows ") r) p"         \
     " WHERE before < " bytes " ORDER BY seq"
 #define CHAIN_OF(session) "(SELECT first_seq FROM chains WHERE session_id = " session ")"
-/* Plans are made once, often while a table is still empty: they must not count on that. A lock is not waited for
- * without end (whoever had no luck looks who holds it: throw_out), a node that says nothing between two round trips is
- * thrown out by the server, and a commit that is not durable is none. */
+/* Settings of each connection. Query plans are made once, often while a table is empty, so they must not rely on its
+ * size. Waiting for the lock has a limit (then throw_out looks who holds it), the server ends a session that is silent
+ * inside a transaction, and commits are durable. */
 #define SETTING(name, value, local) "set_config('" name "', '" value "', " local ")"
 #define SETTINGS(local)                                                                                 \
     SETTING("plan_cache_mode", "force_generic_plan", local) ", " SETTING("jit", "off", local) ", "      \
@@ -27,7 +27,8 @@ enum { EVENT_COLUMN_DATA = 7, EVENT_COLUMN_COUNT = 9 };
     "set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"  \
     " WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, " local ")"
 
-/* Before the snapshot of a transaction that looks: a part exchanged for a new table after it would seem empty. */
+/* Taken before the snapshot of a reading transaction: a partition that is replaced after the snapshot would seem empty.
+ * */
 #define STAND_STILL "LOCK TABLE ONLY events IN ACCESS SHARE MODE"
 
 enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL = 7 };

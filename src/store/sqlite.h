@@ -26,13 +26,13 @@ struct backend_handle {
     uint64_t committed_seq; /* the last that was kept */
     struct digest group_hash; /* hash of the last group in the chain of groups; valid while `memory` is */
     int64_t data_version;
-    unsigned wal_frames;    /* since the log was last begun anew */
+    unsigned wal_frames;    /* frames in the write-ahead log since its last restart */
     unsigned tidy_at_frames;
     unsigned stop_at_frames;
 };
 
 /* ---- sqlite.c ---- */
-/* Words and code for what SQLite returned while `doing`. */
+/* Sets code and text of the error that SQLite returned while `doing`. */
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err);
 /* One step of a kept statement; it is reset when it has no more rows or fails. */
 struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err);
@@ -89,16 +89,16 @@ struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int versio
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 
 /* ---- sqlite_look.c ---- */
-/* Whether somebody has it open, or was killed while he had. */
+/* Whether a process has the database open, or was killed while it had it open. */
 bool sqlite_log_exists(const char *path);
-/* Read-only. `immutable`: nobody has it open, and nothing is to be written beside it. *ret_db is set on failure, too,
- * and is closed by the caller. */
+/* Opens a database read-only. `immutable`: no process has it open, and no file is created beside it. *ret_db is set on
+ * failure, too, and is closed by the caller. */
 struct rc sqlite_look(const char *path, bool immutable, struct sqlite3 **ret_db, struct err *err);
 struct rc sqlite_is_archive(struct sqlite3 *db, bool *ret_archive, struct err *err);
 
 /* ---- sqlite_leave.c ---- */
-/* Inside the transaction that keeps `event`, a SESSION_ARCHIVED that is about to be inserted: takes the other events
- * of its session away. ERR_CONFLICT when they are not what the event says. */
+/* In the transaction that stores `event`, a SESSION_ARCHIVED: deletes the other events of its session. ERR_CONFLICT
+ * when they are not those that the event describes. */
 struct rc sqlite_leave(struct backend_handle *handle, const struct event *event, const struct archived *archived,
                        struct err *err);
 

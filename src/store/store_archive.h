@@ -53,13 +53,13 @@ struct rc archive_plan(const struct archiving *archiving, struct archive_plan **
 /* The append that moves one session of the plan. Refused when something has happened in the session since: it
  * stays in the store, and its copy in the file means nothing. */
 struct append *archive_move(const struct archive_plan *plan, size_t index, int64_t now_ms);
-/* Frees it. `finished`: every session has been moved or refused. */
+/* Frees the plan. `finished`: every session has been moved or refused. */
 void archive_plan_free(struct archive_plan *plan, bool finished);
 
 /* Adds the file of a finished plan to the result. */
 void archive_result_add(struct archive_result *result, const struct archive_plan *plan);
 
-/* All of it without a server; where only one process may write, ERR_CONFLICT when a server runs. */
+/* Archives without a server; ERR_CONFLICT when a server runs and the store allows only one writing process. */
 struct rc store_archive(const struct archiving *archiving, int64_t now_ms, struct archive_result *ret_result,
                         struct err *err);
 
@@ -76,7 +76,7 @@ struct rc archive_verify(const char *path, struct store_check *ret_check, struct
 struct archive_check {
     struct str file, path;
     uint64_t sessions, events; /* counts according to those events */
-    bool missing;              /* it is not in the folder: moved to another place, or lost */
+    bool missing;              /* the file is not in the folder: moved elsewhere, or lost */
     char why[300];             /* the error; empty: none */
 };
 

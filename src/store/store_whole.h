@@ -23,7 +23,7 @@ typedef struct rc (*store_visit)(void *arg, const struct event *event, struct er
 /* Reads the store read-only, a running server beside it or not. `kinds`: bit 1 << kind; 0: all. */
 struct rc store_each_event(const char *url, uint64_t kinds, store_visit visit, void *arg, struct err *err);
 
-/* Gives room back to the disk that archived sessions have left, where the store can do that beside its users. */
+/* Frees the disk space of archived sessions, where the backend can do that while others use the store. */
 struct rc store_shed(const char *url, struct err *err);
 
 struct store_copying {

@@ -19,7 +19,8 @@ struct verifier {
     uint64_t said_gone;
     uint64_t archived_calls; /* calls archived according to SESSION_ARCHIVED events */
     uint64_t ungrouped_seq;  /* groups cover the events after this one; UINT64_MAX: there are none */
-    struct digest_sum *sum;  /* over the group before and the links met since; NULL: not known, some are in archives */
+    struct digest_sum *sum;  /* hash over the group before and the links since; NULL: not known, because some are in
+                              * archives */
 };
 
 /* An event together with its stored columns. */
@@ -37,15 +38,16 @@ struct filed_head {
 };
 
 void verifier_init(struct verifier *verifier, struct store_check *ret_check);
-/* Groups begin after `first_seq`, the least `last_seq` among them. Without this call there are none. */
+/* Groups cover the events after `first_seq`, the smallest `last_seq` among them. Without this call there are no groups.
+ * */
 void verifier_groups(struct verifier *verifier, uint64_t first_seq);
 void verifier_done(struct verifier *verifier);
 __attribute__((format(printf, 3, 4))) void verifier_blame(struct verifier *verifier, int64_t seq,
                                                           const char *format, ...);
 bool verifier_blamed(const struct verifier *verifier);
-/* The next range of numbers that left, when the walk is about to reach it: see verifier_wants_range. */
+/* Adds the next range of archived seqs, when the walk is about to reach it: see verifier_wants_range. */
 void verifier_range(struct verifier *verifier, struct seq_range range);
-/* Whether an event of this seq may only be looked at after the next range, if there is one. */
+/* Whether the next range, if there is one, must be added before an event of this seq. */
 bool verifier_wants_range(const struct verifier *verifier, uint64_t seq);
 void verifier_event(struct verifier *verifier, const struct filed_event *filed);
 /* Call it after the last event and the last range. `last_seq`: where the last group ends. */
