@@ -20,7 +20,7 @@ struct studying {
 struct act *act_add(struct studying *s, enum act_kind kind, size_t word, const char *why);
 void act_other(struct studying *s, size_t word, const char *why);
 void act_writes(struct studying *s, size_t word, struct str path);
-/* The command that begins at word `from`, with `more` (may be NULL) behind it. */
+/* Adds the act of running the command that begins at word `from`, with `more` (may be NULL) behind it. */
 void act_runs(struct studying *s, size_t from, const struct word *more);
 void act_script(struct studying *s, size_t word, struct str text);
 void act_code(struct studying *s, size_t word, struct str code, const char *why);
@@ -28,17 +28,17 @@ void act_text(struct studying *s, struct str text);
 
 /* ---- words ---- */
 
-/* A word whose letters are not all on the line: could it become an option? */
+/* Whether a word with parts that are not known could become an option. */
 bool may_be_option(const struct word *word);
 static inline bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 static inline bool is_long_option(struct str s) { return s.n > 2 && s.p[0] == '-' && s.p[1] == '-'; }
 /* The texts of the words from `from` on, parted by blanks; false when one is not literal. */
 bool words_joined(struct studying *s, size_t from, struct str *ret_text);
 bool looks_like_assignment(struct str text);
-/* A path by its beginning, outside any project: /etc/x, ~/x, ../x. */
+/* Whether the text begins like a path outside the project: /etc/x, ~/x, ../x. */
 bool leaves_project(struct str text);
 
-/* Words for a program or a script that nobody knows: options by their names, paths by their beginnings. */
+/* Studies the words of an unknown program or script: options by their names, paths by their beginnings. */
 void study_handed(struct studying *s, size_t from);
 
 /* ---- commands with a grammar of their own ---- */
@@ -57,7 +57,7 @@ void study_dd(struct studying *s);
 bool sed_harmless(struct str text);
 bool awk_harmless(struct str text);
 bool jq_harmless(struct str text);
-/* Whether the name of an option that nobody knows says that it runs or writes something. */
+/* Whether the name of an unknown option says that it runs or writes something. */
 bool option_tells(struct str name);
 
 #endif

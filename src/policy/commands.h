@@ -11,14 +11,14 @@ enum act_kind {
     ACT_REMOVES, /* removes `path` */
     ACT_TALKS,   /* connects to the address `path`, or to an unknown one */
     ACT_CHANGES, /* changes state that no path names */
-    ACT_OBEYS,   /* takes orders from `path` */
+    ACT_OBEYS,   /* reads configuration, plugins or commands from `path` */
     ACT_PROJECT, /* runs code of the project: tests, builds, scripts, `path` where it is one file */
     ACT_RUNS,   /* runs the command `inner` */
     ACT_SCRIPT, /* runs the shell text `script` */
     ACT_CODE,   /* runs code in another language, or a text that is not known: `code` */
     ACT_TEXT,   /* runs shell text of which only a part is known: `code` */
     ACT_WRITES, /* writes the file `path` */
-    ACT_OTHER,  /* takes orders from elsewhere, changes files it was not told to, cannot be read, … */
+    ACT_OTHER,  /* reads commands from elsewhere, changes files it was not told to, cannot be parsed, … */
 };
 
 struct study;
@@ -45,7 +45,7 @@ struct act {
     struct str code;
     struct word path;
     struct act *next;
-    /* The judge's, so that nothing is judged twice. */
+    /* Filled in by the judge, so that nothing is judged twice. */
     struct study *inner_study;
     enum { COVER_UNKNOWN, COVER_YES, COVER_NO } covered;
 };
@@ -54,11 +54,11 @@ struct study {
     const struct table_row *table; /* the row of the table of programs; NULL: not known */
     size_t named;                  /* words up to the last that chose the row: 3 in `git -p log x` */
     unsigned risk;                 /* risk classes of the table's row and of the options used */
-    bool only_reads;               /* an option of it says so */
+    bool only_reads;               /* an option says that the command only reads (--dry-run) */
     bool strange_sub;              /* its sub-command is not known: an alias, a plugin */
     bool touches_all;              /* it changes files that its words do not name */
     struct act *acts;
-    bool packs; /* some of its words are a command: look at each of them when looking for what is forbidden */
+    bool packs; /* some of its words are a command: deny rules are matched against each of them */
 };
 
 /* How deep commands may be packed into each other's arguments. */

@@ -10,14 +10,14 @@
 const struct table_row *table_find(struct str name);
 /* The row of exactly this name. */
 const struct table_row *table_exact(struct str name);
-/* `git-push` is `git push`, as git's own folder has it. */
+/* The row of `git push` for the program `git-push`, as in git's own folder. */
 const struct table_row *effects_dashed_row(struct str name);
 /* Whether a row's name begins with `start`. */
 bool table_begins(struct str start);
 static inline struct str table_str(uint32_t at) { return str_of(table_text + at); }
 static inline const struct table_lists *row_lists(const struct table_row *row) { return &table_lists[row->lists]; }
 
-/* A command while it is read. */
+/* The state of reading one command. */
 struct effects {
     struct studying *s;
     const struct table_row *row;       /* the row of the longest command name that matches */
@@ -30,7 +30,7 @@ struct effects {
     size_t rest;                       /* where the words of another command begin; SIZE_MAX: nowhere */
     bool tree, written, only_reads, instead, into, coded, ended;
     bool guessed;                      /* a word was taken for a value because a help text says so */
-    bool handed;                       /* everything else was read by another row */
+    bool handed;                       /* the other words were read by another row */
     struct word into_word;
     size_t into_at;
     size_t bad_word;                   /* first word of the name whose row is bad; 0: none, ALL_WORDS: the program */
@@ -42,7 +42,7 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
 
 /* Like effects_study, for a whole command, including programs that have their own argument language. */
 void effects_words(struct studying *s, const struct table_row *row);
-/* The options alone; what the operands do is for the caller to say. */
+/* Reads the options alone; the caller adds the acts of the operands. */
 void effects_options(struct studying *s, const struct table_row *row, size_t from);
 /* `-m x`: the row "NAME -m x" says what the rest does. */
 void effect_module(struct effects *e, size_t word, struct str value);
@@ -66,9 +66,9 @@ void effect_unknown_program(struct studying *s, size_t i);
 
 /* ---- effect_roles.c ---- */
 
-/* host:path of rsync and scp. */
+/* Whether the value is host:path, as rsync and scp take it. */
 bool effect_is_remote(const struct effects *e, struct str value);
-/* One value of an option, or one operand, in its role. */
+/* Adds the act of one option value or operand, by its role. */
 void effect_role(struct effects *e, enum table_role role, unsigned arg, size_t word, struct str value, bool by_option);
 
 #endif

@@ -15,9 +15,11 @@ size_t group_covers(struct arena *arena, const struct rule *rule, struct argv *a
 /* Whether a deny or ask rule on a group applies, matched broadly; `study` is NULL for an unknown command. */
 bool group_stops(struct arena *arena, const struct rule *rule, struct argv *argv, const struct study *study);
 
-/* Whether every address that the command talks to is known and one of the rule's hosts; true for a rule without. */
+/* Whether every address that the command connects to is known and one of the rule's hosts; true for a rule without
+ * hosts. */
 bool hosts_cover(struct arena *arena, const struct rule *rule, const struct argv *argv, const struct study *study);
-/* For deny and ask: whether some address is one of them, or may be. `study` is NULL when nobody knows. */
+/* For deny and ask: whether some address is one of the rule's hosts, or may be. `study` NULL: the command is unknown.
+ * */
 bool hosts_stop(struct arena *arena, const struct rule *rule, const struct study *study);
 
 #endif

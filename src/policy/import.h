@@ -26,7 +26,7 @@ struct rc import_claude_code(struct importing *in, struct err *err);
 struct rc import_codex(struct importing *in, struct err *err);
 struct rc import_opencode(struct importing *in, struct err *err);
 struct rc import_gemini(struct importing *in, struct err *err);
-/* config.toml; import_codex finds out which of the two it has. */
+/* Reads Codex' config.toml; import_codex calls it when the file is no .rules file. */
 struct rc import_codex_config(struct importing *in, struct err *err);
 /* JSON, with comments blanked out. */
 struct rc import_parse_json(struct importing *in, const struct json **ret_root, struct err *err);

@@ -6,7 +6,7 @@
 #include "policy/ruleset.h"
 #include "policy/target.h"
 
-/* Why a part of a command is asked about, when nothing else is to be said of it. */
+/* The reason for asking about a part of a command when there is no better one. */
 #define NO_RULE "no rule allows it"
 
 /* Where a command of a line runs. */
@@ -76,28 +76,28 @@ void used_note(struct judging *j, const struct compiled *rule);
 
 /* ---- paths: judge_path.c ---- */
 
-/* The path of a word of a command or of an input, with the links it goes through; false: nobody knows it. */
+/* The path that a word or an input names, with the links it goes through; false: it cannot be known. */
 bool place_of(struct judging *j, const struct folder *folder, struct str path, struct place *ret_place);
 /* For reads and edits: place_stops notes every rule against the place, place_covered finds one that allows it. */
 void place_stops(struct judging *j, const struct place *place, struct str family);
 const struct compiled *place_covered(struct judging *j, const struct place *place, struct str tool);
 /* Like place_covered, but only by rules with a path, not by rules on the whole tool. */
 const struct compiled *place_covered_by_path(struct judging *j, const struct place *place, struct str tool);
-/* Targets that always ask: for edits, or even for looking at them. */
+/* Whether the place always needs a person: for edits, or even for reading. */
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* Like place_protected, for every path that a word with holes could become (target.h). */
 bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
 /* Notes the rules against any path that a pattern could match. */
 void target_stops(struct judging *j, struct str target, struct touch touch);
-/* Whether what a pattern could find lies outside the session's folder, or is a secret there. */
+/* Whether a pattern could match a path outside the session's folder, or a secret inside. */
 bool target_outside(struct judging *j, struct str target);
-/* Reading tools pass by themselves inside the session's folder. */
+/* Whether the place lies inside the session's folder, where reading tools need no rule. */
 bool place_inside(const struct judging *j, const struct place *place);
-/* Folders of the system, which commands that write are asked about. */
+/* Whether the place is a system folder: commands that write there are asked about. */
 bool place_of_system(const struct place *place);
 bool folder_inside(struct judging *j, struct str path);
-/* Whether git, run in the folder, would take a folder that is not called .git for its repository: everybody
- * who can write files can make one, and its configuration runs commands. */
+/* Whether git would take a folder that is not called .git for its repository there: anyone who can write files can make
+ * one, and its configuration runs commands. */
 bool folder_strange_to_git(struct judging *j, const struct folder *folder);
 
 /* ---- commands: judge_command.c, judge_stop.c, judge_cover.c ---- */
@@ -111,29 +111,29 @@ const struct study *node_study(struct judging *j, struct node *node);
 struct argv argv_command(const struct argv *argv);
 const struct study *act_inner_study(struct judging *j, struct act *act, unsigned depth);
 
-/* Notes what speaks against one part, whatever it is packed in. */
+/* Notes the rules and doubts against one part, at any nesting depth. */
 void part_stops(struct judging *j, struct node *node, const struct folder *folder);
-/* Notes what speaks against the values of a loop. */
+/* Notes the rules and doubts against the values of a loop. */
 void values_stop(struct judging *j, const struct node *node, const struct folder *folder);
-/* Notes what speaks against the redirections of a group, a loop or a function. */
+/* Notes the rules and doubts against the redirections of a group, a loop or a function. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
 const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study);
-/* Whether the number stands in the text by itself. */
+/* Whether one of Nod's own ports stands in the text as a number by itself. */
 bool judge_has_own_port(const struct question *question, struct str text);
-/* Notes a file that is written under one of several names. */
+/* Notes a write to a file that has several names (hard links). */
 void note_shared(struct judging *j, struct str path);
-/* The last net under a text that was not understood: does it name something forbidden? */
+/* For a text that was not understood: whether its words name anything that a rule denies. */
 bool text_stops(struct judging *j, struct str text, bool note);
 
-/* Whether one part passes: by a rule, or (no rule) as one that only reads; else a reason. */
+/* Whether one part is allowed: by a rule, or without one because it only reads; else a reason is given. */
 bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
 /* The risk classes of a command: table.h. */
 /* acts_risk looks at the acts of the study only. */
 unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder);
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
-/* Whether such a call is answered alone, never together with others. */
+/* Whether a call of these risk classes must be answered alone, not together with others. */
 bool risk_holds_back(unsigned risk);
 /* NULL when the command passes without a rule, else why not; `passes` says whether a command that it runs, or
  * a file that it writes, may. */
@@ -142,7 +142,7 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
                          bool (*passes)(void *arg, struct act *act), void *arg);
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
-/* Whether the assignments of a node reach no program, or none that would obey them. */
+/* Whether the assignments of a node reach no program, or none that such variables influence. */
 bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether rules cover every command of a nested script (the text of `sh -c`). */
 bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);

@@ -29,7 +29,7 @@ void lint_dead(struct linting *l, struct str instead, struct str words);
 
 /* Reports that the rule cannot be read, for this reason. */
 void lint_malformed(struct linting *l, const char *words);
-/* True when it found one. */
+/* Checks the rule's text alone; true when it found a problem. */
 bool lint_text(struct linting *l);
 /* Notes an allow of a program that runs any command it is given. */
 void lint_wide(struct linting *l);

@@ -12,7 +12,7 @@ struct str lint_tool_near(struct str name);
 bool lint_program_known(struct str name);
 /* The program whose name is a letter or two away; empty when there is none. */
 struct str lint_program_near(struct str name);
-/* Whether `sub` is a sub-command behind `row` ("git", "git stash"): the table knows it, or knows none there. */
+/* Whether `sub` is a sub-command of `row` ("git", "git stash"), or the table has none for that row. */
 bool lint_sub_known(struct str row, struct str sub);
 /* The sub-command of `row` that is a letter or two away; empty when there is none. */
 struct str lint_sub_near(struct str row, struct str sub);

@@ -23,18 +23,18 @@ bool glob_match(struct str glob, struct str text);
 
 /* How many leading words the rule names, 0 when it does not cover the command; SIZE_MAX: all there is. */
 size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *argv);
-/* *ret_maybe is set when only bash knows whether it fits. */
+/* *ret_maybe: the words have parts that are known only at run time, so the rule may match. */
 bool words_stopped(struct arena *arena, const struct rule *rule, struct argv *argv, bool *ret_maybe);
 /* The name of the program without the folders before it. */
 struct str program_name(struct str word);
 
 /* ---- paths ---- */
 
-/* A place by both its names; `real` is the same when links are not known. */
+/* A path as named, and with links followed (`real`; the same when links are not known). */
 struct place {
     struct str named, real;
     bool exists;
-    bool shared; /* a file that has another name, too */
+    bool shared; /* the file has another name, too (a hard link) */
 };
 
 struct places {
@@ -52,7 +52,7 @@ bool path_below(struct str path, struct str folder, struct str *ret_rest);
 
 /* Components against components: `**` any number of them, `*` and `?` inside one. */
 bool path_pattern_match(struct str pattern, struct str path);
-/* Where the rule's pattern begins, false when that place is not known. */
+/* The folder in which the rule's pattern begins; false when it is not known. */
 bool path_rule_base(struct arena *arena, const struct rule *rule, const struct places *places, bool real,
                     struct str *ret_base);
 bool path_covered(struct arena *arena, const struct rule *rule, const struct places *places,
@@ -68,7 +68,7 @@ struct url {
 
 /* Accepts only URLs that all parsers read alike: no user, no escapes or unusual letters in the host. */
 bool url_parse(struct arena *arena, struct str text, struct url *ret_url);
-/* `strictly`: for allow rules, a host is its web site, not whatever listens on its other ports. */
+/* `strictly`: for allow rules, only the usual ports of the host match. */
 bool url_matches(const struct rule *rule, const struct url *url, bool strictly);
 
 #endif

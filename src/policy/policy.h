@@ -44,7 +44,7 @@ enum rule_layer {
 };
 
 const char *mode_name(enum permission_mode mode);
-/* Also takes the names other agents use ("yolo", "safe-yolo"); false when it is none. */
+/* Reads a mode, also by the names of other agents ("yolo", "safe-yolo"); false when it is none. */
 bool mode_parse(struct str name, enum permission_mode *ret_mode);
 const char *effect_name(enum effect effect);
 bool effect_parse(struct str name, enum effect *ret_effect);
@@ -71,7 +71,7 @@ struct rule_source {
     struct str author;
     struct str reason;
     int64_t expires_at_ms; /* 0: never */
-    bool counted;          /* good for `uses_left` more calls */
+    bool counted;          /* allows only `uses_left` more calls */
     uint64_t uses_left;
     unsigned people;       /* for an ask rule: how many persons must allow the call; 0: one */
     enum rule_reach reach;
@@ -81,7 +81,7 @@ struct rule_source {
     size_t match_count, not_match_count;
 };
 
-/* A rule that was not taken as it stands: an allow never matches then, a deny or ask asks about its tool. */
+/* A rule that cannot be used as written: such an allow never matches, such a deny or ask asks about its whole tool. */
 struct rule_problem {
     size_t index; /* index of the rule in the sources */
     struct str words;
@@ -90,7 +90,7 @@ struct rule_problem {
 struct rule_set;
 /* The rule in its canonical spelling; ERR_INVALID with words for the person who wrote it. */
 struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canonical, struct err *err);
-/* Whether what it names depends on the folder in which a session is: relative paths, and commands. */
+/* Whether the rule's meaning depends on the session's folder: relative paths, and commands. */
 bool rule_relative(struct str text);
 /* Immutable; everything it needs is copied. */
 struct rule_set *rule_set_new(const struct rule_source *sources, size_t count);
@@ -99,7 +99,7 @@ size_t rule_set_problems(const struct rule_set *set, const struct rule_problem *
 
 /* ---- the question ---- */
 
-/* A session's word on one whole tool. */
+/* The session's own policy for one whole tool. */
 struct tool_policy {
     struct str tool;
     enum effect effect;
@@ -112,7 +112,7 @@ struct resolved_path {
     bool shared; /* a file with a second name (a hard link) */
 };
 
-/* Looks at the disk for the judge, which does not; `path` is absolute. The result lives as long as the question. */
+/* Looks up an absolute path on the disk, for the judge. The result lives as long as the question. */
 typedef const struct resolved_path *path_look(void *arg, struct str path);
 
 struct question {

@@ -14,11 +14,11 @@ struct opening {
     bool is_folder; /* the rule says so: `box.write(~/.cache/npm/)` */
 };
 
-/* Paths that allow rules of the managed and user layers name, without a wildcard, and no other rule closes. Each
- * must still be judged as a call of its own, because the place may be protected. */
+/* The openings by allow rules of the managed and user layers, without wildcards, that no other rule denies. Each must
+ * still be judged as a call of its own, because the path may be protected. */
 size_t policy_openings(struct arena *arena, const struct question *question, struct opening ret_openings[OPENINGS_MAX]);
 
-/* Whether a line consists of plain git commands, and of some that only print: it may write the repository. */
+/* Whether a line has only plain git commands, and commands that only print: its box may write to the repository. */
 bool policy_plain_git(struct arena *arena, struct str command);
 
 #endif

@@ -1,4 +1,4 @@
-/* Other people's rules, as ours. Part of policy.h. */
+/* Imports the rules of other programs as rules of Nod. */
 #ifndef POLICY_POLICY_IMPORT_H
 #define POLICY_POLICY_IMPORT_H
 
@@ -31,7 +31,7 @@ struct imported {
     size_t rule_count;
     struct import_remark *remarks; /* rules that could not be imported or were changed */
     size_t remark_count;
-    size_t lost; /* deny and ask rules among what could not be taken over */
+    size_t lost; /* number of deny and ask rules that could not be imported */
 };
 
 bool import_kind_parse(struct str name, enum import_kind *ret_kind);

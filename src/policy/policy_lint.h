@@ -1,4 +1,4 @@
-/* Rules that do not do what they say. Part of policy.h. */
+/* The linter: finds rules that do not do what they say. */
 #ifndef POLICY_POLICY_LINT_H
 #define POLICY_POLICY_LINT_H
 

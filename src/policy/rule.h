@@ -69,12 +69,12 @@ struct rule {
     /* RULE_FIELD */
     struct str field;
     struct str value;        /* with `*` */
-    bool value_words;        /* the value, or the value and more words */
+    bool value_words;        /* also matches the value followed by more words */
 };
 
 /* Everything lives in the arena. ERR_INVALID with words for the person who wrote it. */
 struct rc rule_parse(struct arena *arena, struct str text, struct rule *ret_rule, struct err *err);
-/* ERR_INVALID when a rule of this form may only tighten. */
+/* ERR_INVALID when only deny and ask rules may have this form. */
 struct rc rule_for_allow(const struct rule *rule, struct err *err);
 
 

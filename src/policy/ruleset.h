@@ -32,17 +32,17 @@ struct rule_set {
     bool stops_paths;    /* … of paths */
     bool stops_hosts;    /* … of addresses */
     unsigned people;     /* the largest number of people that any rule requires */
-    /* The last name in each pattern of a deny or ask rule on paths: what words with holes are held against. */
+    /* The last component of each path pattern in deny and ask rules, matched against words with unknown parts. */
     struct str *stop_names;
     uint32_t *stop_rules; /* the rule of each entry of stop_names */
     size_t stop_name_count;
-    /* For the net: marks of the first and second words of deny and ask rules. */
+    /* For text_stops (judge_net.c): a bloom filter of the first and second words of deny and ask rules. */
     uint64_t first_words[64], second_words[64];
     struct rule_problem *problems;
     size_t problem_count;
 };
 
-/* A cheap mark of a word, made letter by letter; what is not marked is in no rule. */
+/* A cheap hash of a word, letter by letter; a word without a mark is in no rule. */
 static inline uint32_t word_mark_add(uint32_t mark, char c) { return mark * 31 + (unsigned char)c; }
 static inline uint32_t word_mark(struct str word)
 {
@@ -72,13 +72,13 @@ struct rule_key {
     char base;
 };
 
-/* Walks the rules under a key that are in force: start with *at = 0; NULL at the end. Others may be among
- * them (hashes meet), so each must still be matched. */
+/* Iterates over the rules in force under a key: start with *at = 0; NULL at the end. Hashes collide, so each rule must
+ * still be matched. */
 const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side side,
                                      const struct rule_key *key, uint64_t *hash, uint32_t *at);
 bool rule_in_force(const struct compiled *rule, int64_t now_ms);
 
-/* Deny and ask rules for a path hold for every tool that does the same to it: "edit" or "read". */
+/* The family of a tool, "edit" or "read": deny and ask rules on paths hold for all tools of the family. */
 struct str path_family(struct str tool);
 
 #endif

@@ -17,7 +17,7 @@
 
 struct study;
 
-/* Stands in a word's text for what only bash knows: an expansion, a glob character, a brace. */
+/* The byte in a word's text for a part known only at run time: an expansion, a glob character, a brace. */
 #define WORD_HOLE '\x01'
 
 enum word_flag {
@@ -80,7 +80,7 @@ struct node {
     enum node_kind kind;
     enum node_join join;    /* how it is joined to the part before it */
     bool background;
-    bool moves;             /* somewhere in it is a change of folder */
+    bool moves;             /* it contains a change of folder (cd) */
     struct str raw;
     const char *why;        /* NODE_DOUBT */
     struct word *words;     /* NODE_SIMPLE; NODE_BRANCH: the words it chooses by */
@@ -106,7 +106,7 @@ struct shell *shell_parse(struct arena *arena, struct str text);
 /* Parses a text found inside another one, `depth` levels down. */
 struct shell *shell_parse_inner(struct arena *arena, struct str text, unsigned depth);
 
-/* `*.c`: what it finds ends as the line says. */
+/* Whether the word is a glob with a literal ending (`*.c`): all matches have that ending. */
 bool word_names_ending(const struct word *word);
 
 static inline bool word_literal(const struct word *word) { return (word->flags & WORD_OPEN) == 0; }

@@ -45,7 +45,7 @@ struct token {
     struct word word;
     size_t from, to;         /* bytes of the text */
     struct node *inside;     /* substitutions in the word */
-    size_t assign_at;        /* behind the `=` of an assignment, in the word's text; 0: it is none */
+    size_t assign_at;        /* position after the `=` of an assignment in the word's text; 0: no assignment */
 };
 
 /* A here-document whose body comes after the next newline. */
@@ -69,7 +69,7 @@ struct shell_parser {
     struct heredoc *heredocs; /* here-documents begun on this line, the last one first */
     unsigned heredoc_count;
     char *scratch;      /* a stack: the letters of the words being read */
-    char *shapes;       /* beside it, letter by letter: their shapes */
+    char *shapes;       /* parallel to `scratch`: the shape of each letter */
     size_t scratch_at, scratch_bytes;
     size_t *words, *parts; /* counted over all nested parsers */
     unsigned *loop_flags; /* flags of all variables, after a loop variable may hold a value that looks like an option */

@@ -40,16 +40,16 @@
     X(SH, "sh")           /* the value is shell text; operands: all of them joined */                     \
     X(REMOTE, "remote")   /* operand: the rest is a command for another machine or container */           \
     X(CMD, "cmd")         /* option: a command up to `;` or `+` */                                        \
-    X(MODULE, "module")   /* the row "NAME -m VALUE" says what it does; the rest is its */                \
+    X(MODULE, "module")   /* the row "NAME -m VALUE" applies to the words behind it */                    \
     X(ASSIGN, "assign")   /* operands NAME=value, as many as there are */                                 \
     X(URL, "url")         /* an address it talks to */                                                    \
     X(HOST, "host")                                                                                       \
     X(DATA, "data")       /* data that leaves; a file if it begins with `@` */                            \
     X(SEND, "send")       /* a file whose contents leave */                                               \
-    X(OBEY, "obey")       /* configuration, plugin or other orders from a path */                         \
+    X(OBEY, "obey")       /* a path it takes configuration, plugins or code from */                       \
     X(CHDIR, "chdir")     /* works in that folder */                                                      \
     X(SUB, "sub")         /* operand: a sub-command, by the row "NAME SUB" */                             \
-    X(BAD, "bad")         /* does something that its words do not tell */                                 \
+    X(BAD, "bad")         /* its effect cannot be known from its words */                                 \
     X(TREE, "tree")       /* option: operands count with everything below them */                         \
     X(WRITES, "writes")   /* option: operands of the role read are written (sed -i, gofmt -w) */          \
     X(READS, "reads")     /* option: with it the row only reads (--dry-run, --list, --version) */         \
@@ -59,8 +59,8 @@
     X(INSTEAD, "instead") /* option: instead:ROLE[=LANG], its value takes the first operand's place */    \
     X(RISK, "risk")       /* option: risk:CLASS, harmless but for that */                                 \
     X(OUT, "out")         /* the program's own product: written as its name says (gcc -o, cmake -B) */   \
-    X(NAMED, "named")     /* orders from the file it names, unless it is a plain name (jest --env) */          \
-    X(BELOW, "below")     /* orders from a path that are fine below the folder it runs in (pip -r) */
+    X(NAMED, "named")     /* configuration from a file, unless the value is a plain name (jest --env) */       \
+    X(BELOW, "below")     /* configuration; harmless below the folder it runs in (pip -r) */
 
 /* Keywords that may stand behind the semicolon. */
 #define TABLE_STYLES(X)                                                                                   \
@@ -69,7 +69,7 @@
     X(CODE, "code")           /* runs code of the project or of a package: tests, builds, scripts */      \
     X(TALKS, "talks")         /* reaches the network, whatever its words say */                           \
     X(STATE, "state")         /* changes what later commands of the line mean */                          \
-    X(BAD, "bad")             /* its words do not tell what it does; only a rule that names all */        \
+    X(BAD, "bad")             /* its words do not tell what it does: only a rule that names all of them */ \
     X(POSIX, "posix")         /* options end at the first operand */                                      \
     X(SINGLE, "single")       /* long names behind one dash, no clusters */                               \
     X(TWODASH, "twodash")     /* Go: --x is -x */                                                         \
@@ -77,7 +77,7 @@
     X(SHORTSUBS, "shortsubs") /* sub-commands may be shortened */                                         \
     X(GLOBALS, "globals")     /* its options are also those of its sub-commands */                        \
     X(PLUS, "plus")           /* a first word `+x` chooses a toolchain */                                 \
-    X(AT, "at")               /* an operand `@file` is orders from that file */                           \
+    X(AT, "at")               /* an operand `@file`: further arguments are in that file */                \
     X(OPEN, "open")           /* hands its arguments on: unknown options are judged by their names */     \
     X(PIPE, "pipe")           /* a path that begins with `|` is a command */                              \
     X(TREE, "tree")           /* acts on operands (none: on its folder) with everything below (rm -r) */  \
@@ -87,7 +87,7 @@
     X(ALONE, "alone")         /* without operands it starts a shell or console */                         \
     X(KEYS, "keys")           /* operands are name=value; marks name them as `name=` (dd of=) */            \
     X(EDITS, "edits")         /* a write by it needs a rule on the path, too (tee, sponge) */               \
-    X(SHOWS, "shows")         /* tells what may be secret, the environment: passes by a rule alone */        \
+    X(SHOWS, "shows")         /* prints possible secrets (the environment): needs a rule */                  \
     X(TARGET, "target")       /* its first operand says what it runs (npm run, make) */                      \
     X(IDLE, "idle")           /* runs a command, and does nothing where there is none (nice, time) */        \
     X(CODERS, "coders")       /* `x:y` is y read or written by x: only those that `path=` names are known */

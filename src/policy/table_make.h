@@ -8,7 +8,7 @@ enum { NAMES_MAX = 64, OPERANDS_MAX = 8, WORDS_MAX = 4096 };
 
 struct option {
     const char *name;
-    const char *hint; /* how help calls its value; "" unknown */
+    const char *hint; /* the name of its value in the help text; "": unknown */
     uint8_t arity, mark, arg, lang;
     bool marked;
 };

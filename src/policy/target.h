@@ -38,16 +38,16 @@ struct touch {
     bool tree;    /* with everything below it */
 };
 
-/* Whether the name is one of the list: literal, absolute. */
+/* Whether the path, literal and absolute, is on the built-in list of protected paths. */
 bool name_protected(struct str path, bool looks);
 /* Whether the target could be, be below, or (tree) be above a protected name. */
 bool target_protected(struct str target, struct touch touch, const struct places *places);
-/* Whether its name says that it holds keys: no default lets it be read; `settings_only` (.env): nor does a rule on
- * a program. A rule on the path does. */
+/* Whether the target's name says that it holds keys: no default allows reading it; `settings_only` (.env): a rule on a
+ * program does not either, only a rule on the path. */
 /* Like target_secret for all names, but also by a pattern that tells nothing: `*` could find server.key. */
 bool target_could_be_secret(struct str target);
 bool target_secret(struct str target, bool settings_only);
-/* Whether it could be, be below or (tree) be above `path`, whose components may have `*`, `?` and be `**`. */
+/* Whether the target could be, be below or (tree) be above `path`, whose components may have `*`, `?` and be `**`. */
 bool target_meets(struct str target, struct str path, bool tree);
 
 #endif
