@@ -9,7 +9,7 @@
 
 #include "agents/agent.h"
 
-/* The one that this command line starts; for a stranger, a row without switches. */
+/* The agent that this command line starts; for an unknown program, a row without switches. */
 const struct agent *acp_agent_find(const char *const *argv);
 /* Whether the agent asks as before in this mode; ids that are addresses are compared behind '#'. */
 bool acp_mode_is_safe(const struct agent *agent, struct str mode);
@@ -26,7 +26,7 @@ struct rc acp_read(struct arena *arena, struct str line, struct acp_message *ret
 struct acp_tool {
     struct str title, kind, input, content, locations, meta;
 };
-/* Null, {}, [] and "" say nothing and replace nothing. */
+/* Adds the members of a message to the tool call; null, {}, [] and "" replace nothing. */
 void acp_tool_learn(struct arena *arena, struct acp_tool *tool, const struct json *update);
 
 /* The call that the gate is asked about. */
@@ -47,8 +47,8 @@ struct rc acp_act_read(struct arena *arena, const struct acp_message *message, s
 struct str acp_mode_wanted(const struct acp_message *message);
 
 /* ---- answers, each a line ---- */
-/* An option is chosen by its kind: allow_once, and nothing that the agent would remember. False: nothing that was
- * offered allows it, and the answer refuses. */
+/* Answers with the option of kind allow_once, never one that the agent would remember. False: no such option was
+ * offered, and the answer refuses. */
 bool acp_answer(struct buf *out, const struct agent *agent, const struct acp_message *ask, bool allowed);
 void acp_answer_cancelled(struct buf *out, struct str id);
 /* Writes a message for the editor: the tool call failed, with the reason. */

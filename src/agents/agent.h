@@ -67,8 +67,8 @@ struct agent_place {
     int64_t seconds; /* the agent's own timeout for an answer, where it ignores ours; 0: it uses ours */
     bool by_http;                         /* the agent can call a URL as a hook */
     void (*entry)(struct json_out *out, const struct agent_entry *entry); /* NULL: written as for Claude Code */
-    /* A file beside it in which the agent keeps what it was told to trust; NULL: it trusts its settings. `path` has no
-     * links in it. Writes the file's text with our hooks trusted; false: it is so already. */
+    /* The file beside the settings in which the agent records trusted hooks; NULL: it trusts its settings. `path` has
+     * no links in it. The function writes the file's text with our hooks trusted; false: they are already. */
     const char *trust_file;
     bool (*trust)(struct arena *arena, struct buf *out, struct str old, const char *path, const struct json *settings);
     const char *words;                    /* a remark for the person */
@@ -76,7 +76,7 @@ struct agent_place {
 
 /* How the agent is made to ask about everything over ACP, and the modes it may be switched to. */
 struct agent_acp {
-    const char *const *programs;    /* words of a command line that tell it, by the file's name without its ending */
+    const char *const *programs;    /* names of its programs on a command line, without their endings */
     const char *const *more_args;   /* "{file}" stands for the file below */
     const char *variable, *value;   /* "{file}": the same */
     const char *file;               /* content of that file; NULL: none is needed */
@@ -85,7 +85,7 @@ struct agent_acp {
     const char *not_asked;          /* the acts that it still does without asking */
 };
 
-/* Where it names its MCP servers. */
+/* Where the agent's settings name its MCP servers. */
 struct agent_mcp {
     const char *file;   /* below the home folder; NULL: not known */
     const char *member; /* JSON: the member's name; TOML: the tables [member.NAME] */
@@ -95,7 +95,7 @@ struct agent {
     const char *name, *title;
     struct agent_hooks hooks;
     struct agent_place place;
-    struct agent_acp acp;   /* programs NULL: none that is known */
+    struct agent_acp acp;   /* programs NULL: the agent has no ACP mode that is known */
     struct agent_mcp mcp;
 };
 #define X(name) extern const struct agent agent_##name;

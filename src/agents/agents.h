@@ -42,7 +42,8 @@ static inline bool hook_asks(const struct hook *hook)
 {
     return hook->kind == HOOK_BEFORE || hook->kind == HOOK_PERMISSION;
 }
-/* Even when it fails, agent, kind and event are as far as they could be read: enough for a refusal. */
+/* Reads a hook's message. On failure agent, kind and event are filled in as far as they could be read, for a refusal.
+ * */
 struct rc hook_read(const struct agent *agent, const struct json *message, struct hook *ret_hook,
                     struct err *err);
 /* The answer in the agent's dialect, to a hook that asks. A call that is not allowed is refused, with words. */

@@ -24,7 +24,7 @@ enum claude_kind {
     CLAUDE_HEARS,     /* user: results of calls, prompts */
     CLAUDE_RESULT,    /* a turn is over */
     CLAUDE_ASK,       /* asks whether a tool may be used */
-    CLAUDE_BEFORE,    /* asks so before applying its own rules: the hook that we registered */
+    CLAUDE_BEFORE,    /* the hook that we registered: asks before Claude Code applies its own rules */
     CLAUDE_ELICIT,    /* an MCP server asks the person something */
     CLAUDE_REQUEST,   /* another request, which has to be answered */
     CLAUDE_CANCEL,    /* cancels one of its own requests */

@@ -42,7 +42,7 @@ struct rc mcp_ask_read(struct arena *arena, const struct mcp_message *message, s
 void mcp_answer_call(struct buf *out, const struct mcp_message *message, const struct call *call);
 void mcp_answer_text(struct buf *out, const struct mcp_message *message, struct str text);
 void mcp_refuse(struct buf *out, const struct mcp_message *message, struct str words);
-/* The n-th sign of life. Its value stays below 1, so that what a server behind us says later is more. */
+/* Writes the n-th progress message. Its value stays below 1, so that progress of a server behind us is greater. */
 void mcp_progress(struct buf *out, const struct mcp_message *message, unsigned times);
 
 #endif

@@ -27,7 +27,8 @@ struct api_options {
     struct notify *notify;    /* messages to people; NULL: none */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
-    struct str authority;     /* behind our certificate, in PEM, for devices that shall trust it; may be empty */
+    struct str authority;     /* certificate of our own authority, in PEM, for devices that shall trust it; may be empty
+                               * */
     int64_t timeout_seconds;  /* how long an approval waits in sessions that set no timeout; 0: forever */
 };
 
@@ -35,9 +36,9 @@ struct api *api_new(const struct api_options *options);
 void api_free(struct api *api);
 /* Tells the API an address that the server listens on: requests whose Host header names it are accepted. */
 void api_add_address(struct api *api, const char *host, int port);
-/* A name under which we listen with TLS, and its port. */
+/* Tells the API a name and port under which the server listens with TLS. */
 void api_add_secure(struct api *api, struct str name, int port);
-/* A link that logs one browser in as an admin of this name, once, within minutes. After api_add_address. */
+/* Makes a link that logs one browser in as an admin of this name, once, within minutes. After api_add_address. */
 struct str api_login_link(struct api *api, struct arena *arena, const char *name);
 /* For connection figures; may be NULL. */
 void api_set_server(struct api *api, const struct http_server *server);
@@ -55,7 +56,7 @@ void api_print_routes(void);
 
 /* A token in force of this person, which may decide in the session; NULL: there is none. For answers from afar. */
 const struct token *api_find_person(const struct gate *gate, struct str person, struct str session);
-/* Somebody who had tokens, all of which were revoked: they are told nothing more. */
+/* Whether the person had tokens and all were revoked: then no message is sent to them. */
 bool api_was_revoked(const struct gate *gate, struct str person);
 
 #endif

@@ -40,7 +40,7 @@ struct hook_call {
     char id[LIMIT_ID_BYTES + 1];
 };
 
-/* Answers with tokens that are not ours, within a minute; see notify.c. */
+/* Limit on answers with forged tokens; see notify.c. */
 enum { GUESSES_PER_MINUTE = 20 };
 struct guesses {
     int64_t since_us;
@@ -115,10 +115,10 @@ struct exchange {
     bool key_used, waits_for_key; /* the use of the signing key is stored; is being stored */
 };
 
-/* Identifies the sender and checks that it may speak to us at all. The token goes into x. */
+/* Checks the origin; identifies the sender and puts the token into x. */
 struct rc auth_check_origin(const struct api *api, const struct http_request *http, struct err *err);
 struct rc auth_identify(struct exchange *x, struct err *err);
-/* Whether the body is the one that whoever proved a token claimed to send. */
+/* Checks the body against the digest in the client's proof. */
 struct rc auth_check_body(const struct exchange *x, struct err *err);
 /* Like auth_identify, for a browser that logged in with a link. */
 struct rc login_identify(struct exchange *x, struct err *err);
@@ -131,8 +131,8 @@ bool newcomer_may_send(const struct exchange *x);
 struct str auth_offered(const struct http_request *http, const char *prefix);
 /* Whether the token of a request that waited was revoked meanwhile; then the answer says only that. */
 bool auth_revoked(struct exchange *x);
-/* Whether this token may start sessions in the folder: a token that may change settings in any, an agent's in those
- * it was given. For those an empty path is refused. */
+/* Whether the token may start sessions in the folder: any folder with the right to change settings; an agent's token
+ * only in its own, and never with an empty path. */
 bool auth_gives_folder(struct exchange *x, struct str folder);
 
 /* Answers; each ends the exchange. */
@@ -148,7 +148,7 @@ struct rc decide_read(struct exchange *x, struct decide *d, struct err *err);
 /* The signature under this request; empty: none was sent, and none is needed. `needed`: it loosens what agents may do.
  * Asked before anything is done: the use of a signature is kept first, then the route's function is called again. */
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err);
-/* A passkey is made on a page of ours, for the host name of that page. */
+/* Checks that a passkey was made on our page, for the host name of that page. */
 struct rc auth_check_passkey_page(const struct exchange *x, struct str origin, struct str host, struct err *err);
 /* Answers a decision that is not the response (409, 202 when more persons must allow it, …); false: it is. */
 bool exchange_undecided(struct exchange *x, const struct decide *decide);
@@ -192,7 +192,7 @@ struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t
 bool page_has(const struct http_request *http);
 void page_answer(struct exchange *x);
 
-/* The way of a request; `token` is given when whoever asks was identified before (a WebSocket). */
+/* Handles a request; `token` is given when the sender was identified before (on a WebSocket). */
 void api_dispatch(struct api *api, struct http_request *http, const struct token *token);
 
 #include "api/handlers.h"

@@ -1,4 +1,4 @@
-/* Which events someone wants, and the forms in which they leave the house. */
+/* Filters of events, and their serialized forms in streams and sockets. */
 #ifndef API_FORMS_H
 #define API_FORMS_H
 
@@ -22,7 +22,7 @@ struct event_scope {
 struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err);
 struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err);
 
-/* Made once per event and shared by all who are told. */
+/* The serialized event; made once and shared by all watchers. */
 struct shared *form_sse(struct happening *happening, enum form form);
 struct shared *form_message(struct happening *happening);
 

@@ -97,9 +97,9 @@ struct view *terminal_view_find(const struct terminal *terminal, struct str sess
 /* A new first view; NULL when there are too many whose runs are not over. */
 struct view *terminal_view_new(struct terminal *terminal, struct str session, struct str thread);
 void terminal_view_free(struct view *view);
-/* Makes it the one that "continue" and "cancel" mean. */
+/* Makes the view the one that "continue" and "cancel" mean. */
 void terminal_view_to_front(struct view *view);
-/* Begins to tell; nothing happens when it does already. */
+/* Begins to send the session's messages; does nothing when it has begun already. */
 void terminal_view_watch(struct view *view);
 void terminal_view_go_on(struct view *view);
 /* A call that waits under this id of a request, in any view. */

@@ -37,7 +37,7 @@ struct polling {
     struct dial *dial;      /* the channel's: a connection that stays between polls; closed when one fails */
     void *arg;              /* answer.c's */
 };
-/* From `poll`: decides with an answer token; gives the words for whoever pressed. */
+/* Called by `poll`: decides with an answer token; returns the text to show to the person who pressed. */
 struct str polling_answer(struct polling *polling, struct str token);
 
 struct channel_kind {
@@ -51,8 +51,8 @@ struct channel_kind {
     struct rc (*send)(struct sending *sending, struct err *err);
     struct rc (*poll)(struct polling *polling, struct err *err); /* NULL: nothing comes back by itself */
     bool polls_with_app;    /* only a channel with an `app` is polled */
-    /* A press that the service posts: whether it is from there, of whom, and with which answer token. NULL: it posts
-     * none. */
+    /* Reads a button press that the service posts: checks that it is genuine, who pressed, and the answer token. NULL:
+     * the service posts none. */
     struct rc (*read_press)(struct arena *arena, const struct channel *channel, const struct notify_press *press,
                             struct str *ret_token, struct err *err);
 };

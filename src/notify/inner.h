@@ -42,7 +42,7 @@ struct channel {
     struct str secret;      /* webhook: key; ntfy: access token */
     struct str topic;       /* ntfy: topic; chats: where to; email: to whom */
     struct str from;        /* email */
-    struct str signing;     /* slack: with what presses that are posted are signed */
+    struct str signing;     /* slack: secret that signs the presses posted to us */
     struct str app;         /* slack: token with which presses are fetched (Socket Mode); without both: no buttons */
     struct str users[USERS_MAX]; /* slack: ids of the users whose button presses count */
     unsigned user_count;

@@ -36,9 +36,9 @@ struct notify_options {
 
 /* A file with a mistake is an error that names it. */
 struct rc notify_open(const struct notify_options *options, struct notify **ret_notify, struct err *err);
-/* When the gate has recovered. */
+/* Starts sending; call it when the gate has recovered. */
 void notify_start(struct notify *notify);
-/* Waits for what is being sent. */
+/* Stops sending and frees everything; a message that is being sent is left to its thread. */
 void notify_close(struct notify *notify);
 
 /* ---- devices: browsers that want push messages ---- */

@@ -108,7 +108,7 @@ struct send_job {
 /* Makes the delivery DUE. */
 void outbox_due(struct notify *n, struct delivery *delivery);
 void outbox_not_due(struct notify *n, struct delivery *delivery);
-/* Sets the timer for the first one. */
+/* Sets the timer for the first delivery that becomes due. */
 void outbox_arm(struct notify *n);
 
 /* ---- outbox.c ---- */
@@ -118,8 +118,8 @@ void outbox_seen(struct notify *n, struct str person, struct str session, struct
 /* Another process has sent the delivery or given it up. */
 void outbox_end(struct notify *n, struct delivery *delivery);
 void outbox_forget(struct notify *n, struct asked *asked);
-/* After one of its deliveries has ended. What was sent of an answered call is withdrawn; the call is of use only while
- * something of it is due or being sent, then a while for late answers. */
+/* Called after a delivery of the call has ended. Messages of an answered call are withdrawn; the call is freed when no
+ * delivery is due or being sent, after a while for late answers. */
 void outbox_forget_if_over(struct notify *n, struct asked *asked);
 
 /* ---- send.c ---- */
@@ -128,7 +128,7 @@ void send_due(void *notify);
 void send_start(struct notify *n, struct send_job *s, unsigned channel);
 
 /* ---- answer.c ---- */
-/* Begins to ask services for presses. */
+/* Begins to poll the channels' services for button presses. */
 void answer_poll_channels(struct notify *n);
 
 /* ---- say.c ---- */

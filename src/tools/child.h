@@ -24,7 +24,7 @@ struct child {
     int life;    /* closing it kills everything */
     int status;  /* status as of wait(2), after it has ended */
     int failed;  /* errno, when it could not be started */
-    char step[BOX_STEP_BYTES]; /* the step of making its box that failed */
+    char step[BOX_STEP_BYTES]; /* name of the failed step of making its box */
     struct egress *egress;     /* the proxy for connections out of its box; NULL: none is possible */
 };
 

@@ -25,7 +25,7 @@ enum {
 
 void mcp_put_request(struct buf *buf, uint64_t id, const char *method, struct str params);
 void mcp_put_notification(struct buf *buf, const char *method, struct str params);
-/* Our answer to a request of a server: there is nothing it may ask of us but whether we are there. */
+/* Answers a server's request: only ping is supported. */
 void mcp_put_reply(struct buf *buf, struct str id, struct str method);
 
 struct mcp_message {
@@ -41,8 +41,8 @@ struct str mcp_result_text(struct arena *arena, const struct json *result);
 
 /* ---- mcp_definition.c: what a tool is, in a form that can be compared and shown. Pure. ---- */
 
-/* Independent of the order of keys and of blanks; empty: it is too large. `whole`: with what our own agent does not use
- * and the clients of a proxy do: title, hints, outputs. */
+/* The definition as canonical text, independent of key order and blanks; empty: too large. `whole`: with members that
+ * only clients of a proxy use: title, hints, outputs. */
 struct str definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole);
 struct str definition_digest(struct arena *arena, struct str text);
 struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
@@ -148,21 +148,21 @@ struct rc server_read(struct arena *arena, const struct json *entry, struct serv
 struct mcp_box {
     char **words, **environment;
     const char *program, *folder;
-    unsigned listeners;         /* that the box passes out; 0: it has no way out */
+    unsigned listeners;         /* number of listeners that the box passes out; 0: no network */
     const int *own_ports;
 };
 struct rc mcp_box_make(struct arena *arena, const struct server *server, struct mcp_box *ret_box, struct err *err);
 struct egress *mcp_box_egress(const struct server *server, int channel, const struct mcp_box *box);
 
 /* server.c: one of them */
-/* Starts it if it must be, and keeps it from being ended until server_leave. */
+/* Starts the server if needed, and keeps it running until server_leave. */
 struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err);
 void server_leave(struct server *server);
 /* Between the two. */
 struct rc server_ask(struct server *server, struct exchange *exchange, const char *method, struct str params,
                      struct err *err);
 struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err);
-/* Ends it if nobody uses it; it is started again when someone does. */
+/* Ends the server if no thread uses it; server_enter starts it again. */
 void server_rest(struct server *server);
 void server_init(struct server *server);
 void server_done(struct server *server);

@@ -63,8 +63,8 @@ struct rc place_within(struct arena *arena, struct str root, struct str path, st
 struct rc place_open(struct str root, struct str within, int flags, int *ret_fd, struct err *err);
 /* The whole file. ERR_NOT_FOUND when there is none; folders, devices and larger files are refused. */
 struct rc place_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err);
-/* Replaces or creates it, whole or not at all; the mode of an old one is kept, folders are made. The file is
- * changed only if it still holds `plan->before`. */
+/* Replaces or creates the file atomically; keeps the mode of an old one, makes folders. The file is changed only if it
+ * still holds `plan->before`. */
 struct rc place_write(const struct tool_use *use, const struct plan *plan, struct err *err);
 
 /* Every file beneath a folder, by folder and name; hidden ones, and those `.gitignore` would hide, too, but

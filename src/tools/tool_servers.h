@@ -42,10 +42,11 @@ void servers_free(struct servers *servers);
 /* Pins the definition of a tool, {"description","inputSchema"}. `root`: the repository of its server; empty: a server
  * of the person's own. */
 void servers_pin(struct servers *servers, struct str root, struct str tool, const struct json *definition);
-/* The repository's file that is trusted from now on, by its digest; empty: it is not any more. */
+/* Trusts a repository's file with this digest from now on; empty digest: not any more. */
 void servers_trust(struct servers *servers, struct str path, struct str digest);
 
-/* A definition that is not the one that holds, or a repository's file that is not trusted as it is. */
+/* A definition that differs from the pinned one, or a repository's file that is not trusted with its present content.
+ * */
 struct server_news {
     struct str root;       /* for servers_pin */
     struct str tool;       /* mcp__SERVER__TOOL; empty: the question is about a file */
@@ -55,23 +56,22 @@ struct server_news {
     struct str preview;    /* JSON: the difference; empty: there was no definition before */
     struct server_news *next;
 };
-/* Another program's MCP server describes a tool (nod mcp proxy); *ret_news is NULL when that is what holds. The root is
- * none of a repository: it begins with SERVERS_TOLD. */
+/* Compares the definition of a tool that another program's MCP server offers (nod mcp proxy) with the pinned one;
+ * *ret_news is NULL when they are equal. Such a root is no repository: it begins with SERVERS_TOLD. */
 #define SERVERS_TOLD "proxy:"
 struct rc servers_told(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                        const struct json *definition, struct server_news **ret_news, struct err *err);
 /* The hints (enum tool_hint) that a definition gives about its tool. */
 unsigned tool_hints(const struct json *definition);
-/* The definition that holds; false: there is none. */
+/* Finds the pinned definition; false: there is none. */
 bool servers_holds(struct servers *servers, struct arena *arena, struct str root, struct str tool,
                    const struct json **ret_definition);
-/* Whether our own agent has any to use. */
+/* Whether there are servers that our own agent can use. */
 bool servers_any(const struct servers *servers);
-/* Asks the servers that are there for this folder what they offer, where that is not known or may have changed. May
- * block. */
+/* Asks the servers of this folder for their tools, where these are not known or may have changed. May block. */
 struct server_news *servers_news(struct servers *servers, struct arena *arena, struct str root,
                                  const atomic_bool *cancelled);
-/* Elements {"name","description","input_schema"} of those that hold and are offered now. */
+/* Writes elements {"name","description","input_schema"} of the tools that are pinned and offered now. */
 void servers_definitions(struct servers *servers, struct str root, struct json_out *out);
 
 #endif

@@ -67,9 +67,9 @@ struct tool_use {
 /* Commands in the background. Freeing ends them all and waits for that. */
 struct shells *shells_new(void);
 void shells_free(struct shells *shells);
-/* Ends them all and waits for that; those that are started later are not among them. */
+/* Ends all background commands and waits for that; commands started later are not affected. */
 void shells_end_all(struct shells *shells);
-/* Ends those of a session, without waiting for it. */
+/* Ends the background commands of a session, without waiting for it. */
 void shells_end(struct shells *shells, struct str session);
 
 /* The change that a use would make, from the real input and the real files. */
@@ -84,15 +84,16 @@ struct tool_result {
 };
 
 bool tool_has_executor(struct str name);
-/* A use that only looks: may be done beside others. */
+/* Whether the tool changes nothing, so that its uses may run in parallel. */
 bool tool_only_looks(struct str name);
-/* A use that whoever asks does itself, once it is allowed: a sub-agent. */
+/* Whether the caller executes the tool itself once it is allowed: a sub-agent. */
 bool tool_done_elsewhere(struct str name);
 /* Checks that the tool exists and the input fits its schema; the error is written for the model. */
 struct rc tool_check(const struct tool_use *use, struct err *err);
-/* Never fails: what is wrong is said in the preview. */
+/* Computes the change. Never fails: the preview names errors. */
 struct tool_look tool_look(const struct tool_use *use);
-/* Does it. `files` is the digest of a look (empty: none was shown): when the files differ nothing is changed. */
+/* Executes the use. `files` is the digest of a look (empty: nothing was shown): when the files differ nothing is
+ * changed. */
 struct tool_result tool_do(const struct tool_use *use, struct str files);
 /* The one file that a use would change, as text; ERR_INVALID when it changes none, or no text. */
 struct rc tool_named_file(const struct tool_use *use, struct str *ret_text, struct err *err);
