@@ -21,7 +21,7 @@ struct str body_sentence(struct arena *arena, const struct json *call);
 struct str body_headline(struct arena *arena, const struct json *call);
 /* The classes of the call's risk as labels, worst first, and the mark of the worst; ' ' when there is none. */
 struct str body_risks(struct arena *arena, const struct json *risks, char *ret_mark);
-/* Everything: warnings, the preview, the agent's words, the reason. */
+/* The whole body: warnings, the preview, the agent's explanation, the reason for asking. */
 struct str body_lines(struct arena *arena, const struct json *call);
 enum tint body_tint(char mark);
 /* Writes a body for a terminal of this width (0: none), each line `indent` columns in. */

@@ -6,8 +6,8 @@
 #include "box/box.h"
 #include "cli/cli.h"
 
-/* Where no setting says it: on for an installation that began with boxes, off for an older one. A file in the data
- * folder remembers which of the two it is; serve writes it at its first start. */
+/* The choice when no setting makes it: on for an installation that began with boxes, off for an older one. A file in
+ * the data folder records which it is; serve writes it at its first start. */
 enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
 enum box_choice box_choice(struct cli *cli);
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
@@ -15,7 +15,7 @@ struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
 enum box_choice reads_choice(struct cli *cli);
 struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err);
 
-/* The facts for a probe: the data folder and the home without links. Lives in the command's arena. */
+/* The settings for box_probe: the data folder and the home folder without links. Lives in the command's arena. */
 struct box_setting *box_setting_of(struct cli *cli);
 
 #endif

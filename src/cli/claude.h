@@ -42,7 +42,7 @@ void claude_asks_end(struct claude_asks *asks);
 unsigned claude_asks_open(struct claude_asks *asks);
 /* The thread of a sub-agent, or of the main one. */
 struct str claude_thread(struct arena *arena, const struct claude_asks *asks, struct str agent);
-/* Tells the server of a sub-agent's thread. */
+/* Sends the server the thread of a sub-agent. */
 void claude_thread_post(struct claude_asks *asks, const struct claude_message *task);
 
 /* ---- the process ---- */
@@ -61,15 +61,18 @@ struct claude_host {
     bool on;    /* --input-format stream-json */
     bool begun; /* our hook is registered, or on its way */
     struct relay_pipe *pipe;
-    char initialize[CLAUDE_HOST_ID_BYTES];                    /* its request that carries our hook; empty: ours does */
-    char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* Claude Code's requests that it may answer */
+    char initialize[CLAUDE_HOST_ID_BYTES];                    /* id of the host's initialize request that carries our
+                                                               * hook; empty: we sent our own */
+    char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* ids of Claude Code's requests that the host may answer
+                                                               * */
     unsigned next;
 };
-/* A line of Claude Code's: passed up as far as it is for the program. True: nobody else has to look at it. */
+/* Takes a line of Claude Code and passes it to the host program if it is meant for it. True: no other code needs the
+ * line. */
 bool claude_host_takes(struct claude_host *host, struct str line);
 /* Whether this request registers our hook. */
 bool claude_host_is_initialize(const struct claude_host *host, struct str request);
-/* A line of the program's. Returns the prompt in it; empty: it is none. */
+/* Takes a line of the host program. Returns the prompt in it; empty: it has none. */
 struct str claude_host_says(struct claude_host *host, struct arena *arena, struct str line);
 
 /* ---- from elsewhere: prompts and modes, by events of the session ---- */
@@ -78,7 +81,7 @@ struct claude_ear {
     struct str session;
     uint64_t after;
     struct relay_pipe *pipe;
-    atomic_uint *prompts; /* sent and not yet begun */
+    atomic_uint *prompts; /* number of prompts that were sent and not begun yet */
 };
 /* Starts a thread that ends with the process. */
 struct rc claude_ear_start(struct claude_ear *ear, struct cli *cli, struct err *err);

@@ -4,7 +4,7 @@
 
 #include "cli/claude.h"
 
-/* The way to the model: where it is, and the header with the key. */
+/* The proxy to the model's API: its address, and the header with the key. */
 struct model_proxy {
     const char *url;
     const char *key_header; /* "x-api-key: …"; NULL: there is no key, and no proxy */
@@ -18,7 +18,8 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
                            struct err *err);
 /* Kills all processes in the box. */
 void claude_box_kill(struct claude_box *box);
-/* Its exit status as a shell would say it; waits for the end, and keeps what it did in the network. */
+/* Waits for the agent's end and stores what the box did in the network; returns the exit status as a shell reports it.
+ * */
 int claude_box_wait(struct claude_box *box, struct relay_child *child);
 
 #endif

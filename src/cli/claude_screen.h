@@ -21,29 +21,29 @@ struct claude_screen {
     struct cli person;   /* with the person's token */
     struct inbox inbox;
     struct chat chat;
-    int real_stderr;     /* while ours goes to `notes` */
+    int real_stderr;     /* the original standard error, while ours goes to `notes` */
     int notes[2], child[2];
     struct lines note_lines, child_lines;
     const char *folder, *mode, *state;
     char cost[24];
 };
 
-/* Before the child is started: its standard error goes to us. */
+/* Call it before the child is started: takes the child's standard error. */
 struct rc claude_screen_prepare(struct claude_screen *screen, struct err *err);
-/* After that: our own notes, too, and the terminal is taken over. */
+/* Call it after the child was started: takes our own standard error, too, and takes over the terminal. */
 struct rc claude_screen_open(struct claude_screen *screen, struct str session, struct str folder, struct err *err);
 /* Gives the terminal back, with the last of the conversation on it. Does nothing when it was never taken. */
 void claude_screen_close(struct claude_screen *screen);
 /* Fills in the descriptors to poll. claude_screen_turn reads all of them without blocking and ignores revents. */
 void claude_screen_fds(const struct claude_screen *screen, struct pollfd fds[SCREEN_FDS]);
-/* Takes in what came, and draws. *ret_prompt is a line to send to Claude Code, in `arena`; false: the person ends
- * it. */
+/* Handles new input and draws. *ret_prompt is a line to send to Claude Code, in `arena`; false: the person ends the
+ * conversation. */
 bool claude_screen_turn(struct claude_screen *screen, struct arena *arena, struct str *ret_prompt);
-/* A result of a tool: its first lines. */
+/* Shows the first lines of a tool's result. */
 void claude_screen_result(struct claude_screen *screen, const struct json *block);
-/* The status at the right of the first line; members that are NULL stay as they were. */
+/* Sets the status at the right of the first line; members that are NULL stay as they were. */
 void claude_screen_status(struct claude_screen *screen, const char *mode, const char *state, struct str cost);
-/* From any thread: a line about a call, with words at its right end. */
+/* From any thread: adds a line about a call, `right` at its right end. */
 void claude_screen_tell(char mark, struct str left, struct str right);
 
 #endif

@@ -21,7 +21,7 @@ struct identity;
 struct option {
     char letter;       /* 0: none */
     const char *name;  /* NULL ends a list */
-    const char *value; /* NULL: takes none; in brackets: only as --name=value, and may be left out */
+    const char *value; /* placeholder of its value; NULL: takes none; in brackets: optional, only as --name=value */
     const char *words;
 };
 
@@ -74,8 +74,8 @@ struct cli {
     char **environment; /* the original environment, for programs that we start; NULL: our own */
 };
 
-/* Reads the command line, then the other places of settings. Sets `command` even when it fails later on; one that is
- * set already is the only one there is (tests/bench). */
+/* Reads the command line, then the other sources of settings. Sets `command` even when it fails later. If `command` is
+ * set before the call, it is the only one (tests/bench). */
 struct rc cli_read(struct cli *cli, int argc, char **argv, struct err *err);
 /* Runs it, or explains it when --help was given. `nod` alone is explained, too, and is a mistake. `runs` has the
  * function of each command: main.c knows them all, also those of serve/, which this folder may not know. */
@@ -86,7 +86,7 @@ void cli_done(struct cli *cli);
 bool option_flag(const struct cli *cli, const char *name);
 /* The last value given, NULL when there is none. */
 const char *option_text(const struct cli *cli, const char *name);
-/* Leaves *ret alone when the option is not there. A time may have a unit. */
+/* Reads a number; *ret is unchanged when the option is absent. A time may have a unit. */
 struct rc option_number(const struct cli *cli, const char *name, uint64_t max, uint64_t *ret_value,
                         struct err *err);
 struct rc option_time(const struct cli *cli, const char *name, int64_t max, int64_t *ret_seconds,

@@ -22,12 +22,12 @@ struct follow {
     void *arg;
 };
 
-/* All that there is after the position. */
+/* Reads all stored events after the position. */
 struct rc follow_pages(struct follow *follow, struct err *err);
 /* The seq of the last event in scope, 0 when there is none. */
 struct rc follow_last(const struct follow *follow, uint64_t *ret_last, struct err *err);
-/* All that there is and all that comes, until `event` ends it. Fails when the server is not there at the
- * beginning or refuses; later it is waited for. */
+/* Reads all stored and new events until `event` ends it. Fails when the server is away at the beginning or refuses;
+ * later it waits for the server. */
 struct rc follow_live(struct follow *follow, struct err *err);
 
 #endif

@@ -9,15 +9,15 @@ struct hook_choice {
     bool remove, strict, http;
     bool start;            /* start a server when none runs */
     bool yes;              /* write without asking */
-    bool quiet;            /* the caller says what is written */
+    bool quiet;            /* print nothing: the caller says what was written */
     const char *settings;  /* path of the settings file; NULL: the person's own */
     const char *identity;  /* NULL: in the data folder */
 };
 struct rc hook_install(struct cli *cli, const struct agent *agent, const struct hook_choice *how, struct err *err);
 
-/* The person's own settings file of this agent, whether it is there or not; NULL: nobody knows where. */
+/* The path of the person's own settings file of this agent, which need not exist; NULL: not known. */
 const char *hook_settings(struct cli *cli, const struct agent *agent);
-/* The file beside it in which the agent keeps which hooks it trusts; NULL: it has none. */
+/* The file beside it in which the agent records trusted hooks; NULL: it has none. */
 const char *hook_trust_file(struct cli *cli, const struct agent *agent, const char *settings);
 /* The command of our hook in it; empty when there is none. */
 struct str hook_written(struct cli *cli, const struct agent *agent);

@@ -24,9 +24,9 @@ struct inbox {
 
 /* Reads the list and starts the follower, which may live as long as the process: so must the inbox. */
 struct rc inbox_open(struct inbox *inbox, struct cli *cli, const char *session, struct err *err);
-/* Takes rings of the pipe and reads the list again when there was one. */
+/* Empties the waker's pipe, and reads the list again if anything was in it. */
 void inbox_refresh(struct inbox *inbox);
-/* Sets the time, and reads whole what is on screen: before every drawing. */
+/* Call it before every drawing: sets the time, and reads the call on screen in full. */
 void inbox_prepare(struct inbox *inbox);
 /* Carries out an act on the call on screen. */
 void inbox_act(struct inbox *inbox, enum tui_act act);

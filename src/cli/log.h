@@ -8,17 +8,17 @@
 
 struct log_printer {
     struct cli *cli;
-    uint64_t left;   /* how many more are wanted */
-    struct str text; /* only events that hold it; empty: all */
+    uint64_t left;   /* number of events still to print */
+    struct str text; /* print only events that contain this text; empty: all */
     enum log_format format;
     bool begun;      /* a line was printed */
 };
 
-/* By the command's options. */
+/* Initializes the printer from the command's options. */
 struct rc log_printer_init(struct log_printer *printer, struct cli *cli, struct err *err);
-/* False when no more are wanted, or nobody reads. */
+/* Prints an event. False when no more are wanted, or standard output was closed. */
 bool log_print(struct log_printer *printer, const struct json *event);
-/* All of the command that needs a server. */
+/* The whole of `nod log` when it reads from a server. */
 struct rc log_remote(struct cli *cli, struct err *err);
 
 #endif

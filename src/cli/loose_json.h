@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-/* Blanks for comments and for such commas; everything else stays where it is: positions are those of the text. */
+/* The text with comments and trailing commas replaced by blanks; all other bytes keep their positions. */
 struct str json_without_comments(struct arena *arena, struct str text);
 
 #endif

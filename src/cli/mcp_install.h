@@ -13,7 +13,7 @@ struct mcp_install_look {
     struct str around;  /* names of servers that bypass the proxy while others use it */
     struct str trouble; /* why a server behind the proxy cannot work, in words; empty: nothing is wrong */
 };
-/* By number, from 0; false: behind the last client. Changes nothing. */
+/* Looks at the client of this index, from 0; false: there are no more. Changes nothing. */
 bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look);
 
 #endif

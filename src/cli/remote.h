@@ -19,10 +19,10 @@ struct query {
 struct reply {
     int status;
     struct str body;
-    const struct json *json; /* NULL when the body is none */
+    const struct json *json; /* the parsed body; NULL: it is no JSON */
 };
 
-/* A client of its own, to be freed by the caller: for streams, and for threads. */
+/* Makes a separate client, to be freed by the caller: for streams, and for threads. */
 struct rc remote_client(struct cli *cli, struct http_client **ret_client, struct err *err);
 /* Asks; an answer with a status of 400 and above is an error with the server's words, and is filled in too.
  * ERR_UNAVAILABLE says how to start a server. */

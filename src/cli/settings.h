@@ -85,14 +85,14 @@ struct settings {
     struct origin origins[SETTING_COUNT];
     struct arena *arena; /* where the values live */
     char *(*environment)(const char *name); /* getenv, or a test's */
-    bool pinned; /* an identity says all: no environment, no file */
+    bool pinned; /* an identity is in use: environment and file are ignored */
 };
 
 static inline struct settings settings_init(struct arena *arena, char *(*environment)(const char *name))
 {
     return (struct settings){.arena = arena, .environment = environment};
 }
-/* Takes a value from one place; a stronger place has the last word, of equals the later one. */
+/* Sets a value from one source; a stronger source wins, and of equal ones the later value. */
 struct rc settings_take(struct settings *settings, enum setting_id id, struct str text, struct origin origin,
                         struct err *err);
 /* After the flags: environment, file, defaults. On an error, too, every setting has a value. */

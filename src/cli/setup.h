@@ -36,31 +36,31 @@ struct setup_record {
     bool agents[AGENT_COUNT];     /* agents whose hooks we installed */
 };
 
-/* An empty one when there is none. */
+/* Loads the record; an empty one when there is none. */
 struct rc setup_record_load(struct cli *cli, struct setup_record *ret_record, struct err *err);
 struct rc setup_record_save(struct cli *cli, const struct setup_record *record, struct err *err);
 void setup_record_drop(struct cli *cli, const struct setup_record *record);
 
-/* A file as it is before we change it; call setup_file_changed afterwards. */
+/* A file's state before we change it; call setup_file_changed afterwards. */
 struct setup_look {
     const char *path;
     struct str before;
     bool was_there, had_folder;
 };
 struct rc setup_file_look(struct cli *cli, const char *path, struct setup_look *ret_look, struct err *err);
-/* Keeps the old bytes when the file is another now. */
+/* Records the old bytes if the file has changed. */
 struct rc setup_file_changed(struct cli *cli, struct setup_record *record, const struct setup_look *look,
                              struct err *err);
-/* Whether each file is still as we left it; before anything is taken out. */
+/* Checks whether each file is still as we left it; call it before anything is removed. */
 void setup_files_check(struct cli *cli, struct setup_record *record);
-/* Gives those their old bytes back; the others stay. */
+/* Restores the old bytes of files that nobody else has changed; the others stay. */
 struct rc setup_files_restore(struct cli *cli, const struct setup_record *record, struct err *err);
 
 /* ---- the server ---- */
 
 enum setup_service { SERVICE_RUNS, SERVICE_SYSTEMD, SERVICE_BACKGROUND };
 
-/* How the server would come to run. `background`: without systemd. */
+/* The way in which the server would be started. */
 enum setup_service setup_service_find(struct cli *cli, bool background);
 /* The unit's file; NULL when there is no home folder. */
 const char *setup_unit_path(struct cli *cli);

@@ -11,10 +11,10 @@ struct taking_back {
     int status;          /* exit status when the question could not be withdrawn */
 };
 
-/* From here on SIGINT, SIGTERM and SIGHUP belong to a thread of its own, since the main one is deep in a blocking wait:
- * it cancels the call, whose answer then reaches whoever waits for it. Once per process. */
+/* From here on a separate thread handles SIGINT, SIGTERM and SIGHUP, since the main thread is in a blocking wait: it
+ * cancels the call, and the waiting thread gets that answer. Once per process. */
 struct rc take_back_on_end(struct cli *cli, const struct taking_back *what, struct err *err);
-/* Before the process ends by itself: waits for a cancellation that is on its way, and lets none begin. */
+/* Call it before the process ends: waits for a cancellation under way, and lets none begin. */
 void take_back_over(void);
 
 #endif

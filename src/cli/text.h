@@ -24,7 +24,7 @@ void text_json(struct buf *buf, const struct json *value, unsigned indent);
 void text_raw_json(struct buf *buf, struct str json);
 /* Columns that safe text takes on a terminal. */
 unsigned text_width(struct str s);
-/* At most `width` columns; … says that something is missing. 0: all of it. */
+/* The text cut to `width` columns, with … at the cut. 0: all of it. */
 struct str text_fit(struct arena *arena, struct str s, unsigned width);
 /* Words at `indent`, broken at blanks before `width`; the first line starts where the buffer stands. */
 void text_wrap(struct buf *buf, struct str s, unsigned indent, unsigned width);
@@ -54,7 +54,7 @@ struct table {
 
 /* Safe texts, one per column; the first row is the heading. */
 void table_row(struct table *table, const struct str *cells);
-/* Columns are as wide as they need; the last gives way. */
+/* Writes the table: columns are as wide as needed; the last one is cut when there is no room. */
 void table_write(struct buf *buf, const struct table *table);
 
 #endif

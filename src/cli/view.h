@@ -11,7 +11,7 @@
  * of them in which every agent has its turn. */
 struct rc view_pending(struct cli *cli, struct arena *arena, const char *session, struct reply *ret_reply,
                         struct err *err);
-/* All of them, of one agent when one is named. */
+/* All waiting calls, or those of one agent when one is named. */
 struct rc view_pending_all(struct cli *cli, struct arena *arena, const char *session, const char *agent,
                            struct reply *ret_reply, struct err *err);
 /* A call that waits, as whoever may answer it sees it: whole, with its difference in the file as it is now. */
@@ -30,7 +30,7 @@ struct rc view_match(const struct json *pending, const char *id, const struct js
 struct rc view_find(struct cli *cli, const char *id, struct reply *ret_reply, struct err *err);
 /* How many of several persons have allowed it, and who; empty: one person is enough. */
 struct str view_people(struct arena *arena, const struct json *call);
-/* The summary, with the warnings of the call before it. */
+/* The summary with the call's warnings in front of it. */
 struct str view_warned(struct arena *arena, const struct json *call);
 /* The call in one line, with its tool. */
 struct str view_summary(struct arena *arena, const struct json *call);

@@ -21,13 +21,13 @@ enum {
     ACP_SAID_BYTES_MAX = 512 << 10,
 };
 
-/* An allow that covers what the agent does next to carry it out: once. */
+/* An allow that also covers, once, the request by which the agent carries the call out. */
 struct acp_cover {
     struct digest what;
     bool open;
 };
 
-/* A tool call of the agent, as far as it was told of. */
+/* A tool call of the agent, as its messages described it so far. */
 struct acp_known {
     struct arena arena;
     struct acp_known *next;
@@ -65,7 +65,7 @@ struct acp {
     struct relay_child child;
     struct relay_record record;
     struct relay_pipe editor; /* our standard output; closed: there is no editor */
-    pthread_mutex_t session_lock; /* while a session is found at the gate */
+    pthread_mutex_t session_lock; /* held while a session is looked up or made at the gate */
     pthread_mutex_t lock;    /* for everything below */
     pthread_cond_t moved;
     struct acp_session *sessions;
@@ -91,12 +91,12 @@ bool acp_covered(struct acp_session *session, struct str what, struct str text);
 void acp_note(struct acp *acp, struct acp_session *session, const char *type, const char *status, struct str text);
 
 /* acp_held.c */
-/* Takes the message over: it is answered, refused or passed on. From the agent, or from the editor. */
+/* Takes ownership of a message from the agent or the editor: it is answered, refused or passed on. */
 void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor);
 /* Withdraws open calls: of a session, or of one request of the agent; both empty: all. The agent is told. */
 void acp_take_back(struct acp *acp, struct str session, struct str id);
 
-/* acp_headless.c: be the client for one prompt. */
+/* acp_headless.c: acts as the client for one prompt, without an editor. */
 struct rc acp_run_prompt(struct acp *acp, struct str prompt, const char *auth, struct err *err);
 void acp_show(struct acp *acp, const struct json *update);
 

@@ -11,12 +11,12 @@
 
 enum { PROXY_LINE_BYTES = 32 << 20, PROXY_HELD_MAX = 64 };
 
-/* The way to the server. */
+/* A transport to the server. */
 struct proxy;
 struct proxy_back {
-    /* A message, without its end. False: the server is gone. */
+    /* Sends a message, without its line end. False: the server is gone. */
     bool (*send)(struct proxy *proxy, struct str message);
-    /* The client has ended; returns when the server has, too. */
+    /* Called when the client has ended; returns when the server has ended, too. */
     void (*end)(struct proxy *proxy);
 };
 extern const struct proxy_back proxy_stdio;
@@ -24,7 +24,7 @@ extern const struct proxy_back proxy_stdio;
 /* A tool as the server describes it. */
 struct proxy_tool {
     struct str name, definition; /* JSON */
-    bool agreed;                 /* the definition is the one that holds */
+    bool agreed;                 /* the definition is equal to the pinned one */
 };
 
 /* The server's tools, as it listed them to us: the client's list may be old by the time of a call. */
@@ -60,14 +60,14 @@ struct proxy {
 
 struct rc proxy_stdio_start(struct proxy *proxy, char **argv, struct err *err);
 struct rc proxy_web_start(struct proxy *proxy, const char *url, struct err *err);
-/* The revision that both agreed on. */
+/* Sets the protocol revision that client and server agreed on. */
 void proxy_web_version(struct proxy *proxy, struct str version);
 
 /* proxy.c: every message comes through one of these. */
 void proxy_from_client(void *proxy, struct str message);
 void proxy_from_server(void *proxy, struct str message);
 void proxy_server_gone(struct proxy *proxy);
-/* Withdraws the calls that wait: the client is gone. */
+/* The client is gone: withdraws its waiting calls. */
 void proxy_take_back(struct proxy *proxy);
 
 /* proxy_forms.c */
@@ -81,7 +81,7 @@ bool proxy_form_answer(struct buf *buf, const struct mcp_message *ask, const str
 
 /* proxy_tools.c */
 struct rc proxy_list_start(struct proxy *proxy, struct err *err);
-/* Asks the server what it offers, once more if that is being done. */
+/* Asks the server for its tools; if such a request is under way, once more after it. */
 void proxy_list_ask(struct proxy *proxy);
 /* Whether the message is an answer to our tools/list request; then it is handled. */
 bool proxy_list_take(struct proxy *proxy, struct str id, const struct json *message);

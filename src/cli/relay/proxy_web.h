@@ -25,9 +25,9 @@ struct proxy_web {
 
 /* Headers of a request; `last_event`: "" or the event behind which a stream goes on. NULL is behind the last. */
 const char **proxy_web_headers(struct proxy_web *web, struct arena *arena, const char *last_event);
-/* A message of the server's: one line, whatever it looks like. */
+/* Handles a message of the server as one line; line ends inside it are replaced. */
 void proxy_web_take(struct proxy *proxy, struct str text);
-/* The id of the event that a fetch takes now, for a request that goes on behind it; one that is too long is none. */
+/* Keeps the id of the current event, for a request that resumes after it; an id that is too long is dropped. */
 void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id);
 
 /* proxy_stream.c */

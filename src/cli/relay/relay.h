@@ -41,7 +41,7 @@ struct relay_child {
 struct rc relay_child_start(char **argv, char **environment, struct relay_child *ret_child, struct err *err);
 /* Waits for the child's end and returns its exit status as a shell reports it. */
 int relay_child_wait(struct relay_child *child);
-/* Its input is closed by now: gives it time to end by itself, then asks it to, then ends it. */
+/* Ends the child, whose input is closed: waits for it a while, then sends SIGTERM, then SIGKILL. */
 int relay_child_end(struct relay_child *child);
 
 /* ---- the log of the conversation ---- */
@@ -55,15 +55,15 @@ struct relay_record {
     bool ending, ended, lost;
 };
 struct rc relay_record_start(struct relay_record *record, struct cli *cli, struct err *err);
-/* POSTs in the order in which they come, also when the server is away for a while. */
+/* Queues a POST; they are sent in order, and repeated while the server is away. */
 void relay_record_post(struct relay_record *record, struct str target, struct str body);
-/* Waits for what is left, a few seconds at most. */
+/* Waits until the queue is sent, a few seconds at most. */
 void relay_record_end(struct relay_record *record);
 
 /* ---- questions ---- */
 enum { RELAY_IDLE_MAX = 8 };
 
-/* Where a relay asks: one session. */
+/* The session in which a relay asks. */
 struct relay_gate {
     struct cli *cli;
     struct relay_record *record;
@@ -75,8 +75,8 @@ struct relay_gate {
     unsigned idle_count;
 };
 void relay_gate_init(struct relay_gate *gate, struct cli *cli, struct relay_record *record);
-/* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. Any thread, any number of
- * times. */
+/* Finds the session: NOD_SESSION, else the one the token is bound to, else the one of this conversation, else a new
+ * one. Any thread, any number of times. */
 struct rc relay_gate_session(struct relay_gate *gate, struct err *err);
 
 /* A question about a call. It has an id of its own, which only its own repetitions carry: an id of the agent's may come
@@ -95,7 +95,7 @@ struct relay_ask {
  * first attempt is an error that says how to start it; one that goes away later is waited for. ERR_CONFLICT: it was
  * cancelled, and is taken back. */
 struct rc relay_ask(struct relay_ask *ask, struct err *err);
-/* From another thread, when `cancelled` was set: nobody has to wait for the next look. */
+/* From another thread, after `cancelled` was set: withdraws the call at once, so that its thread returns. */
 void relay_ask_cancel(struct relay_gate *gate, struct str id);
 /* Tells what came of an allowed call; `content`: JSON. */
 void relay_report(struct relay_gate *gate, struct str id, struct str content, bool is_error);

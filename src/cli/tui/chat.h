@@ -35,11 +35,11 @@ void chat_init(struct chat *chat, struct tui *tui, struct str title);
 void chat_say(struct chat *chat, char mark, const char *lead, struct str text);
 /* Adds one line with words at its right end. */
 void chat_say_ends(struct chat *chat, char mark, struct str left, struct str right);
-/* A piece of the answer under way. */
+/* Adds a piece of the answer under way. */
 void chat_stream(struct chat *chat, struct str text);
 /* To be called after the calls changed: gives the keys to a new question, or back to the line. */
 void chat_settle(struct chat *chat);
-/* A tui_act or a chat_act; with CHAT_PROMPT the line holds what to send until chat_sent. */
+/* Handles a key. Returns a tui_act or a chat_act; after CHAT_PROMPT the line holds the text to send until chat_sent. */
 int chat_press(struct chat *chat, uint32_t key);
 void chat_sent(struct chat *chat);
 struct tui_screen chat_draw(struct arena *arena, struct chat *chat);

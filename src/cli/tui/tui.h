@@ -64,8 +64,8 @@ struct tui_call {
     enum body_kind kind;
     struct str session, call, digest;
     struct str tool, agent, headline, sentence, where, risks; /* safe lines */
-    char mark;                         /* of the worst risk (body.h) */
-    bool risky;                        /* left out when several are answered together */
+    char mark;                         /* mark of its worst risk class (body.h) */
+    bool risky;                        /* must be answered alone, not together with others */
     struct str body;                   /* body.h */
     int64_t asked_ms, deadline_ms;     /* 0: none */
     const struct json *input;
