@@ -29,7 +29,7 @@ struct str arena_str(struct arena *arena, struct str s);
 struct str arena_printf(struct arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A copy of the bytes as a C string. */
 const char *arena_c(struct arena *arena, struct str s);
-/* Gives back everything; the arena is ready to use again. */
+/* Frees everything; the arena is ready to use again. */
 void arena_done(struct arena *arena);
 /* Moves everything to the caller and leaves the arena empty. */
 struct arena arena_take(struct arena *arena);

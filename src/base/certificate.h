@@ -22,8 +22,8 @@ struct certificate {
     struct str pem, key;
 };
 
-/* An authority for these names and no others (critical name constraints): with its key stolen, nobody can pretend to be
- * another site. */
+/* Makes an authority for these names only (critical name constraints): its key, if stolen, is useless for other sites.
+ * */
 struct rc certificate_make_authority(struct arena *arena, struct str title, const struct certificate_names *names,
                                      struct certificate *ret_authority, struct err *err);
 /* The names that the certificates of an authority made here may contain. */

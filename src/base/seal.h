@@ -17,7 +17,7 @@ enum {
 struct seal_key;
 
 struct seal_key *seal_key_new(void);
-/* Its bytes (DER), at most SEAL_KEY_BYTES_MAX, and back; NULL when they are none. */
+/* Writes the key as DER, at most SEAL_KEY_BYTES_MAX bytes; seal_key_read gives NULL when the bytes are no key. */
 size_t seal_key_write(const struct seal_key *key, unsigned char *ret_bytes);
 struct seal_key *seal_key_read(const unsigned char *bytes, size_t n);
 void seal_key_free(struct seal_key *key);

@@ -22,7 +22,7 @@ void sign_key_free(struct sign_key *key);
 struct sign_public sign_public_of(const struct sign_key *key);
 struct signature sign_make(const struct sign_key *key, const struct digest *what);
 bool sign_check(const struct sign_public *by, const struct digest *what, const struct signature *signature);
-/* A secret for one purpose, made from the private key: without the key nobody can tell it from chance. */
+/* Derives a secret for one purpose from the private key. */
 struct digest sign_key_secret(const struct sign_key *key, struct str purpose);
 
 struct digest mac_of(struct str key, struct str text);

@@ -26,22 +26,23 @@ enum {
     BOX_PATHS_MAX = 32, /* length of each list below */
     BOX_PORTS_MAX = 16,
     BOX_WORDS_MAX = 3 * BOX_PATHS_MAX + BOX_PORTS_MAX + 12,
-    BOX_PROXY_PORT = 3128, /* inside a box: the way out (egress/egress.h) */
+    BOX_PROXY_PORT = 3128, /* port inside a box on which the proxy listens (egress/egress.h) */
     BOX_STEP_BYTES = 200,
 };
 
 struct box {
-    const char *project;             /* absolute, without links: at its own path; NULL: none, but a home_from */
+    const char *project;             /* the project folder: absolute, without links, mounted at the same path; NULL:
+                                      * none, but a home_from */
     bool project_read_only;
     dev_t project_dev;               /* identity of that folder when the call was approved; 0: not checked */
     ino_t project_ino;
     const char *home;                /* the person's home folder; in the box it is empty */
     const char *home_from;           /* a folder of the host that is mounted as the home; NULL: the home is empty */
     const char *locks;               /* a folder of Nod's outside the box with lock files: which project is in use */
-    bool git_open;                   /* .git may be written, but for hooks and configuration */
+    bool git_open;                   /* .git is writable, except hooks and configuration */
     bool no_user_namespace;          /* for root where user namespaces are switched off */
-    bool keeps_streams;              /* standard input, output and error are what the launcher has */
-    bool proxy;                      /* it listens on BOX_PROXY_PORT and passes the listening socket to its starter */
+    bool keeps_streams;              /* standard input, output and error are the launcher's */
+    bool proxy;                      /* a listener on BOX_PROXY_PORT is made in the box and passed to its starter */
     uint16_t ports[BOX_PORTS_MAX];   /* ports of the host's loopback whose listeners are passed likewise; 0: end */
     const char *hidden[BOX_PATHS_MAX + 1]; /* paths hidden in the box wherever they would appear: Nod's own folders */
     const char *read[BOX_PATHS_MAX + 1];   /* further paths of the host, read-only */
@@ -57,7 +58,7 @@ enum box_order {
 
 /* Openings in the box of one command, beside those that every box has. */
 struct box_opened {
-    dev_t project_dev;     /* the folder when it was judged; the box is made around no other */
+    dev_t project_dev;     /* identity of the folder when the call was judged; the box is made for no other */
     ino_t project_ino;
     bool git_open, git_by_rule;
     const char *read[BOX_PATHS_MAX + 1];
@@ -75,7 +76,7 @@ struct box_setting {
 
 /* The program as execvp would find it in the folders of `path`, without links; NULL: nowhere. */
 const char *box_find_program(struct arena *arena, const char *name, const char *path);
-/* The folder that it needs in its box: its node_modules, or its own; NULL: it is one of the system's. */
+/* The folder that the program needs in its box: its node_modules, or its own folder; NULL: a system program. */
 const char *box_program_folder(struct arena *arena, const char *program);
 
 /* The words for a box; the last one is followed by NULL. They and their strings live in the arena. */

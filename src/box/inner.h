@@ -26,7 +26,7 @@ struct box_name {
 extern const struct box_name box_names[];
 extern const size_t box_names_count;
 
-/* Makes those that are missing, so that they can be covered, and notes them in the project's lock file. Returns a
+/* Makes the missing protected names, so that they can be covered, and notes them in the project's lock file. Returns a
  * descriptor that keeps them there (a shared lock), or -1 with errno. */
 int box_names_hold(const struct box *box);
 /* Removes what box_names_hold made, unless another box still uses the project. */

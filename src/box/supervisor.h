@@ -15,7 +15,7 @@ enum {
     SUPERVISOR_DESCRIPTORS, /* first free descriptor number */
 };
 
-/* The message on its report pipe, written once. */
+/* The kind of the one message on the report pipe. */
 enum supervisor_word {
     SUPERVISOR_FAILED, /* the command could not be started: errno */
     SUPERVISOR_ENDED,  /* it has ended, and all it had started: a status of wait(2) */
@@ -40,7 +40,7 @@ struct supervisor_start {
     int streams[3];
 };
 
-/* Starts one; returns an errno when that fails. The descriptors stay the caller's; all are at least
+/* Starts a supervisor; returns an errno on failure. The descriptors stay the caller's; all are at least
  * SUPERVISOR_DESCRIPTORS. */
 int supervisor_spawn(const struct supervisor_start *start, pid_t *ret_pid);
 

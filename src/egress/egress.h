@@ -24,7 +24,8 @@
 
 enum { EGRESS_WHY_BYTES = 240, EGRESS_PORTS_MAX = 16 };
 
-/* A connection that is wanted. `ended` becomes true when the box has ended: a judge that waits looks at it. */
+/* A connection that a program in the box asks for. `ended` becomes true when the box has ended: a judge that waits
+ * checks it. */
 struct egress_want {
     const struct egress_target *target;
     const atomic_bool *ended;
@@ -49,7 +50,8 @@ struct egress_use {
 /* Called in threads of the proxy; may block. `release` is the last call. */
 struct egress_host {
     void (*judge)(struct egress_host *host, const struct egress_want *want, struct egress_verdict *ret_verdict);
-    /* EGRESS_OPENED comes before the first connection is made; false: it could not be kept, so none is made. */
+    /* Stores the use. EGRESS_OPENED comes before the first connection is made; false: it could not be stored, and no
+     * connection is made. */
     bool (*keep)(struct egress_host *host, const struct egress_use *use);
     void (*release)(struct egress_host *host);
     /* Serves a connection to one of the box's own ports, instead of passing it on to this machine's; false: it does
@@ -66,9 +68,9 @@ struct egress_options {
 
 struct egress;
 
-/* Never fails: what cannot be started lets nothing out. */
+/* Starts the proxy. Never fails: if it cannot be started, no connection gets out. */
 struct egress *egress_start(const struct egress_options *options);
-/* Ends all connections, keeps what they did, and frees it. Blocks until its threads have ended. NULL is none. */
+/* Ends all connections, stores their use, and frees the proxy. Blocks until its threads have ended. NULL is ignored. */
 void egress_end(struct egress *egress);
 
 #endif

@@ -46,7 +46,7 @@ struct egress {
     bool has_thread;
     atomic_bool ended;
     atomic_uint_fast64_t up;
-    pthread_mutex_t keeping; /* held while an event is kept: what was allowed is durable before it is done */
+    pthread_mutex_t keeping; /* held while an event is stored: an allowed connection is durable before it is made */
     pthread_mutex_t lock;    /* for everything below */
     pthread_cond_t left;     /* a line has ended */
     unsigned lines;
@@ -64,13 +64,13 @@ struct line {
     struct buf in;           /* from the client, not yet sent on */
 };
 
-/* line.c: from the first byte to the last. Closes the client. */
+/* line.c: serves a connection to its end. Closes the client. */
 void line_serve(struct line *line);
 
 /* egress.c */
 /* The row of a host and port; NULL when there are too many. */
 struct used *egress_used(struct egress *egress, const struct egress_target *target);
-/* Keeps that state once per host and port. */
+/* Stores that state, once per host and port. */
 bool egress_keep(struct egress *egress, struct used *used, enum egress_state state, const char *why);
 void egress_count(struct egress *egress, struct used *used, uint64_t up, uint64_t down);
 static inline bool egress_ended(const struct egress *egress)

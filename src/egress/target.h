@@ -14,7 +14,7 @@ struct egress_target {
     bool is_address;              /* an IPv4 address, or a name that means this machine */
 };
 
-/* False when it is no host that two readers would take for the same. */
+/* False when programs could read the host in different ways. */
 bool egress_target_set(struct egress_target *target, struct str host, unsigned port);
 
 enum egress_read { HEAD_MORE, HEAD_DONE, HEAD_BAD };

@@ -1,4 +1,4 @@
-/* How an answer begins. Private to http/. */
+/* Status lines of answers, and the end of a request. Private to http/. */
 #ifndef HTTP_ANSWER_H
 #define HTTP_ANSWER_H
 

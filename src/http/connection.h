@@ -51,7 +51,7 @@ struct http_connection {
     int64_t came_ms;
     uint8_t address[16];                     /* address of a connection without a token */
     size_t held;                             /* bytes queued from `first` on that are not shared */
-    struct buf *early;                       /* bytes that came before their turn, or NULL */
+    struct buf *early;                       /* pipelined bytes that came while a request is handled, or NULL */
     struct outgoing *first, *last;           /* queue of bytes that the kernel has not taken yet */
     struct flush *flush;                     /* the write under way */
     struct tls_session *tls;                 /* NULL: no TLS */
@@ -60,7 +60,7 @@ struct http_connection {
     uint64_t taken;                          /* for a stream: http_output_taken at the last heartbeat */
     uint8_t phase;                           /* enum http_phase */
     uint8_t watch;                           /* enum http_watch */
-    uint8_t stalls;                          /* heartbeats due in a row without anything leaving */
+    uint8_t stalls;                          /* number of heartbeats in a row at which no bytes had left */
     bool local : 1;
     bool agents : 1;
     bool stranger : 1;
@@ -78,17 +78,17 @@ struct http_stream {
 
 struct http_connection *http_connection_new(struct http_server *server, bool local);
 void http_connection_start(struct http_connection *connection, bool secure);
-/* After the request was answered: on to the next one, or to the end. */
+/* Called after the request was answered: reads the next one, or ends the connection. */
 void http_connection_answered(struct http_connection *connection, bool keep);
 /* Everything that was queued has left. */
 void http_connection_drained(struct http_connection *connection);
 /* Sends what is queued, shuts our side, and waits a little for the client to do the same. */
 void http_connection_finish(struct http_connection *connection);
-/* The end, at once; whoever owns the request, stream or socket is told. From the loop only. */
+/* Closes at once; the owner of the request, stream or socket is told. From the loop only. */
 void http_connection_close(struct http_connection *connection);
 /* Like http_connection_close, but may be called anywhere: the loop closes it later. */
 void http_connection_break(struct http_connection *connection);
-/* A stream or socket shall end in an orderly way; that, too, follows from the loop. */
+/* Ends a stream or socket in an orderly way, later from the loop. */
 void http_connection_end(struct http_connection *connection);
 /* The request has become a stream or a socket. */
 void http_connection_turn(struct http_connection *connection, enum http_phase phase);

@@ -18,7 +18,7 @@ struct rc dial_open(const char *url, int64_t seconds_max, struct dial **ret_dial
 /* The next message, in the arena; *ret_text has a NULL pointer when none came in time. An error ends the connection. */
 struct rc dial_receive(struct dial *dial, struct arena *arena, int64_t wait_ms, struct str *ret_text, struct err *err);
 struct rc dial_send(struct dial *dial, struct str text, struct err *err);
-/* Says goodbye if it can. `dial` may be NULL. */
+/* Closes the connection, with a close frame if possible. */
 void dial_close(struct dial *dial);
 
 #endif

@@ -13,7 +13,7 @@ struct event_lines {
     struct buf data;
     bool after_cr;   /* the last byte was CR: a following LF belongs to the same line end */
     bool started;    /* the byte order mark has been looked for */
-    bool stopped;    /* the caller has had enough */
+    bool stopped;    /* the callback asked to stop */
     bool (*event)(void *arg, struct str id, struct str type, struct str data);
     void *arg;
 };

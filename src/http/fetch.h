@@ -15,7 +15,7 @@
 
 struct fetch_line;
 
-/* A header of the answer that is wanted; its value is kept in the arena. */
+/* A response header that the caller asks for; its value is kept in the arena. */
 struct fetch_header {
     const char *name;
     struct str value;
@@ -25,8 +25,8 @@ struct fetch {
     struct arena *arena;
     const char *url;
     const char *const *headers;   /* "Name: value", NULL after the last */
-    struct str body;              /* is posted; empty: GET */
-    const char *method;           /* instead of POST; NULL: as it is */
+    struct str body;              /* body to POST; empty: GET */
+    const char *method;           /* method instead of GET or POST; NULL: none */
     const char *mail_from, *mail_to; /* smtp and smtps: `body` is a mail; `status` is the server's last reply */
     const char *login;            /* smtp: "user:password"; NULL: none */
     size_t bytes_max;             /* longest answer, unless it is an event stream */
@@ -45,7 +45,7 @@ struct fetch {
 
     long status;
     struct str answer;            /* the body, unless it was an event stream */
-    struct str redirect;          /* where a 3xx leads, as a whole URL; nothing is followed by itself */
+    struct str redirect;          /* target of a 3xx as a whole URL; redirects are not followed */
     int64_t retry_after_ms;       /* -1: the server did not say */
 };
 
@@ -58,10 +58,10 @@ struct rc fetch_run(struct fetch_line *line, struct fetch *fetch, struct err *er
 /* Connects as fetch_run does, with TLS for https, and asks nothing: the line carries another protocol from then on. */
 struct rc fetch_connect(struct fetch_line *line, struct fetch *fetch, struct err *err);
 struct rc fetch_send(struct fetch_line *line, struct str bytes, int64_t wait_ms, struct err *err);
-/* *ret_n is 0 when nothing came in time; ERR_GONE at the end of the connection. */
+/* Reads bytes. *ret_n is 0 when none came in time; ERR_GONE at the end of the connection. */
 struct rc fetch_receive(struct fetch_line *line, char *to, size_t bytes_max, int64_t wait_ms, size_t *ret_n,
                         struct err *err);
-/* Until bytes may have come, or for that time. */
+/* Waits until bytes may have come, at most that time. */
 void fetch_wait(struct fetch_line *line, int64_t wait_ms);
 /* The kind of a host that is written as an address, in words; NULL: one of the open network, or a name. */
 const char *fetch_host_kind(struct str host);

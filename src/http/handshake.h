@@ -11,7 +11,7 @@ enum { HANDSHAKE_ACCEPT_BYTES = 32 };
 bool http_handshake(struct http_request *request, char accept[HANDSHAKE_ACCEPT_BYTES]);
 /* Whether one of the fields of that name lists the token. */
 bool http_header_lists(const struct http_request *request, const char *name, struct str token);
-/* 16 bytes in base 64, written in the one right way. */
+/* Whether the key is 16 bytes in canonical base 64. */
 bool http_is_socket_key(struct str key);
 
 #endif

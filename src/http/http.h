@@ -41,17 +41,17 @@ struct http_request {
     const struct http_header *headers;
     size_t header_count;
     bool local;              /* came over a Unix socket */
-    bool agents;             /* and that one is for agents */
+    bool agents;             /* came over the Unix socket for agents */
     int64_t started_us;      /* clock_steady_us when its first byte came */
     struct http_connection *connection; /* NULL: disconnected, or the request came as a WebSocket message */
     void (*gone)(struct http_request *request); /* set by a handler that waits; the request must still be
                                                    answered (or dropped with http_drop) */
     void *arg;               /* private to the handler */
     void *admitted;          /* result of options.admit for the handler: the identified sender */
-    /* Set by whoever makes a request that is not from a socket (a WebSocket message): takes the answer. */
+    /* Set by the maker of a request that is not from a socket (a WebSocket message): receives the answer. */
     void (*answered)(struct http_request *request, int status, struct str body);
     void *answered_arg;
-    /* Set by whoever found a claim in it (proof.h): the answer is signed. */
+    /* Set when the request carries a proof of a token (proof.h): the answer is signed with this key. */
     const struct sign_key *prover;
 };
 
@@ -64,7 +64,7 @@ struct http_options {
     int64_t heartbeat_ms;      /* on idle streams; 0: 15 s */
     int64_t stop_timeout_ms;   /* for answers under way when the server stops; 0: 5 s */
     size_t (*body_max)(struct str target); /* how large a body may be; NULL: LIMIT_BODY_BYTES */
-    /* Asked when the header block is there and the body is not: an error is answered at once, and the body is
+    /* Called when the header block is complete, before the body is read: an error is answered at once, and the body is
      * never read. NULL: everyone may send one. */
     struct rc (*admit)(void *arg, struct http_request *request, struct err *err);
     size_t bodies_max;         /* limit for all bodies that are being read; 0: LIMIT_BODIES_BYTES */
@@ -98,7 +98,7 @@ struct rc http_listen_tls(struct http_server *server, const char *address, const
 struct http_unix {
     const char *path;
     const char *group; /* its members; NULL: none */
-    bool agents;       /* everyone; its requests say so */
+    bool agents;       /* every user; requests from it have `agents` set */
 };
 struct rc http_listen_unix(struct http_server *server, const struct http_unix *where, struct err *err);
 /* Stops listening, lets open answers finish, ends streams; then `ended` is called. */
@@ -126,7 +126,7 @@ void http_answer_error(struct http_request *request, const struct err *err);
 void http_answer_error_as(struct http_request *request, int status, struct str headers, const struct err *err);
 /* Marks the sender as identified: the connection is no stranger's any more. */
 void http_known(struct http_request *request);
-/* Lets go of the body and of what lies in `spare`: a request that waits costs next to nothing, whatever it brought. */
+/* Frees the body and the arena `spare`, so that a waiting request needs little memory. */
 void http_shed(struct http_request *request);
 /* Gives up a request whose client has left. */
 void http_drop(struct http_request *request);
@@ -135,7 +135,7 @@ void http_drop(struct http_request *request);
 struct http_stream;
 
 struct http_stream_options {
-    /* The last call, exactly one, from the loop: the client left, was dropped, or the stream was ended. */
+    /* Called exactly once, last, from the loop: the client left, was dropped, or the stream was ended. */
     void (*gone)(struct http_stream *stream, void *arg);
     void (*drained)(struct http_stream *stream, void *arg); /* all that was sent has left; may be NULL */
     void *arg;
@@ -181,8 +181,8 @@ struct http_response {
 /* "unix:/path/nod.sock" or "http://host:port". Connects at the first request and again when needed. */
 struct rc http_client_new(const char *url, const char *token, struct http_client **ret_client,
                           struct err *err);
-/* Speaks as this identity, which must outlive the client: sends no secret, and takes only the answers of the
- * server that it names. */
+/* Uses this identity, which must outlive the client: sends no secret, and accepts only answers of the server that it
+ * names. */
 void http_client_identify(struct http_client *client, const struct http_identity *identity);
 /* Under whose uid the server at a Unix socket runs; false when it is at none, or not there. */
 bool http_client_peer(struct http_client *client, uint32_t *ret_uid);

@@ -5,7 +5,7 @@
 struct http_server;
 
 void http_listeners_close(struct http_server *server);
-/* Accepts those that had to wait, where there is room now. */
+/* Accepts connections that had to wait, as far as there is room now. */
 void http_listeners_resume(struct http_server *server);
 
 #endif

@@ -10,11 +10,11 @@ bool http_output_write(struct http_connection *connection, const struct str *pie
 bool http_output_last(struct http_connection *connection, const struct str *pieces, unsigned count, unsigned lasting);
 /* Writes `head` and then bytes shared by many connections: what remains of them is referenced, not copied. */
 bool http_output_share(struct http_connection *connection, struct str head, struct shared *bytes);
-/* Bytes of TLS, as they are; `arg` is the connection. */
+/* Writes TLS records unchanged; `arg` is the connection. */
 bool http_output_sealed(void *arg, struct str sealed);
 void http_output_drop(struct http_connection *connection);
 
-/* How many bytes the client's machine has taken, of all that were ever sent. */
+/* How many of the sent bytes the client's machine has acknowledged. */
 uint64_t http_output_taken(const struct http_connection *connection);
 
 #endif

@@ -14,7 +14,7 @@ void http_socket_beat(struct http_connection *connection);
 void http_socket_stop(struct http_connection *connection);
 void http_socket_finish(struct http_connection *connection);
 void http_socket_input(struct http_connection *connection, struct str bytes);
-/* All that was sent has left. */
+/* All queued bytes have been written. */
 void http_stream_drained(struct http_connection *connection);
 void http_socket_drained(struct http_connection *connection);
 /* The connection was closed: tells its owner and frees its state. */

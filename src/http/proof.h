@@ -31,7 +31,7 @@ struct proof_claim {
     struct str token_id, nonce, body;
     struct digest mac;
 };
-/* False when the request claims nothing in this form. */
+/* False when the request has no such header. */
 bool proof_claim_read(const struct http_request *request, struct proof_claim *ret_claim);
 bool proof_claim_holds(const struct http_request *request, const struct proof_claim *claim,
                        const struct digest *verifier);

@@ -1,4 +1,4 @@
-/* The server as its parts see it: who may stay how long. Private to http/. */
+/* The server's state, and the watch lists that limit how long a connection may stay in each phase. Private to http/. */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
 
@@ -86,7 +86,7 @@ struct http_server {
 
 void http_watch_enter(struct http_connection *connection, enum http_watch watch);
 void http_watch_leave(struct http_connection *connection);
-/* Moves it to the end of that list, with a new start of its time. */
+/* Moves the connection to the end of that list and restarts its time. */
 void http_watch(struct http_connection *connection, enum http_watch watch);
 void http_server_sweep(struct http_server *server);
 void http_server_released(struct http_server *server);

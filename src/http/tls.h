@@ -29,14 +29,14 @@ enum tls_state {
     TLS_ENDED,   /* the client has said that it sends no more */
     TLS_BROKEN,  /* the input is not TLS, fails its checks, or is too long */
 };
-/* Takes what came from the client, whole. */
+/* Takes bytes from the client, all of them. */
 void tls_feed(struct tls_session *session, struct str sealed);
 /* The next piece that was fed, opened; empty when there is no more: then `*ret_state` says how it stands. It lies in a
  * buffer that all sessions share. */
 struct str tls_read(struct tls_session *session, enum tls_state *ret_state);
-/* Seals the pieces, as few records as they need. */
+/* Encrypts the pieces into as few records as possible. */
 bool tls_write(struct tls_session *session, const struct str *pieces, unsigned count);
-/* Says that nothing more will be sent. */
+/* Sends close_notify. */
 void tls_end(struct tls_session *session);
 
 #endif

@@ -22,7 +22,7 @@ struct wire {
 
 /* "unix:/path", "http://host[:port]". */
 struct rc wire_parse(const char *url, struct wire_address *ret_address, struct err *err);
-/* All that follows must be done within that time; 0: no hurry. */
+/* Sets a deadline for all following calls; 0: none. */
 void wire_hurry(struct wire *wire, int64_t timeout_ms);
 struct rc wire_connect(struct wire *wire, const struct wire_address *address, struct err *err);
 void wire_close(struct wire *wire);
@@ -32,7 +32,7 @@ struct rc wire_send(const struct wire *wire, struct str bytes, size_t *ret_sent,
 struct rc wire_receive(const struct wire *wire, char *to, size_t bytes_max, size_t *ret_n, struct err *err);
 /* Whether the connection was silent since its last use: then it can be used again. */
 bool wire_is_quiet(const struct wire *wire);
-/* Under whose uid the other end of a Unix socket runs. */
+/* The uid of the process at the other end of a Unix socket. */
 bool wire_peer(const struct wire *wire, uint32_t *ret_uid);
 
 #endif

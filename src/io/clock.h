@@ -6,7 +6,7 @@
 
 /* Wall clock, milliseconds since 1970. */
 int64_t clock_wall_ms(void);
-/* Never goes back; for durations only. */
+/* Monotonic clock, for durations only. */
 int64_t clock_steady_us(void);
 
 #endif

@@ -26,7 +26,7 @@ struct before_sleep {
 };
 void loop_before_sleep(struct loop *loop, struct before_sleep *before);
 void loop_forget(struct loop *loop, struct before_sleep *before);
-/* On the loop: what waits for the end of the turn has come, and the loop must not sleep before it was looked at. */
+/* On the loop: asks for another round of the `before` functions before the loop sleeps. */
 void loop_again(struct loop *loop);
 /* The uv_loop_t, for io/ and http/ only. */
 void *loop_uv(struct loop *loop);

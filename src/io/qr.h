@@ -1,4 +1,4 @@
-/* A text as a picture that a phone's camera reads. qr.c is the only file that knows libqrencode. */
+/* A text as a QR code. */
 #ifndef IO_QR_H
 #define IO_QR_H
 

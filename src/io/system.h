@@ -40,7 +40,7 @@ static inline void system_trim_heap(void)
 
 /* ---- descriptors ---- */
 
-/* Closes this one and all above it. Elsewhere: closefrom(3). */
+/* Closes this descriptor and all above it. */
 static inline int system_close_from(unsigned first) { return (int)syscall(SYS_close_range, first, ~0U, 0); }
 
 /* ---- mounts: Linux 5.12. Elsewhere there is no box. ---- */

@@ -29,7 +29,7 @@ struct runtime {
     struct work_pool *pool;
     struct runs runs;
     struct watcher watcher;
-    struct timer *trouble;      /* wakes the runs that had it */
+    struct timer *trouble;      /* wakes the runs whose last job ended with RUN_TROUBLE */
     struct timer *rest;         /* after the last job */
     struct timer *leases;       /* fires several times within a lease */
     struct str tools;           /* definitions */
@@ -77,11 +77,12 @@ struct status_change {
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct status_change *change);
 
 /* ---- task.c: sub-agents ---- */
-/* Whether this run may start one more, besides those that wait to be; words for the model when not. */
+/* Whether this run may start one more sub-agent, besides those that wait to start; the error is written for the model.
+ * */
 struct rc task_check(const struct worker *w, int64_t waiting, struct err *why);
 /* Fills in how the sub-agent begins: its thread, its prompt, its status; all in the execute's arena. */
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err);
-/* Whether a sub-agent of an open call has come to its end. */
+/* Whether a sub-agent of an open call has ended. */
 struct rc task_ready(struct worker *w, bool *ret_ready, struct err *err);
 /* Stores the final texts of sub-agents that have ended as the results of their calls. */
 struct rc task_collect(struct worker *w, struct err *err);
@@ -111,7 +112,7 @@ struct rc desk_run(struct worker *w, struct desk_run *run, struct err *err);
 void desk_wake(struct worker *w, struct str thread);
 /* Whether the run's owner is taken for dead (core/runs.h). */
 bool desk_owner_silent(struct worker *w);
-/* The session's folder, and what its threads say of this one. */
+/* Reads the session's folder, and the description of this thread in its session. */
 struct rc desk_root(struct worker *w, struct err *err);
 /* Keeps one event of the thread under the fence. ERR_CONFLICT: the run is not ours any more. */
 struct rc desk_keep(struct worker *w, enum event_kind kind, struct str data, uint64_t *ret_seq, struct err *err);

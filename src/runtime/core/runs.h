@@ -30,7 +30,7 @@ enum run_end {
 /* A run that someone works on here, or that waits for an answer. By thread: a thread has one at a time. */
 struct run {
     struct str session, thread; /* in `bytes` */
-    bool working, again;        /* again: something happened meanwhile, look once more */
+    bool working, again;        /* again: an event came meanwhile, examine the run once more */
     enum run_end end;           /* result of the last job, written by that job */
     uint64_t from; /* written by the job: seq of a COMPACTION from which the next one may read; 0: from the start */
     void *job;                  /* private to the driver, while a job runs */
@@ -57,19 +57,19 @@ struct runs_out {
     bool end_commands;          /* end the background commands of the event's session */
 };
 
-/* An event was told: RUN_STATUS, RUN_LEASE, or the response to a call of the thread. */
+/* Takes a delivered event: RUN_STATUS, RUN_LEASE, or the response to a call of the thread. */
 void runs_follow(struct runs *runs, const struct event *event, int64_t now_us, struct runs_out *out);
 /* The last RUN_STATUS of a thread, read at the start. */
 void runs_recover(struct runs *runs, const struct event *event, int64_t now_us, struct runs_out *out);
 /* Examines the run: now, or again after its current job ends. */
 void runs_wake(struct runs *runs, struct str session, struct str thread, struct runs_out *out);
-/* The job has ended; the run may be gone after it. */
+/* Called when a job has ended; the run may have been freed afterwards. */
 void runs_ended(struct runs *runs, struct run *run, struct runs_out *out);
 /* Examines again the runs whose last job ended with RUN_TROUBLE. */
 void runs_try_again(struct runs *runs, struct runs_out *out);
-/* Runs whose owner is silent are woken here; owners that were silent for long are forgotten. */
+/* Wakes the runs whose owner is silent; forgets owners that were silent for long. */
 void runs_take_over(struct runs *runs, int64_t now_us, struct runs_out *out);
-/* Whether it has not been heard of for a lease. */
+/* Whether no event of this owner came for the length of a lease. */
 bool runs_silent(const struct runs *runs, struct str owner, int64_t now_us);
 /* No job begins from now on; those at work are to end. */
 void runs_stop(struct runs *runs, struct runs_out *out);
