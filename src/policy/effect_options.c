@@ -196,7 +196,7 @@ static const char *const telling_parts[] = {
     "save", "write", "url", "uri", "proxy", "registry", "socket", "location", "store", "storage", "env", "hooks",
     "engine", "driver", "parser", "formatter", "template", "include", "exec", "command", "cmd", "script", "shell"};
 
-/* One of them, or a name that ends like a file's or a folder's: --rulesdir. */
+/* Whether a part of an option's name is in telling_parts, or ends like the name of a file or folder: --rulesdir. */
 static bool part_tells(struct str part)
 {
     for (size_t i = 0; i < sizeof telling_parts / sizeof *telling_parts; i++)
@@ -351,7 +351,7 @@ static size_t take_long(struct effects *e, size_t i)
         unknown_option(e, i, name, several);
         return i;
     }
-    /* Where help texts are all that is known, a path is taken for what it is. */
+    /* When only a help text is known, a value that looks like a path is treated as a path. */
     if (option->mark == ROLE_TEXT && !e->row->known && (e->row->styles & STYLE_OPEN) &&
         value_is_path(str_sub(text, equals, text.n)))
         act_add(e->s, ACT_OTHER, i, "an option of it hands a path on");

@@ -19,8 +19,8 @@ static bool at_end(const struct program *p) { return p->at >= p->text.n; }
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-/* A bracket expression, p->at at its `[`. Where readers differ about it (a backslash, the delimiter, a
- * newline inside), it is not taken. */
+/* Skips a bracket expression in a sed script; p->at is at its `[`. False where programs differ about it (a backslash,
+ * the delimiter, a newline inside). */
 static bool skip_bracket(struct program *p, char delimiter)
 {
     CHECK(look(p, 0) == '[');
@@ -31,7 +31,8 @@ static bool skip_bracket(struct program *p, char delimiter)
         p->at++;
     for (; !at_end(p) && look(p, 0) != ']'; p->at++) {
         char c = look(p, 0), next = look(p, 1);
-        /* To some a backslash is an escape here, to others a letter: fine where both end alike. */
+        /* Some programs take a backslash here as an escape, others as a letter: accepted where both end the bracket
+         * alike. */
         bool pair = c == '\\' && next != delimiter && next != '\0' && !strchr("]['\n", next);
         if (pair) {
             p->at++;

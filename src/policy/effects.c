@@ -363,7 +363,7 @@ static void take_operands(struct effects *e)
     }
     if (e->into)
         receive(e, &e->into_word, e->into_at, e->operands, have);
-    /* Without a folder it begins where it is; so does a row that takes none and says `tree`. */
+    /* A recursive command without a folder operand reads the current folder. */
     bool last = count && repeat == count - 1, reads = last && spec[repeat].role == ROLE_READ;
     bool none = last && !repeat && spec[0].role == ROLE_TEXT && (e->row->styles & STYLE_TREE);
     if (e->tree && (none || (reads && have < count))) {

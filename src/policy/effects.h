@@ -44,7 +44,7 @@ void effects_study(struct studying *s, const struct table_row *row, size_t from)
 void effects_words(struct studying *s, const struct table_row *row);
 /* Reads the options alone; the caller adds the acts of the operands. */
 void effects_options(struct studying *s, const struct table_row *row, size_t from);
-/* `-m x`: the row "NAME -m x" says what the rest does. */
+/* Handles `-m x`: the row "NAME -m x" describes the words behind it. */
 void effect_module(struct effects *e, size_t word, struct str value);
 
 /* ---- effect_options.c ---- */

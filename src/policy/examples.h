@@ -8,7 +8,8 @@
 /* ERR_INVALID names the first example that does not hold. */
 struct rc examples_check(const struct rule *rule, const struct rule_source *source, struct err *err);
 
-/* A call that the example stands for: a command, a path, an address, the value of a field, the name of a tool. */
+/* Makes the facts of the call that an example stands for: a command, a path, an address, the value of a field, the name
+ * of a tool. */
 struct rc example_facts(struct arena *arena, const struct rule *rule, struct str example,
                         struct tool_facts *ret_facts, struct err *err);
 

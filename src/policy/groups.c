@@ -198,7 +198,7 @@ static bool read_address(struct arena *arena, struct str text, struct address *r
 
 static bool is_here(struct str host) { return str_is(host, "localhost") || str_is(host, "127.0.0.1"); }
 
-/* Another port is another service, except on this machine. */
+/* Whether the address uses a usual port; another port is another service, except on this machine. */
 static bool own_port(const struct address *address)
 {
     return str_empty(address->port) || str_is(address->port, "80") || str_is(address->port, "443") ||

@@ -160,7 +160,7 @@ static bool server_fits(const struct rule *rule, struct str name)
     return !str_has(tool, STR("__")) && tool.p[0] != '_' && glob_match(rule->value, tool);
 }
 
-/* No letter that hides or reorders others. */
+/* Whether the text has no character that hides or reorders others. */
 static bool shows_all(struct str text)
 {
     for (size_t i = 0; i < text.n;) {
@@ -310,7 +310,7 @@ static bool names_another(const struct tool_facts *facts, const struct json *fie
     return true;
 }
 
-/* Glob's pattern may lead out of the folder it begins in. */
+/* Whether a Glob pattern may lead out of its folder. */
 static bool pattern_leaves(const struct tool_facts *facts)
 {
     const struct json *pattern = json_get(facts->input, "pattern");
@@ -351,7 +351,7 @@ static void judge_filter(struct judging *j)
             j->secret = true;
 }
 
-/* Without a path it begins where the call happens. */
+/* Judges a search; without a path it begins in the call's folder. */
 static void judge_search(struct judging *j, const struct folder *here)
 {
     struct place place;

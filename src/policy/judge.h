@@ -130,7 +130,7 @@ bool text_stops(struct judging *j, struct str text, bool note);
 bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
 /* The risk classes of a command: table.h. */
-/* acts_risk looks at the acts of the study only. */
+/* acts_risk gives the classes of the study's acts only. */
 unsigned acts_risk(struct judging *j, const struct study *study, const struct folder *folder);
 unsigned study_risk(struct judging *j, const struct study *study, const struct folder *folder);
 /* Whether a call of these risk classes must be answered alone, not together with others. */

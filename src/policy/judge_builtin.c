@@ -168,7 +168,7 @@ static bool uses_plainly(struct str raw)
     return end > 0;
 }
 
-/* Whether a loop or an assignment of the line sets it. */
+/* Whether a loop or an assignment of the line sets the variable. */
 static bool line_sets(const struct node *node, struct str name)
 {
     struct str rest;
@@ -342,7 +342,7 @@ bool words_secret(const struct judging *j, const struct node *node)
     return false;
 }
 
-/* Commands that would tell the whole environment, or a secret of it. */
+/* Whether the command prints the whole environment, or a secret in it. */
 static bool shows_secrets(const struct judging *j, const struct argv *argv, const struct study *study)
 {
     struct str name = table_str(study->table->name);

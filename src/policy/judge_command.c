@@ -97,7 +97,7 @@ static bool same_folder(const struct folder *a, const struct folder *b)
     return a->known == b->known && a->inside == b->inside && str_eq(a->path, b->path);
 }
 
-/* It ran, or it did not: where we are is known only if that makes no difference. */
+/* A command that may or may not have run: the folder is known only if both cases give the same. */
 static void either(struct folder *folder, const struct folder *before)
 {
     if (same_folder(folder, before))

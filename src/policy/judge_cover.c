@@ -31,7 +31,7 @@ static bool file_builtin(struct judging *j, const struct place *place)
     return true;
 }
 
-/* Where edits of the project are allowed, so are files below /tmp: nothing is run from there by a rule. */
+/* Where rules allow edits in the project, they also allow files below /tmp: no rule runs programs from there. */
 static const struct compiled *temporary_covered(struct judging *j, const struct place *place)
 {
     struct place inside = j->places.project;

@@ -127,7 +127,7 @@ void note_shared(struct judging *j, struct str path)
     j->protected_why = "is one file under two names (a hard link): to write it changes the other one, too";
 }
 
-/* One reading of a word as a path. */
+/* Notes the rules against a word taken as a path. */
 static void path_stops(struct judging *j, struct str text, const struct folder *folder,
                        struct touch touch)
 {
@@ -222,7 +222,7 @@ static bool names_stopped_path(struct judging *j, struct str text)
         }
         if (best.n >= 3 ? str_has(text, best) : best.n == 0)
             return true;
-        /* A whole folder: its own name. */
+        /* A rule on a whole folder is found by the folder's name. */
         const struct compiled *rule = &j->set->rules[j->set->stop_rules[i]];
         struct str folder, pattern = rule->rule.pattern;
         folder = str_cut(pattern, '/', &pattern);
@@ -426,7 +426,7 @@ static void tree_stops(struct judging *j, struct node *node, const struct folder
 
 enum { SUFFIXES_MAX = 64 };
 
-/* Where in its words the packed command begins depends on options; so each word is tried. */
+/* The word at which the inner command begins depends on options; so each word is tried. */
 static void suffixes_stop(struct judging *j, const struct argv *argv)
 {
     if (!j->set->stops_commands)
@@ -479,7 +479,7 @@ static void program_stops(struct judging *j, const struct argv *argv, const stru
             note_protected(j, argv->words[i].text);
 }
 
-/* Whether the number stands in the text by itself. */
+/* Whether the port stands in the text as a number by itself. */
 static bool text_has_port(struct str text, int port)
 {
     for (size_t i = 0; i < text.n;) {
@@ -518,7 +518,7 @@ static void port_stops(struct judging *j, const struct argv *argv)
     }
 }
 
-/* Matches rules against the command as if its first word were these, parted by `part`. */
+/* Matches rules against the command with its first word replaced by the words of `name`, separated by `part`. */
 static void named_stops(struct judging *j, const struct argv *argv, struct str name, char part)
 {
     size_t count = 0;
@@ -670,11 +670,11 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
-            /* Names made by a substitution may be any path; git takes most of them for revisions. */
+            /* A name from a substitution may be any path; git takes most of them for revisions. */
             if (j->set->stops_paths && j->q->mode == MODE_BYPASS && (act->path.flags & WORD_RUNS) && study->table &&
                 study->table->reader != READER_GIT)
                 note_unknown(j, "its files come from another command, and there are rules against some files");
-            /* A tool that reads folders by itself: what lies below is changed as well. */
+            /* A build or test tool reads whole folders, so a write counts for everything below the path. */
             if (act->kind == ACT_WRITES && j->set->stops_paths && study->table && (study->table->styles & STYLE_CODE))
                 targets_stop(j, &act->path, folder, (struct touch){.tree = true});
             word_stops(j, &act->path, folder,

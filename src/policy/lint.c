@@ -92,7 +92,7 @@ static struct str example_of(struct linting *l, bool more)
     return arena_str(l->arena, buf_str(&buf));
 }
 
-/* The verdict on a made-up call by these rules. */
+/* Judges a made-up call by these rules. */
 static bool judge_probe(struct linting *l, const struct rule_set *set, bool more, struct verdict *ret_verdict)
 {
     struct tool_facts facts;

@@ -8,7 +8,7 @@ static bool host_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-/* Labels of letters, digits and dashes, parted by single dots, none empty. */
+/* Whether the host has labels of letters, digits and dashes, separated by single dots. */
 static bool good_host(struct str host)
 {
     if (str_empty(host) || host.n > 253 || host.p[0] == '.' || host.p[host.n - 1] == '.')

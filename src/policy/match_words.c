@@ -144,7 +144,7 @@ size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *
     return 0;
 }
 
-/* ---- deny and ask: generous ---- */
+/* ---- deny and ask rules: matched broadly ---- */
 
 static bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 static bool is_long(struct str s) { return s.n > 2 && s.p[0] == '-' && s.p[1] == '-'; }
@@ -183,7 +183,7 @@ static bool has_option(const struct argv *argv, struct str option)
     return true;
 }
 
-/* The next word of the rule at or behind *at, only options and their values in between. */
+/* Finds the rule's next word at or behind *at, with only options and their values in between. */
 static bool find_word(const struct argv *argv, struct str word, size_t *at, bool *ret_maybe)
 {
     bool value = false;

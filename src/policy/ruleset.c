@@ -333,7 +333,7 @@ struct rule_set *rule_set_new(const struct rule_source *sources, size_t count)
         take_in(set, i);
     }
     if (too_many) {
-        /* The others might have forbidden more: nothing is taken. */
+        /* The unused rules may be denies: this rule on every tool stops all calls. */
         set->rules[taken] =
             (struct compiled){.source = {.text = STR("*"), .reason = STR("there are too many rules")},
                               .rule = {.kind = RULE_TOOL, .tool = STR("*"), .text = STR("*")}};

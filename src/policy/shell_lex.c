@@ -195,7 +195,7 @@ static bool read_parameter_rest(struct shell_parser *p, struct reading *r, unsig
             op_bytes = strlen(ops[i]);
     if (!op_bytes)
         return shell_doubt(p, "an expansion of this kind is not understood");
-    /* Cutting off the front, blanks, a dash in front or an assignment make of it what the line wants. */
+    /* A default with a blank, an assignment or a dash in front, or a removed prefix, lets the line choose the text. */
     bool chosen = look(p, 0) == '#' || look(p, op_bytes) == '-';
     p->at += op_bytes;
     for (; plain_default_letter(look(p, 0)); p->at++)

@@ -273,7 +273,7 @@ static bool is_move(const struct word *word)
     return !word_literal(word) || word_is(word, "cd") || word_is(word, "pushd") || word_is(word, "popd");
 }
 
-/* By itself, or behind one of the words that run what follows in this very shell. */
+/* Whether the command changes the folder: cd and the like, also behind `command` or `builtin`. */
 static bool changes_folder(const struct node *node)
 {
     size_t at = node->assign_count;

@@ -140,8 +140,8 @@ static bool row_runs_anything(const struct table_row *row)
     return false;
 }
 
-/* How many words say which kind of command it is: the row's name and its target; of an interpreter up to the script, of
- * a wrapper up to the kind of what it runs. 0: only all of them. */
+/* How many words name the kind of command: the row's name and its target; of an interpreter up to the script, of a
+ * wrapper up to the kind of the command that it runs. 0: all words are needed. */
 static size_t kind_words(struct judging *j, const struct argv *argv, const struct study *study, unsigned depth)
 {
     if (!study->table)

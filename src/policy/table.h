@@ -71,7 +71,7 @@
     X(STATE, "state")         /* changes what later commands of the line mean */                          \
     X(BAD, "bad")             /* its words do not tell what it does: only a rule that names all of them */ \
     X(POSIX, "posix")         /* options end at the first operand */                                      \
-    X(SINGLE, "single")       /* long names behind one dash, no clusters */                               \
+    X(SINGLE, "single")       /* long option names begin with one dash; short ones cannot be joined */    \
     X(TWODASH, "twodash")     /* Go: --x is -x */                                                         \
     X(NOABBREV, "noabbrev")   /* long names must be whole */                                              \
     X(SHORTSUBS, "shortsubs") /* sub-commands may be shortened */                                         \

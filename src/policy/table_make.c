@@ -19,7 +19,7 @@
 struct facts {
     const char *name, *options;
     bool used, exact; /* exact: by the program itself or by a person, so that nothing is left out */
-    bool manual;      /* by a person: goes before what a help text says */
+    bool manual;      /* written by a person: stronger than the help text */
     bool long_only;   /* git names its letters nowhere */
 };
 

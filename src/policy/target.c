@@ -489,7 +489,7 @@ static struct str beginning(struct str shape, struct str folder, struct str home
         return str_empty(home) ? anywhere : home;
     if (first == SHAPE_PWD)
         return here;
-    if (first == '~') { /* ~+ is where it runs; ~user and ~- are somewhere */
+    if (first == '~') { /* ~+ is the current folder; ~user and ~- are unknown folders */
         *ret_letters = str_find(shape, '/');
         return str_is(str_sub(shape, 0, *ret_letters), "~+") ? here : anywhere;
     }
