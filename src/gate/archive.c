@@ -24,8 +24,8 @@ struct archivist {
     size_t at;              /* the next session to move */
     unsigned moving;
     pthread_t thread;
-    bool working;           /* the thread is to be joined */
-    bool shedding;          /* its last work: the room that was left is given back */
+    bool working;           /* the thread was started and must be joined */
+    bool shedding;          /* its last step: the disk space of archived sessions is freed */
     _Atomic bool stop;
     struct waker *waker;
 };

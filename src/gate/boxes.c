@@ -45,7 +45,7 @@ static bool opens(struct gate *gate, struct arena *arena, const struct session *
            (port || !denied(gate, arena, session, facts));
 }
 
-/* A folder that a rule opens for writing is made, with those above it: caches begin empty. */
+/* Makes a folder that a rule opens for writing, with its parents: caches begin empty. */
 static void make_folder(struct arena *arena, struct str path)
 {
     char *at = (char *)arena_c(arena, path);

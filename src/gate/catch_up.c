@@ -23,7 +23,7 @@ static void caught_up(struct read *read)
     }
 }
 
-/* No event is asked for: the answer comes behind all that the store had kept. */
+/* Starts a read that returns no event; its answer comes after all events that the store had. */
 static void start_catching_up(struct gate *gate)
 {
     struct read *read = read_new(READ_EVENTS);

@@ -120,7 +120,7 @@ static void write_source(struct json_out *out, const struct gate *gate, const st
     json_close(out, '}');
 }
 
-/* Where it holds, in words, and why it does not when it sleeps. */
+/* Writes a rule with the place where it holds, or why it applies nowhere. */
 static void write_user_rule(struct json_out *out, const struct gate *gate, const struct rule_record *record,
                             const struct rule_source *source)
 {

@@ -25,8 +25,8 @@ bool by_default_parse(struct str name, enum by_default *ret_by_default)
     return false;
 }
 
-/* An allow that no rule gave, for whoever does not take that: asked about instead, or, when this returns true, left to
- * the agent. */
+/* Handles an allow without a rule for a caller that does not accept that: it becomes an ask or, when this returns true,
+ * the decision is left to the agent. */
 static bool leaves_to_agent(const struct ask *ask, const struct tool_facts *facts, struct verdict *verdict)
 {
     bool acts = facts->class != TOOL_TASK && facts->class != TOOL_AGENT;
@@ -186,7 +186,7 @@ static void choose_rules(struct decide *d)
     d->rules = arena_str(op->arena, buf_str(&buf));
 }
 
-/* A rule that lets pass what `text` says, as it is kept; `where` has its reach. */
+/* Writes an allow rule in its stored form; `where` has its reach. */
 static void put_allow(struct json_out *out, const struct decide *d, struct str text, struct rule_source where)
 {
     struct id id = id_new("rule");
@@ -213,7 +213,7 @@ static void make_session_rules(struct decide *d, const struct json *list)
     d->session_rules = arena_str(d->op.arena, buf_str(&buf));
 }
 
-/* They belong to the project of the session, or hold everywhere. */
+/* Makes the user rules of an allow_always, for the session's project or for everywhere. */
 static void make_user_rules(struct decide *d, const struct json *list)
 {
     struct arena *arena = d->op.arena;

@@ -98,7 +98,7 @@ struct net_host {
     char *session, *thread, *call, *actor;
 };
 
-/* One look at the rules and, where they ask, at the question. */
+/* One check of a connection: the rules' verdict and, where they ask, the state of the question. */
 struct net_look {
     const struct net_host *net;
     const struct egress_target *target;

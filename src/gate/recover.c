@@ -33,7 +33,7 @@ static struct str pack(char **at, struct str s)
     return packed;
 }
 
-enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* of a larger call only the brief stays in memory */
+enum { SMALL_CALL_BYTES = 4 * LIMIT_SHOWN_BYTES }; /* larger calls keep only the members for lists in memory */
 
 static void open_add(struct gate *gate, struct open_approval *approval)
 {
@@ -118,7 +118,7 @@ static bool is_denial(const struct event *response)
            (data.decision == DECISION_DENY || data.decision == DECISION_ABORT);
 }
 
-/* An answer by one of several persons. */
+/* Takes a partial answer: the allow of one of several persons. */
 static void partial_told(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);

@@ -271,7 +271,8 @@ static bool stands(struct stand *last, const struct rule_project *project)
     return last->stands;
 }
 
-/* Whether a rule speaks in a session with this folder. A deny or ask does not sleep: it only tightens. */
+/* Whether a rule applies in a session with this folder. An allow needs that its project's folder still exists; a deny
+ * or ask does not. */
 static bool speaks(const struct rule_record *record, struct str root, struct stand *last)
 {
     const struct rule_source *source = &record->source;

@@ -29,9 +29,9 @@ struct gate_options;
 struct rule_record {
     struct rule_source source;
     int64_t at_ms;
-    uint64_t uses;      /* allowed in all; source.counted says whether that means something */
+    uint64_t uses;      /* uses allowed in all; only meaningful with source.counted */
     uint64_t used;      /* counted from events */
-    uint64_t reserved;  /* judged and on their way to the store */
+    uint64_t reserved;  /* uses of calls that were judged and are being stored */
     bool unbound;       /* no folder is recorded for it, so it applies nowhere */
     struct rule_record *next;
 };
@@ -106,9 +106,9 @@ struct rc rule_check_people(const struct rule_source *source, struct err *err);
 void rule_write(struct json_out *out, const struct rule_source *source);
 /* ---- projects.c ---- */
 struct rule_project project_of(struct arena *arena, struct str folder);
-/* Whether the same folder is still there. */
+/* Whether the project's folder still exists with the same inode. */
 bool project_stands(const struct rule_project *project);
-/* Whether the session's folder, by its real path, is in it. */
+/* Whether the session's folder, by its real path, lies in the project. */
 bool project_has(const struct rule_project *project, struct str root);
 /* "in ~/shop"; empty for a rule of no project. */
 struct str project_words(struct arena *arena, struct str home, const struct rule_source *source);

@@ -166,7 +166,7 @@ struct verdict gate_judge(struct gate *gate, struct arena *arena, const struct s
         verdict.rule = STR_NONE;
         verdict.rule_count = 0;
     }
-    /* Rules that nobody can read might forbid it. */
+    /* The managed file cannot be read, and might deny the call. */
     if (gate->rules.managed.problem[0] && verdict.effect == EFFECT_ALLOW) {
         verdict.effect = EFFECT_ASK;
         verdict.source = STR("managed");

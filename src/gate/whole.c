@@ -1,4 +1,4 @@
-/* Events of a scope, all of them: a read of the store is a page, and large events fill it soon. */
+/* Reads all events of a scope: one read of the store is a page, which large events fill quickly. */
 #include "gate/inner.h"
 
 #include <stdlib.h>

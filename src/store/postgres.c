@@ -67,8 +67,8 @@ static enum err_code code_of_state(const char *state)
         {"57P", ERR_UNAVAILABLE},   /* the server goes or comes */
         {"57014", ERR_UNAVAILABLE}, /* cancelled, by hand or by a statement_timeout */
         {"53", ERR_UNAVAILABLE},    /* no room: disk, memory, connections */
-        {"55P03", ERR_UNAVAILABLE}, /* the lock was not to be had in time */
-        {"40", ERR_UNAVAILABLE},    /* rolled back for others' sake */
+        {"55P03", ERR_UNAVAILABLE}, /* lock timeout */
+        {"40", ERR_UNAVAILABLE},    /* serialization failure or deadlock: rolled back by the server */
         {"25006", ERR_UNAVAILABLE}, /* a standby: look for the primary again */
         {"25P", ERR_UNAVAILABLE},   /* we were too slow */
         {"22", ERR_CONFLICT},       /* a value that cannot be kept */

@@ -27,7 +27,7 @@ void columns_begin(struct columns *columns, const enum column_type *types, int c
         put_int(&column->buf, 1, 4); /* one dimension */
         put_int(&column->buf, 0, 4);
         put_int(&column->buf, types[i], 4);
-        put_int(&column->buf, 0, 4); /* how many: filled in at the end */
+        put_int(&column->buf, 0, 4); /* number of elements: filled in at the end */
         put_int(&column->buf, 1, 4); /* counted from 1 */
     }
 }

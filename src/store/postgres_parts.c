@@ -85,8 +85,8 @@ static struct rc drop(struct backend_handle *handle, const struct part *part, st
     return run(handle, err, "DELETE FROM parts WHERE name = '%.*s'", STR_ARG(part->name));
 }
 
-/* No node writes meanwhile, and readers wait for the moment of the exchange. `events` is locked before its part,
- * as readers do it; and not waited for as long as a backup may take, for all others wait behind. */
+/* Replaces one partition by a smaller one. No node writes meanwhile, and readers wait during the exchange. `events` is
+ * locked before its partition, as readers do it; the wait for the lock is short, since all others queue behind it. */
 static struct rc shed_part(struct backend_handle *handle, const struct part *part, struct err *err)
 {
     TRY(run(handle, err, "BEGIN"));

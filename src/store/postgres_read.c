@@ -178,8 +178,8 @@ static struct rc fill_chains(struct read *read, const PGresult *rows, struct err
     return RC_OK;
 }
 
-/* Gaps in a page of all events: numbers that are in archives. They had left before the page was read, so
- * a later look finds them all. */
+/* Adds the gaps in a page of all events: archived seqs. They were archived before the page was read, so a later query
+ * finds them all. */
 static struct rc fill_gone(struct backend_handle *handle, struct read *read, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -308,8 +308,8 @@ static struct rc count_durable(struct backend_handle *handle, const PGresult *ro
                                          : postgres_make_durable(handle, (uint64_t)row_int(rows, count - 1, 0), err);
 }
 
-/* A follower asks for one thing only, and often: one statement, which has a snapshot by itself. The first row is the
- * event that is known, without its words (kind 0), if it is there. */
+/* Reads new events for the follower in one statement, which has its own snapshot. The first row is the last event that
+ * is known, without its data (kind 0), if the store still has it. */
 static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct question *question,
                              struct err *err)
 {

@@ -20,7 +20,7 @@ static void walk_done(struct walk *walk)
 
 /* ---- events ---- */
 
-/* All ranges of numbers that left between what was checked last and this event. */
+/* Checks all archived ranges between the last checked event and this one. */
 static struct rc check_ranges(struct walk *walk, uint64_t seq, struct err *err)
 {
     ARENA_SCOPE(arena);
@@ -84,7 +84,7 @@ static struct rc check_piece(struct walk *walk, bool *ret_end, struct err *err)
     return RC_OK;
 }
 
-/* ---- what must agree with the events ---- */
+/* ---- tables that must agree with the events ---- */
 
 static struct rc check_heads(struct walk *walk, struct err *err)
 {
@@ -110,7 +110,7 @@ static struct rc check_heads(struct walk *walk, struct err *err)
     return RC_OK;
 }
 
-/* Checks that exactly the sessions left that events say have left. */
+/* Checks that exactly those sessions are archived for which there are SESSION_ARCHIVED events. */
 static struct rc check_counts(struct walk *walk, struct err *err)
 {
     struct verifier *verifier = &walk->verifier;

@@ -358,7 +358,7 @@ static struct rc write_rows(struct backend_handle *handle, struct facts *facts, 
     return RC_OK;
 }
 
-/* A refusal tells of events, too. */
+/* Rolls back. A refusal reveals events of other nodes, so these are made durable first. */
 static struct rc abandon(struct backend_handle *handle, struct err *err)
 {
     postgres_send(handle, SQL_ROLLBACK, NULL);

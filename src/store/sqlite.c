@@ -31,7 +31,7 @@ enum {
     TIDY_PASSES = 4,
     STOP_FRAMES = 16000,         /* the writer waits for the checkpointer */
     LARGE_FRAMES = 16000,        /* an idle store truncates a write-ahead log of this size */
-    BUSY_MS = 5000,              /* somebody looks at the database with other tools */
+    BUSY_MS = 5000,              /* how long to wait for other tools that read the database */
 };
 
 /* ---- errors ---- */

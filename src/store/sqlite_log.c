@@ -22,7 +22,7 @@
 #include <stdlib.h>
 
 enum {
-    GATHERED_BYTES = 64 << 10, /* SQLite's own layer takes no more than 128 KiB at once */
+    GATHERED_BYTES = 64 << 10, /* SQLite's default VFS writes at most 128 KiB at once */
     STEP_BYTES = 256 << 10,
     FRAME_HEADER_BYTES = 24,
 };
@@ -39,7 +39,7 @@ struct log_file {
 
 static sqlite3_file *below(sqlite3_file *file) { return (sqlite3_file *)((struct log_file *)file + 1); }
 
-/* No room for zeros is no failure. */
+/* Fills the log with zeros ahead of its use. An error is ignored: the disk may have no room for it. */
 static void write_zeros(struct log_file *log)
 {
     static const char zeros[GATHERED_BYTES];

@@ -85,7 +85,7 @@ static void bind_page(struct answer *answer, enum sql sql)
     sqlite_bind_int(answer->handle, sql, 3, page_size(read) - (int64_t)read->event_count);
 }
 
-/* Gaps between the events of a page: numbers that are in archives. */
+/* Adds the gaps between the events of a page: ranges of archived seqs. */
 static struct rc add_gone(struct answer *answer, uint64_t after, uint64_t covered, struct err *err)
 {
     struct read *read = answer->read;

@@ -24,7 +24,7 @@ static struct rc find_seq(struct backend_handle *handle, enum sql sql, uint64_t 
     return RC_OK;
 }
 
-/* Where the last group ends, and its link. */
+/* Reads the last seq of the last group, and its hash. */
 static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, struct err *err)
 {
     bool row;
@@ -36,8 +36,8 @@ static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, st
     return RC_OK;
 }
 
-/* Somebody who took events away or put some in has broken the order that followers have seen: nothing can be kept
- * behind that. */
+/* Reads the last event. If another program has removed or added events, the order that followers have seen is broken,
+ * and nothing may be stored after it. */
 static struct rc load_last(struct backend_handle *handle, struct facts *facts, struct err *err)
 {
     uint64_t end;

@@ -577,7 +577,7 @@ void store_append(struct store *store, struct append *append)
         return;
     }
     unlock(&store->inbox.lock);
-    loop_again(store->loop); /* it may stay alone until the end of the turn: store_commit_lone */
+    loop_again(store->loop); /* it may be the only append of this turn: see store_commit_lone */
 }
 
 void store_read(struct store *store, struct read *read)

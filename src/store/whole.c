@@ -1,4 +1,4 @@
-/* Every event of a store, read beside whoever writes to it. */
+/* Reads every event of a store while another process may write to it. */
 #include "store/archive_file.h"
 
 #include "event/read.h"

@@ -164,7 +164,7 @@ static void look_up(struct ask *ask, struct out *out)
 
 /* ---- a call that exists already ---- */
 
-/* The answer may have been told while the call itself was being read. */
+/* Takes the answer from the wait if it was delivered while the call was being read. */
 static void take_answer(struct call *call, const struct call *rung)
 {
     if (!rung->response_seq || call->response_seq)

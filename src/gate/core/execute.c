@@ -131,7 +131,7 @@ static void begin(struct execute *e, struct now now, struct out *out)
     } else if (e->state.started && str_empty(e->state.child)) {
         keep_interrupted(e, now, out);
     } else if (e->state.started) {
-        return; /* its sub-agent goes on in the child thread */
+        return; /* the call's sub-agent goes on in the child thread */
     } else if (e->shown == SHOWN_UNKNOWN) {
         e->op.phase = EXECUTE_COMPARED;
         out->work = WORK_COMPARE;
