@@ -166,7 +166,7 @@ static void put_approval(struct buf *buf, const struct mcp_message *message, con
     put_text(buf, message, buf_str(&text), false);
 }
 
-/* The person's words, or what they filled in for the question. */
+/* The person's feedback, or their answer to the question. */
 static struct str answer_of(struct arena *arena, const struct call *call)
 {
     const struct json *edited = NULL;

@@ -12,7 +12,7 @@
 
 #include "event/shapes.h"
 
-/* How ids begin of calls to which the agent gave none: those of its dialogs. */
+/* The prefix of ids that Nod gives to calls without one, such as permission dialogs. */
 #define OUR_ID "call_"
 
 enum { WAIT_SECONDS_DEFAULT = 590, WAIT_SECONDS_MAX = 7 * 86400 };
@@ -26,7 +26,7 @@ struct hooking {
     unsigned ending; /* questions on their way to be taken back */
     bool gone;
     bool joins;      /* the call has the agent's own id: whoever else asks about it asks about the same */
-    bool joined;     /* it was found in another thread */
+    bool joined;     /* the call was found in another thread of the session */
 };
 
 /* ---- one call, told of twice ----
@@ -207,7 +207,7 @@ static void ended(struct op *op)
     struct decide *decide = (struct decide *)op;
     struct hooking *h = decide->op.owner;
     CHECK(h->ending);
-    if (--h->ending == 0) /* somebody may have been quicker, which is all right */
+    if (--h->ending == 0) /* the call may have been answered meanwhile, which is no error */
         answer_nothing(h);
 }
 

@@ -175,7 +175,7 @@ struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret
 
 /* ---- recovery codes ---- */
 
-/* As it is hashed: without what people put between the letters. */
+/* The hash of a recovery code, without the separators that people type. */
 static struct str code_hash(struct exchange *x, struct str code)
 {
     char letters[CODE_BYTES_MAX], hex[DIGEST_HEX_BYTES];

@@ -171,7 +171,7 @@ struct rc login_identify(struct exchange *x, struct err *err)
     bool changes = !str_is(x->http->method, "GET") && !str_is(x->http->method, "HEAD");
     if (half.n != COOKIE_CHARS || str_empty(key) || key.n >= ID_SECRET_BYTES)
         return err_set(err, ERR_UNAUTHENTICATED, "send Authorization: Bearer TOKEN, or log in with a link");
-    /* Their values were checked before; a changing request must carry at least one of them. */
+    /* The values of Origin and Sec-Fetch-Site were checked before; a changing request must carry one of them. */
     if (changes && !http_header(x->http, "origin").p && !http_header(x->http, "sec-fetch-site").p)
         return err_set(err, ERR_FORBIDDEN, "a browser that changes something says where it comes from");
     struct str secret = arena_printf(x->arena, "%.*s%.*s", STR_ARG(half), STR_ARG(key));
@@ -185,7 +185,7 @@ struct rc login_identify(struct exchange *x, struct err *err)
 
 /* ---- in ---- */
 
-/* It will stand beside what this device decides. */
+/* Whether the device's name is printable ASCII: it is shown beside the device's decisions. */
 static bool plain(struct str words)
 {
     for (size_t i = 0; i < words.n; i++)

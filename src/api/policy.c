@@ -130,7 +130,7 @@ static void answer_gone(struct exchange *x, const struct err *err)
 static void user_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
 static void session_rule_gone(struct op *op) { answer_gone(op->owner, &op->err); }
 
-/* Without a rule that denies or asks more passes than before. */
+/* Checks the signature for removing a rule: needed for a deny or ask, because without it more calls are allowed. */
 static bool may_go(struct exchange *x, struct str effect)
 {
     struct str signature = STR_NONE;

@@ -293,7 +293,7 @@ static void refuse_method(struct exchange *x, const struct err *err)
 void exchange_fail(struct exchange *x, const struct err *err)
 {
     if (x->waits_for_key)
-        return; /* it is handled again when the use of its signature is stored */
+        return; /* the request is handled again when the use of its signature is stored */
     log_answer(x, err_http(err->code));
     if (err->code == ERR_METHOD && !x->route) {
         refuse_method(x, err);

@@ -127,7 +127,7 @@ static void decided(struct op *op)
     if (decide->op.err.code != ERR_OK) {
         terminal_error(act->terminal, act->id, str_of(decide->op.err.text));
         if (asked)
-            asked->answered = false; /* it may be answered again, or somebody else's answer is told */
+            asked->answered = false; /* the decision failed: the call may be answered again */
     }
     if (decide->op.err.code == ERR_ALREADY_DECIDED && view)
         terminal_view_send_status(view, decide->call_id, decide->call.decision, decide->call.feedback);

@@ -111,7 +111,7 @@ static void execute(struct act *act)
 
 static void cancelled(struct run_cancel *cancel) { terminal_act_free(cancel->arg); }
 
-/* The run was made and its choices could not be kept: it must not go on under others. */
+/* The run was made but its settings could not be stored: it is ended, so that it does not run with others. */
 static void loosened(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
@@ -277,7 +277,7 @@ static void go_on(struct act *act)
     gate_session(act->terminal->api->gate, &act->look);
 }
 
-/* ---- in a new one ---- */
+/* ---- a run in a new session ---- */
 
 static void session_made(struct op *op)
 {

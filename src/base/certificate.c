@@ -25,7 +25,7 @@ static int address_bytes(struct str name, unsigned char ret_bytes[16])
     return inet_pton(AF_INET6, text, ret_bytes) == 1 ? 16 : 0;
 }
 
-/* It stands in OpenSSL's little language of extensions, so nothing else may be in it. */
+/* Whether the name has only letters that are safe in OpenSSL's configuration syntax for extensions. */
 static bool is_host_name(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {

@@ -429,7 +429,7 @@ bool json_i64(const struct json *number, int64_t *ret_value)
     return true;
 }
 
-/* The member when it is there and not null. */
+/* The member of this name; NULL when it is absent or null. */
 static const struct json *wanted(const struct json *object, const char *key)
 {
     const struct json *member = json_get(object, key);

@@ -28,7 +28,7 @@ static unsigned empty_count[CLASSES];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const bool sanitized = true; /* it shall see each thing by itself */
+static const bool sanitized = true; /* each object is allocated separately, so that the sanitizer sees it */
 #else
 static const bool sanitized = false;
 #endif

@@ -75,7 +75,7 @@ size_t utf8_plain(struct str s)
         if (special)
             return i + (size_t)__builtin_ctzll(special) / 8;
     }
-    if (i && i < s.n) { /* the last eight bytes, of which some were seen to be plain */
+    if (i && i < s.n) { /* reads the last eight bytes, which overlap those that were checked before */
         memcpy(&eight, s.p + s.n - sizeof eight, sizeof eight);
         uint64_t special = mark_special(htole64(eight));
         return special ? s.n - sizeof eight + (size_t)__builtin_ctzll(special) / 8 : s.n;

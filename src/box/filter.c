@@ -116,7 +116,7 @@ static bool refuse_families(scmp_filter_ctx filter)
                             SCMP_A0(SCMP_CMP_GE, FAMILIES, 0)) == 0;
 }
 
-/* Typing into the terminal. The kernel compares 32 bits of the request. */
+/* Refuses ioctls that type into the terminal. The kernel compares 32 bits of the request. */
 static bool refuse_typing(scmp_filter_ctx filter)
 {
     static const uint64_t requests[] = {TIOCSTI, TIOCLINUX};

@@ -66,7 +66,7 @@ static _Noreturn void become_command(const struct box *box, char **argv)
         (void)dup2(SUPERVISOR_FD_OUT, STDOUT_FILENO);
         (void)dup2(SUPERVISOR_FD_OUT, STDERR_FILENO);
     }
-    /* The report pipe closes by itself at execve: until then a failure can be told. */
+    /* The report pipe is closed by execve: a failure before that can be reported. */
     (void)close(SUPERVISOR_FD_OUT);
     (void)close(SUPERVISOR_FD_LIFE);
     if (system_close_from(SUPERVISOR_FD_LIFE + 1) != 0)
@@ -117,7 +117,7 @@ static _Noreturn void be_first(const struct box *box, char **argv, uid_t uid, gi
         box_make_tree(box) != 0 ||
         box_drop_capabilities() != 0)
         fail();
-    (void)prctl(PR_SET_DUMPABLE, 0); /* changed ids or capabilities may have set it again */
+    (void)prctl(PR_SET_DUMPABLE, 0); /* a change of ids or capabilities may have reset the flag */
     box_set_step("fork");
     pid_t command = fork();
     if (command < 0)

@@ -29,7 +29,7 @@
 
 enum {
     REAP_MS = 1000,      /* how often orphans that ended are looked for */
-    KILL_ROUNDS = 200,   /* then what is left is left to the kernel: it has its SIGKILL */
+    KILL_ROUNDS = 200,   /* after so many rounds of SIGKILL the kernel ends the remaining processes */
     KILL_NAP_MS = 10,
     ARGS_FIRST = 3,      /* our own arguments: name, folder, program; the program's arguments follow */
     ARGS_MAX = 256 + BOX_WORDS_MAX,

@@ -70,7 +70,7 @@ static int put_path(char path[PATH_MAX], const char *below)
     return -1;
 }
 
-/* All folders above `path`, which is below the new root. */
+/* Makes all folders above `path`, which is below the new root. */
 static int make_parents(char *path)
 {
     for (char *slash = path + strlen(NEW_ROOT) + 1; (slash = strchr(slash, '/')); slash++) {
@@ -305,7 +305,7 @@ static int make_devices(void)
            link_target("/dev/stderr", "/proc/self/fd/2");
 }
 
-/* A path of the new root becomes a mount of its own, with these attributes. */
+/* Mounts a path of the new root over itself, with these attributes. */
 static int rebind(const char *below, uint64_t attributes)
 {
     char path[PATH_MAX];

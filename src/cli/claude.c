@@ -301,7 +301,7 @@ static void on_denied(struct wrapper *w, const struct claude_message *m)
               arena_printf(&arena, "Claude Code denied %.*s by itself: %.*s", STR_ARG(tool), STR_ARG(words)));
 }
 
-/* By a person's word or by itself: the model may enter plan mode unasked. */
+/* The permission mode changed, by a person or by the model, which may enter plan mode unasked. */
 static void on_status(struct wrapper *w, const struct claude_message *m)
 {
     ARENA_SCOPE(arena);
@@ -524,7 +524,8 @@ static void sit_down(struct wrapper *w, struct str role)
         w->asks.person = &w->screen.person;
 }
 
-/* NOD_SESSION, the session a token is bound to, the one of this conversation, a new one. */
+/* Finds the session: NOD_SESSION, else the one the token is bound to, else the one of this conversation, else a new
+ * one. */
 static struct rc find_session(struct wrapper *w, const char *session, struct err *err)
 {
     struct cli *cli = w->cli;

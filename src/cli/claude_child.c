@@ -6,7 +6,8 @@
 
 enum { OUR_WORDS_MAX = 20 };
 
-/* The control protocol, and nothing from the repository that could answer before us. */
+/* Makes Claude Code's command line: with the control protocol, and without settings of the repository that could answer
+ * before us. */
 static char **compose(struct cli *cli, const struct claude_args *args, const char *session)
 {
     static const char *const words[] = {"-p", "--verbose", "--input-format", "stream-json", "--output-format",

@@ -20,7 +20,7 @@ struct deciding {
     const struct json *input; /* NULL: as asked */
 };
 
-/* Where a call is, and what is known of it. */
+/* The call to decide: its session, and its data as far as known. */
 struct target {
     struct str call, session, digest, line;
     bool asks; /* questions, which an allow alone does not answer */
@@ -193,7 +193,7 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
         }
         struct target target = target_of(&cli->arena, call);
         struct rc rc = send(cli, &target, deciding, err);
-        if (rc.code == ERR_ALREADY_DECIDED) /* somebody was quicker: that is all right here */
+        if (rc.code == ERR_ALREADY_DECIDED) /* somebody else has answered first, which is no error here */
             cli_note("nod: %s", text_line(&cli->arena, str_of(err->text)).p);
         else
             TRY(rc);
@@ -204,7 +204,7 @@ static struct rc decide_all(struct cli *cli, const struct json *calls, const str
     return RC_OK;
 }
 
-/* One that fails does not keep the others from being decided; the first failure is the command's. */
+/* Decides each named call, also after one has failed; the first failure is the command's. */
 static struct rc decide_named(struct cli *cli, const struct json *pending, const struct deciding *deciding,
                               struct err *err)
 {

@@ -22,7 +22,7 @@ enum { NOTES_MAX = 32, LOOK_EVERY_MS = 5000, AGAIN_MS = 1000 };
 struct note {
     uint32_t id;            /* the desktop's id of the notification; 0: a free slot */
     bool closed;            /* by the person: it is not shown again */
-    bool waits;             /* it was there at the last look */
+    bool waits;             /* the call was in the list when it was last read */
     char session[LIMIT_ID_BYTES + 1], call[LIMIT_ID_BYTES + 1], digest[80];
 };
 
@@ -164,7 +164,7 @@ static bool on_event(void *arg, struct str id, struct str type, struct str data)
     return write(watch->wake[1], "x", 1) == 1;
 }
 
-/* Without a server it tries again: the other thread says so. */
+/* The follower's thread. Without a server it tries again; the other thread tells the person. */
 static void *follow(void *arg)
 {
     const struct watch *watch = arg;

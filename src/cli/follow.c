@@ -61,7 +61,7 @@ struct rc follow_pages(struct follow *follow, struct err *err)
     }
 }
 
-/* By halving: is there an event after N? Twenty small questions for a million events. */
+/* Finds the last seq by binary search (is there an event after N?): twenty small requests for a million events. */
 struct rc follow_last(const struct follow *follow, uint64_t *ret_last, struct err *err)
 {
     uint64_t low = 0, high = 1; /* the last is at least low and, once bounded, at most high */

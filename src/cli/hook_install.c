@@ -263,7 +263,7 @@ static struct rc put_text(struct buf *buf, const struct edit *edit, struct err *
     return RC_OK;
 }
 
-/* The command that such a file names; empty: it is none of ours. */
+/* The command of our hook in a file that is ours as a whole; empty: the file is not ours. */
 static struct str command_in(struct str text)
 {
     static const char mark[] = " nod: ";

@@ -46,7 +46,7 @@ static struct str key_body(struct cli *cli, const struct private_key *key, struc
     return arena_str(&cli->arena, buf_str(&buf));
 }
 
-/* Where there are keys already, one of them vouches for the new one. */
+/* Signs the new key with an existing one, if there is any. */
 static struct rc vouch(struct cli *cli, struct str body, struct str *ret_member, struct err *err)
 {
     KEY_SCOPE(old);
@@ -187,7 +187,7 @@ struct rc key_recovery_command(struct cli *cli, struct err *err)
     return RC_OK;
 }
 
-/* Without a signature: the server looks at who is at its socket, and the events say for ever what happened. */
+/* Resets keys without a signature: the server checks the uid at its Unix socket, and the events record it. */
 struct rc key_reset_command(struct cli *cli, struct err *err)
 {
     struct arena *arena = &cli->arena;

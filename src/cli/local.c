@@ -114,7 +114,7 @@ struct rc local_start_server(struct cli *cli, pid_t *ret_pid, struct err *err)
         (void)setenv("NOD_STORE", settings->store, 1);
         become_server(argv, log);
     }
-    remote_close(cli); /* it makes the token that we did not find before */
+    remote_close(cli); /* the new server makes the token, which the old client did not have */
     for (int i = 0; i < LOOKS; i++) {
         if (rc_ok(remote_get(cli, STR("/healthz"), &reply, NULL))) {
             if (ret_pid)

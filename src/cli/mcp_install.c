@@ -34,7 +34,7 @@ static const struct client {
 };
 enum { CLIENT_COUNT = sizeof clients / sizeof *clients };
 
-/* An entry, and the bytes that take its place. */
+/* An entry of the settings, and the bytes that replace it. */
 struct change {
     struct str name, old, new;
 };

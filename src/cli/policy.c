@@ -7,7 +7,7 @@
 
 /* ---- list ---- */
 
-/* How long it is good, and why it is there. */
+/* How long the rule holds, how often it may be used, and its reason. */
 static struct str rule_remark(struct arena *arena, const struct json *rule)
 {
     const struct json *left = json_get(rule, "usesLeft"), *people = json_get(rule, "people");
@@ -114,7 +114,7 @@ static void put_examples(struct json_out *out, const struct cli *cli, const char
     json_close(out, ']');
 }
 
-/* Where it holds, when the person says so. */
+/* Writes where the rule holds, if an option says so. */
 static struct rc put_project(struct cli *cli, struct json_out *out, struct err *err)
 {
     const char *project = option_text(cli, "project");

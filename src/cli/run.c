@@ -56,7 +56,7 @@ static void put_brought(struct running *running, enum tint tint, struct str line
     put_line(running, tint, buf_str(&buf));
 }
 
-/* Output of a command while it runs; its result then says only how it ended. */
+/* Prints output of a command while it runs; its result then only says how it ended. */
 static void on_output(struct running *running, const struct json *live)
 {
     struct str left = json_text(live, "text"), call = json_text(live, "toolCallId");

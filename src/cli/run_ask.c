@@ -52,7 +52,7 @@ static void show(struct running *running, struct arena *arena, const struct json
 
 /* ---- reading ---- */
 
-/* False when it is answered; then says by whom. */
+/* Whether the call still waits; if not, prints who answered it. */
 static bool still_waits(struct running *running, struct str call)
 {
     ARENA_SCOPE(arena);

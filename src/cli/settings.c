@@ -25,7 +25,7 @@ const struct setting settings_table[SETTING_COUNT] = {
 #undef X
 };
 
-/* One value of any kind, before it is known whether its place is strong enough. */
+/* A parsed value of any kind, before it is known whether its source is strong enough. */
 union value {
     const char *text;
     bool flag;
@@ -198,7 +198,7 @@ enum setting_id settings_find(struct str name, unsigned where)
 
 /* ---- the file ---- */
 
-/* Without its comment and the blanks around it. */
+/* The line without its comment and the blanks around it. */
 static struct str line_content(struct str line)
 {
     for (size_t i = 0; i < line.n; i++)

@@ -84,7 +84,7 @@ struct rc setup_rules_add(struct cli *cli, struct setup_record *record, size_t *
     return RC_OK;
 }
 
-/* One that was revoked meanwhile is gone as well. */
+/* Revokes the rules that setup added. A rule that was revoked meanwhile is no error. */
 void setup_rules_revoke(struct cli *cli, const struct setup_record *record)
 {
     for (size_t i = 0; i < record->rule_count; i++) {

@@ -50,7 +50,7 @@ enum setup_service setup_service_find(struct cli *cli, bool background)
     struct rc rc = remote_get(cli, STR("/healthz"), &reply, NULL);
     remote_close(cli);
     if (rc.code != ERR_UNAVAILABLE || cli->settings.origins[SETTING_ID_url].kind != ORIGIN_DEFAULT)
-        return SERVICE_RUNS; /* or is another machine's, which we do not start */
+        return SERVICE_RUNS; /* the server runs, or is on another machine, where we cannot start it */
     return !background && setup_unit_path(cli) && systemctl("show-environment", NULL, NULL) ? SERVICE_SYSTEMD
                                                                                         : SERVICE_BACKGROUND;
 }
@@ -98,7 +98,7 @@ static void put_unit(struct buf *buf, const struct settings *settings, const cha
     buf_puts(buf, "\nRestart=on-failure\nRestartSec=1\nTimeoutStopSec=30\n\n[Install]\nWantedBy=default.target\n");
 }
 
-/* Its folder, and that folder's, may be missing in a fresh home. */
+/* Makes the unit's folder and its parents, which may be missing in a fresh home. */
 static struct rc have_folders(struct cli *cli, const char *path, struct err *err)
 {
     for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -115,7 +115,7 @@ static struct rc wait_ready(struct cli *cli, struct err *err)
     for (int i = 0; i < LOOKS; i++) {
         if (rc_ok(remote_get(cli, STR("/readyz"), &reply, err)))
             return RC_OK;
-        remote_close(cli); /* the first start makes the token that was not there before */
+        remote_close(cli); /* the first start of the server makes the token */
         (void)usleep(LOOK_US);
     }
     return err_set(err, ERR_UNAVAILABLE, "the server did not become ready: see `nod doctor`");

@@ -197,7 +197,7 @@ static struct rc have_files(struct system *s, struct err *err)
     return keep(s, "file", s->config, err);
 }
 
-/* For this program, user and configuration. */
+/* The unit's text for this program, user and configuration. */
 static struct str unit_text(struct system *s, const char *self)
 {
     struct arena *arena = &s->cli->arena;
@@ -345,7 +345,7 @@ static struct rc have_person(struct system *s, const char *user, struct err *err
 
 /* ---- undoing ---- */
 
-/* Its number may belong to another process by now. */
+/* Whether this process is the server: the recorded pid may belong to another process by now. */
 static bool is_server(const struct system *s, pid_t pid)
 {
     char path[64], line[LIMIT_PATH_BYTES * 2];
@@ -364,7 +364,7 @@ static void stop_server(struct system *s, struct str number)
         !does(s, "stop the server (process %u)", (unsigned)pid))
         return;
     (void)kill((pid_t)pid, SIGTERM);
-    /* Until nothing is left of it, not even a zombie: userdel refuses a user who has a process. */
+    /* Waits until the process is gone, not even a zombie: userdel refuses a user who has a process. */
     for (int i = 0; i < TRIES && kill((pid_t)pid, 0) == 0; i++)
         (void)usleep(TRY_US);
 }

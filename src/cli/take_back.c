@@ -22,7 +22,7 @@ struct canceller {
     int status;
 };
 
-/* Its holder speaks to the server or ends the process: OpenSSL must not be used after exit(). */
+/* Held while speaking to the server and while ending the process: OpenSSL must not be used after exit(). */
 static pthread_mutex_t ending = PTHREAD_MUTEX_INITIALIZER;
 
 static sigset_t ending_signals(void)

@@ -67,14 +67,14 @@ static struct rc ask_about(struct cli *cli, struct arena *arena, struct str sess
     return remote_ask(cli, arena, &query, ret_reply, err);
 }
 
-/* Its difference is one of the call's own texts: their place in the file is not known. */
+/* Whether the preview shows only a fragment: the call's own texts, whose place in the file is not known. */
 static bool has_fragments(const struct json *preview)
 {
     const struct json *files = json_get(preview, "files");
     return json_bool(preview, "fragment", false) || json_bool(files ? files->first : NULL, "fragment", false);
 }
 
-/* A preview made by view_placed says so. */
+/* The member that view_placed adds to a preview. */
 #define PLACED "placed"
 
 bool view_partly(const struct json *call)

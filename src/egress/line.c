@@ -180,7 +180,7 @@ static bool connect_to(struct line *line, const struct sockaddr_storage *address
     return true;
 }
 
-/* 0, or the status of the answer with words. */
+/* Connects to the target; returns 0, or the HTTP status of the refusal with the reason in `why`. */
 static int open_way(struct line *line, bool private_too, char *why)
 {
     struct sockaddr_storage address;
@@ -200,7 +200,7 @@ static int open_way(struct line *line, bool private_too, char *why)
 
 /* ---- passing on ---- */
 
-/* TLS to its usual port must name the host that was judged. */
+/* Checks that a TLS connection to port 443 names the host that was judged. */
 static bool check_hello(struct line *line, char *why)
 {
     char whole[EGRESS_HELLO_BYTES_MAX];

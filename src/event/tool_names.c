@@ -24,7 +24,7 @@ enum name_shape {
 };
 
 static const struct row {
-    const char *dialect; /* "" are the names that Nod itself takes, from whoever names no dialect */
+    const char *dialect; /* "": names that Nod accepts from agents without a dialect */
     const char *theirs, *ours;
     enum name_shape shape;
     const char *fields;

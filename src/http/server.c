@@ -36,7 +36,7 @@ static void append_watch(struct watch_list *list, struct http_connection *connec
     list->last = connection;
 }
 
-/* Each that is ready now has one turn; those that become ready meanwhile wait for the next round. */
+/* Serves each connection that is ready once; those that become ready meanwhile wait for the next round. */
 static void on_ready(uv_idle_t *idle)
 {
     struct http_server *server = idle->data;

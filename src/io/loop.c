@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-enum { ROUNDS_MAX = 4 }; /* of what is done before sleep, until sockets are looked at again */
+enum { ROUNDS_MAX = 4 }; /* rounds of the `before` functions until sockets are polled again */
 
 struct loop {
     uv_loop_t uv;

@@ -106,7 +106,7 @@ static void *work(void *arg)
     hand->next = pool->ended;
     pool->ended = hand;
     CHECK(pthread_cond_broadcast(&pool->finished) == 0);
-    ring(pool); /* its stack is there until it is joined */
+    ring(pool); /* the thread that ends needs its stack until the loop has joined it */
     unlock(pool);
     return NULL;
 }

@@ -151,7 +151,7 @@ static void done(struct job *job)
         go_on(poller);
         return;
     }
-    /* 409: another process asks for the same bot; it is its turn. */
+    /* 409: another process polls the same bot; wait longer. */
     int64_t wait_ms = poller->polling.sending.status == 409 ? WAIT_LONG_MS : poller->polling.sending.retry_after_ms;
     timer_start(poller->timer, wait_ms > WAIT_MS ? wait_ms : WAIT_MS);
 }

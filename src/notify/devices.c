@@ -121,7 +121,7 @@ struct rc devices_add(struct devices *devices, struct str person, struct str tok
     return save(devices, err);
 }
 
-/* `token`: only if it belongs to this token; empty: whoever's it is. */
+/* Removes a device. `token`: only if it belongs to this token; empty: any. */
 bool devices_remove(struct devices *devices, struct str endpoint, struct str token)
 {
     for (size_t i = 0; i < devices->count; i++) {

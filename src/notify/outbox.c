@@ -66,7 +66,7 @@ static bool is_over(const struct asked *asked)
     return asked->answered;
 }
 
-/* One for all messages of the call on the channel. */
+/* Plans one withdrawal for all messages of the call on the channel. */
 static void withdraw(struct notify *n, const struct delivery *sent)
 {
     const struct channel *channel = &n->config.channels[sent->channel];

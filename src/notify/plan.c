@@ -62,8 +62,8 @@ static bool fits(const struct only *only, const struct plan_call *call)
            (!only->risky || !call->routine);
 }
 
-/* Quiet hours delay a message. A request that times out within them is told at once to whoever is next in place of the
- * person; where nobody is, quiet hours do not count. */
+/* Whether quiet hours would delay the message beyond the call's deadline. Then the next person of the route is told at
+ * once; without one, quiet hours do not count. */
 static bool sleeps_through(const struct route *route, const struct plan_call *call)
 {
     int64_t due_ms = call->at_ms + route->steps[0].after_ms, later_ms = after_quiet(route, due_ms);

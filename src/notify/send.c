@@ -81,7 +81,8 @@ static void run(struct job *job)
 {
     struct send_job *s = job->arg;
     int64_t waited_s = (clock_steady_us() - s->claimed_us) / 1000000;
-    if (waited_s >= s->sending.seconds_max) { /* others take it for lost soon: it is claimed anew instead */
+    if (waited_s >= s->sending.seconds_max) { /* the claim ends soon and other processes may take it: it is claimed
+                                               * again instead */
         s->too_late = true;
         (void)err_set(&s->err, ERR_UNAVAILABLE, "too many messages were before it");
         return;

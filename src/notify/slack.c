@@ -63,7 +63,7 @@ static struct rc ask(struct sending *sending, const char *method, struct str bod
     return RC_OK;
 }
 
-/* & < > steer Slack's text. */
+/* Escapes & < >, which have a meaning in Slack's text. */
 static struct str escaped(struct arena *arena, struct str text)
 {
     BUF_SCOPE(buf, text.n * 5 + 64);
@@ -94,7 +94,7 @@ static void write_button(struct json_out *out, const char *words, const char *st
     json_close(out, '}');
 }
 
-/* Without buttons once it is answered: an update that names no blocks would leave them. */
+/* Writes the message's blocks, without buttons once the call is answered: an update without blocks would leave them. */
 static void write_blocks(struct json_out *out, const struct message *message, struct str text)
 {
     json_key(out, "blocks");

@@ -1,9 +1,9 @@
-/* A job's loop_calls to the loop: plain calls on this side, the gate's values on the other. */
+/* The blocking functions by which a job uses the gate: each sends a loop_call to the loop and waits for it. */
 #include "runtime/inner.h"
 
 #include "io/clock.h"
 
-/* Several things are asked at once; the loop_call is over with the last. */
+/* Several operations that a job submits at once; the loop_call ends with the last of them. */
 struct batch {
     struct loop_call loop_call;
     struct worker *worker;

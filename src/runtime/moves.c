@@ -181,7 +181,7 @@ void runtime_execute(struct runtime *runtime, struct run_go *go)
     read_thread(runtime, go->session, go->thread, go_read, creating);
 }
 
-/* ---- the end of one ---- */
+/* ---- ending a run ---- */
 
 struct withdrawal {
     struct arena arena;
@@ -314,7 +314,7 @@ static void children_found(struct op *op)
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
     struct looking *looking = op->owner;
-    (void)err; /* then they notice themselves, when they are taken up next (task_orphaned) */
+    (void)err; /* on an error the sub-agents end when they are resumed next (task_orphaned) */
     for (const struct session_thread *t = session ? session->threads : NULL; t; t = t->next)
         if (str_eq(t->parent, looking->thread))
             end_child(looking->runtime, session->id, looking->thread, t->id);

@@ -35,7 +35,7 @@ static void start(struct runtime *runtime, struct run *run)
 static void carry_out(struct runtime *runtime, const struct runs_out *out)
 {
     for (struct run *run = out->start, *next; run; run = next) {
-        next = run->next; /* it may be in another list soon */
+        next = run->next; /* read before start(), which may put the run into another list */
         start(runtime, run);
     }
     for (struct run *run = out->cancel; run; run = run->next)

@@ -199,7 +199,8 @@ static void take_compaction(struct talk *talk, const struct event *event, struct
                      STR_ARG(compaction.summary), STR_ARG(talk->run.prompt));
 }
 
-/* The tool has been done all the same, so nothing that is told is old; it is the telling that is spared. */
+/* Notes a read-only result that is equal to an earlier one. The tool did run, so the result is fresh; the model is only
+ * sent a reference to the earlier text. */
 static void note_look(struct talk *talk, const struct call *call)
 {
     if (!gate_tool_only_looks(call->name) || call->result_is_error || call->result.n < REPEAT_BYTES_MIN ||

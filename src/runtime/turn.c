@@ -243,7 +243,7 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
     return desk_append(w, append, err);
 }
 
-/* Calls that were not asked about yet are asked about, all at once. */
+/* Asks the gate about all calls that were not asked about yet, at once. */
 static struct rc ask_all(struct worker *w, struct err *err)
 {
     ARENA_SCOPE(arena);

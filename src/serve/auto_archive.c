@@ -62,7 +62,7 @@ struct auto_archive *auto_archive_new(struct loop *loop, struct gate *gate, int6
     return archive;
 }
 
-/* One that is at work ends with the gate, and is freed then. */
+/* Frees the timer; an archiving under way ends with the gate and frees the rest. */
 void auto_archive_free(struct auto_archive *archive)
 {
     if (!archive)

@@ -19,7 +19,7 @@ struct rc mcp_servers_open(struct cli *cli, struct servers **ret_servers, struct
     if (!chosen && access(path, F_OK) != 0)
         return servers_new(STR_NONE, projects, ret_servers, err); /* for what proxies tell of theirs */
     struct rc rc = file_read(&arena, path, LIMIT_BODY_BYTES, &text, err);
-    /* It names programs that we start. */
+    /* The file names programs that we start, so nobody else may write it. */
     if (rc_ok(rc) && (stat(path, &st) != 0 || (st.st_uid != 0 && st.st_uid != geteuid()) || (st.st_mode & 022)))
         rc = err_set(err, ERR_FORBIDDEN, "it must belong to you, and nobody else may write to it");
     if (rc_ok(rc))

@@ -155,7 +155,7 @@ static void keep_name(void *arg, struct str name)
         listener->names[listener->count++] = arena_str(&listener->process->cli->arena, name);
 }
 
-/* Where a certificate is there; one that was named must be. */
+/* Listens with TLS if there is a certificate; a certificate that the settings name must exist. */
 static struct rc listen_tls(struct process *process, struct err *err)
 {
     const struct settings *settings = &process->cli->settings;

@@ -251,7 +251,7 @@ static void take_response(struct proving *proving, const struct event *event)
     asked_free(asked);
 }
 
-/* Keys that came or went without a signature of another one. */
+/* Reports keys that were added or revoked without the signature of another key. */
 static void say_unsigned(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);

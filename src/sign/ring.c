@@ -80,7 +80,7 @@ bool key_ring_recovers(const struct key_ring *ring, struct str person, struct st
     return false;
 }
 
-/* Those of a person, or the one of this hash. */
+/* Removes a person's recovery codes: all of them, or the one with this hash. */
 static void drop_codes(struct key_ring *ring, struct str person, struct str hash)
 {
     struct recovery_code **at = &ring->codes;

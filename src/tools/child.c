@@ -135,7 +135,7 @@ static struct rc make_box(const struct tool_use *use, char ***ret_words, struct 
     return RC_OK;
 }
 
-/* The supervisor gets its ends under low numbers: they must come from above those. */
+/* Moves a descriptor above the low numbers, which the supervisor uses for its own ends. */
 static void raise_descriptor(int *fd)
 {
     int above = fcntl(*fd, F_DUPFD_CLOEXEC, SUPERVISOR_DESCRIPTORS);

@@ -187,7 +187,7 @@ static bool changed_at(const struct diff *diff, int a, int b)
     return (a < diff->a.n && diff->gone[a]) || (b < diff->b.n && diff->added[b]);
 }
 
-/* From a hunk's first change to its last: the ends are moved over everything that belongs to it. */
+/* Extends a hunk from its first change over all changes that belong to it. */
 static void hunk_end(const struct diff *diff, int *a, int *b)
 {
     int quiet = 0, x = *a, y = *b;

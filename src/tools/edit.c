@@ -115,7 +115,7 @@ void edits_write(struct json_out *out, const struct tool_use *use, const struct 
     for (const struct json *edit = edits->first; edit; edit = edit->next) {
         struct str before = text;
         if (rc_bad(replace(use->arena, &text, edit, &err)))
-            break; /* it was planned: this does not happen */
+            break; /* cannot happen: the edit was planned with the same texts */
         number++;
         json_open(out, '{');
         json_member(out, "file_path", path);

@@ -105,7 +105,7 @@ static void put_code(struct page *page, uint32_t code)
     buf_put(page->out, (struct str){bytes, utf8_encode(code, bytes)});
 }
 
-/* The letter at the beginning of `s`, entities decoded; returns how many bytes it takes. */
+/* Decodes the letter or entity at the beginning of `s`; returns how many bytes it takes. */
 static size_t next_code(struct str s, uint32_t *ret_code)
 {
     size_t end = 1;

@@ -45,7 +45,7 @@ struct link {
     pid_t pid;
     int in, out, err;       /* pipes of the program */
     int pidfd;
-    int report, life;       /* of its box; -1: it runs without one */
+    int report, life;       /* pipes of its box's supervisor; -1: it runs without a box */
     struct egress *egress;
     pthread_t reader;
     pthread_mutex_t writing;
@@ -144,7 +144,7 @@ static void take_lines(struct link *link, struct buf *lines, struct str text)
     buf_drop(lines, from);
 }
 
-/* All that is there; false at the end of what it says. */
+/* Reads all bytes that have come; false at the end of the program's output. */
 static bool drain(struct link *link, int fd, struct buf *lines)
 {
     char bytes[16 << 10];
@@ -171,7 +171,7 @@ static void keep_report(struct link *link)
                                            report.step, strerror(report.value)));
 }
 
-/* Until its output or the program itself ends: something it started may hold the output open. */
+/* The reading thread: ends with the program, also when a process that it started holds the output open. */
 static void *read_all(void *arg)
 {
     struct link *link = arg;
@@ -186,7 +186,7 @@ static void *read_all(void *arg)
             polls[1].fd = -1;
         ended = !drain(link, link->out, &lines) || ended;
     }
-    (void)kill(-link->pid, SIGKILL); /* one that closed its output, or says more than can be taken */
+    (void)kill(-link->pid, SIGKILL); /* ends a program that closed its output or sent too long a message */
     keep_report(link);
     lock(&link->lock);
     link->ended = true;

@@ -1,7 +1,6 @@
-/* The file that a use names, as it is now: for a person who wants to see what stands around a change.
- *
- * The agent chooses the name: a file that searches leave out is not shown, or asking to write Nod's own token would
- * be a way to read it. */
+/* The current content of the file that a call names, for a person who wants to see the text around a change. The agent
+ * chooses the name: a file that searches leave out is not shown, or asking to write Nod's own token would be a way to
+ * read it. */
 #include "tools/tool.h"
 
 #include "base/utf8.h"

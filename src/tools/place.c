@@ -197,7 +197,7 @@ static bool make_folder(int at, const char *name)
     return (mkdirat(at, name, 0755) == 0 && fchmodat(at, name, 0755, 0) == 0) || errno == EEXIST;
 }
 
-/* The folder of the file, made when it is not there; the last part of the path. */
+/* Opens the folder of the file, creating it if needed; `name` gets the last component. */
 static struct rc open_parent(const struct tool_use *use, struct str within, int *ret_fd, char name[NAME_MAX + 1],
                              struct err *err)
 {

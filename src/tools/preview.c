@@ -243,7 +243,7 @@ static bool has_text(const struct json *input, const char *key)
     return member && member->type == JSON_STRING;
 }
 
-/* Whether the input says what would change, and it is short enough to be compared. */
+/* Writes the preview of an edit from the input alone; false when the input does not show the change or is too long. */
 static bool write_edit(struct json_out *out, const struct tool_facts *facts)
 {
     const struct json *input = facts->input, *edits = json_get(input, "edits");

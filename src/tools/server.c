@@ -300,7 +300,8 @@ void server_rest(struct server *server)
         server->transport->close(link);
 }
 
-/* With the lock held; true when it is ours to use, or the wait is over with an error. */
+/* With the lock held: one attempt to use the server. True when this thread may use it, or the wait ended with an error.
+ * */
 static bool step_in(struct server *server, const atomic_bool *cancelled, struct rc *ret_rc, struct err *err)
 {
     int64_t now_us = clock_steady_us();

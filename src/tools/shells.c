@@ -170,7 +170,7 @@ void shells_end_all(struct shells *shells)
     stop_where(shells, STR_NONE);
     struct shell *first = shells->first;
     shells->first = NULL;
-    unlock(shells); /* their threads take the lock once more */
+    unlock(shells); /* the commands' threads take the lock once more before they end */
     while (first) {
         struct shell *shell = first;
         first = shell->next;

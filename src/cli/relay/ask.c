@@ -148,7 +148,8 @@ struct rc relay_ask(struct relay_ask *ask, struct err *err)
     TRY(take_client(ask->gate, &client, err));
     struct rc rc = wait_on(ask, client, err);
     give_client(ask->gate, client);
-    if (is_cancelled(ask) || rc.code == ERR_UNAVAILABLE) /* by now it was heard, if ever: nothing can overtake it */
+    if (is_cancelled(ask) || rc.code == ERR_UNAVAILABLE) /* the question has reached the server or never will, so the
+                                                          * cancellation cannot overtake it */
         relay_ask_cancel(ask->gate, ask->id);
     return rc;
 }

@@ -100,7 +100,7 @@ bool relay_read_lines(int fd, size_t bytes_max, void (*take)(void *arg, struct s
 /* In the child: never returns. The parent learns by `status` why it could not be started. */
 static _Noreturn void become(char **argv, char **environment, const int ends[3])
 {
-    (void)setsid(); /* no way to our terminal (/dev/tty), and Ctrl-C is ours to pass on */
+    (void)setsid(); /* the child cannot open our terminal (/dev/tty), and Ctrl-C reaches only us */
     (void)signal(SIGPIPE, SIG_DFL);
     if (environment)
         environ = environment;

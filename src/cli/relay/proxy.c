@@ -358,7 +358,7 @@ static void hold(struct proxy *proxy, struct str line, bool samples)
     unlock(proxy);
 }
 
-/* True: the server must not hear of it, since it never heard of the call. */
+/* Cancels a held call. True: the cancellation is not passed on, since the server never got the call. */
 static bool cancel(struct proxy *proxy, struct str id)
 {
     ARENA_SCOPE(arena);

@@ -69,7 +69,7 @@ static bool take_event(void *arg, struct str type, struct str data)
     return true;
 }
 
-/* Until the stream ends; false: the server offers none. */
+/* Reads the stream until it ends; false: the server offers none. */
 static bool read_stream(struct reading *reading)
 {
     ARENA_SCOPE(arena);

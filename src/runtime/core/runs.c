@@ -226,7 +226,7 @@ static void take_status(struct runs *runs, const struct event *event, const stru
     if (status == RUN_AWAITING_APPROVAL && !run && !runs->stopping)
         ensure(runs, event->session, event->thread)->end = RUN_WAITS;
     else if (run && run->working && (status == RUN_CANCELLED || foreign))
-        cancel(run, out); /* it does not belong to this process any more */
+        cancel(run, out); /* the run does not belong to this process any more */
     else if (run_status_over(status) && run && !run->working)
         drop(runs, run);
 }
