@@ -131,7 +131,7 @@ static void with_status(struct exchange *x, void (*then)(struct exchange *x, str
     look(x, true, then);
 }
 
-void requests_show(struct exchange *x) { with_run(x, answer_request); }
+void api_requests_show(struct exchange *x) { with_run(x, answer_request); }
 
 static void answer_checkpoint(struct exchange *x, struct looking *looking)
 {
@@ -141,7 +141,7 @@ static void answer_checkpoint(struct exchange *x, struct looking *looking)
     exchange_answer(x, 200, &buf);
 }
 
-void requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint); }
+void api_requests_checkpoint(struct exchange *x) { with_run(x, answer_checkpoint); }
 
 /* ---- the events of a run, under the names of this API ---- */
 
@@ -165,7 +165,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
     struct err err;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
-    if (rc_bad(query_u64(x, "after", INT64_MAX, &after, &err))) {
+    if (rc_bad(api_query_u64(x, "after", INT64_MAX, &after, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -189,7 +189,7 @@ static void answer_events(struct exchange *x, struct looking *looking)
 
 static void stream_events(struct exchange *x, struct looking *looking) { request_stream(x, looking->thread); }
 
-void requests_events(struct exchange *x)
+void api_requests_events(struct exchange *x)
 {
     if (str_has(http_header(x->http, "accept"), STR("text/event-stream")))
         with_status(x, stream_events);
@@ -316,7 +316,7 @@ static struct rc read_asking(struct exchange *x, struct asking *asking, struct e
     return RC_OK;
 }
 
-void requests_create(struct exchange *x)
+void api_requests_create(struct exchange *x)
 {
     struct asking *asking = arena_new(x->arena, struct asking);
     struct str signature = STR_NONE;
@@ -356,7 +356,7 @@ static void execute_found(struct exchange *x, struct looking *looking)
     runtime_execute(x->api->runtime, go);
 }
 
-void requests_execute(struct exchange *x) { with_status(x, execute_found); }
+void api_requests_execute(struct exchange *x) { with_status(x, execute_found); }
 
 static void cancelled(struct run_cancel *cancel)
 {
@@ -377,7 +377,7 @@ static void cancel_found(struct exchange *x, struct looking *looking)
     runtime_cancel(x->api->runtime, cancel);
 }
 
-void requests_cancel(struct exchange *x) { with_status(x, cancel_found); }
+void api_requests_cancel(struct exchange *x) { with_status(x, cancel_found); }
 
 /* ---- yes or no ---- */
 
@@ -395,7 +395,7 @@ static void approved(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-void requests_approve(struct exchange *x)
+void api_requests_approve(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
     bool yes = false;

@@ -342,7 +342,7 @@ static void stream_session_found(struct exchange *x, const struct session *sessi
         gate_watch(gate, &s->watcher);
 }
 
-void agent_state(struct exchange *x)
+void api_agent_state(struct exchange *x)
 {
     bool stream = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
     exchange_with_session(x, x->params[0], stream ? stream_session_found : state_session_found);
@@ -395,11 +395,11 @@ static struct rc translate(struct exchange *x, struct err *err)
     return json_parse(x->arena, arena_str(x->arena, buf_str(&buf)), &x->body, err);
 }
 
-void permission(struct exchange *x)
+void api_permission(struct exchange *x)
 {
     struct err err = {.code = ERR_OK};
     if (rc_bad(translate(x, &err)))
         exchange_fail(x, &err);
     else
-        decide_session(x);
+        api_decide_session(x);
 }

@@ -82,9 +82,9 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     struct err err;
     uint64_t limit = LIMIT_PAGE_CALLS, after = UINT64_MAX;
     struct listing *listing = arena_new(x->arena, struct listing);
-    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
-        rc_bad(query_text(x, "agent", &listing->list.agent, &err)) ||
-        rc_bad(query_u64(x, "after", INT64_MAX, &after, &err))) {
+    if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
+        rc_bad(api_query_text(x, "agent", &listing->list.agent, &err)) ||
+        rc_bad(api_query_u64(x, "after", INT64_MAX, &after, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -102,7 +102,7 @@ static void read_pending(struct exchange *x, struct str session, struct str thre
     gate_read(x->gate, read);
 }
 
-void pending_all(struct exchange *x)
+void api_pending_all(struct exchange *x)
 {
     if (!(x->token->scopes & SCOPE_SEE_ALL) && str_empty(x->token->session))
         exchange_error(x, ERR_FORBIDDEN,
@@ -150,23 +150,23 @@ static void pending_show_found(struct exchange *x, const struct session *session
     gate_read(x->gate, read);
 }
 
-void pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
+void api_pending_show(struct exchange *x) { exchange_with_session(x, x->params[0], pending_show_found); }
 
-void pending_show_in_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_show_found); }
+void api_pending_show_in_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_show_found); }
 
 static void pending_session_found(struct exchange *x, const struct session *session)
 {
     read_pending(x, session->id, STR_NONE);
 }
 
-void pending_session(struct exchange *x) { exchange_with_session(x, x->params[0], pending_session_found); }
+void api_pending_session(struct exchange *x) { exchange_with_session(x, x->params[0], pending_session_found); }
 
 static void pending_thread_found(struct exchange *x, const struct session *session)
 {
     read_pending(x, session->id, x->params[0]);
 }
 
-void pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_thread_found); }
+void api_pending_thread(struct exchange *x) { exchange_with_thread(x, x->params[0], pending_thread_found); }
 
 /* ---- decide ---- */
 
@@ -299,7 +299,7 @@ static struct rc read_end(struct exchange *x, struct decide *d, struct err *err)
     return RC_OK;
 }
 
-struct rc decide_read(struct exchange *x, struct decide *d, struct err *err)
+struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct err *err)
 {
     struct str name = STR_NONE;
     enum permission_mode mode;
@@ -351,7 +351,7 @@ static void decide(struct exchange *x, struct str session, struct str thread)
                          .call_id = x->params[1], .actor = x->actor, .by = x->token_id};
     if (str_empty(session)) {
         exchange_error(x, ERR_NOT_FOUND, "there is no such thread");
-    } else if (rc_bad(decide_read(x, d, &err))) {
+    } else if (rc_bad(approvals_read_decision(x, d, &err))) {
         exchange_fail(x, &err);
     } else {
         (void)rc_ok(check_reach(x, d, &d->refused));
@@ -359,5 +359,5 @@ static void decide(struct exchange *x, struct str session, struct str thread)
     }
 }
 
-void decide_session(struct exchange *x) { decide(x, x->params[0], STR_NONE); }
-void decide_thread(struct exchange *x) { decide(x, session_of_thread(x->params[0]), x->params[0]); }
+void api_decide_session(struct exchange *x) { decide(x, x->params[0], STR_NONE); }
+void api_decide_thread(struct exchange *x) { decide(x, session_of_thread(x->params[0]), x->params[0]); }

@@ -11,7 +11,7 @@ static void archived(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-void archive_make(struct exchange *x)
+void api_archive_make(struct exchange *x)
 {
     struct gate_archiving *archiving = arena_new(x->arena, struct gate_archiving);
     struct err err;

@@ -452,7 +452,7 @@ static void next_window(struct audit *audit)
 static struct rc read_time(struct exchange *x, const char *name, int64_t *ret_ms, struct err *err)
 {
     struct str text = STR_NONE;
-    TRY(query_text(x, name, &text, err));
+    TRY(api_query_text(x, name, &text, err));
     if (text.p && !stamp_parse(text, ret_ms))
         return err_set(err, ERR_INVALID, "%s= must be a time like 2026-01-31T12:00:00.000Z", name);
     return RC_OK;
@@ -461,19 +461,19 @@ static struct rc read_time(struct exchange *x, const char *name, int64_t *ret_ms
 static struct rc read_audit(struct exchange *x, struct audit *audit, struct err *err)
 {
     struct str format = STR("json");
-    TRY(query_u64(x, "limit", RECORDS_MAX, &audit->limit, err));
-    TRY(query_u64(x, "before", INT64_MAX, &audit->before, err));
+    TRY(api_query_u64(x, "limit", RECORDS_MAX, &audit->limit, err));
+    TRY(api_query_u64(x, "before", INT64_MAX, &audit->before, err));
     TRY(read_time(x, "since", &audit->since_ms, err));
     TRY(read_time(x, "until", &audit->until_ms, err));
-    TRY(query_text(x, "session", &audit->session, err));
-    TRY(query_text(x, "tool", &audit->tool, err));
-    TRY(query_text(x, "actor", &audit->actor, err));
-    TRY(query_text(x, "agent", &audit->agent, err));
-    TRY(query_text(x, "project", &audit->project, err));
-    TRY(query_text(x, "decision", &audit->decision, err));
-    TRY(query_text(x, "by", &audit->by, err));
-    TRY(query_text(x, "text", &audit->text, err));
-    TRY(query_text(x, "format", &format, err));
+    TRY(api_query_text(x, "session", &audit->session, err));
+    TRY(api_query_text(x, "tool", &audit->tool, err));
+    TRY(api_query_text(x, "actor", &audit->actor, err));
+    TRY(api_query_text(x, "agent", &audit->agent, err));
+    TRY(api_query_text(x, "project", &audit->project, err));
+    TRY(api_query_text(x, "decision", &audit->decision, err));
+    TRY(api_query_text(x, "by", &audit->by, err));
+    TRY(api_query_text(x, "text", &audit->text, err));
+    TRY(api_query_text(x, "format", &format, err));
     if (str_is(format, "csv"))
         audit->format = FORMAT_CSV;
     else if (str_is(format, "jsonl"))
@@ -500,7 +500,7 @@ static void audit_session_found(struct exchange *x, const struct session *sessio
     start(x->state);
 }
 
-void audit_read(struct exchange *x)
+void api_audit_read(struct exchange *x)
 {
     struct audit *audit = arena_new(x->arena, struct audit);
     struct err err;

@@ -296,7 +296,7 @@ void exchange_with_thread(struct exchange *x, struct str thread,
 struct rc exchange_name_session(struct exchange *x, struct str *ret_session, struct err *err)
 {
     *ret_session = x->token->session;
-    return query_text(x, "session", ret_session, err);
+    return api_query_text(x, "session", ret_session, err);
 }
 
 static void ended(struct op *op)

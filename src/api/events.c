@@ -23,7 +23,7 @@ static struct rc read_types(struct str types, uint64_t *ret_kinds, struct err *e
 static struct rc read_form(struct exchange *x, enum form *ret_form, struct err *err)
 {
     struct str format = STR_NONE;
-    TRY(query_text(x, "format", &format, err));
+    TRY(api_query_text(x, "format", &format, err));
     *ret_form = str_is(format, "message")       ? FORM_SSE_MESSAGE
                 : str_is(format, "cloudevents") ? FORM_SSE_CLOUD
                                                 : FORM_SSE;
@@ -39,22 +39,22 @@ static struct rc read_scope(struct exchange *x, struct event_scope *scope, struc
     struct str types = STR_NONE;
     uint64_t limit = 200, live = 0;
     struct str last = http_header(x->http, "last-event-id");
-    TRY(query_u64(x, "after", INT64_MAX, &scope->after, err));
-    TRY(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, err));
-    TRY(query_text(x, "session", &scope->session, err));
-    TRY(query_text(x, "thread", &scope->thread, err));
-    TRY(query_text(x, "types", &types, err));
+    TRY(api_query_u64(x, "after", INT64_MAX, &scope->after, err));
+    TRY(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, err));
+    TRY(api_query_text(x, "session", &scope->session, err));
+    TRY(api_query_text(x, "thread", &scope->thread, err));
+    TRY(api_query_text(x, "types", &types, err));
     TRY(read_types(types, &scope->kinds, err));
-    TRY(query_u64(x, "live", 1, &live, err));
+    TRY(api_query_u64(x, "live", 1, &live, err));
     TRY(read_form(x, &scope->form, err));
     scope->live = live == 1;
     scope->limit = limit ? (unsigned)limit : 1;
     if (last.p && !str_to_u64(last, &scope->after))
         return err_set(err, ERR_INVALID, "Last-Event-ID must be a seq");
-    return scope_complete(x->token, scope, err);
+    return events_complete_scope(x->token, scope, err);
 }
 
-struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err)
+struct rc events_complete_scope(const struct token *token, struct event_scope *scope, struct err *err)
 {
     if (!str_empty(scope->thread)) {
         struct str session = session_of_thread(scope->thread);
@@ -282,7 +282,7 @@ static void stream(struct exchange *x, const struct event_scope *scope)
 /* ---- the route ---- */
 
 /* A reader whose position is behind the end would skip the next events. */
-struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err)
+struct rc events_scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err)
 {
     uint64_t last_seq = gate_figures(gate).last_seq;
     if (scope->after <= last_seq)
@@ -294,7 +294,7 @@ struct rc scope_known(const struct gate *gate, const struct event_scope *scope, 
 static void stream_if_known(struct exchange *x)
 {
     struct err err;
-    if (rc_bad(scope_known(x->gate, x->state, &err)))
+    if (rc_bad(events_scope_known(x->gate, x->state, &err)))
         exchange_fail(x, &err);
     else
         stream(x, x->state);
@@ -313,7 +313,7 @@ static void serve_scope(struct exchange *x)
 {
     struct event_scope *scope = x->state;
     bool streams = str_has(http_header(x->http, "accept"), STR("text/event-stream"));
-    if (streams && rc_bad(scope_known(x->gate, scope, NULL)) && gate_is_shared(x->gate)) {
+    if (streams && rc_bad(events_scope_known(x->gate, scope, NULL)) && gate_is_shared(x->gate)) {
         struct op *op = arena_new(x->arena, struct op);
         *op = gate_op(x->arena, caught_up_with_nodes, x);
         gate_catch_up(x->gate, op);
@@ -332,7 +332,7 @@ static void scope_found(struct exchange *x, const struct session *session)
         serve_scope(x);
 }
 
-void events_read(struct exchange *x)
+void api_events_read(struct exchange *x)
 {
     struct event_scope *scope = arena_new(x->arena, struct event_scope);
     struct err err;

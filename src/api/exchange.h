@@ -78,11 +78,12 @@ struct exchange;
 enum body { BODY_NONE, BODY_OPTIONAL, BODY_OBJECT };
 
 struct route {
+    const char *name;      /* of the operation */
+    void (*handle)(struct exchange *x);
     const char *method;
     const char *path;      /* segments that begin with ':' are parameters */
     struct right right;
     enum body body;
-    void (*handle)(struct exchange *x);
     const char *summary;
     const char *query;     /* names of query parameters, separated by blanks */
     const char *takes;     /* schema of the body */
@@ -144,7 +145,7 @@ void exchange_error(struct exchange *x, enum err_code code, const char *format, 
 /* The member "signature" of the body, for a decision; NULL when there is none. */
 struct rc exchange_claim(struct exchange *x, const struct signature_claim **ret_claim, struct err *err);
 /* Reads {"decision","feedback","mode",…} of the body. */
-struct rc decide_read(struct exchange *x, struct decide *d, struct err *err);
+struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct err *err);
 /* The signature under this request; empty: none was sent, and none is needed. `needed`: it loosens what agents may do.
  * Asked before anything is done: the use of a signature is kept first, then the route's function is called again. */
 struct rc exchange_check_signed(struct exchange *x, bool needed, struct str *ret_signature, struct err *err);
@@ -185,8 +186,8 @@ struct str sessions_id_of(struct exchange *x, struct str agent, struct str their
 void hooks_wrapped(struct exchange *x, struct str session, struct str call);
 
 /* Read query parameters; *ret is unchanged when the parameter is absent. */
-struct rc query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
-struct rc query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);
+struct rc api_query_text(struct exchange *x, const char *name, struct str *ret_value, struct err *err);
+struct rc api_query_u64(struct exchange *x, const char *name, uint64_t max, uint64_t *ret_value, struct err *err);
 
 /* The page's files are not in the route table: they are no part of the API. */
 bool page_has(const struct http_request *http);

@@ -19,8 +19,8 @@ struct event_scope {
 
 /* Fills in the session a thread or token implies; refuses what this token may not see as a whole. */
 /* ERR_GONE when it begins behind the end of the log. */
-struct rc scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err);
-struct rc scope_complete(const struct token *token, struct event_scope *scope, struct err *err);
+struct rc events_scope_known(const struct gate *gate, const struct event_scope *scope, struct err *err);
+struct rc events_complete_scope(const struct token *token, struct event_scope *scope, struct err *err);
 
 /* The serialized event; made once and shared by all watchers. */
 struct shared *form_sse(struct happening *happening, enum form form);

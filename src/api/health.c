@@ -14,9 +14,9 @@ static void answer_state(struct exchange *x, int status, const char *state)
     exchange_answer(x, status, &buf);
 }
 
-void health_show(struct exchange *x) { answer_state(x, 200, "ok"); }
+void api_health_show(struct exchange *x) { answer_state(x, 200, "ok"); }
 
-void ready_show(struct exchange *x)
+void api_ready_show(struct exchange *x)
 {
     if (!x->api->ready)
         answer_state(x, 503, "starting");
@@ -26,7 +26,7 @@ void ready_show(struct exchange *x)
         answer_state(x, 200, "ready");
 }
 
-void ping(struct exchange *x)
+void api_ping(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     buf_puts(&buf, "{}");
@@ -119,7 +119,7 @@ static void recovery(struct buf *buf, const struct gate_figures *f)
                ended ? (double)f->recovered_answered / (double)ended : 1.0);
 }
 
-void metrics_show(struct exchange *x)
+void api_metrics_show(struct exchange *x)
 {
     struct gate_figures f = gate_figures(x->gate);
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);

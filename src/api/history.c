@@ -41,7 +41,7 @@ static void session_looked(struct op *op)
     gate_read_history(x->gate, history);
 }
 
-void calls_history(struct exchange *x)
+void api_calls_history(struct exchange *x)
 {
     x->look = (struct session_look){.op = gate_op(NULL, session_looked, x), .id = x->params[0]};
     gate_session(x->gate, &x->look);

@@ -306,9 +306,9 @@ static struct rc prepare(struct hooking *h, struct err *err)
     TRY(hook_read(h->hook.agent, x->body, &h->hook, err));
     if (!hook_asks(&h->hook))
         return RC_OK;
-    TRY(query_u64(x, "wait", WAIT_SECONDS_MAX, &wait_seconds, err));
-    TRY(query_u64(x, "strict", 1, &strict, err));
-    TRY(query_text(x, "call", &ask->id, err));
+    TRY(api_query_u64(x, "wait", WAIT_SECONDS_MAX, &wait_seconds, err));
+    TRY(api_query_u64(x, "strict", 1, &strict, err));
+    TRY(api_query_text(x, "call", &ask->id, err));
     if (!str_empty(h->hook.call))
         ask->id = h->hook.call;
     if (str_empty(ask->id))
@@ -333,7 +333,7 @@ static struct rc prepare(struct hooking *h, struct err *err)
     return RC_OK;
 }
 
-void hooks_ask(struct exchange *x)
+void api_hooks_ask(struct exchange *x)
 {
     struct hooking *h = arena_new(x->arena, struct hooking);
     struct err err = {.code = ERR_OK};

@@ -14,7 +14,7 @@
 
 enum { KEY_NAME_BYTES_MAX = 100, CREDENTIAL_BYTES_MAX = 1024, CODES = 10, CODE_CHARS = 16, CODE_BYTES_MAX = 64 };
 
-void keys_list(struct exchange *x)
+void api_keys_list(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -73,12 +73,12 @@ static struct rc issue_for_decision(struct exchange *x, struct str key, struct s
     TRY(json_want_str(x->body, "toolCallId", LIMIT_ID_BYTES, &d->call_id, err));
     if (!str_empty(x->token->session) && !str_eq(x->token->session, d->session))
         return err_set(err, ERR_SESSION_BOUND, "this token is for another session");
-    TRY(decide_read(x, d, err));
+    TRY(approvals_read_decision(x, d, err));
     return gate_decision_statement(x->gate, d, key, ret, err);
 }
 
 /* A statement decides nothing: it is the text that a person's key signs. */
-void statements_issue(struct exchange *x)
+void api_statements_issue(struct exchange *x)
 {
     struct statement statement = {0};
     struct str what = STR_NONE, key = STR_NONE;
@@ -220,7 +220,7 @@ static void codes_kept(struct op *op)
 }
 
 /* A key of the same person must vouch for them: without one there is nothing to recover. */
-void keys_recovery(struct exchange *x)
+void api_keys_recovery(struct exchange *x)
 {
     struct str signature = STR_NONE, *codes = arena_array(x->arena, struct str, CODES);
     struct str *hashes = arena_array(x->arena, struct str, CODES);
@@ -329,7 +329,7 @@ static struct rc read_proof(struct exchange *x, const struct person_key *key, st
 
 /* The first key of an installation stands for itself. Every later one needs a key that vouches for it, and has signed
  * this very request, or a recovery code: then it counts only after a while, in which any key can revoke it. */
-void keys_add(struct exchange *x)
+void api_keys_add(struct exchange *x)
 {
     struct person_key key = {0};
     struct str proof = STR_NONE, signature = STR_NONE, code = STR_NONE;
@@ -375,7 +375,7 @@ static bool is_reset(const struct exchange *x)
 
 /* A key whose owner has lost it is revoked by root, or by an admin while `signed` is off, which only the server's
  * configuration can say; the event shows that nobody signed it. */
-void keys_revoke(struct exchange *x)
+void api_keys_revoke(struct exchange *x)
 {
     struct str signature = STR_NONE;
     struct err err;

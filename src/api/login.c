@@ -94,7 +94,7 @@ static void write_picture(struct exchange *x, struct json_out *out, struct str u
     json_close(out, ']');
 }
 
-void logins_create(struct exchange *x)
+void api_logins_create(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -132,7 +132,7 @@ void logins_create(struct exchange *x)
 }
 
 /* Sends the certificate of the authority that signed ours, so that phones can trust it: it is no secret. */
-void authority_show(struct exchange *x)
+void api_authority_show(struct exchange *x)
 {
     if (str_empty(x->api->authority))
         exchange_error(x, ERR_NOT_FOUND, "this server has no authority of its own: `nod tls init` makes one");
@@ -213,7 +213,7 @@ static void logged_in(struct op *op)
                 cookie_line(x, str_sub(secret, 0, COOKIE_CHARS), LOGIN_DAYS * DAY_S), buf_str(&buf));
 }
 
-void login_begin(struct exchange *x)
+void api_login_begin(struct exchange *x)
 {
     struct str once = STR_NONE, device = STR("a browser");
     struct login_code code;
@@ -249,7 +249,7 @@ static void logged_out(struct op *op)
     http_answer(x->http, 200, STR("application/json"), cookie_line(x, STR(""), 0), STR("{}"));
 }
 
-void login_end(struct exchange *x)
+void api_login_end(struct exchange *x)
 {
     if (!x->by_page) {
         exchange_error(x, ERR_INVALID, "this token did not log in with a link; revoke it instead");

@@ -268,7 +268,7 @@ static void pending_session_found(void *arg, const struct session *session, cons
 
 /* ---- one message ---- */
 
-void mcp_message(struct exchange *x)
+void api_mcp_message(struct exchange *x)
 {
     struct mcp_message *message = arena_new(x->arena, struct mcp_message);
     struct agent_session agent = agent_of(x);

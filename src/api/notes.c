@@ -50,7 +50,7 @@ static void note_in_thread(struct exchange *x, const struct session *session)
         gate_note(x->gate, note);
 }
 
-void notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_in_thread); }
+void api_notes_add(struct exchange *x) { exchange_with_thread(x, x->params[0], note_in_thread); }
 
 /* ---- people speak ---- */
 
@@ -79,5 +79,5 @@ static void interrupt_session(struct exchange *x, const struct session *session)
         DATA(x->arena, run_status, .status = STR("interrupting"), .source = STR(BY_A_PERSON), .iterations = -1));
 }
 
-void notes_prompt(struct exchange *x) { exchange_with_session(x, x->params[0], prompt_session); }
-void notes_interrupt(struct exchange *x) { exchange_with_session(x, x->params[0], interrupt_session); }
+void api_notes_prompt(struct exchange *x) { exchange_with_session(x, x->params[0], prompt_session); }
+void api_notes_interrupt(struct exchange *x) { exchange_with_session(x, x->params[0], interrupt_session); }

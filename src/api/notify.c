@@ -12,7 +12,7 @@ static void answer_empty(struct exchange *x, int status)
     exchange_answer(x, status, &buf);
 }
 
-void channels_list(struct exchange *x)
+void api_channels_list(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -23,13 +23,13 @@ void channels_list(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-void deliveries_list(struct exchange *x)
+void api_deliveries_list(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     struct str call = STR_NONE;
     struct err err;
-    if (rc_bad(query_text(x, "call", &call, &err))) {
+    if (rc_bad(api_query_text(x, "call", &call, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -59,7 +59,7 @@ static void tested(struct notify_test *test)
     exchange_answer(x, 200, &buf);
 }
 
-void channels_test(struct exchange *x)
+void api_channels_test(struct exchange *x)
 {
     struct notify_test *test = arena_new(x->arena, struct notify_test);
     *test = (struct notify_test){.channel = x->params[0], .person = token_person(x->actor), .done = tested, .arg = x};
@@ -69,7 +69,7 @@ void channels_test(struct exchange *x)
 /* ---- who looks ---- */
 
 /* A page or terminal shows these calls to a person who is there. */
-void approvals_seen(struct exchange *x)
+void api_approvals_seen(struct exchange *x)
 {
     enum { SEEN_MAX = 64 };
     const struct json *calls = json_get(x->body, "calls");
@@ -86,7 +86,7 @@ void approvals_seen(struct exchange *x)
 /* ---- callbacks ---- */
 
 /* Sends the caller the key that signs the callbacks of its token. */
-void callbacks_secret(struct exchange *x)
+void api_callbacks_secret(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -100,7 +100,7 @@ void callbacks_secret(struct exchange *x)
 
 /* ---- devices ---- */
 
-void push_key(struct exchange *x)
+void api_push_key(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -112,7 +112,7 @@ void push_key(struct exchange *x)
     exchange_answer(x, 200, &buf);
 }
 
-void push_subscribe(struct exchange *x)
+void api_push_subscribe(struct exchange *x)
 {
     struct err err;
     if (rc_bad(notify_add_device(x->api->notify, x->actor, x->token_id, x->body, &err)))
@@ -121,7 +121,7 @@ void push_subscribe(struct exchange *x)
         answer_empty(x, 201);
 }
 
-void push_unsubscribe(struct exchange *x)
+void api_push_unsubscribe(struct exchange *x)
 {
     if (notify_remove_device(x->api->notify, x->token_id, json_text(x->body, "endpoint")))
         answer_empty(x, 200);
@@ -172,7 +172,7 @@ static void refuse(struct exchange *x, const struct err *err)
 }
 
 /* Shows the call to the holder of its link. A POST, so that link previews and crawlers do not open it. */
-void answers_look(struct exchange *x)
+void api_answers_look(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -211,7 +211,7 @@ static void answered(struct notify_taking *taking)
 
 /* Open to anyone: the token is the credential. Only a POST decides, so that a program which follows links in messages
  * does not. */
-void answers_take(struct exchange *x)
+void api_answers_take(struct exchange *x)
 {
     struct notify_taking *taking = arena_new(x->arena, struct notify_taking);
     struct err err;
@@ -234,7 +234,7 @@ static void press_taken(struct notify_taking *taking)
 }
 
 /* Open to anyone: the signature is the credential, and the token in it. */
-void answers_press(struct exchange *x)
+void api_answers_press(struct exchange *x)
 {
     struct notify_taking *taking = arena_new(x->arena, struct notify_taking);
     struct notify_press press = {.channel = x->params[0], .body = x->http->body,

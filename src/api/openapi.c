@@ -63,7 +63,7 @@ static void put_path(struct buf *buf, const char *path)
     }
 }
 
-/* Numbers have the bounds that query_u64 is called with; 0 is no bound. */
+/* Numbers have the bounds that api_query_u64 is called with; 0 is no bound. */
 static uint64_t number_most(struct str name)
 {
     return str_is(name, "wait") ? LIMIT_WAIT_SECONDS : str_is(name, "limit") ? LIMIT_PAGE_EVENTS : 0;
@@ -108,11 +108,11 @@ static void put_parameters(struct json_out *out, const struct route *route)
 /* With Accept: text/event-stream. */
 static const char *stream_of(const struct route *route)
 {
-    return route->handle == events_read       ? "Event"
-           : route->handle == requests_events ? "AgentEventPage"
-           : route->handle == agent_state     ? "AgentState"
-           : route->handle == mcp_message     ? "McpMessage"
-                                              : NULL;
+    return route->handle == api_events_read       ? "Event"
+           : route->handle == api_requests_events ? "AgentEventPage"
+           : route->handle == api_agent_state     ? "AgentState"
+           : route->handle == api_mcp_message     ? "McpMessage"
+                                                  : NULL;
 }
 
 static void put_answers(struct json_out *out, const struct route *route)
@@ -127,7 +127,7 @@ static void put_answers(struct json_out *out, const struct route *route)
     if (route->gives)
         put_content(out, route->gives, stream_of(route));
     json_close(out, '}');
-    if (route->handle == mcp_message) { /* a notification has no answer */
+    if (route->handle == api_mcp_message) { /* a notification has no answer */
         json_key(out, "202");
         json_put_raw(out, STR("{\"description\":\"It was taken; there is nothing to say\"}"));
     }
@@ -151,17 +151,6 @@ static void put_right(struct json_out *out, struct right right)
     json_close(out, ']');
 }
 
-/* The name of the handler: unique, and as lasting as the route. */
-static const char *operation_id(const struct route *route)
-{
-#define X(name)                  \
-    if (route->handle == (name)) \
-        return #name;
-    HANDLERS(X)
-#undef X
-    return "";
-}
-
 /* The messages of a WebSocket, which OpenAPI cannot describe. */
 static void put_messages(struct json_out *out, const struct message *(*next)(size_t at))
 {
@@ -183,12 +172,12 @@ static void put_operation(struct json_out *out, const struct route *route)
         method[i] = (char)(route->method[i] + 32);
     json_key(out, method);
     json_open(out, '{');
-    json_member(out, "operationId", str_of(operation_id(route)));
+    json_member(out, "operationId", str_of(route->name));
     json_member(out, "summary", str_of(route->summary));
     put_right(out, route->right);
-    if (route->handle == socket_open)
+    if (route->handle == api_socket_open)
         put_messages(out, socket_message);
-    if (route->handle == agent_terminal_open)
+    if (route->handle == api_agent_terminal_open)
         put_messages(out, terminal_message);
     put_parameters(out, route);
     if (route->body != BODY_NONE && route->takes) {
@@ -249,7 +238,7 @@ static void put_schemas(struct json_out *out)
     json_close(out, '}');
 }
 
-void openapi_show(struct exchange *x)
+void api_openapi_show(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);

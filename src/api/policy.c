@@ -11,7 +11,7 @@ static void write_policy(struct exchange *x, const struct session *session)
     struct json_out out = json_out(&buf);
     struct str lint = STR_NONE;
     struct err err;
-    if (rc_bad(query_text(x, "lint", &lint, &err))) {
+    if (rc_bad(api_query_text(x, "lint", &lint, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -19,11 +19,11 @@ static void write_policy(struct exchange *x, const struct session *session)
     exchange_answer(x, 200, &buf);
 }
 
-void policy_show(struct exchange *x)
+void api_policy_show(struct exchange *x)
 {
     struct str session = x->token->session;
     struct err err;
-    if (rc_bad(query_text(x, "session", &session, &err)))
+    if (rc_bad(api_query_text(x, "session", &session, &err)))
         exchange_fail(x, &err);
     else if (str_empty(session))
         write_policy(x, NULL);
@@ -81,7 +81,7 @@ static void add_to_session(struct exchange *x, const struct session *session)
     gate_change_session(x->gate, &addition->session);
 }
 
-void policy_add(struct exchange *x)
+void api_policy_add(struct exchange *x)
 {
     struct addition *addition = arena_new(x->arena, struct addition);
     struct str session = STR_NONE, signature = STR_NONE;
@@ -160,11 +160,11 @@ static void remove_from_session(struct exchange *x, const struct session *sessio
     gate_change_session(x->gate, change);
 }
 
-void policy_remove(struct exchange *x)
+void api_policy_remove(struct exchange *x)
 {
     struct str session = STR_NONE;
     struct err err;
-    if (rc_bad(query_text(x, "session", &session, &err))) {
+    if (rc_bad(api_query_text(x, "session", &session, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -192,7 +192,7 @@ static void rule_bound(struct op *op)
     write_policy(change->op.owner, NULL);
 }
 
-void policy_bind(struct exchange *x)
+void api_policy_bind(struct exchange *x)
 {
     struct rule_change *change = arena_new(x->arena, struct rule_change);
     struct err err;
@@ -261,7 +261,7 @@ static struct rc plan_replacement(struct exchange *x, struct replacement *ret_pl
     return RC_OK;
 }
 
-void policy_put(struct exchange *x)
+void api_policy_put(struct exchange *x)
 {
     struct replacement *replacement = arena_new(x->arena, struct replacement);
     struct str signature = STR_NONE;
@@ -286,7 +286,7 @@ static void explain_in(struct exchange *x, const struct session *session)
     exchange_answer(x, 200, &buf);
 }
 
-void policy_explain(struct exchange *x)
+void api_policy_explain(struct exchange *x)
 {
     struct explain *explain = arena_new(x->arena, struct explain);
     struct str session = x->token->session, mode = STR_NONE;
@@ -333,7 +333,7 @@ static void history_read(struct read *read)
     read_free(read);
 }
 
-void policy_try(struct exchange *x)
+void api_policy_try(struct exchange *x)
 {
     struct rule_source *source = arena_new(x->arena, struct rule_source);
     struct str json;
@@ -389,7 +389,7 @@ static void trust_in(struct exchange *x, const struct session *session)
     gate_change_rule(x->gate, change);
 }
 
-void policy_trust(struct exchange *x)
+void api_policy_trust(struct exchange *x)
 {
     struct str session = STR_NONE, signature = STR_NONE;
     struct err err;

@@ -260,7 +260,7 @@ static void gone(struct http_stream *stream, void *arg)
 static struct rc read_cursor(struct exchange *x, struct listener *listener, struct err *err)
 {
     struct str text = STR_NONE, part;
-    TRY(query_text(x, "after", &text, err));
+    TRY(api_query_text(x, "after", &text, err));
     if (http_header(x->http, "last-event-id").p)
         text = http_header(x->http, "last-event-id");
     if (str_empty(text))

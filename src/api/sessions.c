@@ -125,7 +125,7 @@ static struct rc read_new_id(struct exchange *x, struct str *ret_id, struct err 
     return RC_OK;
 }
 
-void sessions_create(struct exchange *x)
+void api_sessions_create(struct exchange *x)
 {
     struct str new_id = STR_NONE;
     struct settings settings;
@@ -150,7 +150,7 @@ void sessions_create(struct exchange *x)
     gate_change_session(x->gate, change);
 }
 
-void sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
+void api_sessions_show(struct exchange *x) { exchange_with_session(x, x->params[0], answer_session); }
 
 static void change_found(struct exchange *x, const struct session *session)
 {
@@ -168,7 +168,7 @@ static void change_found(struct exchange *x, const struct session *session)
     gate_change_session(x->gate, change);
 }
 
-void sessions_change(struct exchange *x) { exchange_with_session(x, x->params[0], change_found); }
+void api_sessions_change(struct exchange *x) { exchange_with_session(x, x->params[0], change_found); }
 
 /* ---- the list ---- */
 
@@ -208,12 +208,12 @@ static void sessions_read(struct read *read)
     read_free(read);
 }
 
-void sessions_list(struct exchange *x)
+void api_sessions_list(struct exchange *x)
 {
     struct err err;
     uint64_t limit = 100, before = 0;
-    if (rc_bad(query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
-        rc_bad(query_u64(x, "before", INT64_MAX, &before, &err))) {
+    if (rc_bad(api_query_u64(x, "limit", LIMIT_PAGE_EVENTS, &limit, &err)) ||
+        rc_bad(api_query_u64(x, "before", INT64_MAX, &before, &err))) {
         exchange_fail(x, &err);
         return;
     }
@@ -300,7 +300,7 @@ static void thread_session_found(struct exchange *x, const struct session *sessi
     gate_change_session(x->gate, change);
 }
 
-void threads_create(struct exchange *x) { exchange_with_session(x, x->params[0], thread_session_found); }
+void api_threads_create(struct exchange *x) { exchange_with_session(x, x->params[0], thread_session_found); }
 
 static void write_threads(struct exchange *x, const struct session *session)
 {
@@ -316,4 +316,4 @@ static void write_threads(struct exchange *x, const struct session *session)
     exchange_answer(x, 200, &buf);
 }
 
-void threads_list(struct exchange *x) { exchange_with_session(x, x->params[0], write_threads); }
+void api_threads_list(struct exchange *x) { exchange_with_session(x, x->params[0], write_threads); }

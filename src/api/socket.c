@@ -189,7 +189,7 @@ static void subscription_free(struct subscription *s);
 static void subscribe_if_known(struct subscription *s)
 {
     struct err err;
-    if (rc_bad(scope_known(s->channel->api->gate, &s->scope, &err)))
+    if (rc_bad(events_scope_known(s->channel->api->gate, &s->scope, &err)))
         send_error(s->channel, s->id, err_wire(err.code), err.text);
     else if (s->channel->socket)
         subscribe(s);
@@ -211,7 +211,7 @@ static void caught_up_with_nodes(struct op *op)
 static void begin_subscription(struct subscription *s)
 {
     struct gate *gate = s->channel->api->gate;
-    if (rc_ok(scope_known(gate, &s->scope, NULL)) || !gate_is_shared(gate)) {
+    if (rc_ok(events_scope_known(gate, &s->scope, NULL)) || !gate_is_shared(gate)) {
         subscribe_if_known(s);
         return;
     }
@@ -271,7 +271,7 @@ static struct rc read_scope(const struct channel *channel, const struct json *me
     TRY(json_want_bool(message, "live", &scope->live, err));
     TRY(read_kinds(json_get(message, "types"), &scope->kinds, err));
     scope->after = (uint64_t)after;
-    return scope_complete(channel->token, scope, err);
+    return events_complete_scope(channel->token, scope, err);
 }
 
 static void on_subscribe(struct channel *channel, const struct json *message, struct str id)
@@ -469,7 +469,7 @@ static void on_gone(struct http_socket *socket, void *arg)
     free_if_over(channel);
 }
 
-void socket_open(struct exchange *x)
+void api_socket_open(struct exchange *x)
 {
     struct channel *channel = heap_new(sizeof *channel);
     struct http_socket_options options = {

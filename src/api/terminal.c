@@ -348,7 +348,7 @@ static void on_gone(struct http_socket *socket, void *arg)
     free_if_over(terminal);
 }
 
-void agent_terminal_open(struct exchange *x)
+void api_agent_terminal_open(struct exchange *x)
 {
     struct terminal *terminal = heap_new(sizeof *terminal);
     struct http_socket_options options = {
@@ -356,7 +356,7 @@ void agent_terminal_open(struct exchange *x)
     char here[LIMIT_PATH_BYTES];
     struct str cwd = STR_NONE;
     struct err err;
-    if (rc_bad(query_text(x, "cwd", &cwd, &err)) || (cwd.n && cwd.p[0] != '/')) {
+    if (rc_bad(api_query_text(x, "cwd", &cwd, &err)) || (cwd.n && cwd.p[0] != '/')) {
         exchange_error(x, ERR_INVALID, "cwd= must be an absolute path");
         free(terminal);
         return;

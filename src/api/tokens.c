@@ -120,7 +120,7 @@ static void bound_session_found(struct exchange *x, const struct session *sessio
     gate_change_token(x->gate, x->state);
 }
 
-void tokens_create(struct exchange *x)
+void api_tokens_create(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_made);
     struct str signature = STR_NONE;
@@ -135,7 +135,7 @@ void tokens_create(struct exchange *x)
         gate_change_token(x->gate, change);
 }
 
-void tokens_list(struct exchange *x)
+void api_tokens_list(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -161,7 +161,7 @@ static void token_gone(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-void tokens_revoke(struct exchange *x)
+void api_tokens_revoke(struct exchange *x)
 {
     struct token_change *change = new_change(x, token_gone);
     struct err err;
@@ -176,7 +176,7 @@ void tokens_revoke(struct exchange *x)
     gate_change_token(x->gate, change);
 }
 
-void tokens_self(struct exchange *x)
+void api_tokens_self(struct exchange *x)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);

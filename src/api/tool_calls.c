@@ -53,7 +53,7 @@ static void client_gone(struct http_request *request)
 static struct rc read_wait(struct exchange *x, int64_t *ret_wait_ms, struct err *err)
 {
     uint64_t seconds = 0;
-    TRY(query_u64(x, "wait", LIMIT_WAIT_SECONDS, &seconds, err));
+    TRY(api_query_u64(x, "wait", LIMIT_WAIT_SECONDS, &seconds, err));
     *ret_wait_ms = (int64_t)seconds * 1000;
     return RC_OK;
 }
@@ -62,7 +62,7 @@ static struct rc read_patience(struct exchange *x, struct ask *ask, struct err *
 {
     uint64_t withdraws = 0;
     TRY(read_wait(x, &ask->wait_ms, err));
-    TRY(query_u64(x, "withdraw", 1, &withdraws, err));
+    TRY(api_query_u64(x, "withdraw", 1, &withdraws, err));
     ask->withdraws = withdraws;
     return RC_OK;
 }
@@ -124,7 +124,7 @@ static struct ask *new_ask(struct exchange *x)
     return ask;
 }
 
-void calls_ask(struct exchange *x)
+void api_calls_ask(struct exchange *x)
 {
     struct ask *ask = new_ask(x);
     struct err err;
@@ -199,7 +199,7 @@ static void tell_in_thread(struct exchange *x, const struct session *session)
     }
 }
 
-void definitions_tell(struct exchange *x) { exchange_with_thread(x, x->params[0], tell_in_thread); }
+void api_definitions_tell(struct exchange *x) { exchange_with_thread(x, x->params[0], tell_in_thread); }
 
 /* ---- look ---- */
 
@@ -241,7 +241,7 @@ static void shown(struct op *op)
     exchange_answer(x, 200, &buf);
 }
 
-void calls_show(struct exchange *x)
+void api_calls_show(struct exchange *x)
 {
     struct ask *ask = new_ask(x);
     struct err err;
@@ -257,7 +257,7 @@ void calls_show(struct exchange *x)
 
 static void reported(struct op *op) { answer_call(op->owner, &((struct report *)op)->state); }
 
-void calls_result(struct exchange *x)
+void api_calls_result(struct exchange *x)
 {
     struct report *report = arena_new(x->arena, struct report);
     const struct json *content = json_get(x->body, "content");
@@ -275,7 +275,7 @@ void calls_result(struct exchange *x)
 
 static void cancelled(struct op *op) { answer_call(op->owner, &((struct decide *)op)->call); }
 
-void calls_cancel(struct exchange *x)
+void api_calls_cancel(struct exchange *x)
 {
     struct decide *decide = arena_new(x->arena, struct decide);
     struct err err;

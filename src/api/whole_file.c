@@ -63,4 +63,4 @@ static void session_found(struct exchange *x, const struct session *session)
     gate_read(x->gate, read);
 }
 
-void pending_file(struct exchange *x) { exchange_with_session(x, x->params[0], session_found); }
+void api_pending_file(struct exchange *x) { exchange_with_session(x, x->params[0], session_found); }
