@@ -316,10 +316,10 @@ struct rc approvals_read_decision(struct exchange *x, struct decide *d, struct e
                        "\"decision\" must be allow_once, allow_session, allow_always, deny or abort");
     TRY(read_reach(x, d, err));
     TRY(read_end(x, d, err));
-    if (d->mode.p && !mode_parse(d->mode, &mode))
+    if (d->mode.p && !policy_mode_parse(d->mode, &mode))
         return err_set(err, ERR_INVALID, "\"mode\" is no permission mode");
     if (d->mode.p)
-        d->mode = str_of(mode_name(mode));
+        d->mode = str_of(policy_mode_name(mode));
     bool wide = d->decision == DECISION_ALLOW_SESSION || d->decision == DECISION_ALLOW_ALWAYS;
     if (!wide && !str_empty(d->rules))
         return err_set(err, ERR_INVALID, "\"rules\" go with allow_session or allow_always");

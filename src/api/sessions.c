@@ -45,12 +45,12 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
     TRY(json_want_object(body, "toolPolicies", &s.policies, err));
     if (s.cwd.n && s.cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "\"cwd\" must be an absolute path");
-    if (s.mode.p && !mode_parse(s.mode, &mode))
+    if (s.mode.p && !policy_mode_parse(s.mode, &mode))
         return err_set(err, ERR_INVALID,
                        "\"permissionMode\" must be default, acceptEdits, plan, read-only or "
                        "bypassPermissions");
     if (s.mode.p)
-        s.mode = str_of(mode_name(mode));
+        s.mode = str_of(policy_mode_name(mode));
     s.loosens = mode == MODE_ACCEPT_EDITS || mode == MODE_BYPASS;
     if (s.policies)
         TRY(check_policies(s.policies, &s.loosens, err));

@@ -201,7 +201,7 @@ static void write_lint(struct json_out *out, struct gate *gate, const struct ses
         json_member(out, "id", source->id);
         json_member(out, "effect", str_of(effect_name(source->effect)));
         json_member(out, "rule", source->text);
-        json_member(out, "layer", str_of(layer_name(source->layer)));
+        json_member(out, "layer", str_of(policy_layer_name(source->layer)));
         json_member(out, "level", str_of(lint_level_name(lint->level)));
         json_member(out, "words", lint->words);
         json_member(out, "instead", lint->instead);

@@ -27,7 +27,7 @@ enum { NET_WAIT_MS = 60000, NET_SLICE_MS = 500, NET_AGAIN_MAX = 8 };
 /* A rule of a person's about hosts, of a layer that no agent writes. */
 static bool opens(const struct verdict *verdict, const struct tool_facts *facts)
 {
-    if (verdict->effect != EFFECT_ALLOW || str_is(verdict->source, layer_name(LAYER_PROJECT)))
+    if (verdict->effect != EFFECT_ALLOW || str_is(verdict->source, policy_layer_name(LAYER_PROJECT)))
         return false;
     if (!str_starts(verdict->rule, str_is(facts->name, "Net") ? STR("Net") : STR("WebFetch(")))
         return false;

@@ -69,7 +69,7 @@ struct rc rule_read(struct arena *arena, const struct json *object, struct rule_
         return err_set(err, ERR_INVALID, "\"rule\" is missing");
     if (!effect_parse(effect, &source.effect))
         return err_set(err, ERR_INVALID, "\"effect\" must be deny, ask or allow");
-    if (!layer_parse(layer, &source.layer))
+    if (!policy_layer_parse(layer, &source.layer))
         return err_set(err, ERR_INVALID, "\"layer\" must be user or session");
     if (expires.p && !stamp_parse(expires, &source.expires_at_ms))
         return err_set(err, ERR_INVALID, "\"expiresAt\" must be a time like 2030-01-31T12:00:00Z");
@@ -108,7 +108,7 @@ void rule_write(struct json_out *out, const struct rule_source *source)
     json_member(out, "id", source->id);
     json_member(out, "effect", str_of(effect_name(source->effect)));
     json_member(out, "rule", source->text);
-    json_member(out, "layer", str_of(layer_name(source->layer)));
+    json_member(out, "layer", str_of(policy_layer_name(source->layer)));
     json_member(out, "author", source->author);
     json_member(out, "reason", source->reason);
     if (source->expires_at_ms)
@@ -139,7 +139,7 @@ static struct rc take_entry(struct policy_file *file, const struct json *entry, 
     source->layer = layer;
     source->counted = false; /* a file cannot count */
     source->author = arena_str(&file->arena, str_of(file->path));
-    source->id = arena_printf(&file->arena, "%s:%zu", layer_name(layer), file->count + 1);
+    source->id = arena_printf(&file->arena, "%s:%zu", policy_layer_name(layer), file->count + 1);
     file->count++;
     return RC_OK;
 }

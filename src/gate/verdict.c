@@ -99,7 +99,7 @@ struct question gate_question(struct gate *gate, struct arena *arena, const stru
     memcpy(question.own_ports, gate->rules.own_ports, sizeof question.own_ports);
     question.no_builtin = gate->rules.asks_reads;
     put_tool_policies(arena, session, &question);
-    if (!mode_parse(session->mode, &question.mode))
+    if (!policy_mode_parse(session->mode, &question.mode))
         question.mode = MODE_DEFAULT;
     struct looks *looks = arena_new(arena, struct looks);
     looks->arena = arena;
@@ -183,7 +183,7 @@ static void write_rule(struct json_out *out, const struct verdict_rule *rule)
     json_member(out, "id", rule->id);
     json_member(out, "effect", str_of(effect_name(rule->effect)));
     json_member(out, "rule", rule->text);
-    json_member(out, "layer", str_of(layer_name(rule->layer)));
+    json_member(out, "layer", str_of(policy_layer_name(rule->layer)));
     json_member(out, "author", rule->author);
     json_member(out, "reason", rule->reason);
     json_member(out, "project", rule->project);
@@ -224,7 +224,7 @@ void verdict_write_parts(struct json_out *out, const struct verdict *verdict)
         json_member(out, "effect", str_of(effect_name(part->effect)));
         json_member(out, "rule", part->rule.text);
         if (!str_empty(part->rule.text))
-            json_member(out, "layer", str_of(layer_name(part->rule.layer)));
+            json_member(out, "layer", str_of(policy_layer_name(part->rule.layer)));
         json_member(out, "why", part->why);
         json_member_u64(out, "depth", part->depth);
         write_risk(out, part->risk);

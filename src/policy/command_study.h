@@ -29,14 +29,14 @@ void act_text(struct studying *s, struct str text);
 /* ---- words ---- */
 
 /* Whether a word with parts that are not known could become an option. */
-bool may_be_option(const struct word *word);
+bool effect_may_be_option(const struct word *word);
 static inline bool is_option(struct str s) { return s.n > 1 && s.p[0] == '-'; }
 static inline bool is_long_option(struct str s) { return s.n > 2 && s.p[0] == '-' && s.p[1] == '-'; }
 /* The texts of the words from `from` on, parted by blanks; false when one is not literal. */
 bool words_joined(struct studying *s, size_t from, struct str *ret_text);
-bool looks_like_assignment(struct str text);
+bool effect_is_assignment(struct str text);
 /* Whether the text begins like a path outside the project: /etc/x, ~/x, ../x. */
-bool leaves_project(struct str text);
+bool effect_leaves_project(struct str text);
 
 /* Studies the words of an unknown program or script: options by their names, paths by their beginnings. */
 void study_handed(struct studying *s, size_t from);
@@ -54,10 +54,10 @@ void study_state(struct studying *s);
 void study_test(struct studying *s);
 void study_set(struct studying *s);
 void study_dd(struct studying *s);
-bool sed_harmless(struct str text);
-bool awk_harmless(struct str text);
-bool jq_harmless(struct str text);
+bool effect_sed_harmless(struct str text);
+bool effect_awk_harmless(struct str text);
+bool effect_jq_harmless(struct str text);
 /* Whether the name of an unknown option says that it runs or writes something. */
-bool option_tells(struct str name);
+bool effect_option_tells(struct str name);
 
 #endif

@@ -65,6 +65,6 @@ struct study {
 enum { STUDY_DEPTH_MAX = 8 };
 
 /* `argv` has no assignments in front. Linear in its bytes. */
-void command_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study);
+void effect_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study);
 
 #endif

@@ -58,7 +58,7 @@ void act_text(struct studying *s, struct str text)
 
 /* ---- words ---- */
 
-bool looks_like_assignment(struct str text)
+bool effect_is_assignment(struct str text)
 {
     size_t equals = str_find(text, '=');
     if (equals == text.n || equals == 0 || (text.p[0] >= '0' && text.p[0] <= '9'))
@@ -93,7 +93,7 @@ static const char *const running_parts[] = {"exec",  "execute", "command",      
 static const char *const writing_names[] = {"--output",   "--output-file", "--outfile", "--out-file",
                                             "--log-file", "--logfile",     "--inplace", "--in-place"};
 
-bool option_tells(struct str name)
+bool effect_option_tells(struct str name)
 {
     if (!is_long_option(name))
         return str_is(name, "-exec");
@@ -125,7 +125,7 @@ static bool brace_may_dash(struct str raw)
     return false;
 }
 
-bool may_be_option(const struct word *word)
+bool effect_may_be_option(const struct word *word)
 {
     struct str text = word->text;
     size_t hole = str_find(text, WORD_HOLE);
@@ -184,7 +184,7 @@ void study_shell(struct studying *s)
         act_script(s, i, s->words[i].text);
     if (text && i + 1 < s->count)
         act_other(s, ALL_WORDS, "it gives arguments to the text it runs");
-    if (!like_bash(program_name(s->words[0].text)))
+    if (!like_bash(match_program_name(s->words[0].text)))
         act_other(s, ALL_WORDS, "it is a shell with another language");
 }
 
@@ -224,7 +224,7 @@ static bool counts_letters(struct str format)
 void study_test(struct studying *s)
 {
     static const char *const compares[] = {"=", "==", "!=", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"};
-    bool prints = str_is(program_name(s->words[0].text), "printf"), between = word_is(&s->words[0], "[[");
+    bool prints = str_is(match_program_name(s->words[0].text), "printf"), between = word_is(&s->words[0], "[[");
     /* `[ "$x" = y ]`: with an operator in the middle the first word is only compared. */
     for (size_t i = 0; s->count == 5 && i < sizeof compares / sizeof *compares; i++)
         between = between || word_is(&s->words[2], compares[i]);
@@ -232,7 +232,8 @@ void study_test(struct studying *s)
         struct str text = s->words[i].text;
         if (prints && (counts_letters(text) || (i == 1 && !word_literal(&s->words[i]))))
             study_state(s);
-        if (str_starts(text, STR("-v")) || str_is(text, "-R") || (i == 1 && !between && may_be_option(&s->words[i])))
+        if (str_starts(text, STR("-v")) || str_is(text, "-R") ||
+            (i == 1 && !between && effect_may_be_option(&s->words[i])))
             act_other(s, ALL_WORDS, "it sets or evaluates a variable");
     }
 }
@@ -266,12 +267,12 @@ void study_handed(struct studying *s, size_t from)
         ended = ended || word_is(&s->words[i], "--");
         if (!ended && is_option(s->words[i].text))
             effect_unknown_program(s, i);
-        else if (leaves_project(s->words[i].text))
+        else if (effect_leaves_project(s->words[i].text))
             act_add(s, ACT_READS, i, "it reads a file")->path = s->words[i];
     }
 }
 
-void command_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study)
+void effect_study(struct arena *arena, const struct argv *argv, unsigned depth, struct study *ret_study)
 {
     struct studying s = {.arena = arena, .words = argv->words, .count = argv->count, .depth = depth,
                          .study = ret_study};
@@ -279,12 +280,12 @@ void command_study(struct arena *arena, const struct argv *argv, unsigned depth,
     *ret_study = (struct study){0};
     if (!argv->count || !word_literal(&argv->words[0]))
         return;
-    const struct table_row *known = table_find(program_name(argv->words[0].text));
+    const struct table_row *known = effects_find(match_program_name(argv->words[0].text));
     if (depth >= STUDY_DEPTH_MAX)
         act_other(&s, ALL_WORDS, "it is packed too deep");
     else if (known)
         effects_words(&s, known);
-    else if ((known = effects_dashed_row(program_name(argv->words[0].text)))) {
+    else if ((known = effects_dashed_row(match_program_name(argv->words[0].text)))) {
         effects_words(&s, known);
         act_other(&s, 0, "it is a program of its own, called like a sub-command");
     } else

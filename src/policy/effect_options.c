@@ -258,7 +258,7 @@ static void unknown_option(struct effects *e, size_t i, struct str name, bool se
         return;
     if (several || closed || shifts)
         act_add(e->s, ACT_OTHER, shifts ? ALL_WORDS : i, several ? several_why : unknown_why);
-    else if (option_tells(name) || value_tells(e->s, i, name))
+    else if (effect_option_tells(name) || value_tells(e->s, i, name))
         act_add(e->s, ACT_OTHER, i, telling_why);
 }
 

@@ -54,7 +54,7 @@ void study_find(struct studying *s)
 {
     for (size_t i = 1; i < s->count; i++) {
         const struct word *word = &s->words[i];
-        if ((word->flags & WORD_SPLITS) || may_be_option(word))
+        if ((word->flags & WORD_SPLITS) || effect_may_be_option(word))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         for (size_t k = 0; k < sizeof find_acts / sizeof *find_acts; k++) {
             if (!str_is(word->text, find_acts[k].name))

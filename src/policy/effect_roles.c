@@ -98,8 +98,9 @@ static void role_code(struct effects *e, unsigned lang, size_t word, struct str 
     if (e->row->reader == READER_SED || e->row->reader == READER_AWK)
         return;
     bool literal = word_literal(whole);
-    if ((lang == LANG_SED && literal && sed_harmless(value)) || (lang == LANG_AWK && literal && awk_harmless(value)) ||
-        (lang == LANG_JQ && jq_harmless(value)))
+    if ((lang == LANG_SED && literal && effect_sed_harmless(value)) ||
+        (lang == LANG_AWK && literal && effect_awk_harmless(value)) ||
+        (lang == LANG_JQ && effect_jq_harmless(value)))
         return;
     if (lang == LANG_SED || lang == LANG_AWK || lang == LANG_JQ) {
         act_add(e->s, ACT_OTHER, word, "its program writes a file, runs something, or is not understood");
@@ -116,7 +117,7 @@ static void role_script(struct effects *e, size_t word, struct str value, bool b
         return;
     }
     e->coded = true;
-    if (may_be_option(&e->s->words[word]))
+    if (effect_may_be_option(&e->s->words[word]))
         act_add(e->s, ACT_OTHER, ALL_WORDS, "one of its words may become an option");
     struct act *act = act_add(e->s, ACT_PROJECT, word, "it runs a file");
     act->path = word_of(e, word, value);
@@ -188,7 +189,7 @@ static void role_talks(struct effects *e, size_t word, struct str value, bool by
 /* ---- words that the row takes for text ---- */
 
 /* Whether the text names files of this machine: then it is a path, whatever the program calls it. */
-bool leaves_project(struct str text)
+bool effect_leaves_project(struct str text)
 {
     static const char *const roots[] = {"etc", "home", "root", "tmp", "var", "usr", "opt", "proc", "sys", "srv", "mnt",
                                         "media", "boot", "run", "bin", "sbin", "lib", "lib64", "Users"};
@@ -237,7 +238,7 @@ static void role_text(struct effects *e, size_t word, struct str value, bool by_
     } else if (!by_option && is_address(value) &&
                !((e->row->styles & STYLE_OPEN) && str_starts(value, STR("http")))) {
         role_talks(e, word, value, true);
-    } else if (!by_option && !e->row->known && leaves_project(value)) {
+    } else if (!by_option && !e->row->known && effect_leaves_project(value)) {
         path_act(e, ACT_READS, word, value, false);
     }
 }

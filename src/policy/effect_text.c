@@ -179,7 +179,7 @@ static bool sed_command(struct program *p)
     return at_end(p) || strchr("\n;}#", look(p, 0));
 }
 
-bool sed_harmless(struct str text)
+bool effect_sed_harmless(struct str text)
 {
     struct program p = {.text = text};
     if (str_find(text, '\0') < text.n)
@@ -293,7 +293,7 @@ void study_sed(struct studying *s)
     for (size_t i = 1; i < s->count; i++) {
         struct str text = s->words[i].text;
         bool splits = (s->words[i].flags & WORD_SPLITS) && text.n && text.p[0] == WORD_HOLE;
-        if (splits || may_be_option(&s->words[i]))
+        if (splits || effect_may_be_option(&s->words[i]))
             act_other(s, ALL_WORDS, "one of its words may become an option");
         if (!operands_only && str_is(text, "--"))
             operands_only = true;
@@ -305,7 +305,7 @@ void study_sed(struct studying *s)
     size_t first = 0;
     if (!sed.given && sed.operand_count)
         sed_piece(s, &sed, sed.operands[first++], s->words[sed.operands[0]].text);
-    if (program.over || !sed_harmless(buf_str(&program)))
+    if (program.over || !effect_sed_harmless(buf_str(&program)))
         act_other(s, ALL_WORDS, program_why);
     if (sed.operand_count == 64)
         act_other(s, ALL_WORDS, "it has too many operands");
@@ -413,7 +413,7 @@ static bool awk_letter(struct awk *a)
     return c == '\n' || c == '\t' || strchr(" (){}[];,.$!~=<>*%^?:&+-", c);
 }
 
-bool awk_harmless(struct str text)
+bool effect_awk_harmless(struct str text)
 {
     struct awk a = {.p = {.text = text}};
     if (str_find(text, '\0') < text.n)
@@ -449,7 +449,7 @@ bool awk_harmless(struct str text)
 /* ---- jq ---- */
 
 /* A program that reads other files, or shows the environment. */
-bool jq_harmless(struct str text)
+bool effect_jq_harmless(struct str text)
 {
     static const char *const doors[] = {"env", "strenv", "envsubst", "ENV", "include", "import", "load", "load_str",
                                         "load_xml", "load_props", "load_base64", "get_search_list"};
@@ -503,6 +503,6 @@ void study_awk(struct studying *s)
     }
     if (i >= s->count)
         return;
-    if (!word_literal(&s->words[i]) || !awk_harmless(s->words[i].text))
+    if (!word_literal(&s->words[i]) || !effect_awk_harmless(s->words[i].text))
         act_other(s, i < s->count && word_literal(&s->words[i]) ? i : ALL_WORDS, program_why);
 }

@@ -30,7 +30,7 @@ static bool option_writes(const struct table_row *row, struct str word)
 /* Whether the command that find runs, from its program on, only reads. */
 static bool find_reads(const struct word *words, size_t count)
 {
-    const struct table_row *row = word_literal(&words[0]) ? table_find(words[0].text) : NULL;
+    const struct table_row *row = word_literal(&words[0]) ? effects_find(words[0].text) : NULL;
     for (size_t i = 1; row && i < count && !word_is(&words[i], ";") && !word_is(&words[i], "+"); i++)
         if (option_writes(row, words[i].text))
             return false;

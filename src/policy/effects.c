@@ -26,14 +26,14 @@ static size_t name_bound(struct str name)
     return from;
 }
 
-const struct table_row *table_exact(struct str name)
+const struct table_row *effects_exact(struct str name)
 {
     size_t at = name_bound(name);
     bool found = at < table_name_count && compare_name(name, table_text + table_names[at].name) == 0;
     return found ? &table_rows[table_names[at].row] : NULL;
 }
 
-bool table_begins(struct str start)
+bool effects_has_prefix(struct str start)
 {
     size_t at = name_bound(start);
     return at < table_name_count && str_starts(table_str(table_names[at].name), start);
@@ -57,19 +57,19 @@ static bool is_triple(struct str name)
     return false;
 }
 
-const struct table_row *table_find(struct str name)
+const struct table_row *effects_find(struct str name)
 {
-    const struct table_row *row = table_exact(name);
+    const struct table_row *row = effects_exact(name);
     if (row)
         return row;
     struct str bare = without_version(name);
-    row = bare.n < name.n ? table_exact(bare) : NULL;
+    row = bare.n < name.n ? effects_exact(bare) : NULL;
     /* A target triple: at least two dashes before the program's name. */
     struct str rest = bare;
     for (unsigned dashes = 0; !row && is_triple(bare) && str_find(rest, '-') < rest.n;) {
         (void)str_cut(rest, '-', &rest);
         if (++dashes >= 2)
-            row = table_exact(rest);
+            row = effects_exact(rest);
     }
     return row;
 }
@@ -82,7 +82,7 @@ const struct table_row *effects_dashed_row(struct str name)
         return NULL;
     memcpy(words, name.p, name.n);
     words[dash] = ' ';
-    return table_exact((struct str){words, name.n});
+    return effects_exact((struct str){words, name.n});
 }
 
 /* ---- the row that the words choose ---- */
@@ -140,7 +140,7 @@ static bool try_descend(struct effects *e, size_t i)
     memcpy(e->name + e->name_n + 1, word->text.p, word->text.n);
     e->name_n = n;
     struct str name = {e->name, n};
-    const struct table_row *row = table_exact(name);
+    const struct table_row *row = effects_exact(name);
     if (!row && must && (e->row->styles & STYLE_SHORTSUBS))
         row = shortened(name);
     if (row) {
@@ -152,7 +152,7 @@ static bool try_descend(struct effects *e, size_t i)
         return descend_to(e, row);
     }
     e->name[n] = ' ';
-    if (table_begins((struct str){e->name, n + 1}))
+    if (effects_has_prefix((struct str){e->name, n + 1}))
         return true; /* only longer names have rows: `aws s3 rm` has one, `aws s3` has none */
     e->name_n = before;
     return must && strange_sub(e, i);
@@ -176,7 +176,7 @@ static bool ends_options(enum table_role role)
 
 static void study_behind(struct effects *e, size_t i)
 {
-    const struct table_row *row = table_find(table_str(row_lists(e->row)->behind));
+    const struct table_row *row = effects_find(table_str(row_lists(e->row)->behind));
     if (!row || i + 1 > e->s->count)
         return;
     /* The words behind `--`, with that in the place of the program. */
@@ -198,7 +198,7 @@ void effect_module(struct effects *e, size_t word, struct str value)
     e->rest = e->s->count;
     if (word_literal(&e->s->words[word])) {
         struct str name = arena_printf(e->s->arena, "%.*s -m %.*s", STR_ARG(program), STR_ARG(value));
-        const struct table_row *row = table_exact(name);
+        const struct table_row *row = effects_exact(name);
         if (row) {
             e->s->study->risk |= row->risk;
             e->s->study->named = word + 1;
@@ -211,7 +211,7 @@ void effect_module(struct effects *e, size_t word, struct str value)
 
 static bool may_become_option(const struct effects *e, const struct word *word)
 {
-    if (!may_be_option(word))
+    if (!effect_may_be_option(word))
         return false;
     /* The letter before the hole takes the rest for its value. */
     if (word->text.n > 2 && word->text.p[0] == '-' && word->text.p[1] != '-' && word->text.p[1] != WORD_HOLE &&
@@ -380,7 +380,7 @@ static void take_operands(struct effects *e)
 /* env takes every word with a `=` for an assignment. */
 static bool assigns(const struct effects *e, struct str text)
 {
-    return e->row->reader == READER_ENV ? str_find(text, '=') < text.n : looks_like_assignment(text);
+    return e->row->reader == READER_ENV ? str_find(text, '=') < text.n : effect_is_assignment(text);
 }
 
 /* `env -S 'a b'` packs a command line into one word. */
@@ -471,7 +471,7 @@ static void take_rest(struct effects *e)
     } else if (role == ROLE_REMOTE) {
         take_remote(e, at);
     } else {
-        if (looks_like_assignment(e->s->words[at].text))
+        if (effect_is_assignment(e->s->words[at].text))
             act_add(e->s, ACT_OTHER, ALL_WORDS, "it sets a variable for the command it runs");
         for (size_t i = 1; i < at; i++)
             if (!word_literal(&e->s->words[i]))
@@ -544,7 +544,7 @@ static bool asks_version(const struct effects *e, size_t from)
     bool subs = e->row->operand_count && table_operands[e->row->operands].role == ROLE_SUB;
     for (size_t i = 0; subs && i < sizeof words / sizeof *words; i++)
         if (word_is(&s->words[from], words[i]))
-            return !table_exact(arena_printf(s->arena, "%s %s", table_text + e->row->name, words[i]));
+            return !effects_exact(arena_printf(s->arena, "%s %s", table_text + e->row->name, words[i]));
     return false;
 }
 

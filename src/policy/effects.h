@@ -7,13 +7,13 @@
 #include "policy/table.h"
 
 /* NULL when the table does not know it. Also finds python3.11 and x86_64-linux-gnu-gcc-12. */
-const struct table_row *table_find(struct str name);
+const struct table_row *effects_find(struct str name);
 /* The row of exactly this name. */
-const struct table_row *table_exact(struct str name);
+const struct table_row *effects_exact(struct str name);
 /* The row of `git push` for the program `git-push`, as in git's own folder. */
 const struct table_row *effects_dashed_row(struct str name);
 /* Whether a row's name begins with `start`. */
-bool table_begins(struct str start);
+bool effects_has_prefix(struct str start);
 static inline struct str table_str(uint32_t at) { return str_of(table_text + at); }
 static inline const struct table_lists *row_lists(const struct table_row *row) { return &table_lists[row->lists]; }
 

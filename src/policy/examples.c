@@ -35,7 +35,7 @@ struct rc example_facts(struct arena *arena, const struct rule *rule, struct str
         facts.class = TOOL_COMMAND;
         facts.command = example;
     } else if (rule->kind == RULE_PATH) {
-        facts.class = str_is(path_family(rule->tool), "read") ? TOOL_READ : TOOL_EDIT;
+        facts.class = str_is(ruleset_path_family(rule->tool), "read") ? TOOL_READ : TOOL_EDIT;
         facts.paths[facts.path_count++] = example;
     } else if (rule->kind == RULE_HOST || rule->kind == RULE_URL) {
         facts.class = TOOL_FETCH;

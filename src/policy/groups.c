@@ -230,7 +230,8 @@ static bool names_url(const struct argv *argv)
     return false;
 }
 
-bool hosts_cover(struct arena *arena, const struct rule *rule, const struct argv *argv, const struct study *study)
+bool groups_cover_hosts(struct arena *arena, const struct rule *rule, const struct argv *argv,
+                        const struct study *study)
 {
     size_t count = 0;
     if (rule->host_count && names_url(argv))
@@ -247,7 +248,7 @@ bool hosts_cover(struct arena *arena, const struct rule *rule, const struct argv
     return !rule->host_count || count > 0;
 }
 
-bool hosts_stop(struct arena *arena, const struct rule *rule, const struct study *study)
+bool groups_stop_hosts(struct arena *arena, const struct rule *rule, const struct study *study)
 {
     size_t count = 0;
     for (const struct act *act = study ? study->acts : NULL; act; act = act->next) {

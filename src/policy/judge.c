@@ -24,10 +24,10 @@ static const struct {
 static const char *const effect_names[] = {
     [EFFECT_ASK] = "ask", [EFFECT_ALLOW] = "allow", [EFFECT_DENY] = "deny"};
 
-const char *mode_name(enum permission_mode mode) { return mode_names[mode]; }
+const char *policy_mode_name(enum permission_mode mode) { return mode_names[mode]; }
 const char *effect_name(enum effect effect) { return effect_names[effect]; }
 
-bool mode_parse(struct str name, enum permission_mode *ret_mode)
+bool policy_mode_parse(struct str name, enum permission_mode *ret_mode)
 {
     for (int i = 0; i < MODE_COUNT; i++) {
         if (str_is(name, mode_names[i])) {
@@ -79,7 +79,7 @@ void stop_note(struct judging *j, const struct compiled *rule)
         j->stop.people = rule->source.people;
 }
 
-void used_note(struct judging *j, const struct compiled *rule)
+void judge_note_used(struct judging *j, const struct compiled *rule)
 {
     for (size_t i = 0; i < j->used_count; i++)
         if (j->used[i].text.p == rule->source.text.p)
@@ -150,14 +150,14 @@ static bool server_fits(const struct rule *rule, struct str name)
         struct str server = STR_NONE;
         for (size_t i = 1; i + 2 < tool.n; i++) {
             server = str_sub(tool, 0, i);
-            if (tool.p[i] == '_' && tool.p[i + 1] == '_' && glob_match(rule->field, server) &&
-                glob_match(rule->value, str_sub(tool, i + 2, tool.n)))
+            if (tool.p[i] == '_' && tool.p[i + 1] == '_' && match_glob(rule->field, server) &&
+                match_glob(rule->value, str_sub(tool, i + 2, tool.n)))
                 return true;
         }
         return false;
     }
     /* A second border could belong to the server's name: `mcp__slack__evil__post`. */
-    return !str_has(tool, STR("__")) && tool.p[0] != '_' && glob_match(rule->value, tool);
+    return !str_has(tool, STR("__")) && tool.p[0] != '_' && match_glob(rule->value, tool);
 }
 
 /* Whether the text has no character that hides or reorders others. */
@@ -182,7 +182,7 @@ static bool field_fits(const struct rule *rule, const struct tool_facts *facts, 
     if (side == SIDE_ALLOW && !shows_all(value))
         return false;
     if (!rule->value_words)
-        return glob_match(rule->value, value);
+        return match_glob(rule->value, value);
     return str_eq(rule->value, value) ||
            (str_starts(value, rule->value) && value.n > rule->value.n && value.p[rule->value.n] == ' ');
 }
@@ -289,7 +289,7 @@ static bool take_stop(struct judging *j, const struct compiled *rule)
 
 static bool take_allow(struct judging *j, const struct compiled *rule)
 {
-    used_note(j, rule);
+    judge_note_used(j, rule);
     return true;
 }
 
@@ -345,7 +345,7 @@ static void judge_filter(struct judging *j)
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, &word, STR("/"), STR_NONE, targets);
     for (size_t i = 0; i < count; i++)
-        if (target_is_protected(j, targets[i], (struct touch){.looks = true}))
+        if (judge_target_protected(j, targets[i], (struct touch){.looks = true}))
             j->protected_path = filter->text;
         else if (target_secret(targets[i], false))
             j->secret = true;
@@ -388,7 +388,7 @@ static bool judge_paths(struct judging *j)
         if (place_protected(j, &place, (struct touch){.looks = !edits, .tree = searches(facts)}))
             j->protected_path = place.named;
         else if (edits && place.shared)
-            note_shared(j, place.named);
+            judge_note_shared(j, place.named);
         j->outside = j->outside || !place_inside(j, &place);
         j->secret = j->secret || target_secret(place.named, false) || target_secret(place.real, false);
         const struct compiled *rule = place_covered(j, &place, facts->name);
@@ -396,7 +396,7 @@ static bool judge_paths(struct judging *j)
         if (!rule && edits && !str_is(facts->name, "Edit"))
             rule = place_covered_by_path(j, &place, STR("Edit"));
         if (rule)
-            used_note(j, rule);
+            judge_note_used(j, rule);
         covered = covered && rule;
     }
     return covered;
@@ -497,11 +497,11 @@ static struct verdict by_rule(struct judging *j, enum effect effect, const struc
     const struct verdict_rule *first = &rules[0];
     struct verdict verdict = {.effect = effect,
                               .rule = first->text,
-                              .source = str_of(layer_name(first->layer)),
+                              .source = str_of(policy_layer_name(first->layer)),
                               .rules = rules,
                               .rule_count = count};
     verdict.why =
-        arena_printf(j->arena, "the %s rule %.*s %s it%s%.*s", layer_name(first->layer), STR_ARG(first->text),
+        arena_printf(j->arena, "the %s rule %.*s %s it%s%.*s", policy_layer_name(first->layer), STR_ARG(first->text),
                      effect == EFFECT_ALLOW  ? "allows"
                      : effect == EFFECT_DENY ? "denies"
                                              : "asks about",
@@ -544,7 +544,7 @@ static bool look(struct judging *j)
     bool covered = false;
     (void)offer_all(j, SIDE_STOP, take_stop);
     if (is_command(facts))
-        command_judge(j);
+        judge_command(j);
     if (facts->unclear)
         j->unknown = facts->unclear;
     if (is_command(facts) && !facts->foreign)

@@ -64,7 +64,7 @@ struct judging {
     bool git_strange;
     const struct study *studied; /* study of the command being matched against rules; NULL: not known */
     size_t hole_looks; /* how many rules were matched against words with holes so far */
-    /* Result of text_stops for the whole command. */
+    /* Result of judge_text_stops for the whole command. */
     enum { NET_NOT_ASKED, NET_CLEAN, NET_HIT } net;
 };
 
@@ -72,7 +72,7 @@ void judging_init(struct judging *j, struct arena *arena, const struct question 
 struct verdict_rule verdict_rule_of(const struct compiled *rule);
 /* Keeps the stricter of this rule and the one noted before. */
 void stop_note(struct judging *j, const struct compiled *rule);
-void used_note(struct judging *j, const struct compiled *rule);
+void judge_note_used(struct judging *j, const struct compiled *rule);
 
 /* ---- paths: judge_path.c ---- */
 
@@ -86,11 +86,11 @@ const struct compiled *place_covered_by_path(struct judging *j, const struct pla
 /* Whether the place always needs a person: for edits, or even for reading. */
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch);
 /* Like place_protected, for every path that a word with holes could become (target.h). */
-bool target_is_protected(const struct judging *j, struct str target, struct touch touch);
+bool judge_target_protected(const struct judging *j, struct str target, struct touch touch);
 /* Notes the rules against any path that a pattern could match. */
-void target_stops(struct judging *j, struct str target, struct touch touch);
+void judge_target_stops(struct judging *j, struct str target, struct touch touch);
 /* Whether a pattern could match a path outside the session's folder, or a secret inside. */
-bool target_outside(struct judging *j, struct str target);
+bool judge_target_outside(struct judging *j, struct str target);
 /* Whether the place lies inside the session's folder, where reading tools need no rule. */
 bool place_inside(const struct judging *j, const struct place *place);
 /* Whether the place is a system folder: commands that write there are asked about. */
@@ -103,7 +103,7 @@ bool folder_strange_to_git(struct judging *j, const struct folder *folder);
 /* ---- commands: judge_command.c, judge_stop.c, judge_cover.c ---- */
 
 /* Parses the call's command and judges every part of it: stops, doubts, protected targets, coverage. */
-void command_judge(struct judging *j);
+void judge_command(struct judging *j);
 
 struct argv node_argv(const struct node *node);
 const struct study *node_study(struct judging *j, struct node *node);
@@ -112,22 +112,22 @@ struct argv argv_command(const struct argv *argv);
 const struct study *act_inner_study(struct judging *j, struct act *act, unsigned depth);
 
 /* Notes the rules and doubts against one part, at any nesting depth. */
-void part_stops(struct judging *j, struct node *node, const struct folder *folder);
+void judge_part_stops(struct judging *j, struct node *node, const struct folder *folder);
 /* Notes the rules and doubts against the values of a loop. */
-void values_stop(struct judging *j, const struct node *node, const struct folder *folder);
+void judge_values_stop(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules and doubts against the redirections of a group, a loop or a function. */
 void redirs_stops(struct judging *j, const struct node *node, const struct folder *folder);
 /* Notes the rules against a host that a command talks to; returns why it is not known whether one does, or NULL. */
-const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study);
+const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study);
 /* Whether one of Nod's own ports stands in the text as a number by itself. */
 bool judge_has_own_port(const struct question *question, struct str text);
 /* Notes a write to a file that has several names (hard links). */
-void note_shared(struct judging *j, struct str path);
+void judge_note_shared(struct judging *j, struct str path);
 /* For a text that was not understood: whether its words name anything that a rule denies. */
-bool text_stops(struct judging *j, struct str text, bool note);
+bool judge_text_stops(struct judging *j, struct str text, bool note);
 
 /* Whether one part is allowed: by a rule, or without one because it only reads; else a reason is given. */
-bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
+bool judge_part_covered(struct judging *j, struct node *node, const struct folder *folder,
                   const struct compiled **ret_rule, const char **ret_why);
 /* The risk classes of a command: table.h. */
 /* acts_risk gives the classes of the study's acts only. */
@@ -143,9 +143,9 @@ const char *argv_builtin(struct judging *j, const struct argv *argv, const struc
 /* Whether a word, a here-document or a here-string of it is the value of a variable that holds a secret by its name. */
 bool words_secret(const struct judging *j, const struct node *node);
 /* Whether the assignments of a node reach no program, or none that such variables influence. */
-bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
+bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder);
 /* Whether rules cover every command of a nested script (the text of `sh -c`). */
-bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);
+bool judge_tree_covered(struct judging *j, const struct shell *script, const struct folder *folder);
 /* NULL when the redirections of a node are harmless or covered, else why not. */
 const char *redirs_uncovered(struct judging *j, const struct node *node, const struct folder *folder);
 /* A word that is a path on the line: literal but for a `~` in front. */

@@ -94,7 +94,7 @@ static bool own_variable(struct str name)
     return small ? !str_has(name, STR("_proxy")) : name.n <= 24;
 }
 
-bool assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder)
+bool judge_assignments_harmless(struct judging *j, const struct node *node, const struct folder *folder)
 {
     bool alone = node->assign_count == node->word_count;
     bool reads = !alone && word_is(&node->words[node->assign_count], "read");
@@ -206,7 +206,7 @@ static bool uses_line_variable(struct judging *j, const struct word *word, const
         return true;
     struct word place = {.text = before, .shape = before};
     size_t count = targets_of(j->arena, &place, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
-    return count == 1 && !is_somewhere(targets[0]) && !target_outside(j, targets[0]);
+    return count == 1 && !is_somewhere(targets[0]) && !judge_target_outside(j, targets[0]);
 }
 
 /* Whether the values that loops and assignments of the line give to variables come from the line itself, and are no
@@ -242,7 +242,7 @@ static bool values_stay(struct judging *j, const struct node *node, const struct
             size_t count = targets_of(j->arena, &part, folder->known ? folder->path : STR_NONE, j->places.home.named,
                                       targets);
             for (size_t k = 0; k < count; k++) {
-                if (is_somewhere(targets[k]) || target_outside(j, targets[k]) || target_secret(targets[k], false))
+                if (is_somewhere(targets[k]) || judge_target_outside(j, targets[k]) || target_secret(targets[k], false))
                     return false;
                 j->sweep = sweep_of_target(targets[k], j->sweep);
             }
@@ -279,8 +279,8 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
     struct str targets[TARGETS_MAX];
     size_t count = targets_of(j->arena, word, folder->known ? folder->path : STR_NONE, j->places.home.named, targets);
     for (size_t i = 0; i < count; i++)
-        if (is_somewhere(targets[i]) || target_outside(j, targets[i]) || target_secret(targets[i], false) ||
-            target_is_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
+        if (is_somewhere(targets[i]) || judge_target_outside(j, targets[i]) || target_secret(targets[i], false) ||
+            judge_target_protected(j, targets[i], (struct touch){.looks = true, .tree = act->flags & ACT_TREE}))
             return false;
     return count > 0;
 }
@@ -289,7 +289,7 @@ static bool path_stays(struct judging *j, const struct act *act, const struct no
 
 static bool plain_program(struct str name)
 {
-    struct str bare = program_name(name);
+    struct str bare = match_program_name(name);
     return bare.n == name.n || str_starts(name, STR("/usr/bin/")) || str_starts(name, STR("/bin/"));
 }
 

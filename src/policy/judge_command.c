@@ -21,7 +21,7 @@ const struct study *node_study(struct judging *j, struct node *node)
     if (!node->study) {
         struct argv all = node_argv(node), argv = argv_command(&all);
         node->study = arena_new(j->arena, struct study);
-        command_study(j->arena, &argv, j->depth, node->study);
+        effect_study(j->arena, &argv, j->depth, node->study);
     }
     return node->study;
 }
@@ -31,7 +31,7 @@ const struct study *act_inner_study(struct judging *j, struct act *act, unsigned
     CHECK(act->kind == ACT_RUNS);
     if (!act->inner_study) {
         act->inner_study = arena_new(j->arena, struct study);
-        command_study(j->arena, &act->inner, depth, act->inner_study);
+        effect_study(j->arena, &act->inner, depth, act->inner_study);
     }
     return act->inner_study;
 }
@@ -254,10 +254,10 @@ static void visit_simple(struct judging *j, struct node *node, const struct fold
     struct verdict_part part = {.text = node->raw, .depth = j->depth, .effect = EFFECT_ASK};
     const char *why = NULL;
     j->stop = (struct stop){0};
-    part_stops(j, node, folder);
+    judge_part_stops(j, node, folder);
     struct stop stop = j->stop;
     const struct compiled *rule;
-    bool covered = part_covered(j, node, folder, &rule, &why);
+    bool covered = judge_part_covered(j, node, folder, &rule, &why);
     if (stop.rule) {
         part.effect = stop.effect;
         part.rule = verdict_rule_of(stop.rule);
@@ -303,7 +303,7 @@ static void visit(struct judging *j, struct node *node, const struct folder *fol
     if (!j->rules_alone && words_secret(j, node))
         note_uncovered(j, node->raw, "it would show what may be secret: variables of the environment");
     if (node->kind == NODE_BRANCH)
-        values_stop(j, node, folder);
+        judge_values_stop(j, node, folder);
     redirs_stops(j, node, folder);
     if (node->redirs && (why = redirs_uncovered(j, node, folder)))
         note_uncovered(j, node->raw, why);
@@ -323,7 +323,7 @@ static bool known_field(struct str key)
     return false;
 }
 
-void command_judge(struct judging *j)
+void judge_command(struct judging *j)
 {
     const struct tool_facts *facts = j->q->facts;
     struct shell *shell = shell_parse(j->arena, facts->command);
@@ -335,7 +335,7 @@ void command_judge(struct judging *j)
         j->unknown = shell->doubt;
         j->risk |= RISK_UNKNOWN;
         note_uncovered(j, facts->command, shell->doubt);
-        (void)text_stops(j, facts->command, true);
+        (void)judge_text_stops(j, facts->command, true);
     }
     for (const struct json *field = facts->input ? facts->input->first : NULL; field; field = field->next)
         if (!known_field(field->key) && field->type != JSON_NULL)

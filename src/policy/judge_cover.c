@@ -64,7 +64,7 @@ static bool file_covered(struct covering *c, const struct word *word, bool write
     if (!rule && writes)
         rule = temporary_covered(c->j, &place);
     if (rule)
-        used_note(c->j, rule);
+        judge_note_used(c->j, rule);
     bool accepted = writes && c->j->q->mode == MODE_ACCEPT_EDITS && !c->j->rules_alone && place_inside(c->j, &place);
     c->j->builtin = c->j->builtin || accepted;
     return rule != NULL || accepted;
@@ -142,7 +142,7 @@ static bool script_covered(struct covering *c, struct act *act)
             j->depth++;
             j->remote += remote;
             j->part_count += act->script->part_count;
-            if (tree_covered(j, act->script, c->folder))
+            if (judge_tree_covered(j, act->script, c->folder))
                 act->covered = COVER_YES;
             j->remote -= remote;
             j->part_count -= act->script->part_count;
@@ -167,7 +167,7 @@ static bool act_outside(struct covering *c, const struct act *act)
                               c->j->places.home.named, targets);
     bool writes = act->kind != ACT_READS && act->kind != ACT_PROJECT;
     for (size_t i = 0; i < count; i++) {
-        if (!target_outside(c->j, targets[i]))
+        if (!judge_target_outside(c->j, targets[i]))
             continue;
         if (!target_literal(targets[i]) || !file_covered(c, &act->path, writes))
             return true;
@@ -237,7 +237,7 @@ static const struct compiled *covered_under(struct covering *c, const struct rul
                                                      : words_covered(c->j->arena, &rule->rule, argv);
         if (named == 0)
             continue;
-        if (!hosts_cover(c->j->arena, &rule->rule, argv, study)) {
+        if (!groups_cover_hosts(c->j->arena, &rule->rule, argv, study)) {
             c->why = "it talks to another host than the rule names, or nobody knows to which";
             continue;
         }
@@ -275,7 +275,7 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const struct compiled *rule = covered_under(c, &keys[i], argv, study);
         if (rule) {
-            used_note(c->j, rule);
+            judge_note_used(c->j, rule);
             *ret_rule = rule;
             return true;
         }
@@ -283,7 +283,7 @@ static bool argv_covered(struct covering *c, struct argv *argv, const struct stu
     /* Without the assignments in front, once they are harmless. */
     struct argv bare = argv_command(argv);
     if (argv->assign_count && bare.count && !c->j->rules_alone && !c->j->remote && c->node &&
-        assignments_harmless(c->j, c->node, c->folder))
+        judge_assignments_harmless(c->j, c->node, c->folder))
         return argv_covered(c, &bare, study, ret_rule);
     *ret_rule = NULL;
     const char *why = argv->assign_count ? c->why
@@ -308,14 +308,14 @@ static bool fine_anywhere(const struct argv *argv)
 /* Whether a node without a command (`x=$(c)`) only sets harmless variables. */
 static bool sets_own(struct judging *j, const struct node *node, const struct folder *folder)
 {
-    if (!has_builtins(j) || !assignments_harmless(j, node, folder) || words_secret(j, node))
+    if (!has_builtins(j) || !judge_assignments_harmless(j, node, folder) || words_secret(j, node))
         return false;
     j->builtin = true;
     return true;
 }
 
-bool part_covered(struct judging *j, struct node *node, const struct folder *folder,
-                  const struct compiled **ret_rule, const char **ret_why)
+bool judge_part_covered(struct judging *j, struct node *node, const struct folder *folder,
+                        const struct compiled **ret_rule, const char **ret_why)
 {
     CHECK(node->kind == NODE_SIMPLE);
     struct covering c = {.j = j, .folder = folder, .node = node, .why = no_rule};
@@ -356,7 +356,7 @@ static bool nodes_covered(struct judging *j, struct node *node, const struct fol
         if (node->words[i].flags & WORD_UNKNOWABLE)
             return false;
     if (node->kind == NODE_SIMPLE)
-        return part_covered(j, node, folder, &rule, &why);
+        return judge_part_covered(j, node, folder, &rule, &why);
     if (redirs_uncovered(j, node, folder))
         return false;
     for (struct node *child = node->first; child; child = child->next)
@@ -365,7 +365,7 @@ static bool nodes_covered(struct judging *j, struct node *node, const struct fol
     return true;
 }
 
-bool tree_covered(struct judging *j, const struct shell *script, const struct folder *folder)
+bool judge_tree_covered(struct judging *j, const struct shell *script, const struct folder *folder)
 {
     CHECK(!script->doubt);
     return nodes_covered(j, script->root, folder);

@@ -78,7 +78,7 @@ static bool hides_address(const struct study *study)
     return false;
 }
 
-const char *hosts_stops(struct judging *j, const struct argv *argv, const struct study *study)
+const char *judge_hosts(struct judging *j, const struct argv *argv, const struct study *study)
 {
     enum reach reach = j->set->stops_hosts ? reach_of(study) : REACHES_NOT;
     bool named = false;

@@ -41,7 +41,7 @@ static void net_under(struct net *net, const struct rule_key *key)
 
 static void net_look(struct net *net, const struct net_word *word)
 {
-    struct rule_key key = {.kind = KEY_WORD, .first = program_name(net_text(word))};
+    struct rule_key key = {.kind = KEY_WORD, .first = match_program_name(net_text(word))};
     if (word_marked(net->j->set->first_words, word->name_mark))
         net_under(net, &key);
     if (!word_marked(net->j->set->second_words, word->mark))
@@ -49,7 +49,7 @@ static void net_look(struct net *net, const struct net_word *word)
     key.kind = KEY_WORDS;
     key.second = net_text(word);
     for (unsigned back = 1; back <= 2; back++) {
-        key.first = program_name(net_text(&net->words[(net->at + back) % 3]));
+        key.first = match_program_name(net_text(&net->words[(net->at + back) % 3]));
         if (!str_empty(key.first))
             net_under(net, &key);
     }
@@ -82,7 +82,7 @@ static const unsigned char net_classes[256] = {
     ['}'] = NET_BORDER, [','] = NET_BORDER, [':'] = NET_BORDER, ['!'] = NET_BORDER,
 };
 
-bool text_stops(struct judging *j, struct str text, bool note)
+bool judge_text_stops(struct judging *j, struct str text, bool note)
 {
     struct net net = {.j = j, .note = note};
     if (!j->set->stops_commands)

@@ -127,7 +127,7 @@ static void search_key(struct path_search *s, const struct rule_key *key)
         bool allow = s->side == SIDE_ALLOW;
         if (allow && rule->rule.base == BASE_CWD && s->j->elsewhere)
             continue;
-        struct str who = allow ? rule->rule.tool : path_family(rule->rule.tool);
+        struct str who = allow ? rule->rule.tool : ruleset_path_family(rule->rule.tool);
         if (!str_eq(who, s->who))
             continue;
         bool fits = allow ? path_covered(s->j->arena, &rule->rule, &s->j->places, s->place)
@@ -224,7 +224,7 @@ static bool protected_in_project(const struct judging *j, struct str path)
 }
 
 /* Nod's own data: also through a folder above it, and by a pattern that could find it. */
-bool target_is_protected(const struct judging *j, struct str target, struct touch touch)
+bool judge_target_protected(const struct judging *j, struct str target, struct touch touch)
 {
     if (target_protected(target, touch, &j->places))
         return true;
@@ -236,7 +236,7 @@ bool target_is_protected(const struct judging *j, struct str target, struct touc
 
 static bool is_protected(const struct judging *j, struct str path, struct touch touch)
 {
-    return target_is_protected(j, path, touch) || (!touch.looks && protected_in_project(j, path));
+    return judge_target_protected(j, path, touch) || (!touch.looks && protected_in_project(j, path));
 }
 
 bool place_protected(const struct judging *j, const struct place *place, struct touch touch)
@@ -262,7 +262,7 @@ static struct str rule_path(struct judging *j, const struct rule *rule)
 enum { TARGET_LOOKS_MAX = 100000 };
 
 /* Holds every rule against paths against the names that a pattern could match, and (tree) all below them. */
-void target_stops(struct judging *j, struct str target, struct touch touch)
+void judge_target_stops(struct judging *j, struct str target, struct touch touch)
 {
     j->hole_looks += j->set->stop_name_count;
     if (j->hole_looks > TARGET_LOOKS_MAX) {
@@ -272,7 +272,7 @@ void target_stops(struct judging *j, struct str target, struct touch touch)
     for (size_t i = 0; i < j->set->stop_name_count; i++) {
         const struct compiled *rule = &j->set->rules[j->set->stop_rules[i]];
         if (!rule_in_force(rule, j->q->now_ms) || rule->rule.kind != RULE_PATH ||
-            (touch.looks && str_is(path_family(rule->rule.tool), "edit")))
+            (touch.looks && str_is(ruleset_path_family(rule->rule.tool), "edit")))
             continue;
         struct str path = rule_path(j, &rule->rule);
         if (!str_empty(path) && target_meets(target, path, touch.tree))
@@ -280,7 +280,7 @@ void target_stops(struct judging *j, struct str target, struct touch touch)
     }
 }
 
-bool target_outside(struct judging *j, struct str target)
+bool judge_target_outside(struct judging *j, struct str target)
 {
     struct str project = j->places.project.named, rest;
     /* /dev/null, and paths that only bash knows, are not in the file system: rules on the program decide. */
@@ -297,7 +297,8 @@ bool target_outside(struct judging *j, struct str target)
 
 bool policy_hides(struct str path, struct str own)
 {
-    return name_protected(path, true) || target_secret(path, false) || (!str_empty(own) && path_within(path, own));
+    return target_name_protected(path, true) || target_secret(path, false) ||
+           (!str_empty(own) && path_within(path, own));
 }
 
 bool place_of_system(const struct place *place)

@@ -29,7 +29,7 @@ static void stops_under(struct judging *j, const struct rule_key *key, struct ar
             continue;
         if (rule->rule.kind == RULE_GROUP ? group_stops(j->arena, &rule->rule, argv, j->studied)
                                           : words_stopped(j->arena, &rule->rule, argv, &maybe)) {
-            if (!rule->rule.host_count || hosts_stop(j->arena, &rule->rule, j->studied))
+            if (!rule->rule.host_count || groups_stop_hosts(j->arena, &rule->rule, j->studied))
                 stop_note(j, rule);
         }
         else if (maybe)
@@ -76,7 +76,7 @@ static void words_stops(struct judging *j, struct argv *argv)
     if (!j->set->stops_commands || !argv->count)
         return;
     struct rule_key any = {.kind = KEY_TOOL, .first = STR("Bash")};
-    struct str program = argv->words[0].text, name = program_name(program);
+    struct str program = argv->words[0].text, name = match_program_name(program);
     stops_under(j, &any, argv);
     if (!word_literal(&argv->words[0])) {
         note_unknown(j, "only bash knows which command it runs");
@@ -119,7 +119,7 @@ static void note_protected(struct judging *j, struct str path)
         j->protected_path = path;
 }
 
-void note_shared(struct judging *j, struct str path)
+void judge_note_shared(struct judging *j, struct str path)
 {
     if (!str_empty(j->protected_path))
         return;
@@ -141,7 +141,7 @@ static void path_stops(struct judging *j, struct str text, const struct folder *
     if (place_protected(j, &place, touch))
         note_protected(j, place.named);
     if (writes && place.shared)
-        note_shared(j, place.named);
+        judge_note_shared(j, place.named);
     if (target_secret(place.named, true) && !place_covered(j, &place, writes ? STR("Edit") : STR("Read")) &&
         !touch.perhaps)
         note_protected(j, place.named);
@@ -180,7 +180,7 @@ static bool could_name(const struct word *word, struct str name)
             continue;
         for (size_t i = 0; i < part.n; i++)
             glob[i] = part.p[i] == WORD_HOLE ? '*' : part.p[i];
-        if (glob_match((struct str){glob, part.n}, name))
+        if (match_glob((struct str){glob, part.n}, name))
             return true;
     }
     return false;
@@ -240,7 +240,7 @@ static void targets_stop(struct judging *j, const struct word *word, const struc
                               targets);
     touch.tree = touch.tree || touch.perhaps;
     for (size_t i = 0; i < count; i++)
-        target_stops(j, targets[i], touch);
+        judge_target_stops(j, targets[i], touch);
 }
 
 /* The parts of a word that a program may take apart: `$PWD:/x`, `type=bind,src=.`, `-v$PWD:/x`. */
@@ -268,7 +268,7 @@ static bool word_may_be_protected(struct judging *j, const struct word *word, co
                               targets);
     bool hit = false;
     for (size_t i = 0; i < count; i++) {
-        hit = hit || target_is_protected(j, targets[i], touch) || target_secret(targets[i], true);
+        hit = hit || judge_target_protected(j, targets[i], touch) || target_secret(targets[i], true);
     }
     if (j->set->stops_paths)
         targets_stop(j, word, folder, touch);
@@ -306,7 +306,7 @@ static void made_names_stop(struct judging *j, const struct node *node, const st
 }
 
 /* The values of a loop: what is done with them is told elsewhere. */
-void values_stop(struct judging *j, const struct node *node, const struct folder *folder)
+void judge_values_stop(struct judging *j, const struct node *node, const struct folder *folder)
 {
     struct node values = {.words = node->words, .word_count = node->word_count};
     secrets_stop(j, &values);
@@ -462,7 +462,7 @@ static void doubt_stops(struct judging *j, const char *why)
     if (!j->set->stops_commands)
         return;
     if (j->net == NET_NOT_ASKED)
-        j->net = text_stops(j, j->q->facts->command, false) ? NET_HIT : NET_CLEAN;
+        j->net = judge_text_stops(j, j->q->facts->command, false) ? NET_HIT : NET_CLEAN;
     if (j->net == NET_HIT)
         note_unknown(j, why);
 }
@@ -505,7 +505,7 @@ static void port_stops(struct judging *j, const struct argv *argv)
 {
     static const char *const talkers[] = {"curl", "wget", "nc", "ncat", "netcat", "telnet", "socat", "http", "https",
                                           "xh", "websocat", "aria2c", "lynx", "w3m", "ssh", "openssl"};
-    struct str name = argv->count ? program_name(argv->words[0].text) : STR_NONE;
+    struct str name = argv->count ? match_program_name(argv->words[0].text) : STR_NONE;
     bool talks = false;
     for (size_t i = 0; i < sizeof talkers / sizeof *talkers; i++)
         talks = talks || str_is(name, talkers[i]);
@@ -569,7 +569,7 @@ static void handed_stops(struct judging *j, const struct argv *argv, const struc
         buf_put(&text, argv->words[i].text);
         buf_putc(&text, ' ');
     }
-    if (text.n && text_stops(j, buf_str(&text), false))
+    if (text.n && judge_text_stops(j, buf_str(&text), false))
         note_unknown(j, "it hands its words on, and they name a command that a rule speaks against");
 }
 
@@ -577,9 +577,9 @@ static void handed_stops(struct judging *j, const struct argv *argv, const struc
 static void command_stops(struct judging *j, struct argv *argv, const struct study *study, const struct folder *folder)
 {
     /* An agent must not answer its own request: our own command is as protected as our own data. */
-    if (argv->count && str_is(program_name(argv->words[0].text), "nod"))
+    if (argv->count && str_is(match_program_name(argv->words[0].text), "nod"))
         note_protected(j, argv->words[0].text);
-    if (argv->count && str_is(program_name(argv->words[0].text), "crontab") &&
+    if (argv->count && str_is(match_program_name(argv->words[0].text), "crontab") &&
         !word_is(&argv->words[argv->count - 1], "-l"))
         note_protected(j, argv->words[0].text);
     j->studied = study;
@@ -594,7 +594,7 @@ static void command_stops(struct judging *j, struct argv *argv, const struct stu
     if (j->set->stops_paths && argv->count > 1 && word_is(&argv->words[0], "shopt"))
         note_unknown(j, "it changes what patterns find");
     port_stops(j, argv);
-    const char *host = hosts_stops(j, argv, study);
+    const char *host = judge_hosts(j, argv, study);
     if (host)
         note_unknown(j, host);
     if (words_are_open(study))
@@ -648,7 +648,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
         case ACT_SCRIPT:
             if (act->script->doubt) {
                 note_unknown(j, act->script->doubt);
-                (void)text_stops(j, act->code, true);
+                (void)judge_text_stops(j, act->code, true);
             }
             if (j->depth < STUDY_DEPTH_MAX) {
                 j->depth++;
@@ -662,11 +662,11 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
             doubt_stops(j, act->why);
             if (j->set->stops_paths)
                 note_unknown(j, act->why);
-            if (str_empty(act->code) || text_stops(j, act->code, false))
+            if (str_empty(act->code) || judge_text_stops(j, act->code, false))
                 note_unknown(j, act->why);
             break;
         case ACT_TEXT:
-            if (!text_stops(j, act->code, true))
+            if (!judge_text_stops(j, act->code, true))
                 note_unknown(j, act->why);
             break;
         case ACT_WRITES: case ACT_REMOVES: case ACT_READS:
@@ -702,7 +702,7 @@ static void study_stops(struct judging *j, struct argv *argv, const struct study
     }
 }
 
-void part_stops(struct judging *j, struct node *node, const struct folder *folder)
+void judge_part_stops(struct judging *j, struct node *node, const struct folder *folder)
 {
     CHECK(node->kind == NODE_SIMPLE);
     struct argv all = node_argv(node), argv = argv_command(&all);
@@ -725,7 +725,7 @@ static void tree_stops(struct judging *j, struct node *node, const struct folder
     struct folder lost = {
         .known = folder->known && !node->moves, .path = folder->path, .inside = folder->inside};
     if (node->kind == NODE_SIMPLE)
-        part_stops(j, node, &lost);
+        judge_part_stops(j, node, &lost);
     else
         redirs_stops(j, node, &lost);
     for (struct node *child = node->first; child; child = child->next)

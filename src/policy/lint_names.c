@@ -151,7 +151,7 @@ static struct str first_word(struct str name)
 
 bool lint_program_known(struct str name)
 {
-    if (table_find(name))
+    if (effects_find(name))
         return true;
     for (size_t i = 0; i < table_name_count; i++)
         if (str_eq(first_word(table_str(table_names[i].name)), name))

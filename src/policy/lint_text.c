@@ -210,7 +210,7 @@ static bool lint_sub(struct linting *l)
 {
     const struct rule *rule = &l->rule;
     struct str name = rule->words[0];
-    for (size_t i = 1; i < rule->word_count && takes_subs(table_find(name)); i++) {
+    for (size_t i = 1; i < rule->word_count && takes_subs(effects_find(name)); i++) {
         struct str word = rule->words[i];
         if (word.n == 0 || word.p[0] == '-' || str_find(word, '*') < word.n)
             return false;
@@ -250,7 +250,8 @@ void lint_wide(struct linting *l)
     if (rule->kind == RULE_TOOL && str_is(rule->tool, "Bash"))
         lint_add(l, LINT_NOTE, STR_NONE,
                  STR("it allows every command that there is; name the programs that are meant"));
-    if (rule->kind == RULE_PREFIX && rule->word_count == 1 && runs_anything(table_find(program_name(rule->words[0]))))
+    if (rule->kind == RULE_PREFIX && rule->word_count == 1 &&
+        runs_anything(effects_find(match_program_name(rule->words[0]))))
         lint_add(l, LINT_NOTE, arena_printf(l->arena, "Bash(%.*s SCRIPT:*)", STR_ARG(rule->words[0])),
                  arena_printf(l->arena, "`%.*s` runs whatever it is given: name the script or the command behind it",
                               STR_ARG(rule->words[0])));

@@ -19,14 +19,14 @@ struct argv {
 };
 
 /* `*` is any text. Linear. */
-bool glob_match(struct str glob, struct str text);
+bool match_glob(struct str glob, struct str text);
 
 /* How many leading words the rule names, 0 when it does not cover the command; SIZE_MAX: all there is. */
 size_t words_covered(struct arena *arena, const struct rule *rule, struct argv *argv);
 /* *ret_maybe: the words have parts that are known only at run time, so the rule may match. */
 bool words_stopped(struct arena *arena, const struct rule *rule, struct argv *argv, bool *ret_maybe);
 /* The name of the program without the folders before it. */
-struct str program_name(struct str word);
+struct str match_program_name(struct str word);
 
 /* ---- paths ---- */
 

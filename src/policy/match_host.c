@@ -120,5 +120,5 @@ bool url_matches(const struct rule *rule, const struct url *url, bool strictly)
         return false;
     if (front_page(rule->url_rest) && front_page(url->rest))
         return true;
-    return !climbs(url->rest) && glob_match(rule->url_rest, url->rest);
+    return !climbs(url->rest) && match_glob(rule->url_rest, url->rest);
 }

@@ -2,7 +2,7 @@
 
 #include "base/err.h"
 
-bool glob_match(struct str glob, struct str text)
+bool match_glob(struct str glob, struct str text)
 {
     size_t star = str_find(glob, '*');
     if (star == glob.n)
@@ -26,7 +26,7 @@ bool glob_match(struct str glob, struct str text)
     }
 }
 
-struct str program_name(struct str word)
+struct str match_program_name(struct str word)
 {
     for (size_t i = word.n; i > 0; i--)
         if (word.p[i - 1] == '/')
@@ -88,13 +88,13 @@ static void need_joined(struct arena *arena, struct argv *argv)
     CHECK(argv->count > 0);
     struct str program = argv->words[0].text;
     argv->joined = join(arena, argv);
-    argv->bare = str_sub(argv->joined, program.n - program_name(program).n, argv->joined.n);
+    argv->bare = str_sub(argv->joined, program.n - match_program_name(program).n, argv->joined.n);
 }
 
 /* The glob, or the glob and more words behind it. */
 static bool glob_fits(const struct rule *rule, struct str text)
 {
-    return glob_match(rule->glob, text) || (rule->open_end && glob_match(rule->glob_more, text));
+    return match_glob(rule->glob, text) || (rule->open_end && match_glob(rule->glob_more, text));
 }
 
 /* Goes up again behind a folder it went down. */
@@ -210,7 +210,7 @@ static bool prefix_stopped(const struct rule *rule, const struct argv *argv, boo
     CHECK(rule->word_count > 0 && argv->count > 0);
     size_t at = 1;
     const struct word *program = &argv->words[0];
-    if (!str_eq(program->text, rule->words[0]) && !str_eq(program_name(program->text), rule->words[0])) {
+    if (!str_eq(program->text, rule->words[0]) && !str_eq(match_program_name(program->text), rule->words[0])) {
         *ret_maybe |= !word_literal(program);
         return false;
     }
@@ -233,7 +233,7 @@ static bool exact_stopped(const struct rule *rule, const struct argv *argv, bool
         const struct word *word = &argv->words[i];
         *ret_maybe |= !word_literal(word);
         struct str text =
-            i == 0 && !str_eq(word->text, rule->words[0]) ? program_name(word->text) : word->text;
+            i == 0 && !str_eq(word->text, rule->words[0]) ? match_program_name(word->text) : word->text;
         if (!str_eq(text, rule->words[i]))
             return false;
     }

@@ -38,7 +38,7 @@ static bool closes(struct arena *arena, const struct question *question, const s
         !rule_in_force(rule, question->now_ms))
         return false;
     if (said->kind == RULE_FIELD)
-        return glob_match(said->value, opening->what);
+        return match_glob(said->value, opening->what);
     struct rule plain = *said;
     size_t star = 0;
     while (star < plain.pattern.n && plain.pattern.p[star] != '*' && plain.pattern.p[star] != '?')

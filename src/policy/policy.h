@@ -43,13 +43,13 @@ enum rule_layer {
     LAYER_COUNT
 };
 
-const char *mode_name(enum permission_mode mode);
+const char *policy_mode_name(enum permission_mode mode);
 /* Reads a mode, also by the names of other agents ("yolo", "safe-yolo"); false when it is none. */
-bool mode_parse(struct str name, enum permission_mode *ret_mode);
+bool policy_mode_parse(struct str name, enum permission_mode *ret_mode);
 const char *effect_name(enum effect effect);
 bool effect_parse(struct str name, enum effect *ret_effect);
-const char *layer_name(enum rule_layer layer);
-bool layer_parse(struct str name, enum rule_layer *ret_layer);
+const char *policy_layer_name(enum rule_layer layer);
+bool policy_layer_parse(struct str name, enum rule_layer *ret_layer);
 
 /* ---- rules ---- */
 

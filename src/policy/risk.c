@@ -54,9 +54,9 @@ static unsigned write_risk(struct judging *j, const struct act *act, const struc
     for (size_t i = 0; i < count; i++) {
         if (str_is(targets[i], "/dev/null"))
             continue;
-        if (target_is_protected(j, targets[i], touch))
+        if (judge_target_protected(j, targets[i], touch))
             risk |= RISK_SETTINGS;
-        if (target_outside(j, targets[i]) && !touch.perhaps)
+        if (judge_target_outside(j, targets[i]) && !touch.perhaps)
             risk |= RISK_OVERWRITES;
     }
     return risk | (act->flags & ACT_EDITS ? RISK_OVERWRITES : 0);

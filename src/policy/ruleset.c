@@ -12,13 +12,13 @@ static const char *const layer_names[LAYER_COUNT] = {
 #undef X
 };
 
-const char *layer_name(enum rule_layer layer)
+const char *policy_layer_name(enum rule_layer layer)
 {
     CHECK(layer >= 0 && layer < LAYER_COUNT);
     return layer_names[layer];
 }
 
-bool layer_parse(struct str name, enum rule_layer *ret_layer)
+bool policy_layer_parse(struct str name, enum rule_layer *ret_layer)
 {
     for (int i = 0; i < LAYER_COUNT; i++) {
         if (str_is(name, layer_names[i])) {
@@ -39,7 +39,7 @@ struct rc rule_check(struct arena *arena, struct str text, struct str *ret_canon
 
 /* ---- keys ---- */
 
-struct str path_family(struct str tool)
+struct str ruleset_path_family(struct str tool)
 {
     static const char *const editing[] = {"Edit", "Write", "MultiEdit", "NotebookEdit"};
     if (str_starts(tool, STR("box."))) /* box rules are kept apart from rules on calls */
@@ -101,7 +101,7 @@ static struct rule_key command_key(const struct rule *rule, enum rule_side side)
 
 static struct rule_key rule_key(const struct rule *rule, enum rule_side side)
 {
-    struct str family = side == SIDE_STOP ? path_family(rule->tool) : rule->tool;
+    struct str family = side == SIDE_STOP ? ruleset_path_family(rule->tool) : rule->tool;
     switch (rule->kind) {
     case RULE_EXACT: case RULE_PREFIX: case RULE_GLOB: return command_key(rule, side);
     case RULE_PATH: {

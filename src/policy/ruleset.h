@@ -79,6 +79,6 @@ const struct compiled *rule_set_next(const struct rule_set *set, enum rule_side 
 bool rule_in_force(const struct compiled *rule, int64_t now_ms);
 
 /* The family of a tool, "edit" or "read": deny and ask rules on paths hold for all tools of the family. */
-struct str path_family(struct str tool);
+struct str ruleset_path_family(struct str tool);
 
 #endif

@@ -168,7 +168,7 @@ static size_t named_words(struct judging *j, struct node *node, enum breadth bre
 {
     struct argv all = node_argv(node), argv = argv_command(&all);
     const struct study *study = node_study(j, node);
-    const struct table_row *program = table_find(program_name(argv.words[0].text));
+    const struct table_row *program = effects_find(match_program_name(argv.words[0].text));
     size_t kind = kind_words(j, &argv, study, j->depth);
     switch (breadth) {
     case BREADTH_EXACT: return node->word_count;
@@ -211,7 +211,7 @@ static struct str breadth_rule(struct suggesting *s, struct judging *j, struct n
 /* A warning about what else a rule of this breadth would allow; empty when there is none. */
 static struct str breadth_warning(struct suggesting *s, struct judging *j, struct node *node, enum breadth breadth)
 {
-    struct str program = program_name(node->words[node->assign_count].text);
+    struct str program = match_program_name(node->words[node->assign_count].text);
     const struct study *study = node_study(j, node);
     bool whole = breadth != BREADTH_EXACT && named_words(j, node, breadth) == node->assign_count + 1;
     bool kinds = study->named > 1 || (study->table && (study->table->styles & STYLE_TARGET));
@@ -333,7 +333,7 @@ static void suggest_command(struct suggesting *s)
 {
     struct judging j;
     judging_init(&j, s->arena, s->q);
-    command_judge(&j);
+    judge_command(&j);
     const struct verdict verdict = {.parts = j.parts, .part_count = j.parts_count};
     struct open_parts parts = {0};
     if (!j.tree || j.unknown)

@@ -405,7 +405,7 @@ bool target_protected(struct str target, struct touch touch, const struct places
     return touch.tree && above_protected(target, touch, places);
 }
 
-bool name_protected(struct str path, bool looks)
+bool target_name_protected(struct str path, bool looks)
 {
     static const struct places nowhere = {0};
     CHECK(!str_empty(path));

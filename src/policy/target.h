@@ -39,7 +39,7 @@ struct touch {
 };
 
 /* Whether the path, literal and absolute, is on the built-in list of protected paths. */
-bool name_protected(struct str path, bool looks);
+bool target_name_protected(struct str path, bool looks);
 /* Whether the target could be, be below, or (tree) be above a protected name. */
 bool target_protected(struct str target, struct touch touch, const struct places *places);
 /* Whether the target's name says that it holds keys: no default allows reading it; `settings_only` (.env): a rule on a

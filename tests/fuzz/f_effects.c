@@ -21,7 +21,7 @@ static size_t study_line(struct arena *arena, struct str line)
     struct argv argv = {.words = node->words + node->assign_count, .count = node->word_count - node->assign_count};
     struct study study;
     size_t count = 0;
-    command_study(arena, &argv, 0, &study);
+    effect_study(arena, &argv, 0, &study);
     for (const struct act *act = study.acts; act; act = act->next, count++)
         CHECK(act->word == SIZE_MAX || act->word < argv.count);
     return count;

@@ -36,7 +36,7 @@ static void print_nodes(struct arena *arena, const struct node *node)
                                         .words = node->words + node->assign_count,
                                         .count = node->word_count - node->assign_count,
                                         .study = &study};
-            const struct table_row *row = table_find(studying.words[0].text);
+            const struct table_row *row = effects_find(studying.words[0].text);
             if (row)
                 effects_words(&studying, row);
             (void)printf("row %s\n", study.table ? table_text + study.table->name : "-");

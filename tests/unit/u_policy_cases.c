@@ -73,7 +73,7 @@ static void take_setting(struct setting *setting, struct str text)
 {
     struct str left;
     if (take(&text, "mode ")) {
-        assert_true(mode_parse(text, &setting->mode));
+        assert_true(policy_mode_parse(text, &setting->mode));
         return;
     }
     if (take(&text, "session ")) {

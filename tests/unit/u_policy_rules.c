@@ -417,9 +417,9 @@ static void test_many_rules(void **state)
 static void test_table_is_sorted(void **state)
 {
     (void)state;
-    assert_non_null(table_find(STR("git")));
-    assert_non_null(table_exact(STR("npm exec")));
-    assert_null(table_find(STR("no such command")));
+    assert_non_null(effects_find(STR("git")));
+    assert_non_null(effects_exact(STR("npm exec")));
+    assert_null(effects_find(STR("no such command")));
     assert_true(table_name_count > 2000);
     for (size_t i = 1; i < table_name_count; i++)
         assert_true(str_cmp(table_str(table_names[i - 1].name), table_str(table_names[i].name)) < 0);

@@ -54,7 +54,7 @@ static void take_rule(struct arena *arena, struct wish *wish, struct str line)
     struct str text, word = str_cut(line, ' ', &text);
     struct err err;
     if (str_is(word, "mode")) {
-        assert_true(mode_parse(text, &wish->mode));
+        assert_true(policy_mode_parse(text, &wish->mode));
         return;
     }
     struct rule_source *rule = &wish->rules[wish->count++];
