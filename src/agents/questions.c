@@ -86,12 +86,12 @@ bool questions_read(struct arena *arena, struct str tool, const struct json *inp
     return str_is(tool, "Elicitation") && read_form(arena, input, ret_questions);
 }
 
-struct str option_label(const struct json *option)
+struct str question_option_label(const struct json *option)
 {
     return option->type == JSON_OBJECT ? json_text(option, "label") : option->text;
 }
 
-struct str option_about(const struct json *option)
+struct str question_option_about(const struct json *option)
 {
     return json_text(option, "description");
 }
@@ -105,7 +105,7 @@ static const struct json *chosen(const struct question *q, struct str answer)
     const struct json *found = NULL;
     for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
         at++;
-        if (str_same_letters(option_label(o), answer))
+        if (str_same_letters(question_option_label(o), answer))
             return o;
         if (counted && at == number)
             found = o;
@@ -118,7 +118,7 @@ static struct rc put_choice(struct buf *buf, const struct question *q, struct st
 {
     const struct json *whole = chosen(q, answer);
     if (whole) {
-        buf_put(buf, option_label(whole));
+        buf_put(buf, question_option_label(whole));
         return RC_OK;
     }
     if (q->closed)
@@ -128,7 +128,7 @@ static struct rc put_choice(struct buf *buf, const struct question *q, struct st
         struct str piece = str_trim(str_cut(answer, ',', &answer));
         const struct json *option = chosen(q, piece);
         buf_puts(buf, buf->n ? ", " : "");
-        buf_put(buf, option ? option_label(option) : piece);
+        buf_put(buf, option ? question_option_label(option) : piece);
     }
     buf_put(buf, answer);
     return RC_OK;

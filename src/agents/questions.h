@@ -34,8 +34,8 @@ bool questions_tool(struct str tool);
 /* False: the call needs only yes or no, no further answers. */
 bool questions_read(struct arena *arena, struct str tool, const struct json *input, struct questions *ret_questions);
 /* The words of an option, and what is said about it (may be empty). */
-struct str option_label(const struct json *option);
-struct str option_about(const struct json *option);
+struct str question_option_label(const struct json *option);
+struct str question_option_about(const struct json *option);
 /* Writes the edited input. An answer is an option's number or words (several with commas where they may be),
  * or words of one's own; an empty one leaves the question out. */
 struct rc questions_answer(struct buf *out, const struct questions *questions, const struct str *answers,

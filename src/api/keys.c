@@ -23,7 +23,7 @@ void api_keys_list(struct exchange *x)
     json_key(&out, "keys");
     json_open(&out, '[');
     for (const struct person_key *key = gate_keys(x->gate)->keys; key; key = key->next)
-        key_write(&out, key);
+        ring_write_key(&out, key);
     json_close(&out, ']');
     json_close(&out, '}');
     exchange_answer(x, 200, &buf);
@@ -271,7 +271,7 @@ static void key_changed(struct op *op)
         exchange_error(x, ERR_INTERNAL, "the key was kept, but is not known here");
         return;
     }
-    key_write(&out, key);
+    ring_write_key(&out, key);
     exchange_answer(x, x->route->status, &buf);
 }
 
@@ -322,8 +322,8 @@ static struct rc read_proof(struct exchange *x, const struct person_key *key, st
     TRY(signature_claim_read(x->arena, given, &claim, err));
     TRY(gate_check_issued(x->gate, &statement, &claim, err));
     struct str text = statement_text(x->arena, &statement);
-    TRY(signature_check(key, text, &claim, &counter, err));
-    *ret_proof = signature_write(x->arena, key, text, &claim);
+    TRY(sign_check_signature(key, text, &claim, &counter, err));
+    *ret_proof = sign_write_signature(x->arena, key, text, &claim);
     return RC_OK;
 }
 
@@ -337,7 +337,7 @@ void api_keys_add(struct exchange *x)
     char *id = arena_bytes(x->arena, KEY_ID_BYTES), spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
     struct rc rc = read_key(x, &key, &err);
     if (rc_ok(rc)) {
-        key_id_of(key.spki, id);
+        ring_key_id(key.spki, id);
         key.id = str_of(id);
         key.person = x->actor;
         base64_url_encode(key.spki.p, key.spki.n, spki);

@@ -471,7 +471,7 @@ static void on_gone(struct http_socket *socket, void *arg)
 
 void api_socket_open(struct exchange *x)
 {
-    struct channel *channel = heap_new(sizeof *channel);
+    struct socket_channel *channel = heap_new(sizeof *channel);
     struct http_socket_options options = {
         .message = on_message, .gone = on_gone, .drained = on_drained, .protocol = SOCKET_PROTOCOL, .arg = channel};
     channel->api = x->api;

@@ -28,7 +28,7 @@ struct str terminal_id(const struct json *message)
 
 struct act *terminal_act_new(struct terminal *terminal, const struct json *message)
 {
-    struct act *act = heap_new(sizeof *act);
+    struct terminal_act *act = heap_new(sizeof *act);
     act->terminal = terminal;
     act->id = arena_str(&act->arena, terminal_id(message));
     terminal->open++;

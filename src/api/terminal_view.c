@@ -344,7 +344,7 @@ static void on_call(struct view *view, const struct event *event, const struct j
         send_result(view, event->call, json_text(verdict, "why"), true);
         return;
     }
-    struct asked *asked = heap_new(sizeof *asked);
+    struct terminal_ask *asked = heap_new(sizeof *asked);
     asked->data = arena_str(&asked->arena, event->data);
     asked_free(map_put(&view->calls, event->call, asked));
 }

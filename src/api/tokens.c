@@ -1,6 +1,7 @@
 /* Tokens: made, listed, revoked. */
 #include "api/exchange.h"
 
+#include "base/hex.h"
 #include "base/utf8.h"
 
 static void token_made(struct op *op)

@@ -15,44 +15,12 @@ struct arena_block {
     _Alignas(16) char data[];
 };
 
-static _Noreturn void out_of_memory(void)
-{
-    (void)fputs("nod: out of memory\n", stderr);
-    abort();
-}
-
-void *heap_new(size_t bytes)
-{
-    void *p = calloc(1, bytes ? bytes : 1);
-    if (!p)
-        out_of_memory();
-    return p;
-}
-
-void *heap_grow(void *old, size_t bytes)
-{
-    void *p = realloc(old, bytes ? bytes : 1);
-    if (!p)
-        out_of_memory();
-    return p;
-}
-
-void *heap_aligned(size_t alignment, size_t bytes)
-{
-    void *p = aligned_alloc(alignment, bytes);
-    if (!p)
-        out_of_memory();
-    return p;
-}
-
 static void add_block(struct arena *arena, size_t bytes)
 {
     size_t size = arena->blocks ? BLOCK_BYTES_USUAL : BLOCK_BYTES_MIN;
     if (size < bytes)
         size = bytes;
-    struct arena_block *block = malloc(sizeof *block + size);
-    if (!block)
-        out_of_memory();
+    struct arena_block *block = heap_grow(NULL, sizeof *block + size);
     block->next = arena->blocks;
     block->bytes = size;
     arena->blocks = block;

@@ -7,6 +7,7 @@
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include "base/heap.h"
 #include "base/str.h"
 
 #include <stddef.h>
@@ -38,11 +39,5 @@ struct arena arena_take(struct arena *arena);
 #define arena_array(arena, type, count) ((type *)arena_alloc_many((arena), sizeof(type), (count)))
 /* `ARENA_SCOPE(a);` declares an arena that is given back at the end of the block. */
 #define ARENA_SCOPE(name) __attribute__((cleanup(arena_done))) struct arena name = {0}
-
-/* The heap, for the few long-lived objects: zeroed, never NULL. */
-void *heap_new(size_t bytes);
-void *heap_grow(void *old, size_t bytes);
-/* The memory is not zeroed. */
-void *heap_aligned(size_t alignment, size_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 #include "base/digest.h"
 
 #include "base/err.h"
-#include "base/sign.h"
+#include "base/hex.h"
 
 #include <openssl/evp.h>
 #include <pthread.h>

@@ -99,11 +99,11 @@ static struct str bytes(const void *p, size_t n) { return (struct str){p, n}; }
 static struct digest hkdf(struct str salt, struct str secret, struct str info)
 {
     BUF_SCOPE(buf, 512);
-    struct digest key = mac_of(salt, secret);
+    struct digest key = sign_mac(salt, secret);
     buf_put(&buf, info);
     buf_put(&buf, STR("\x01"));
     CHECK(!buf.over);
-    struct digest out = mac_of(bytes(key.bytes, DIGEST_BYTES), buf_str(&buf));
+    struct digest out = sign_mac(bytes(key.bytes, DIGEST_BYTES), buf_str(&buf));
     OPENSSL_cleanse(&key, sizeof key);
     return out;
 }

@@ -62,7 +62,7 @@ bool sign_check(const struct sign_public *by, const struct digest *what, const s
     return good;
 }
 
-struct digest mac_of(struct str key, struct str text)
+struct digest sign_mac(struct str key, struct str text)
 {
     struct digest mac;
     unsigned n = 0;
@@ -72,42 +72,12 @@ struct digest mac_of(struct str key, struct str text)
     return mac;
 }
 
-bool mac_eq(const struct digest *a, const struct digest *b)
+bool sign_mac_eq(const struct digest *a, const struct digest *b)
 {
     return CRYPTO_memcmp(a->bytes, b->bytes, DIGEST_BYTES) == 0;
 }
 
 struct digest sign_key_secret(const struct sign_key *key, struct str purpose)
 {
-    return mac_of((struct str){(const char *)key->seed, SIGN_SEED_BYTES}, purpose);
-}
-
-void hex_write(const unsigned char *bytes, size_t n, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < n; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * n] = '\0';
-}
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-bool hex_read(struct str hex, unsigned char *ret_bytes, size_t n)
-{
-    if (hex.n != 2 * n)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        int high = digit(hex.p[2 * i]), low = digit(hex.p[2 * i + 1]);
-        if (high < 0 || low < 0)
-            return false;
-        ret_bytes[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
+    return sign_mac((struct str){(const char *)key->seed, SIGN_SEED_BYTES}, purpose);
 }

@@ -25,12 +25,8 @@ bool sign_check(const struct sign_public *by, const struct digest *what, const s
 /* Derives a secret for one purpose from the private key. */
 struct digest sign_key_secret(const struct sign_key *key, struct str purpose);
 
-struct digest mac_of(struct str key, struct str text);
+struct digest sign_mac(struct str key, struct str text);
 /* Takes the same time wherever the two differ. */
-bool mac_eq(const struct digest *a, const struct digest *b);
-
-/* `n` bytes as 2 n small hexadecimal digits and a terminator; and back, false when they are not exactly that. */
-void hex_write(const unsigned char *bytes, size_t n, char *out);
-bool hex_read(struct str hex, unsigned char *ret_bytes, size_t n);
+bool sign_mac_eq(const struct digest *a, const struct digest *b);
 
 #endif

@@ -69,9 +69,9 @@ static void show_question(struct cli *cli, struct buf *out, const struct questio
         buf_puts(out, " (yes or no)");
     buf_puts(out, q->several ? " (several, with commas)\n" : "\n");
     for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
-        buf_printf(out, "  %u  %.*s", ++number, STR_ARG(text_line(arena, option_label(o))));
-        if (!str_empty(option_about(o)))
-            buf_printf(out, ": %.*s", STR_ARG(text_line(arena, option_about(o))));
+        buf_printf(out, "  %u  %.*s", ++number, STR_ARG(text_line(arena, question_option_label(o))));
+        if (!str_empty(question_option_about(o)))
+            buf_printf(out, ": %.*s", STR_ARG(text_line(arena, question_option_about(o))));
         buf_putc(out, '\n');
     }
 }

@@ -313,7 +313,7 @@ static void put_questions(struct buf *buf, const struct questions *questions)
         if (q->several)
             put_lines(buf, '#', "  ", STR("several, with commas between them"));
         for (const struct json *o = q->options ? q->options->first : NULL; o; o = o->next) {
-            struct str about = option_about(o), label = option_label(o);
+            struct str about = question_option_about(o), label = question_option_label(o);
             put_lines(buf, ' ', "  ", arena_printf(&scratch, "%u  %.*s%s%.*s", ++number, STR_ARG(label),
                                                    str_empty(about) ? "" : ": ", STR_ARG(about)));
         }

@@ -37,14 +37,14 @@ enum box_choice box_choice(struct cli *cli)
 
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err) { return keep(cli, "box", on, err); }
 
-enum box_choice reads_choice(struct cli *cli)
+enum box_choice box_choice_reads(struct cli *cli)
 {
     if (cli->settings.origins[SETTING_ID_read_only_commands].kind != ORIGIN_DEFAULT)
         return cli->settings.read_only_commands == 0 ? BOX_ON : BOX_OFF;
     return kept_choice(cli, "read-only-commands");
 }
 
-struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err)
+struct rc box_choice_keep_reads(struct cli *cli, bool on, struct err *err)
 {
     return keep(cli, "read-only-commands", on, err);
 }

@@ -12,8 +12,8 @@ enum box_choice { BOX_ON, BOX_OFF, BOX_UNDECIDED_NEW, BOX_UNDECIDED_OLD };
 enum box_choice box_choice(struct cli *cli);
 struct rc box_choice_keep(struct cli *cli, bool on, struct err *err);
 /* Like box_choice, for the setting `read-only-commands`. */
-enum box_choice reads_choice(struct cli *cli);
-struct rc reads_choice_keep(struct cli *cli, bool on, struct err *err);
+enum box_choice box_choice_reads(struct cli *cli);
+struct rc box_choice_keep_reads(struct cli *cli, bool on, struct err *err);
 
 /* The settings for box_probe: the data folder and the home folder without links. Lives in the command's arena. */
 struct box_setting *box_setting_of(struct cli *cli);

@@ -283,9 +283,9 @@ static bool started_by_agent(const struct cli *cli)
 {
     const struct command *command = cli->command;
     bool agents = command && (command->id == COMMAND_hook || command->id == COMMAND_mcp ||
-                              command->id == COMMAND_mcp_proxy);
+                              command->id == COMMAND_proxy);
     bool manages = cli->argc > 0 && (strcmp(cli->argv[0], "install") == 0 || strcmp(cli->argv[0], "remove") == 0);
-    return agents && (!manages || command->id == COMMAND_mcp_proxy);
+    return agents && (!manages || command->id == COMMAND_proxy);
 }
 
 /* Removes the variables of our settings: no program that we start sees a token or an address of ours. */
@@ -417,7 +417,7 @@ struct rc option_time(const struct cli *cli, const char *name, int64_t max, int6
     int64_t seconds;
     if (!text)
         return RC_OK;
-    if (!duration_parse(str_of(text), &seconds) || seconds > max)
+    if (!settings_parse_duration(str_of(text), &seconds) || seconds > max)
         return err_set(err, ERR_INVALID,
                        "--%s must be seconds, or a time such as 90s, 5m, 2h or 7d, not '%s'", name, text);
     *ret_seconds = seconds;

@@ -38,7 +38,7 @@ bool command_group(struct str word)
     return false;
 }
 
-unsigned word_distance(struct str a, struct str b)
+unsigned cli_word_distance(struct str a, struct str b)
 {
     unsigned row[WORD_BYTES_MAX + 1];
     if (a.n > WORD_BYTES_MAX || b.n > WORD_BYTES_MAX)
@@ -85,7 +85,7 @@ struct str command_nearest(struct arena *arena, struct str word)
     for (int part = 0; part < 3; part++)
         for (const struct command *c = commands; c->name; c++) {
             struct str name = name_part(c, part);
-            unsigned distance = str_empty(name) ? best : word_distance(word, name);
+            unsigned distance = str_empty(name) ? best : cli_word_distance(word, name);
             if (distance >= best)
                 continue;
             best = distance;
@@ -109,7 +109,7 @@ const char *option_nearest(const struct command *command, struct str word)
     unsigned best = near_enough(word);
     const char *found = NULL;
     for (const struct option *o = command->options; o->name; o++) {
-        unsigned distance = word_distance(word, str_of(o->name));
+        unsigned distance = cli_word_distance(word, str_of(o->name));
         if (distance < best) {
             best = distance;
             found = o->name;
@@ -117,7 +117,7 @@ const char *option_nearest(const struct command *command, struct str word)
     }
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting *s = &settings_table[i];
-        unsigned distance = word_distance(word, str_of(s->name));
+        unsigned distance = cli_word_distance(word, str_of(s->name));
         if ((s->where & IN_FLAGS) && (s->audience & command->audience) && distance < best) {
             best = distance;
             found = s->name;

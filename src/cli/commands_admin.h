@@ -111,6 +111,6 @@
       "For bash: source <(nod completion bash)", )                                                         \
     X(man, "man", PRINTS, "", "print the manual page", "To read it: nod man | man -l -", )                 \
     X(help, "help", PRINTS, "[COMMAND...]", "explain a command, or the settings: nod help settings", "", )  \
-    X(version, "version", PRINTS, "", "print the version", "", )
+    X(help_version, "version", PRINTS, "", "print the version", "", )
 
 #endif

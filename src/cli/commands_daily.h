@@ -72,9 +72,9 @@
       "The link is good once, for ten minutes. Whoever opens it may do what its role may.",                \
       OPTION(0, "name", "NAME", "whose it is; decisions are recorded under it")                            \
       OPTION(0, "role", "ROLE", "admin, approver or viewer; else admin"))                                  \
-    X(show, "show", TALKS, "CALL", "show everything about one call",                                       \
+    X(pending_show, "show", TALKS, "CALL", "show everything about one call",                               \
       "CALL is an id, or the beginning or end of the id of a waiting call.", )                             \
-    X(approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                                \
+    X(decide_approve, "approve", TALKS, "[CALL...]", "let waiting calls go ahead",                         \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION(0, "session-wide", NULL, "allow this tool for the rest of the session")                       \
       OPTION(0, "always", NULL, "allow it from now on, by the narrowest rule for it; see nod policy list")  \
@@ -88,7 +88,7 @@
       OPTION(0, "all", NULL, "every waiting call but commands and large ones; needs --yes")                \
       OPTION(0, "agent", "NAME", "with --all: only calls of this agent")                                   \
       OPTION('y', "yes", NULL, "with --all: do it without asking"))                                        \
-    X(deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                            \
+    X(decide_deny, "deny", TALKS, "[CALL...]", "refuse waiting calls",                                     \
       "CALL is an id, its beginning or its end; without one, the only waiting call is meant.",             \
       OPTION('m', "message", "WORDS", "tell the agent why, or what to do instead")                         \
       OPTION(0, "abort", NULL, "end the agent's run as well")                                              \
@@ -120,7 +120,7 @@
       OPTION(0, "settings", "FILE", "install CLIENT: its settings; else where it keeps them")              \
       OPTION(0, "remove", NULL, "install CLIENT: put back what was there")                                 \
       OPTION('y', "yes", NULL, "install CLIENT: write it"))                                                \
-    X(mcp_proxy, "mcp proxy", TALKS | SITS, "[PROGRAM...]", "stand in front of an MCP server; its tools ask here",   \
+    X(proxy, "mcp proxy", TALKS | SITS, "[PROGRAM...]", "stand in front of an MCP server; its tools ask here",       \
       "Everything passes as it is, but for calls of tools: each waits until a rule or a person allows it. A "    \
       "tool whose definition the server changes is asked about before it is used again. Write it into an MCP " \
       "client's settings in the server's place: nod mcp proxy --identity FILE --name NAME -- PROGRAM... For a " \

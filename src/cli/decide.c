@@ -258,7 +258,7 @@ static struct rc read_reach(struct cli *cli, struct deciding *deciding, struct e
     return RC_OK;
 }
 
-struct rc approve_command(struct cli *cli, struct err *err)
+struct rc decide_approve_command(struct cli *cli, struct err *err)
 {
     struct deciding deciding = {.decision = "allow_once", .allows = true};
     const char *input = option_text(cli, "input");
@@ -283,7 +283,7 @@ struct rc approve_command(struct cli *cli, struct err *err)
     return decide(cli, &deciding, err);
 }
 
-struct rc deny_command(struct cli *cli, struct err *err)
+struct rc decide_deny_command(struct cli *cli, struct err *err)
 {
     struct deciding deciding = {.decision = option_flag(cli, "abort") ? "abort" : "deny"};
     deciding.feedback = option_text(cli, "message");

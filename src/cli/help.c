@@ -24,7 +24,7 @@ struct rc help_command(struct cli *cli, struct err *err)
 }
 
 /* The first line never changes, for scripts. A build without git has no commit. */
-struct rc version_command(struct cli *cli, struct err *err)
+struct rc help_version_command(struct cli *cli, struct err *err)
 {
     (void)err;
     if (cli->json)

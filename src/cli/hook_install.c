@@ -438,7 +438,7 @@ static struct rc read_settings(const struct edit *edit, const char *path, struct
     }
     if (str_empty(str_trim(*ret_text)))
         *ret_text = str_of(blank ? blank : "{}\n");
-    *ret_plain = json_without_comments(&cli->arena, *ret_text);
+    *ret_plain = loose_json_strip(&cli->arena, *ret_text);
     rc = json_parse(&cli->arena, *ret_plain, ret_settings, &why);
     if (rc_bad(rc) || (*ret_settings)->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "%s is no JSON object, so it is left alone%s%.200s", path,
@@ -502,7 +502,7 @@ static struct rc trust(const struct edit *edit, const char *path, struct str tex
     struct arena *arena = &edit->cli->arena;
     if (!edit->agent->place.trust)
         return RC_OK;
-    TRY(json_parse(arena, json_without_comments(arena, text), &settings, err));
+    TRY(json_parse(arena, loose_json_strip(arena, text), &settings, err));
     const char *file = trust_wanted(edit, path, settings, &out);
     if (!file)
         return RC_OK;

@@ -1,5 +1,6 @@
 #include "cli/identity.h"
 
+#include "base/hex.h"
 #include "base/limits.h"
 #include "base/sign.h"
 #include "cli/remote.h"
@@ -101,7 +102,7 @@ struct rc identity_load(struct cli *cli, struct err *err)
     if (!path)
         return err_set(err, ERR_UNAUTHENTICATED,
                        "this was installed without an identity of its own: run `nod %s install` again",
-                       cli->command->id == COMMAND_mcp_proxy ? "mcp" : cli->command->name);
+                       cli->command->id == COMMAND_proxy ? "mcp" : cli->command->name);
     return identity_use(cli, path, err);
 }
 

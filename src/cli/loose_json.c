@@ -12,7 +12,7 @@ static size_t comment_end(struct str text, size_t at)
     return line || end == text.n ? end : end + 1;
 }
 
-struct str json_without_comments(struct arena *arena, struct str text)
+struct str loose_json_strip(struct arena *arena, struct str text)
 {
     char *out = arena_bytes(arena, text.n + 1);
     size_t comma = SIZE_MAX;

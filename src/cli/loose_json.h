@@ -6,6 +6,6 @@
 #include "base/str.h"
 
 /* The text with comments and trailing commas replaced by blanks; all other bytes keep their positions. */
-struct str json_without_comments(struct arena *arena, struct str text);
+struct str loose_json_strip(struct arena *arena, struct str text);
 
 #endif

@@ -105,7 +105,7 @@ static struct rc read_settings(struct work *work, struct err *err)
     TRY(file_read(arena, work->path, SETTINGS_BYTES_MAX, &work->text, err));
     size_t n = strlen(work->mcp.file);
     work->toml = n > strlen(".toml") && strcmp(work->mcp.file + n - strlen(".toml"), ".toml") == 0;
-    work->plain = work->toml ? work->text : json_without_comments(arena, work->text);
+    work->plain = work->toml ? work->text : loose_json_strip(arena, work->text);
     if (!work->toml)
         TRY(json_parse(arena, work->plain, &settings, err));
     work->servers = work->toml ? toml_servers(arena, work->text, work->mcp.member)

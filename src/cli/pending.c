@@ -128,7 +128,7 @@ struct rc pending_command(struct cli *cli, struct err *err)
 
 /* ---- one call ---- */
 
-struct rc show_command(struct cli *cli, struct err *err)
+struct rc pending_show_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(buf, TEXT_BYTES_MAX);
     struct reply reply;

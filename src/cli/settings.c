@@ -42,7 +42,7 @@ static const size_t value_bytes[] = {
     [SETTING_LIST] = sizeof(struct setting_list),
 };
 
-bool duration_parse(struct str text, int64_t *ret_seconds)
+bool settings_parse_duration(struct str text, int64_t *ret_seconds)
 {
     static const struct {
         char unit;
@@ -155,7 +155,7 @@ static struct rc value_parse(const struct settings *settings, const struct setti
         return err_set(err, ERR_INVALID, "%s must be one of %s, not '%.*s'", setting->name, setting->choices,
                        STR_ARG(text));
     case SETTING_DURATION:
-        if (duration_parse(text, &ret_value->duration) && ret_value->duration >= setting->min &&
+        if (settings_parse_duration(text, &ret_value->duration) && ret_value->duration >= setting->min &&
             ret_value->duration <= setting->max)
             return RC_OK;
         return err_set(

@@ -103,6 +103,6 @@ enum setting_id settings_find(struct str name, unsigned where);
 struct str settings_show(const struct settings *settings, enum setting_id id);
 struct str settings_origin(const struct settings *settings, enum setting_id id);
 /* `90`, `90s`, `5m`, `2h`, `7d` in seconds. */
-bool duration_parse(struct str text, int64_t *ret_seconds);
+bool settings_parse_duration(struct str text, int64_t *ret_seconds);
 
 #endif

@@ -99,7 +99,7 @@ struct rc signing_make(struct cli *cli, const struct private_key *key, struct st
     struct arena *arena = &cli->arena;
     struct reply reply;
     char id[KEY_ID_BYTES];
-    key_id_of(private_key_public(arena, key), id);
+    ring_key_id(private_key_public(arena, key), id);
     struct str body = arena_printf(arena, "%.*s,\"key\":\"%s\"}", STR_ARG(asked), id);
     TRY(remote_post(cli, STR("/api/statements"), body, &reply, err));
     own.key = str_of(id);

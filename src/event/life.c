@@ -35,7 +35,7 @@ enum life_condition decision_condition(enum decision decision)
     return conditions[decision];
 }
 
-bool run_move(enum run_status from, enum run_status to)
+bool life_run_move(enum run_status from, enum run_status to)
 {
     static const struct {
         enum run_status from, to;

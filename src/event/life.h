@@ -53,7 +53,7 @@ bool call_move(enum call_status from, enum event_kind kind, enum life_condition 
     X(FAILED, RUNNING)
 
 /* Whether the table has the move. */
-bool run_move(enum run_status from, enum run_status to);
+bool life_run_move(enum run_status from, enum run_status to);
 
 /* The condition that stands for a decision in the table of calls. */
 enum life_condition decision_condition(enum decision decision);

@@ -135,7 +135,7 @@ void quota_done(struct gate *gate);
 /* Fill in what rules say of an ask, or of a decision (judge.c). */
 void judge_ask(struct op *op, struct arena *scratch);
 void judge_decide(struct op *op, struct arena *scratch);
-void check_decide(struct op *op);
+void judge_check_decide(struct op *op);
 /* Reserves the uses of counted rules that an append will take; releases them when the append was not stored. */
 void judge_reserve(struct gate *gate, const struct append *append);
 void judge_release(struct gate *gate, const struct append *append);
@@ -163,7 +163,7 @@ struct str signed_person(const struct gate *gate, const struct decide *d);
 bool tokens_revoked(const struct gate *gate, struct str id);
 bool tokens_bound(const struct gate *gate, struct str id);
 /* The need that tokens and rules have not changed since an append was authorized and judged by them. */
-struct need installation_unchanged(const struct gate *gate);
+struct need tokens_installation_unchanged(const struct gate *gate);
 void execute_init(struct gate *gate);
 void execute_done(struct gate *gate);
 /* A job for the threads that work on files. */

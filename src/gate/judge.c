@@ -136,7 +136,7 @@ void judge_release(struct gate *gate, const struct append *append) { change_rese
 
 /* ---- a decision ---- */
 
-void check_decide(struct op *op)
+void judge_check_decide(struct op *op)
 {
     struct decide *d = (struct decide *)op;
     const struct open *open = open_find(op->gate, d->session, d->call_id);

@@ -132,7 +132,7 @@ void gate_status(struct gate *gate, struct ask *ask)
 void gate_decide(struct gate *gate, struct decide *decide)
 {
     decide->op.step = decide_step;
-    decide->op.check = check_decide;
+    decide->op.check = judge_check_decide;
     decide->op.judge = judge_decide;
     begin(gate, &decide->op, FIND_BEGIN);
 }

@@ -235,7 +235,7 @@ static void open_recovered(struct gate *gate, struct open *open)
 static void recovered(struct recovery *recovery, const struct err *err)
 {
     if (err->code == ERR_OK)
-        hits_begin(recovery->gate);
+        rule_hits_begin(recovery->gate);
     finish(recovery, err);
 }
 

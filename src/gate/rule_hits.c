@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "event/shapes.h"
 
-void hits_follow(struct gate *gate, const struct event *event)
+void rule_hits_follow(struct gate *gate, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_call call;
@@ -37,7 +37,7 @@ static void page_read(struct read *read)
         log_line(LOG_WARN, "the uses of rules cannot be counted", LOG_C("why", read->err.text));
     for (size_t i = 0; i < read->event_count; i++)
         if (read->events[i].seq <= gate->read_rules)
-            hits_follow(gate, &read->events[i]);
+            rule_hits_follow(gate, &read->events[i]);
     read_free(read);
     if (more)
         ask_page(gate, covered);
@@ -54,7 +54,7 @@ static void ask_page(struct gate *gate, uint64_t after)
     store_read(gate->store, read);
 }
 
-void hits_begin(struct gate *gate)
+void rule_hits_begin(struct gate *gate)
 {
     uint64_t last = gate->read_rules;
     if (last > 0)

@@ -491,7 +491,7 @@ void rules_follow(struct gate *gate, const struct event *event)
     ARENA_SCOPE(scratch);
     struct data_rule_removed rule; /* also read from a rule_used event, which has the same members */
     struct data_rule_trusted file;
-    hits_follow(gate, event);
+    rule_hits_follow(gate, event);
     if (event->kind != EVENT_RULE_CHANGED)
         return;
     struct str change = shape_change(event->data);

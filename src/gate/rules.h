@@ -118,8 +118,8 @@ struct rc project_read(struct arena *arena, const struct json *object, struct ru
 struct rule_record *rules_find(const struct gate *gate, struct str id);
 
 /* ---- uses, counted from calls: rule_hits.c ---- */
-void hits_follow(struct gate *gate, const struct event *event);
+void rule_hits_follow(struct gate *gate, const struct event *event);
 /* Counts uses in the last events stored before the rules were read; call it after that read. */
-void hits_begin(struct gate *gate);
+void rule_hits_begin(struct gate *gate);
 
 #endif

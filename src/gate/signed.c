@@ -4,6 +4,7 @@
 #include "gate/core/core.h"
 #include "gate/inner.h"
 
+#include "base/hex.h"
 #include "base/sign.h"
 #include "event/shapes.h"
 #include "event/token.h"
@@ -85,9 +86,9 @@ struct rc gate_check_signature(struct gate *gate, struct arena *arena, struct st
                        "this key was made known by a recovery code, and does not count yet");
     TRY(gate_check_issued(gate, &statement, claim, err));
     struct str text = statement_text(arena, &statement);
-    if (rc_bad(signature_check(key, text, claim, ret_counter, err)))
+    if (rc_bad(sign_check_signature(key, text, claim, ret_counter, err)))
         return (struct rc){err->code = ERR_SIGNATURE_REQUIRED};
-    *ret_signature = signature_write(arena, key, text, claim);
+    *ret_signature = sign_write_signature(arena, key, text, claim);
     return RC_OK;
 }
 
@@ -185,7 +186,7 @@ static void spend(struct key_use *use)
     }
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    append_need(append, installation_unchanged(gate));
+    append_need(append, tokens_installation_unchanged(gate));
     (void)append_event(append, (struct event){
         .kind = EVENT_TOKEN_CHANGED,
         .at_ms = clock_wall_ms(),
@@ -208,7 +209,7 @@ void gate_use_key(struct gate *gate, struct key_use *use)
 /* Under the need that no key has come or gone since it was vouched for. */
 void gate_change_key(struct gate *gate, struct key_change *change)
 {
-    change->kept.need = installation_unchanged(gate);
+    change->kept.need = tokens_installation_unchanged(gate);
     change->kept.refused = "keys, tokens or rules have changed meanwhile; try again";
     op_keep(gate, &change->kept, (struct event){.kind = EVENT_TOKEN_CHANGED, .actor = change->actor,
                                                 .data = change->data});

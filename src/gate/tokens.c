@@ -17,8 +17,8 @@ static void agent_secret(const struct gate *gate, struct str id, char secret[ID_
 {
     struct digest root = sign_key_secret(gate->key, STR("nod-agent-tokens-v1"));
     struct str key = {(const char *)root.bytes, DIGEST_BYTES};
-    struct digest first = mac_of(key, id);
-    struct digest second = mac_of(key, (struct str){(const char *)first.bytes, DIGEST_BYTES});
+    struct digest first = sign_mac(key, id);
+    struct digest second = sign_mac(key, (struct str){(const char *)first.bytes, DIGEST_BYTES});
     unsigned char bytes[ID_SECRET_BYTES];
     _Static_assert(sizeof bytes == 2 * DIGEST_BYTES, "two digests fill it");
     memcpy(bytes, first.bytes, DIGEST_BYTES);
@@ -119,7 +119,7 @@ bool tokens_bound(const struct gate *gate, struct str id)
     return token && !str_empty(token->session);
 }
 
-struct need installation_unchanged(const struct gate *gate)
+struct need tokens_installation_unchanged(const struct gate *gate)
 {
     return (struct need){.need = NEED_NONE_AFTER, .seq = gate->core.delivered};
 }

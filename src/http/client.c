@@ -9,6 +9,7 @@
 #include "http/wire.h"
 
 #include "base/buf.h"
+#include "base/hex.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -211,8 +212,8 @@ static void put_claim(struct buf *out, struct http_client *client, const char *m
     digest_hex(&came, client->body);
     client->asked = (struct proof_exchange){str_of(method), target, str_of(client->nonce), str_of(client->body)};
     struct digest asked = proof_of_request(&client->asked, identity->token_id);
-    struct digest proof = mac_of((struct str){(const char *)identity->verifier.bytes, DIGEST_BYTES},
-                                 (struct str){(const char *)asked.bytes, DIGEST_BYTES});
+    struct digest proof = sign_mac((struct str){(const char *)identity->verifier.bytes, DIGEST_BYTES},
+                                   (struct str){(const char *)asked.bytes, DIGEST_BYTES});
     digest_hex(&proof, mac);
     buf_printf(out, "Authorization: Nod %.*s %s %s %s\r\n", STR_ARG(identity->token_id), client->nonce, client->body,
                mac);

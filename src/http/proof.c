@@ -1,12 +1,13 @@
 #include "http/proof.h"
 
+#include "base/hex.h"
 #include "http/http.h"
 
 #include <stdio.h>
 
 enum { NONCE_CHARS = 64 };
 
-struct digest proof_verifier(struct str token) { return mac_of(token, STR("nod-agent-verifier-v1")); }
+struct digest proof_verifier(struct str token) { return sign_mac(token, STR("nod-agent-verifier-v1")); }
 
 bool proof_claim_read(const struct http_request *request, struct proof_claim *ret_claim)
 {
@@ -50,9 +51,9 @@ bool proof_claim_holds(const struct http_request *request, const struct proof_cl
 {
     struct proof_exchange exchange = exchange_of(request, claim);
     struct digest asked = proof_of_request(&exchange, claim->token_id);
-    struct digest mac = mac_of((struct str){(const char *)verifier->bytes, DIGEST_BYTES},
-                               (struct str){(const char *)asked.bytes, DIGEST_BYTES});
-    return mac_eq(&mac, &claim->mac);
+    struct digest mac = sign_mac((struct str){(const char *)verifier->bytes, DIGEST_BYTES},
+                                 (struct str){(const char *)asked.bytes, DIGEST_BYTES});
+    return sign_mac_eq(&mac, &claim->mac);
 }
 
 bool proof_body_holds(const struct http_request *request, const struct proof_claim *claim)

@@ -56,7 +56,7 @@ struct rc notify_check_callback(const struct notify *n, struct str url, struct e
 void notify_callback_secret(const struct notify *n, struct str agent, char ret_secret[NOTIFY_SECRET_BYTES])
 {
     struct digest root = sign_key_secret(gate_key(n->options.gate), STR("nod-callbacks-v1"));
-    struct digest key = mac_of((struct str){(const char *)root.bytes, DIGEST_BYTES}, agent);
+    struct digest key = sign_mac((struct str){(const char *)root.bytes, DIGEST_BYTES}, agent);
     _Static_assert(6 + BASE64_BYTES(DIGEST_BYTES) <= NOTIFY_SECRET_BYTES, "it fits");
     memcpy(ret_secret, "whsec_", 6);
     base64_encode(key.bytes, DIGEST_BYTES, ret_secret + 6);

@@ -3,6 +3,7 @@
 #include "notify/inner.h"
 
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/sign.h"
 #include "io/file.h"
 

@@ -29,7 +29,7 @@ static void heap_move(struct notify *n, size_t at)
     heap_put(n, at, delivery);
 }
 
-void outbox_due(struct notify *n, struct delivery *delivery)
+void notify_add_due(struct notify *n, struct delivery *delivery)
 {
     CHECK(delivery->heap_at == 0);
     if (n->heap_count == n->heap_room) {
@@ -43,7 +43,7 @@ void outbox_due(struct notify *n, struct delivery *delivery)
     heap_move(n, n->heap_count);
 }
 
-void outbox_not_due(struct notify *n, struct delivery *delivery)
+void notify_remove_due(struct notify *n, struct delivery *delivery)
 {
     size_t at = delivery->heap_at;
     if (at == 0)
@@ -56,7 +56,7 @@ void outbox_not_due(struct notify *n, struct delivery *delivery)
     heap_move(n, at);
 }
 
-void outbox_arm(struct notify *n)
+void notify_arm_outbox(struct notify *n)
 {
     if (n->heap_count == 0 || !n->watcher.live || n->closing)
         return;

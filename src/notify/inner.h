@@ -187,9 +187,9 @@ struct answer_claims {
     int64_t until_s;
 };
 /* `bound` is what it must not be good for otherwise: the call's digest and the person. */
-void answer_token_make(const struct digest *key, const struct answer_claims *claims, struct str bound,
-                       char ret_token[ANSWER_TOKEN_BYTES]);
-bool answer_token_claims(struct str token, struct answer_claims *ret_claims);
-bool answer_token_right(const struct digest *key, struct str token, struct str bound);
+void token_make(const struct digest *key, const struct answer_claims *claims, struct str bound,
+                char ret_token[ANSWER_TOKEN_BYTES]);
+bool token_read_claims(struct str token, struct answer_claims *ret_claims);
+bool token_right(const struct digest *key, struct str token, struct str bound);
 
 #endif

@@ -44,7 +44,7 @@ struct rc notify_open(const struct notify_options *options, struct notify **ret_
 static void caught_up(struct watcher *watcher)
 {
     gate_watch_more(watcher);
-    outbox_arm(watcher->arg);
+    notify_arm_outbox(watcher->arg);
 }
 
 /* Follows the log once there is somebody to tell; until then a call costs nothing more. */

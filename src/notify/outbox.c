@@ -42,7 +42,7 @@ static void add_delivery(struct notify *n, struct asked *asked, const struct pla
     memcpy(delivery->id, plan->id, sizeof delivery->id);
     asked->deliveries = delivery;
     (void)map_put(&n->ids, short_id(delivery), delivery);
-    outbox_due(n, delivery);
+    notify_add_due(n, delivery);
 }
 
 void outbox_forget(struct notify *n, struct asked *asked)
@@ -51,7 +51,7 @@ void outbox_forget(struct notify *n, struct asked *asked)
     (void)map_take(&n->calls, key_of(&scratch, asked->session, asked->call));
     for (struct delivery *delivery = asked->deliveries, *next; delivery; delivery = next) {
         next = delivery->next;
-        outbox_not_due(n, delivery);
+        notify_remove_due(n, delivery);
         (void)map_take(&n->ids, short_id(delivery));
         free(delivery);
     }
@@ -131,12 +131,12 @@ static bool hold(struct notify *n, struct str person, struct str session, struct
         bool theirs = str_eq(n->config.routes[delivery->route].person, person);
         if (!theirs || delivery->state != DUE || delivery->claimed || delivery->due_ms + LOOKING_STEP_MS > until_ms)
             continue;
-        outbox_not_due(n, delivery);
+        notify_remove_due(n, delivery);
         delivery->due_ms = until_ms;
-        outbox_due(n, delivery);
+        notify_add_due(n, delivery);
         held = true;
     }
-    outbox_arm(n);
+    notify_arm_outbox(n);
     return held;
 }
 
@@ -202,12 +202,12 @@ static void end_due(struct notify *n, struct delivery *delivery)
     int64_t now_ms = clock_wall_ms();
     if (delivery->state != DUE || !purpose_asks(delivery->purpose))
         return;
-    outbox_not_due(n, delivery);
+    notify_remove_due(n, delivery);
     delivery->state = OVER;
     if (!delivery->claimed)
         return;
     delivery->due_ms = delivery->lease_ms > now_ms ? delivery->lease_ms : now_ms;
-    outbox_due(n, delivery);
+    notify_add_due(n, delivery);
 }
 
 static void plan_callback(struct notify *n, struct asked *asked)
@@ -268,16 +268,16 @@ static void follow_claimed(struct notify *n, const struct event *event)
     delivery->lease_ms = shared || ours ? now_ms + n->config.lease_ms : 0;
     if (ours || delivery->state != DUE)
         return;
-    outbox_not_due(n, delivery);
+    notify_remove_due(n, delivery);
     delivery->attempts++;
     if (delivery->due_ms < delivery->lease_ms)
         delivery->due_ms = delivery->lease_ms;
-    outbox_due(n, delivery);
+    notify_add_due(n, delivery);
 }
 
 void outbox_end(struct notify *n, struct delivery *delivery)
 {
-    outbox_not_due(n, delivery);
+    notify_remove_due(n, delivery);
     delivery->state = delivery->ended_sent ? SENT : OVER;
     outbox_forget_if_over(n, delivery->asked);
 }
@@ -329,5 +329,5 @@ void outbox_tell(struct watcher *watcher, struct happening *happening)
         follow_held(n, event);
     else if ((asked = map_get(&n->calls, key_of(&scratch, event->session, event->call))))
         follow_response(n, asked, event);
-    outbox_arm(n);
+    notify_arm_outbox(n);
 }

@@ -106,10 +106,10 @@ struct send_job {
 
 /* ---- heap.c ---- */
 /* Makes the delivery DUE. */
-void outbox_due(struct notify *n, struct delivery *delivery);
-void outbox_not_due(struct notify *n, struct delivery *delivery);
+void notify_add_due(struct notify *n, struct delivery *delivery);
+void notify_remove_due(struct notify *n, struct delivery *delivery);
 /* Sets the timer for the first delivery that becomes due. */
-void outbox_arm(struct notify *n);
+void notify_arm_outbox(struct notify *n);
 
 /* ---- outbox.c ---- */
 void outbox_tell(struct watcher *watcher, struct happening *happening);

@@ -24,7 +24,7 @@ static struct str make_token(struct notify *n, struct arena *arena, const struct
     struct answer_claims claims = {.allow = allow, .until_s = clock_wall_ms() / 1000 + seconds};
     struct str person = n->config.routes[delivery->route].person;
     memcpy(claims.delivery, delivery->id, sizeof claims.delivery);
-    answer_token_make(&n->key, &claims, bound_to(arena, str_of(delivery->asked->digest), person), token);
+    token_make(&n->key, &claims, bound_to(arena, str_of(delivery->asked->digest), person), token);
     return arena_str(arena, str_of(token));
 }
 
@@ -103,7 +103,7 @@ struct rc notify_read_token(struct notify *n, struct str token, struct notify_an
     ARENA_SCOPE(scratch);
     struct answer_claims claims;
     const struct json *pending;
-    if (!answer_token_claims(token, &claims))
+    if (!token_read_claims(token, &claims))
         return err_set(err, ERR_FORBIDDEN, "this answer is not one that Nod has sent");
     const struct delivery *delivery = map_get(&n->ids, (struct str){claims.delivery, 16});
     if (!delivery)
@@ -113,7 +113,7 @@ struct rc notify_read_token(struct notify *n, struct str token, struct notify_an
     if (json.n && rc_ok(json_parse(&scratch, json, &pending, NULL)))
         note_digest(asked, pending); /* an answer is for the call as it is now */
     struct str person = n->config.routes[delivery->route].person;
-    if (!answer_token_right(&n->key, token, bound_to(&scratch, str_of(asked->digest), person)))
+    if (!token_right(&n->key, token, bound_to(&scratch, str_of(asked->digest), person)))
         return err_set(err, ERR_FORBIDDEN, "this answer is not one that Nod has sent for this request");
     if (clock_wall_ms() / 1000 > claims.until_s)
         return err_set(err, ERR_GONE, "this answer is too old: open Nod to answer");

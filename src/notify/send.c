@@ -44,7 +44,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
     delivery->lease_ms = 0;
     if (s->too_late) { /* no attempt: a withdrawal would wait for minutes after two of these */
         delivery->due_ms = clock_wall_ms();
-        outbox_due(n, delivery);
+        notify_add_due(n, delivery);
         return;
     }
     delivery->attempts++;
@@ -55,7 +55,7 @@ static void settle(struct notify *n, struct delivery *delivery, const struct sen
             wait_ms = s->sending.retry_after_ms;
         /* Whether it arrived is not known: if its call was answered it is withdrawn now. */
         delivery->due_ms = clock_wall_ms() + (asks && delivery->asked->answered ? 0 : wait_ms);
-        outbox_due(n, delivery);
+        notify_add_due(n, delivery);
         return;
     }
     delivery->state = s->sent ? SENT : OVER;
@@ -227,7 +227,7 @@ static void put_back(struct notify *n, struct delivery *delivery, const struct a
     delivery->due_ms = append->outcome == APPEND_FAILED ? now_ms + STORE_AWAY_MS : delivery->lease_ms;
     if (delivery->due_ms < now_ms)
         delivery->due_ms = now_ms;
-    outbox_due(n, delivery);
+    notify_add_due(n, delivery);
 }
 
 static void claim_kept(struct append *append)
@@ -290,7 +290,7 @@ static void title_known(struct op *op)
     n->busy--;
     free(title);
     if (delivery->fits) {
-        outbox_due(n, delivery);
+        notify_add_due(n, delivery);
     } else {
         delivery->state = OVER;
         outbox_forget_if_over(n, delivery->asked);
@@ -319,7 +319,7 @@ static void gather(struct notify *n, struct send_job *s, int64_t now_ms)
         if (other->channel == first->channel && other->route == first->route && other->due_ms <= now_ms + TOGETHER_MS &&
             purpose_asks(other->purpose) && !other->asked->answered &&
             (!n->config.routes[other->route].only.session || other->fits)) {
-            outbox_not_due(n, other);
+            notify_remove_due(n, other);
             s->batch[s->count++] = other;
             i = 0; /* the heap has changed */
         } else
@@ -333,7 +333,7 @@ static void send_first(struct notify *n, int64_t now_ms)
     const struct channel *channel = &n->config.channels[delivery->channel];
     int64_t *next_ms = &n->config.routes[delivery->route].next_ms[delivery->channel];
     bool spaced = channel->kind->coalesces && purpose_asks(delivery->purpose) && delivery->attempts == 0;
-    outbox_not_due(n, delivery);
+    notify_remove_due(n, delivery);
     if (delivery->asked->answered && purpose_asks(delivery->purpose)) { /* claimed, and its end is not known */
         delivery->state = SENT;
         outbox_forget_if_over(n, delivery->asked);
@@ -346,7 +346,7 @@ static void send_first(struct notify *n, int64_t now_ms)
     }
     if (spaced && *next_ms > now_ms) {
         delivery->due_ms = *next_ms;
-        outbox_due(n, delivery);
+        notify_add_due(n, delivery);
         return;
     }
     if (n->config.routes[delivery->route].only.session && purpose_asks(delivery->purpose) && !delivery->fits) {
@@ -373,5 +373,5 @@ void send_due(void *arg)
     while (!n->closing && n->watcher.live && n->busy < BUSY_MAX && n->heap_count && n->heap[0]->due_ms <= now_ms)
         send_first(n, now_ms);
     if (n->busy < BUSY_MAX)
-        outbox_arm(n);
+        notify_arm_outbox(n);
 }

@@ -196,8 +196,8 @@ static struct rc check_signature(struct arena *arena, const struct channel *chan
         !digest_parse(str_sub(press->signature, 3, press->signature.n), &claimed))
         return err_set(err, ERR_FORBIDDEN, "this press is not signed as Slack signs");
     struct str text = arena_printf(arena, "v0:%.*s:%.*s", STR_ARG(press->timestamp), STR_ARG(press->body));
-    struct digest mac = mac_of(channel->signing, text);
-    if (!mac_eq(&mac, &claimed))
+    struct digest mac = sign_mac(channel->signing, text);
+    if (!sign_mac_eq(&mac, &claimed))
         return err_set(err, ERR_FORBIDDEN, "this press is not from Slack, or \"signing\" is wrong");
     if ((int64_t)at_s > now_s + SIGNED_SECONDS_MAX || (int64_t)at_s < now_s - SIGNED_SECONDS_MAX)
         return err_set(err, ERR_FORBIDDEN, "this press is too old, or a clock is wrong");

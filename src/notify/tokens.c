@@ -10,6 +10,7 @@
 #include "notify/inner.h"
 
 #include "base/base64.h"
+#include "base/hex.h"
 #include "base/sign.h"
 
 enum { VERSION_DENY = 0x10, VERSION_ALLOW = 0x11, HEAD_BYTES = 13, MAC_BYTES = 24, ALL_BYTES = HEAD_BYTES + MAC_BYTES };
@@ -22,12 +23,12 @@ static void mac(const struct digest *key, const unsigned char head[HEAD_BYTES], 
     buf_put(&buf, (struct str){(const char *)head, HEAD_BYTES});
     buf_put(&buf, bound);
     CHECK(!buf.over);
-    struct digest whole = mac_of((struct str){(const char *)key->bytes, DIGEST_BYTES}, buf_str(&buf));
+    struct digest whole = sign_mac((struct str){(const char *)key->bytes, DIGEST_BYTES}, buf_str(&buf));
     memcpy(ret_mac, whole.bytes, MAC_BYTES);
 }
 
-void answer_token_make(const struct digest *key, const struct answer_claims *claims, struct str bound,
-                       char ret_token[ANSWER_TOKEN_BYTES])
+void token_make(const struct digest *key, const struct answer_claims *claims, struct str bound,
+                char ret_token[ANSWER_TOKEN_BYTES])
 {
     unsigned char bytes[ALL_BYTES] = {claims->allow ? VERSION_ALLOW : VERSION_DENY};
     for (int i = 0; i < 4; i++)
@@ -44,7 +45,7 @@ static bool read_bytes(struct str token, unsigned char ret_bytes[ALL_BYTES])
            (ret_bytes[0] == VERSION_DENY || ret_bytes[0] == VERSION_ALLOW);
 }
 
-bool answer_token_claims(struct str token, struct answer_claims *ret_claims)
+bool token_read_claims(struct str token, struct answer_claims *ret_claims)
 {
     unsigned char bytes[ALL_BYTES];
     if (!read_bytes(token, bytes))
@@ -56,7 +57,7 @@ bool answer_token_claims(struct str token, struct answer_claims *ret_claims)
     return true;
 }
 
-bool answer_token_right(const struct digest *key, struct str token, struct str bound)
+bool token_right(const struct digest *key, struct str token, struct str bound)
 {
     unsigned char bytes[ALL_BYTES];
     struct digest ours = {0}, theirs = {0};
@@ -64,5 +65,5 @@ bool answer_token_right(const struct digest *key, struct str token, struct str b
         return false;
     mac(key, bytes, bound, ours.bytes);
     memcpy(theirs.bytes, bytes + HEAD_BYTES, MAC_BYTES);
-    return mac_eq(&ours, &theirs);
+    return sign_mac_eq(&ours, &theirs);
 }

@@ -76,7 +76,7 @@ static struct rc sign(const struct sending *sending, long long now_s, struct str
     TRY(read_key(sending->channel, key, &n, err));
     struct str signed_text = arena_printf(sending->arena, "%.*s.%lld.%.*s", STR_ARG(sending->message->delivery), now_s,
                                           STR_ARG(body));
-    struct digest mac = mac_of((struct str){(const char *)key, n}, signed_text);
+    struct digest mac = sign_mac((struct str){(const char *)key, n}, signed_text);
     base64_encode(mac.bytes, DIGEST_BYTES, text);
     *ret_header = arena_printf(sending->arena, "webhook-signature: v1,%s", text).p;
     return RC_OK;

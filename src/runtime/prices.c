@@ -73,7 +73,7 @@ static struct str cost_text(struct arena *arena, const struct run_usage *usage)
     return text;
 }
 
-struct data_usage usage_data(struct arena *arena, const struct run_usage *usage)
+struct data_usage prices_usage_data(struct arena *arena, const struct run_usage *usage)
 {
     return (struct data_usage){.input = usage->input,
                                .output = usage->output,
@@ -85,11 +85,11 @@ struct data_usage usage_data(struct arena *arena, const struct run_usage *usage)
 void run_usage_write(struct json_out *out, const struct run_usage *usage)
 {
     ARENA_SCOPE(scratch);
-    struct data_usage data = usage_data(&scratch, usage);
+    struct data_usage data = prices_usage_data(&scratch, usage);
     shape_write(out, shape_usage(), &data);
 }
 
-struct run_usage usage_read(const struct data_usage *data)
+struct run_usage prices_read_usage(const struct data_usage *data)
 {
     struct run_usage usage = {.cost_unknown = true};
     if (!data)

@@ -8,8 +8,8 @@
 /* The cost of one answer's tokens at today's prices. */
 void price_usage(const struct runtime_options *options, struct str model, struct run_usage *usage);
 /* The usage as events hold it; the cost, when it is known, is exact to a billionth of a dollar. */
-struct data_usage usage_data(struct arena *arena, const struct run_usage *usage);
+struct data_usage prices_usage_data(struct arena *arena, const struct run_usage *usage);
 /* And back; NULL, or one without a cost, has an unknown one. */
-struct run_usage usage_read(const struct data_usage *data);
+struct run_usage prices_read_usage(const struct data_usage *data);
 
 #endif

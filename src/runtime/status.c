@@ -3,7 +3,7 @@
 
 #include "runtime/prices.h"
 
-const struct data_parent *parent_data(struct arena *arena, const struct run_parent *parent)
+const struct data_parent *status_parent_data(struct arena *arena, const struct run_parent *parent)
 {
     struct data_parent *data = arena_new(arena, struct data_parent);
     *data = (struct data_parent){.thread = parent->thread, .call = parent->call, .run = parent->run};
@@ -12,9 +12,10 @@ const struct data_parent *parent_data(struct arena *arena, const struct run_pare
 
 struct str run_status_data(struct arena *arena, const struct run_state *run, const struct status_change *change)
 {
-    struct data_usage usage = usage_data(arena, &run->usage);
+    struct data_usage usage = prices_usage_data(arena, &run->usage);
     return DATA(arena, run_status, .run = run->id, .status = str_of(run_status_name(change->to)),
                 .reason = str_of(change->reason), .owner = change->owner,
                 .iterations = change->figures ? run->iterations : -1, .usage = change->figures ? &usage : NULL,
-                .agent = run->parent.agent, .depth = run->parent.depth, .parent = parent_data(arena, &run->parent));
+                .agent = run->parent.agent, .depth = run->parent.depth,
+                .parent = status_parent_data(arena, &run->parent));
 }

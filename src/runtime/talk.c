@@ -51,7 +51,7 @@ static void take_user(struct talk *talk, const struct event *event, struct str d
 /* Adds it to the run's, and says how many tokens it is. */
 static int64_t add_usage(struct talk *talk, const struct data_usage *usage)
 {
-    struct run_usage now = usage_read(usage);
+    struct run_usage now = prices_read_usage(usage);
     talk->run.usage.input += now.input;
     talk->run.usage.output += now.output;
     talk->run.usage.cache_read += now.cache_read;
@@ -161,7 +161,7 @@ const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk
     const struct run_state *run = &talk->run;
     struct data_usage *usage = arena_new(arena, struct data_usage);
     struct data_basis *basis = arena_new(arena, struct data_basis);
-    *usage = usage_data(arena, &run->usage);
+    *usage = prices_usage_data(arena, &run->usage);
     *basis = (struct data_basis){
         .prompt = run->prompt,
         .model = run->model,
@@ -174,7 +174,7 @@ const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk
         .usage = usage,
         .agent = run->parent.agent,
         .depth = run->parent.depth,
-        .parent = parent_data(arena, &run->parent),
+        .parent = status_parent_data(arena, &run->parent),
     };
     return basis;
 }

@@ -47,7 +47,7 @@ void talk_apply(struct talk *talk, const struct event *event);
 const struct data_basis *talk_basis(struct arena *arena, const struct talk *talk);
 
 /* The parent in the form of events; NULL: the run is no sub-agent. */
-const struct data_parent *parent_data(struct arena *arena, const struct run_parent *parent);
+const struct data_parent *status_parent_data(struct arena *arena, const struct run_parent *parent);
 
 /* The uses of the last answer; NULL when there are none, or the user has spoken since. */
 const struct use *talk_open_uses(const struct talk *talk);

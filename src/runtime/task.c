@@ -46,7 +46,7 @@ static struct str start_data(const struct worker *w, struct arena *arena, struct
     const struct run_state *run = &w->talk.run;
     return DATA(arena, run_status, .run = child, .status = str_of(run_status_name(RUN_RUNNING)), .model = run->model,
                 .system = w->talk.system, .iterations_max = run->iterations_max, .iterations = -1,
-                .agent = parent->agent, .depth = parent->depth, .parent = parent_data(arena, parent));
+                .agent = parent->agent, .depth = parent->depth, .parent = status_parent_data(arena, parent));
 }
 
 struct rc task_prepare(struct worker *w, const struct call *call, struct execute *execute, struct err *err)

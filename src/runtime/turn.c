@@ -142,7 +142,7 @@ static struct str message_data(struct worker *w, const struct answer *answer)
 {
     BUF_SCOPE(content, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&content);
-    struct data_usage usage = usage_data(&w->arena, &answer->usage);
+    struct data_usage usage = prices_usage_data(&w->arena, &answer->usage);
     answer_write(&out, answer);
     return DATA(&w->arena, agent_message, .run = w->talk.run.id, .content = buf_str(&content),
                 .stop_reason = answer->stop_reason, .model = answer->model, .usage = &usage);
@@ -184,7 +184,7 @@ static struct rc compact(struct worker *w, struct err *err)
     struct rc rc = model_ask(w, &request, &answer, err);
     if (rc_ok(rc)) {
         BUF_SCOPE(text, BLOCK_BYTES_MAX);
-        struct data_usage usage = usage_data(&w->arena, &answer.usage);
+        struct data_usage usage = prices_usage_data(&w->arena, &answer.usage);
         for (size_t i = 0; i < answer.count; i++)
             if (answer.blocks[i].kind == BLOCK_TEXT)
                 buf_put(&text, buf_str(&answer.blocks[i].text));

@@ -323,11 +323,11 @@ static struct str read_authority(struct cli *cli)
 static bool reads_pass(struct cli *cli)
 {
     struct err err;
-    enum box_choice choice = reads_choice(cli);
+    enum box_choice choice = box_choice_reads(cli);
     if (choice == BOX_ON || choice == BOX_OFF)
         return choice == BOX_ON;
     bool on = choice == BOX_UNDECIDED_NEW;
-    if (rc_bad(reads_choice_keep(cli, on, &err)))
+    if (rc_bad(box_choice_keep_reads(cli, on, &err)))
         log_line(LOG_WARN, "the choice about commands that only read cannot be kept", LOG_C("why", err.text));
     if (!on)
         log_line(LOG_INFO, "commands that only read inside the session's folder can pass without a rule now "

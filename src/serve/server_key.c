@@ -5,6 +5,7 @@
  */
 #include "serve/serve.h"
 
+#include "base/hex.h"
 #include "base/id.h"
 #include "cli/cli.h"
 #include "base/sign.h"

@@ -34,7 +34,7 @@ struct proving {
     struct key_ring ring;
     struct arena call_arena;
     struct call call;     /* the last one; its request comes in the same append */
-    struct map requests;  /* "session\ncall" → struct asked, on the heap */
+    struct map requests;  /* "session\ncall" → struct verified_ask, on the heap */
     struct map trusted;   /* ids of keys */
     bool all_trusted;     /* no file was given */
     struct proofs *proofs;
@@ -88,7 +88,7 @@ static void take_request(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct call *call = &proving->call;
-    struct asked *asked = heap_new(sizeof *asked);
+    struct verified_ask *asked = heap_new(sizeof *asked);
     struct data_tool_approval_request data;
     *asked = (struct asked){0};
     if (str_eq(call->session, event->session) && str_eq(call->id, event->call)) {
@@ -127,7 +127,7 @@ static struct rc prove(struct proving *proving, struct arena *arena, const struc
     struct signature_claim claim;
     struct str said, own;
     uint32_t counter;
-    TRY(signature_read(arena, data->signature, &claim, &said, err));
+    TRY(sign_read_signature(arena, data->signature, &claim, &said, err));
     *ret_key = key_ring_at(&proving->ring, claim.key, event->seq);
     if (!*ret_key)
         return err_set(err, ERR_CORRUPT, "the key was not known, or was revoked");
@@ -136,7 +136,7 @@ static struct rc prove(struct proving *proving, struct arena *arena, const struc
     TRY(own_text(arena, event, data, digest, said, &own, err));
     if (!str_eq(own, said))
         return err_set(err, ERR_CORRUPT, "what was signed is not what is kept");
-    TRY(signature_check(*ret_key, said, &claim, &counter, err));
+    TRY(sign_check_signature(*ret_key, said, &claim, &counter, err));
     if (!proving->all_trusted && !map_get(&proving->trusted, (*ret_key)->id))
         return err_set(err, ERR_FORBIDDEN, "the key is not among those to trust");
     return RC_OK;

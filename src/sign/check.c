@@ -42,8 +42,8 @@ struct rc signature_claim_read(struct arena *arena, const struct json *object, s
     return RC_OK;
 }
 
-struct rc signature_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
-                          uint32_t *ret_counter, struct err *err)
+struct rc sign_check_signature(const struct person_key *key, struct str text, const struct signature_claim *claim,
+                               uint32_t *ret_counter, struct err *err)
 {
     *ret_counter = 0;
     switch (key->kind) {
@@ -71,8 +71,8 @@ static void put_bytes(struct json_out *out, const char *name, struct str bytes)
     json_member(out, name, str_of(text));
 }
 
-struct str signature_write(struct arena *arena, const struct person_key *key, struct str text,
-                           const struct signature_claim *claim)
+struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
+                                const struct signature_claim *claim)
 {
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
@@ -88,8 +88,8 @@ struct str signature_write(struct arena *arena, const struct person_key *key, st
     return arena_str(arena, buf_str(&buf));
 }
 
-struct rc signature_read(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,
-                         struct err *err)
+struct rc sign_read_signature(struct arena *arena, struct str json, struct signature_claim *ret_claim,
+                              struct str *ret_text, struct err *err)
 {
     const struct json *object = NULL;
     TRY(json_parse(arena, json, &object, err));

@@ -33,7 +33,7 @@ const char *key_kind_name(enum key_kind kind)
     return "none";
 }
 
-void key_id_of(struct str spki, char id[KEY_ID_BYTES])
+void ring_key_id(struct str spki, char id[KEY_ID_BYTES])
 {
     char hex[DIGEST_HEX_BYTES];
     struct digest digest = digest_of(spki);
@@ -119,7 +119,7 @@ static void take_added(struct key_ring *ring, const struct event *event)
     if (!READ_DATA(&scratch, key_added, event->data, &data) || key_ring_find(ring, data.id) ||
         !base64_decode(data.spki, spki, sizeof spki, &n))
         return;
-    key_id_of((struct str){(const char *)spki, n}, id);
+    ring_key_id((struct str){(const char *)spki, n}, id);
     if (!str_is(data.id, id)) /* an id must always stand for the same key */
         return;
     struct person_key *key = arena_new(&ring->arena, struct person_key);
@@ -199,7 +199,7 @@ static void put_set(struct json_out *out, const char *name, struct str value)
         json_member(out, name, value);
 }
 
-void key_write(struct json_out *out, const struct person_key *key)
+void ring_write_key(struct json_out *out, const struct person_key *key)
 {
     char spki[BASE64_BYTES(PUBLIC_KEY_BYTES_MAX)];
     base64_url_encode(key->spki.p, key->spki.n, spki);

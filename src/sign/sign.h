@@ -6,8 +6,8 @@
  *
  *     server:  statement_issue(&statement, secret)            fills in the nonce
  *     person:  signs the SHA-256 of statement_text()          in the browser, or with a key file
- *     server:  signature_check(key, text, &claim)             then keeps signature_write() with the response
- *     later:   signature_read() and the same check            `nod verify --trust`, without a server
+ *     server:  sign_check_signature(key, text, &claim)             then keeps sign_write_signature() with the response
+ *     later:   sign_read_signature() and the same check            `nod verify --trust`, without a server
  *
  * This folder only computes. Keys are events of the installation (shapes_session.h: key_added, key_revoked); a ring
  * holds them. */
@@ -96,7 +96,7 @@ struct key_ring {
 
 enum key_kind key_kind_parse(struct str name);
 const char *key_kind_name(enum key_kind kind);
-void key_id_of(struct str spki, char id[KEY_ID_BYTES]);
+void ring_key_id(struct str spki, char id[KEY_ID_BYTES]);
 /* Takes an event of the installation; others are passed over. */
 void key_ring_follow(struct key_ring *ring, const struct event *event);
 /* The key of this id; NULL when there is none or it was revoked. */
@@ -108,7 +108,7 @@ bool key_ring_spent(const struct key_ring *ring, struct str nonce);
 /* Whether this is the hash of one of the person's recovery codes. */
 bool key_ring_recovers(const struct key_ring *ring, struct str person, struct str hash);
 void key_ring_done(struct key_ring *ring);
-void key_write(struct json_out *out, const struct person_key *key);
+void ring_write_key(struct json_out *out, const struct person_key *key);
 
 /* ---- signatures ---- */
 
@@ -123,12 +123,12 @@ struct signature_claim {
 struct rc signature_claim_read(struct arena *arena, const struct json *object, struct signature_claim *ret_claim,
                                struct err *err);
 /* Whether the key has signed this text, by the rules of its kind. `ret_counter`: of an authenticator, 0 otherwise. */
-struct rc signature_check(const struct person_key *key, struct str text, const struct signature_claim *claim,
+struct rc sign_check_signature(const struct person_key *key, struct str text, const struct signature_claim *claim,
                           uint32_t *ret_counter, struct err *err);
 /* Writes the signature as events hold it, as JSON; signature_read reads the claim and the text back. */
-struct str signature_write(struct arena *arena, const struct person_key *key, struct str text,
+struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
                            const struct signature_claim *claim);
-struct rc signature_read(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,
+struct rc sign_read_signature(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,
                          struct err *err);
 /* The value of a field in a statement's text, as it was before it was escaped; empty for - and when it is missing. */
 struct str statement_field(struct arena *arena, struct str text, const char *name);

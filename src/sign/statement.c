@@ -66,8 +66,8 @@ static struct str nonce_of(struct arena *arena, struct statement statement, cons
 {
     char hex[DIGEST_HEX_BYTES];
     statement.nonce = STR_NONE;
-    struct digest mac = mac_of((struct str){(const char *)secret->bytes, DIGEST_BYTES},
-                               statement_text(arena, &statement));
+    struct digest mac = sign_mac((struct str){(const char *)secret->bytes, DIGEST_BYTES},
+                                 statement_text(arena, &statement));
     digest_hex(&mac, hex);
     return arena_str(arena, (struct str){hex, NONCE_HEX_BYTES - 1});
 }
@@ -81,7 +81,7 @@ bool statement_issued(const struct statement *statement, const struct digest *se
 {
     ARENA_SCOPE(arena);
     struct digest given = digest_of(statement->nonce), own = digest_of(nonce_of(&arena, *statement, secret));
-    return mac_eq(&given, &own); /* digests of both, so that the time taken says nothing of either */
+    return sign_mac_eq(&given, &own); /* digests of both, so that the time taken says nothing of either */
 }
 
 struct statement statement_of_decision(struct arena *arena, const struct decision_facts *facts)

@@ -116,7 +116,7 @@ static void write_command(struct json_out *out, const struct tool_use *use)
     json_member(out, "type", STR("command"));
     json_member(out, "command", command);
     json_member(out, "description", json_text(use->input, "description"));
-    command_warn(out, command);
+    odd_text_warn(out, command);
 }
 
 static void write_generic(struct json_out *out, const struct tool_use *use, const struct err *problem)

@@ -43,10 +43,10 @@ struct str mcp_result_text(struct arena *arena, const struct json *result);
 
 /* The definition as canonical text, independent of key order and blanks; empty: too large. `whole`: with members that
  * only clients of a proxy use: title, hints, outputs. */
-struct str definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole);
-struct str definition_digest(struct arena *arena, struct str text);
-struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
-struct str definition_file_preview(struct arena *arena, struct str path, struct str text);
+struct str mcp_definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole);
+struct str mcp_definition_digest(struct arena *arena, struct str text);
+struct str mcp_definition_preview(struct arena *arena, struct str tool, struct str before, struct str after);
+struct str mcp_definition_file_preview(struct arena *arena, struct str path, struct str text);
 
 /* ---- servers ---- */
 

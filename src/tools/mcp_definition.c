@@ -64,7 +64,7 @@ static void put_others(struct buf *buf, struct arena *arena, const struct json *
     }
 }
 
-struct str definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole)
+struct str mcp_definition_text(struct arena *arena, struct str tool, const struct json *definition, bool whole)
 {
     ARENA_SCOPE(scratch);
     const struct json *schema = json_get(definition, "inputSchema");
@@ -90,7 +90,7 @@ unsigned tool_hints(const struct json *definition)
     return hints | (json_bool(said, "openWorldHint", true) ? HINT_OPEN_WORLD : 0);
 }
 
-struct str definition_digest(struct arena *arena, struct str text)
+struct str mcp_definition_digest(struct arena *arena, struct str text)
 {
     char hex[DIGEST_HEX_BYTES];
     struct digest digest = digest_of(text);
@@ -121,7 +121,7 @@ static struct str preview_of(struct arena *arena, const struct definition_shown 
                     : arena_str(arena, buf_str(&buf));
 }
 
-struct str definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
+struct str mcp_definition_preview(struct arena *arena, struct str tool, struct str before, struct str after)
 {
     const struct definition_shown shown = {
         .path = tool, .before = before, .after = after,
@@ -129,7 +129,7 @@ struct str definition_preview(struct arena *arena, struct str tool, struct str b
     return preview_of(arena, &shown);
 }
 
-struct str definition_file_preview(struct arena *arena, struct str path, struct str text)
+struct str mcp_definition_file_preview(struct arena *arena, struct str path, struct str text)
 {
     const struct definition_shown shown = {
         .path = path, .after = text, .is_new = true,

@@ -99,7 +99,7 @@ void odd_text_member(struct json_out *out, const struct json *input)
     json_close(out, ']');
 }
 
-void command_warn(struct json_out *out, struct str command)
+void odd_text_warn(struct json_out *out, struct str command)
 {
     json_key(out, "warnings");
     json_open(out, '[');

@@ -224,7 +224,7 @@ static void write_command(struct json_out *out, const struct tool_facts *facts)
     json_member(out, "type", STR("command"));
     json_member(out, "command", facts->command);
     json_member(out, "description", json_text(facts->input, "description"));
-    command_warn(out, facts->command);
+    odd_text_warn(out, facts->command);
 }
 
 static void write_generic(struct json_out *out, const struct tool_facts *facts)

@@ -122,14 +122,14 @@ static void take_tool(struct server *server, struct listing *list, const struct 
                 schema->raw.n + description.n <= MCP_DEFINITION_BYTES_MAX;
     t.definition = fits ? definition_json(arena, description, schema->raw) : STR_NONE;
     if (t.definition.n && rc_ok(json_parse(&scratch, t.definition, &definition, NULL)))
-        t.text = definition_text(arena, t.name, definition, false);
+        t.text = mcp_definition_text(arena, t.name, definition, false);
     if (t.text.n == 0 || list->count == MCP_TOOLS_MAX) {
         left_out(server, own, "its definition is too large or no object, or there are too many");
         return;
     }
     t.description = arena_str(arena, json_text(definition, "description"));
     t.schema = json_get(definition, "inputSchema")->raw; /* a part of t.definition */
-    t.digest = definition_digest(arena, t.text);
+    t.digest = mcp_definition_digest(arena, t.text);
     list->tools[list->count++] = t;
 }
 

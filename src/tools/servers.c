@@ -51,8 +51,8 @@ void servers_pin(struct servers *servers, struct str root, struct str tool, cons
 {
     ARENA_SCOPE(arena);
     struct pin *pin = heap_new(sizeof *pin);
-    pin->text = definition_text(&pin->arena, tool, definition, str_starts(root, STR(SERVERS_TOLD)));
-    pin->digest = definition_digest(&pin->arena, pin->text);
+    pin->text = mcp_definition_text(&pin->arena, tool, definition, str_starts(root, STR(SERVERS_TOLD)));
+    pin->digest = mcp_definition_digest(&pin->arena, pin->text);
     pin->definition = arena_str(&pin->arena, definition->raw);
     lock(&servers->lock);
     pin_free(map_put(&servers->pins, pin_key(&arena, root, tool), pin));
@@ -88,7 +88,7 @@ static struct server_news *news_of(struct arena *arena, const struct server_tool
     news->definition = arena_str(arena, tool->definition);
     news->digest = arena_str(arena, tool->digest);
     if (before.n)
-        news->preview = definition_preview(arena, tool->name, before, tool->text);
+        news->preview = mcp_definition_preview(arena, tool->name, before, tool->text);
     return news;
 }
 
@@ -137,10 +137,10 @@ struct rc servers_told(struct servers *servers, struct arena *arena, struct str 
     struct str before;
     *ret_news = NULL;
     CHECK(str_starts(root, STR(SERVERS_TOLD)));
-    told.text = definition_text(arena, tool, definition, true);
+    told.text = mcp_definition_text(arena, tool, definition, true);
     if (str_empty(told.text) || definition->raw.n > MCP_DEFINITION_BYTES_MAX)
         return err_set(err, ERR_TOO_LARGE, "the definition is larger than %d bytes", MCP_DEFINITION_BYTES_MAX);
-    told.digest = definition_digest(arena, told.text);
+    told.digest = mcp_definition_digest(arena, told.text);
     if (holds(servers, root, &told, arena, &before))
         return RC_OK;
     if (before.n == 0 && pins_are_full(servers))

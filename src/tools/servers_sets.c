@@ -147,7 +147,7 @@ static struct server_news *file_news(struct arena *arena, struct str path, struc
     struct json_out out = json_out(&buf);
     json_put_str(&out, text);
     *news = (struct server_news){.file = path, .digest = digest, .definition = arena_str(arena, buf_str(&buf)),
-                                 .preview = definition_file_preview(arena, path, text)};
+                                 .preview = mcp_definition_file_preview(arena, path, text)};
     return news;
 }
 
@@ -159,7 +159,7 @@ static struct server_set *project_set(struct servers *servers, struct arena *are
     const struct tool_use use = {.arena = arena, .root = root};
     if (rc_bad(place_read(&use, STR(".mcp.json"), &text, NULL)) || text.n > FILE_BYTES)
         text = STR_NONE; /* also one that leads out of the repository: what is elsewhere is not for the log */
-    digest = definition_digest(arena, text);
+    digest = mcp_definition_digest(arena, text);
     lock(servers);
     const char *trusted = text.n ? map_get(&servers->trusted, path) : NULL;
     if (trusted && str_is(digest, trusted))

@@ -117,7 +117,7 @@ static struct rc start(const struct tool_use *use, struct str *ret_name, struct 
     struct shells *shells = use->shells;
     sweep(shells);
     TRY(check_room(shells, use->session, err));
-    struct shell *shell = heap_new(sizeof *shell);
+    struct kept_shell *shell = heap_new(sizeof *shell);
     struct rc rc = child_start(use, &shell->child, err);
     if (rc_bad(rc)) {
         free(shell);

@@ -102,7 +102,7 @@ void odd_text_put(struct json_out *out, struct str name);
 /* Writes the warnings about all texts of an input as the member "warnings"; writes nothing when there are none. */
 void odd_text_member(struct json_out *out, const struct json *input);
 /* Writes the "warnings" about characters in a command that hide something. Its effects are judged by policy/. */
-void command_warn(struct json_out *out, struct str command);
+void odd_text_warn(struct json_out *out, struct str command);
 
 /* ---- edit.c ---- */
 /* "edits" and "files" of a MultiEdit that was planned: what each edit makes of the file as the one before left it. */

@@ -11,11 +11,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void look_at_tool(struct arena *arena, const struct json *tool)
 {
-    struct str text = definition_text(arena, STR("mcp__s__t"), tool, false);
-    if (text.n && !str_eq(definition_digest(arena, text), definition_digest(arena, text)))
+    struct str text = mcp_definition_text(arena, STR("mcp__s__t"), tool, false);
+    if (text.n && !str_eq(mcp_definition_digest(arena, text), mcp_definition_digest(arena, text)))
         abort();
     const struct json *preview;
-    if (rc_bad(json_parse(arena, definition_preview(arena, STR("t"), STR("before\n"), text), &preview, NULL)))
+    if (rc_bad(json_parse(arena, mcp_definition_preview(arena, STR("t"), STR("before\n"), text), &preview, NULL)))
         abort();
 }
 

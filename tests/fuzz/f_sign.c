@@ -23,14 +23,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              .spki = {spki, sizeof spki - 1}};
     if (rc_ok(json_parse(&arena, line, &object, &err)) && object->type == JSON_OBJECT)
         (void)!signature_claim_read(&arena, object, &claim, &err).code;
-    (void)!signature_read(&arena, line, &claim, &text, &err).code;
+    (void)!sign_read_signature(&arena, line, &claim, &text, &err).code;
     (void)statement_field(&arena, rest, "call");
     for (int i = 0; i < 3; i++) {
         key.kind = i == 0 ? KEY_KIND_WEBAUTHN : i == 1 ? KEY_KIND_ED25519 : KEY_KIND_SSHSIG;
         claim.sig = i == 2 || str_empty(claim.sig) ? rest : claim.sig;
         claim.client = str_empty(claim.client) ? rest : claim.client;
         claim.auth = str_empty(claim.auth) ? rest : claim.auth;
-        if (rc_ok(signature_check(&key, STR("statement"), &claim, &counter, &err)))
+        if (rc_ok(sign_check_signature(&key, STR("statement"), &claim, &counter, &err)))
             abort();
     }
     return 0;

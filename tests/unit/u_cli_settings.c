@@ -215,7 +215,7 @@ static void durations(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int64_t seconds = -1;
-        bool ok = duration_parse(str_of(cases[i].text), &seconds);
+        bool ok = settings_parse_duration(str_of(cases[i].text), &seconds);
         if (ok != (cases[i].seconds >= 0) || (ok && seconds != cases[i].seconds))
             fail_msg("'%s' gave %lld", cases[i].text, (long long)seconds);
     }

@@ -89,7 +89,7 @@ static void runs_move_by_the_table(void **state)
         if (at == runs)
             ids[runs++] = status.run;
         enum run_status to = run_status_parse(status.status);
-        if (!run_move(last[at], to))
+        if (!life_run_move(last[at], to))
             fail_msg("from %s to %s", run_status_name(last[at]), run_status_name(to));
         last[at] = to;
         moves++;

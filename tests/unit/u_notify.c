@@ -257,23 +257,23 @@ static void tokens_are_good_for_one_thing(void **state)
     struct digest key = digest_of(STR("key")), other = digest_of(STR("other"));
     struct answer_claims claims = {.delivery = "0123456789abcdef", .allow = true, .until_s = 1800000000}, read;
     char token[ANSWER_TOKEN_BYTES];
-    answer_token_make(&key, &claims, STR("digest\nowner"), token);
+    token_make(&key, &claims, STR("digest\nowner"), token);
     assert_int_equal(strlen(token), 50);
-    assert_true(answer_token_claims(str_of(token), &read));
+    assert_true(token_read_claims(str_of(token), &read));
     assert_string_equal(read.delivery, "0123456789abcdef");
     assert_true(read.allow);
     assert_int_equal(read.until_s, 1800000000);
-    assert_true(answer_token_right(&key, str_of(token), STR("digest\nowner")));
-    assert_false(answer_token_right(&key, str_of(token), STR("digest\nother")));
-    assert_false(answer_token_right(&key, str_of(token), STR("changed\nowner")));
-    assert_false(answer_token_right(&other, str_of(token), STR("digest\nowner")));
+    assert_true(token_right(&key, str_of(token), STR("digest\nowner")));
+    assert_false(token_right(&key, str_of(token), STR("digest\nother")));
+    assert_false(token_right(&key, str_of(token), STR("changed\nowner")));
+    assert_false(token_right(&other, str_of(token), STR("digest\nowner")));
     for (size_t i = 0; token[i]; i++) { /* no bit of it can be another */
         char changed[ANSWER_TOKEN_BYTES];
         memcpy(changed, token, sizeof changed);
         changed[i] = changed[i] == 'A' ? 'B' : 'A';
-        assert_false(answer_token_right(&key, str_of(changed), STR("digest\nowner")));
+        assert_false(token_right(&key, str_of(changed), STR("digest\nowner")));
     }
-    assert_false(answer_token_claims(STR(""), &read));
+    assert_false(token_read_claims(STR(""), &read));
 }
 
 static void base64_both_ways(void **state)

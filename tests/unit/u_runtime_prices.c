@@ -9,8 +9,8 @@ static void expect(const struct runtime_options *options, const char *model, str
 {
     ARENA_SCOPE(arena);
     price_usage(options, str_of(model), &usage);
-    struct data_usage data = usage_data(&arena, &usage);
-    struct run_usage again = usage_read(&data);
+    struct data_usage data = prices_usage_data(&arena, &usage);
+    struct run_usage again = prices_read_usage(&data);
     assert_true(str_is(data.cost, want));
     assert_int_equal(again.cost, usage.cost);
     assert_int_equal(again.cost_unknown, usage.cost_unknown);

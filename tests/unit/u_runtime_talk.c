@@ -209,8 +209,8 @@ static void test_statuses(void **state)
     for (int i = RUN_PENDING; i < RUN_STATUS_COUNT; i++)
         assert_int_equal(run_status_parse(str_of(run_status_name((enum run_status)i))), i);
     assert_int_equal(run_status_parse(STR("thinking")), RUN_UNKNOWN);
-    assert_true(run_move(RUN_PENDING, RUN_RUNNING) && run_move(RUN_FAILED, RUN_RUNNING));
-    assert_false(run_move(RUN_COMPLETED, RUN_RUNNING) || run_move(RUN_PENDING, RUN_COMPLETED));
+    assert_true(life_run_move(RUN_PENDING, RUN_RUNNING) && life_run_move(RUN_FAILED, RUN_RUNNING));
+    assert_false(life_run_move(RUN_COMPLETED, RUN_RUNNING) || life_run_move(RUN_PENDING, RUN_COMPLETED));
 }
 
 int main(void)

@@ -140,7 +140,7 @@ static void assert_refused(struct rig *rig, struct signature_claim claim, const 
 {
     struct err err = {0};
     uint32_t counter;
-    assert_int_equal(signature_check(&rig->key, rig->text, &claim, &counter, &err).code, ERR_FORBIDDEN);
+    assert_int_equal(sign_check_signature(&rig->key, rig->text, &claim, &counter, &err).code, ERR_FORBIDDEN);
     if (!strstr(err.text, why))
         print_error("said: %s\n", err.text);
     assert_non_null(strstr(err.text, why));
@@ -152,7 +152,7 @@ static void a_passkey_signs_one_statement(void **state)
     struct err err = {0};
     uint32_t counter = 0;
     struct signature_claim claim = assertion(rig, client_of(rig, rig->text), "localhost", 5, 7);
-    assert_int_equal(signature_check(&rig->key, rig->text, &claim, &counter, &err).code, ERR_OK);
+    assert_int_equal(sign_check_signature(&rig->key, rig->text, &claim, &counter, &err).code, ERR_OK);
     assert_int_equal(counter, 7);
     assert_refused(rig, assertion(rig, client_of(rig, STR("another")), "localhost", 5, 7), "another statement");
     assert_refused(rig, assertion(rig, client_of(rig, rig->text), "example.org", 5, 7), "another host");
@@ -258,7 +258,7 @@ static void a_security_key_signs_when_touched(void **state)
     const char *sk = "sk-ssh-ed25519@openssh.com";
     rig->key.kind = KEY_KIND_SSHSIG;
     struct signature_claim claim = {.sig = ssh_signature(rig, "nod@v1", sk, 1)};
-    assert_int_equal(signature_check(&rig->key, rig->text, &claim, &counter, &err).code, ERR_OK);
+    assert_int_equal(sign_check_signature(&rig->key, rig->text, &claim, &counter, &err).code, ERR_OK);
     assert_int_equal(counter, 9);
     assert_refused(rig, (struct signature_claim){.sig = ssh_signature(rig, "file", sk, 1)}, "something else");
     assert_refused(rig, (struct signature_claim){.sig = ssh_signature(rig, "nod@v1", sk, 0)}, "touched");
@@ -288,7 +288,7 @@ static void a_revoked_key_proves_what_it_signed_before(void **state)
     struct rig *rig = *state;
     struct key_ring ring = {0};
     char id[KEY_ID_BYTES];
-    key_id_of(rig->key.spki, id);
+    ring_key_id(rig->key.spki, id);
     struct event added = key_event(rig, 10, id, false), gone = key_event(rig, 20, id, true);
     struct event borrowed = key_event(rig, 9, "0123456789abcdef0123456789abcdef", false);
     key_ring_follow(&ring, &borrowed);
@@ -315,11 +315,11 @@ static void kept_and_read_again_it_is_the_same(void **state)
     struct rig *rig = *state;
     struct err err = {0};
     struct signature_claim claim = assertion(rig, client_of(rig, rig->text), "localhost", 5, 7), read;
-    struct str json = signature_write(&rig->arena, &rig->key, rig->text, &claim), text;
+    struct str json = sign_write_signature(&rig->arena, &rig->key, rig->text, &claim), text;
     uint32_t counter;
-    assert_int_equal(signature_read(&rig->arena, json, &read, &text, &err).code, ERR_OK);
+    assert_int_equal(sign_read_signature(&rig->arena, json, &read, &text, &err).code, ERR_OK);
     assert_true(str_eq(text, rig->text) && str_eq(read.key, STR("k1")));
-    assert_int_equal(signature_check(&rig->key, text, &read, &counter, &err).code, ERR_OK);
+    assert_int_equal(sign_check_signature(&rig->key, text, &read, &counter, &err).code, ERR_OK);
 }
 
 int main(void)

@@ -76,7 +76,7 @@ static void results(void **state)
 
 static struct str digest_of_definition(struct arena *arena, const char *definition)
 {
-    return definition_digest(arena, definition_text(arena, STR("mcp__s__t"), parsed(arena, definition), false));
+    return mcp_definition_digest(arena, mcp_definition_text(arena, STR("mcp__s__t"), parsed(arena, definition), false));
 }
 
 #define SCHEMA "\"inputSchema\":{\"type\":\"object\",\"properties\":"
@@ -107,7 +107,7 @@ static void definitions(void **state)
         for (size_t j = 0; j < i; j++)
             assert_false(str_eq(digest_of_definition(&arena, others[i]), digest_of_definition(&arena, others[j])));
     }
-    struct str preview = definition_preview(&arena, STR("mcp__s__t"), STR("old\n"), STR("new\n"));
+    struct str preview = mcp_definition_preview(&arena, STR("mcp__s__t"), STR("old\n"), STR("new\n"));
     assert_true(str_has(preview, STR("\"-old\"")) && str_has(preview, STR("\"+new\"")));
 }
 
@@ -125,7 +125,7 @@ static void a_definition_that_explodes(void **state)
     for (int i = 0; i < 120; i++)
         buf_putc(&buf, ']');
     buf_putc(&buf, '}');
-    assert_int_equal(definition_text(&arena, STR("t"), parsed(&arena, buf_c(&buf)), false).n, 0);
+    assert_int_equal(mcp_definition_text(&arena, STR("t"), parsed(&arena, buf_c(&buf)), false).n, 0);
 }
 
 static void files(void **state)

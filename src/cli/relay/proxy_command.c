@@ -66,7 +66,7 @@ static struct rc describe(struct proxy *proxy, const char *url, struct err *err)
     return RC_OK;
 }
 
-struct rc mcp_proxy_command(struct cli *cli, struct err *err)
+struct rc proxy_command(struct cli *cli, struct err *err)
 {
     static struct proxy proxy = {.lock = PTHREAD_MUTEX_INITIALIZER, .listed = PTHREAD_COND_INITIALIZER};
     bool web = cli->settings.origins[SETTING_ID_url].kind == ORIGIN_FLAG;

@@ -188,7 +188,7 @@ static void *post_and_leave(void *arg)
 
 static bool send_message(struct proxy *proxy, struct str message)
 {
-    struct sending *sending = heap_new(sizeof *sending);
+    struct proxy_sending *sending = heap_new(sizeof *sending);
     struct mcp_message read;
     pthread_t thread;
     sending->proxy = proxy;

@@ -14,7 +14,8 @@
 #include "event/read.h"
 #include "event/shapes.h"
 
-enum { NEED_NO_CALL, NEED_SESSION_SAME }; /* indexes into the append's needs; the third is installation_unchanged */
+/* Indexes into the append's needs; the third is tokens_installation_unchanged. */
+enum { NEED_NO_CALL, NEED_SESSION_SAME };
 
 /* ---- what is kept ---- */
 

@@ -17,7 +17,7 @@
 
 enum { DECIDE_BEGIN = FIND_END, DECIDE_CHECKED, DECIDE_CALL, DECIDE_JUDGED, DECIDE_KEPT, DECIDE_PARTIAL,
        DECIDE_LOST };
-enum { NEEDS_OF_CALL = 2 }; /* needs of the append about the call; the next one is installation_unchanged */
+enum { NEEDS_OF_CALL = 2 }; /* needs of the append about the call; the next one is tokens_installation_unchanged */
 enum { LOOKS_MAX = 3, PARTIAL_LOOKS_MAX = 30 };
 
 /* ---- what is kept ---- */
