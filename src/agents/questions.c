@@ -15,14 +15,14 @@ static bool read_asked(struct arena *arena, const struct json *input, struct que
     const struct json *list = list_of(input, "questions");
     if (!list || list->count > QUESTIONS_MAX)
         return false;
-    q->all = arena_array(arena, struct question, list->count);
+    q->all = arena_array(arena, struct asked_question, list->count);
     for (const struct json *one = list->first; one; one = one->next) {
         struct str words = json_text(one, "question");
         if (str_empty(words))
             return false;
-        q->all[q->count++] = (struct question){.key = words, .words = words, .header = json_text(one, "header"),
-                                               .options = list_of(one, "options"),
-                                               .several = json_bool(one, "multiSelect", false)};
+        q->all[q->count++] = (struct asked_question){.key = words, .words = words, .header = json_text(one, "header"),
+                                                     .options = list_of(one, "options"),
+                                                     .several = json_bool(one, "multiSelect", false)};
     }
     return true;
 }
@@ -37,11 +37,11 @@ static const struct {
     {"boolean", QUESTION_YES_NO},
 };
 
-static bool read_field(const struct json *schema, const struct json *field, struct question *ret_question)
+static bool read_field(const struct json *schema, const struct json *field, struct asked_question *ret_question)
 {
     const struct json *required = list_of(schema, "required");
     struct str type = json_text(field, "type"), words = json_text(field, "description");
-    struct question q = {.key = field->key, .words = str_empty(words) ? json_text(field, "title") : words};
+    struct asked_question q = {.key = field->key, .words = str_empty(words) ? json_text(field, "title") : words};
     for (const struct json *name = required ? required->first : NULL; name; name = name->next)
         q.required = q.required || str_eq(name->text, field->key);
     if (str_empty(q.words))
@@ -67,7 +67,7 @@ static bool read_form(struct arena *arena, const struct json *input, struct ques
     q->heading = json_text(input, "message");
     if (!fields || fields->type != JSON_OBJECT || fields->count > QUESTIONS_MAX)
         return false;
-    q->all = arena_array(arena, struct question, fields->count + 1);
+    q->all = arena_array(arena, struct asked_question, fields->count + 1);
     for (const struct json *field = fields->first; field; field = field->next)
         if (!read_field(schema, field, &q->all[q->count++]))
             return false;
@@ -98,7 +98,7 @@ struct str question_option_about(const struct json *option)
 
 /* ---- answering ---- */
 
-static const struct json *chosen(const struct question *q, struct str answer)
+static const struct json *chosen(const struct asked_question *q, struct str answer)
 {
     uint64_t number = 0, at = 0;
     bool counted = str_to_u64(answer, &number);
@@ -114,7 +114,7 @@ static const struct json *chosen(const struct question *q, struct str answer)
 }
 
 /* The typed answer, with numbers of options turned into their words. */
-static struct rc put_choice(struct buf *buf, const struct question *q, struct str answer, struct err *err)
+static struct rc put_choice(struct buf *buf, const struct asked_question *q, struct str answer, struct err *err)
 {
     const struct json *whole = chosen(q, answer);
     if (whole) {
@@ -134,7 +134,7 @@ static struct rc put_choice(struct buf *buf, const struct question *q, struct st
     return RC_OK;
 }
 
-static struct rc put_number(struct json_out *out, const struct question *q, struct str answer, struct err *err)
+static struct rc put_number(struct json_out *out, const struct asked_question *q, struct str answer, struct err *err)
 {
     ARENA_SCOPE(scratch);
     const struct json *value = NULL;
@@ -147,7 +147,7 @@ static struct rc put_number(struct json_out *out, const struct question *q, stru
     return RC_OK;
 }
 
-static struct rc put_yes_no(struct json_out *out, const struct question *q, struct str answer, struct err *err)
+static struct rc put_yes_no(struct json_out *out, const struct asked_question *q, struct str answer, struct err *err)
 {
     static const char *const yes[] = {"yes", "y", "true"}, *const no[] = {"no", "n", "false"};
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) {
@@ -160,7 +160,7 @@ static struct rc put_yes_no(struct json_out *out, const struct question *q, stru
     return err_set(err, ERR_INVALID, "'%.*s' must be yes or no, not '%.*s'", STR_ARG(q->key), STR_ARG(answer));
 }
 
-static struct rc put_answer(struct json_out *out, const struct question *q, struct str answer, struct err *err)
+static struct rc put_answer(struct json_out *out, const struct asked_question *q, struct str answer, struct err *err)
 {
     BUF_SCOPE(text, ANSWER_BYTES_MAX);
     json_key_str(out, q->key);

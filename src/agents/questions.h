@@ -10,7 +10,7 @@
 
 enum question_type { QUESTION_TEXT, QUESTION_NUMBER, QUESTION_INTEGER, QUESTION_YES_NO };
 
-struct question {
+struct asked_question {
     struct str key;      /* under which it is answered */
     struct str words;
     struct str header;   /* may be empty */
@@ -22,7 +22,7 @@ struct question {
 };
 
 struct questions {
-    struct question *all;
+    struct asked_question *all;
     size_t count;
     struct str heading;  /* may be empty */
     const struct json *input;

@@ -93,8 +93,8 @@ struct route {
 
 const struct route *routes_all(size_t *ret_count);
 /* The messages of /api/ws and /api/terminal/ws/agent by index; NULL after the last. */
-const struct message *socket_message(size_t at);
-const struct message *terminal_message(size_t at);
+const struct socket_kind *socket_message(size_t at);
+const struct socket_kind *terminal_message(size_t at);
 
 struct exchange {
     struct api *api;

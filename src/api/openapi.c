@@ -152,7 +152,7 @@ static void put_right(struct json_out *out, struct right right)
 }
 
 /* The messages of a WebSocket, which OpenAPI cannot describe. */
-static void put_messages(struct json_out *out, const struct message *(*next)(size_t at))
+static void put_messages(struct json_out *out, const struct socket_kind *(*next)(size_t at))
 {
     json_key(out, "x-messages");
     json_open(out, '[');

@@ -18,7 +18,7 @@ struct right {
 };
 
 /* A message that a WebSocket takes, under its "type" or "command". */
-struct message {
+struct socket_kind {
     const char *name;
     struct right right;
 };

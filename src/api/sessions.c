@@ -8,7 +8,7 @@
 enum { THREAD_NAME_BYTES = 64 };
 
 /* Settings of a session as a person or agent sends them; absent members stay untouched. */
-struct settings {
+struct session_settings {
     struct str title, cwd, mode;
     const struct json *policies;
     int64_t timeout_seconds; /* -1: not said */
@@ -34,9 +34,9 @@ static struct rc check_policies(const struct json *policies, bool *ret_loosens, 
     return RC_OK;
 }
 
-static struct rc read_settings(const struct json *body, struct settings *ret_settings, struct err *err)
+static struct rc read_settings(const struct json *body, struct session_settings *ret_settings, struct err *err)
 {
-    struct settings s = {.timeout_seconds = -1};
+    struct session_settings s = {.timeout_seconds = -1};
     enum permission_mode mode = MODE_DEFAULT;
     TRY(json_want_str(body, "title", LIMIT_TITLE_BYTES, &s.title, err));
     TRY(json_want_str(body, "cwd", LIMIT_PATH_BYTES, &s.cwd, err));
@@ -61,13 +61,13 @@ static struct rc read_settings(const struct json *body, struct settings *ret_set
     return RC_OK;
 }
 
-static struct str settings_data(struct arena *arena, const struct settings *s)
+static struct str settings_data(struct arena *arena, const struct session_settings *s)
 {
     return DATA(arena, session_settings, .title = s->title, .cwd = s->cwd, .mode = s->mode,
                 .policies = s->policies ? s->policies->raw : STR_NONE, .timeout_seconds = s->timeout_seconds);
 }
 
-static struct data_session_created created_data(const struct settings *s, struct str owner)
+static struct data_session_created created_data(const struct session_settings *s, struct str owner)
 {
     return (struct data_session_created){.title = s->title,
                                          .cwd = s->cwd,
@@ -128,7 +128,7 @@ static struct rc read_new_id(struct exchange *x, struct str *ret_id, struct err 
 void api_sessions_create(struct exchange *x)
 {
     struct str new_id = STR_NONE;
-    struct settings settings;
+    struct session_settings settings;
     struct err err;
     struct str signature = STR_NONE;
     if (rc_bad(read_settings(x->body, &settings, &err)) || rc_bad(read_new_id(x, &new_id, &err)) ||
@@ -154,7 +154,7 @@ void api_sessions_show(struct exchange *x) { exchange_with_session(x, x->params[
 
 static void change_found(struct exchange *x, const struct session *session)
 {
-    struct settings settings;
+    struct session_settings settings;
     struct str signature = STR_NONE;
     struct err err;
     if (rc_bad(read_settings(x->body, &settings, &err)) ||

@@ -21,7 +21,7 @@
 
 enum { REQUESTS_OPEN_MAX = 256 };
 
-struct channel {
+struct socket_channel {
     struct api *api;
     struct http_socket *socket; /* NULL when it is gone */
     const struct token *token;
@@ -31,7 +31,7 @@ struct channel {
     unsigned open_requests;     /* requests that are not answered yet */
 };
 
-static void free_if_over(struct channel *channel)
+static void free_if_over(struct socket_channel *channel)
 {
     if (channel->socket || channel->open_requests)
         return;
@@ -39,7 +39,7 @@ static void free_if_over(struct channel *channel)
     free(channel);
 }
 
-static void send_text(struct channel *channel, struct str text)
+static void send_text(struct socket_channel *channel, struct str text)
 {
     if (!channel->socket)
         return;
@@ -48,7 +48,7 @@ static void send_text(struct channel *channel, struct str text)
     shared_unref(bytes);
 }
 
-static void send_error(struct channel *channel, struct str id, const char *code, const char *words)
+static void send_error(struct socket_channel *channel, struct str id, const char *code, const char *words)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -64,7 +64,7 @@ static void send_error(struct channel *channel, struct str id, const char *code,
     send_text(channel, buf_str(&buf));
 }
 
-static void send_done(struct channel *channel, const char *type, struct str id)
+static void send_done(struct socket_channel *channel, const char *type, struct str id)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -94,7 +94,7 @@ struct shared *form_message(struct happening *happening)
 
 static void tell(struct watcher *watcher, struct happening *happening)
 {
-    struct channel *channel = watcher->arg;
+    struct socket_channel *channel = watcher->arg;
     if (channel->socket && channel->token->revoked_ms)
         http_socket_end(channel->socket, 1008, "this token was revoked");
     else if (channel->socket)
@@ -103,7 +103,7 @@ static void tell(struct watcher *watcher, struct happening *happening)
 
 static bool lags(const struct watcher *watcher)
 {
-    const struct channel *channel = watcher->arg;
+    const struct socket_channel *channel = watcher->arg;
     return channel->socket && http_socket_queued(channel->socket) > LIMIT_STREAM_QUEUE_BYTES / 2;
 }
 
@@ -115,7 +115,7 @@ static void away(struct watcher *watcher, bool is_away)
 
 static void broken(struct watcher *watcher, const struct err *err)
 {
-    struct channel *channel = watcher->arg;
+    struct socket_channel *channel = watcher->arg;
     send_error(channel, STR_NONE, err_wire(err->code), err->text);
     if (channel->socket)
         http_socket_end(channel->socket, 1011, err_wire(err->code));
@@ -124,7 +124,7 @@ static void broken(struct watcher *watcher, const struct err *err)
 /* A reader that lags behind misses nothing by missing it. */
 static void hear(struct watcher *watcher, struct str json)
 {
-    struct channel *channel = watcher->arg;
+    struct socket_channel *channel = watcher->arg;
     ARENA_SCOPE(scratch);
     if (!channel->socket || channel->token->revoked_ms ||
         http_socket_queued(channel->socket) > LIMIT_STREAM_QUEUE_BYTES / 4)
@@ -132,7 +132,7 @@ static void hear(struct watcher *watcher, struct str json)
     send_text(channel, arena_printf(&scratch, "{\"type\":\"live\",\"live\":%.*s}", STR_ARG(json)));
 }
 
-static void go_on(struct channel *channel)
+static void go_on(struct socket_channel *channel)
 {
     if (!channel->watching || !channel->socket)
         return;
@@ -144,7 +144,7 @@ static void go_on(struct channel *channel)
 
 static void caught_up(struct watcher *watcher) { go_on(watcher->arg); }
 
-static void stop_watching(struct channel *channel)
+static void stop_watching(struct socket_channel *channel)
 {
     if (!channel->watching)
         return;
@@ -155,7 +155,7 @@ static void stop_watching(struct channel *channel)
 
 struct subscription {
     struct arena arena;
-    struct channel *channel;
+    struct socket_channel *channel;
     struct event_scope scope;
     struct str id;
     struct session_look look;
@@ -164,7 +164,7 @@ struct subscription {
 
 static void subscribe(struct subscription *s)
 {
-    struct channel *channel = s->channel;
+    struct socket_channel *channel = s->channel;
     stop_watching(channel);
     send_done(channel, "subscribed", s->id);
     channel->watcher = (struct watcher){
@@ -221,7 +221,7 @@ static void begin_subscription(struct subscription *s)
 
 static void subscription_free(struct subscription *s)
 {
-    struct channel *channel = s->channel;
+    struct socket_channel *channel = s->channel;
     channel->open_requests--;
     arena_done(&s->arena);
     free(s);
@@ -233,7 +233,7 @@ static void scope_found(struct op *op)
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
     struct subscription *s = op->owner;
-    struct channel *channel = s->channel;
+    struct socket_channel *channel = s->channel;
     bool thread_missing = session && s->scope.thread.n && !session_thread_find(session, s->scope.thread);
     if (err->code != ERR_OK)
         send_error(channel, s->id, err_wire(err->code), err->text);
@@ -261,7 +261,7 @@ static struct rc read_kinds(const struct json *types, uint64_t *ret_kinds, struc
     return RC_OK;
 }
 
-static struct rc read_scope(const struct channel *channel, const struct json *message,
+static struct rc read_scope(const struct socket_channel *channel, const struct json *message,
                             struct event_scope *scope, struct err *err)
 {
     int64_t after = 0;
@@ -274,7 +274,7 @@ static struct rc read_scope(const struct channel *channel, const struct json *me
     return events_complete_scope(channel->token, scope, err);
 }
 
-static void on_subscribe(struct channel *channel, const struct json *message, struct str id)
+static void on_subscribe(struct socket_channel *channel, const struct json *message, struct str id)
 {
     struct subscription *s = heap_new(sizeof *s);
     struct err err;
@@ -297,7 +297,7 @@ static void on_subscribe(struct channel *channel, const struct json *message, st
     gate_session(channel->api->gate, &s->look);
 }
 
-static void on_unsubscribe(struct channel *channel, const struct json *message, struct str id)
+static void on_unsubscribe(struct socket_channel *channel, const struct json *message, struct str id)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -313,14 +313,14 @@ static void on_unsubscribe(struct channel *channel, const struct json *message, 
 /* ---- decide and call: the routes, without a socket of their own ---- */
 
 struct inner_request {
-    struct channel *channel;
+    struct socket_channel *channel;
     struct str id;
 };
 
 static void inner_answered(struct http_request *request, int status, struct str body)
 {
     struct inner_request *inner = request->answered_arg;
-    struct channel *channel = inner->channel;
+    struct socket_channel *channel = inner->channel;
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
     json_open(&out, '{');
@@ -334,7 +334,7 @@ static void inner_answered(struct http_request *request, int status, struct str 
     free_if_over(channel);
 }
 
-static void dispatch(struct channel *channel, struct str id, struct str path, struct str query,
+static void dispatch(struct socket_channel *channel, struct str id, struct str path, struct str query,
                      struct str body)
 {
     struct http_request *request = heap_new(sizeof *request);
@@ -352,7 +352,7 @@ static void dispatch(struct channel *channel, struct str id, struct str path, st
     api_dispatch(channel->api, request, channel->token);
 }
 
-static void on_decide(struct channel *channel, const struct json *message, struct str id)
+static void on_decide(struct socket_channel *channel, const struct json *message, struct str id)
 {
     struct str session = json_text(message, "sessionId");
     struct str thread = json_text(message, "threadId");
@@ -369,7 +369,7 @@ static void on_decide(struct channel *channel, const struct json *message, struc
     dispatch(channel, id, path, STR_NONE, message->raw);
 }
 
-static void on_call(struct channel *channel, const struct json *message, struct str id)
+static void on_call(struct socket_channel *channel, const struct json *message, struct str id)
 {
     struct str thread = json_text(message, "threadId");
     const struct json *call = json_get(message, "call");
@@ -389,7 +389,7 @@ static void on_call(struct channel *channel, const struct json *message, struct 
 }
 
 /* {"type":"permission","sessionId","id":the call's,"approved",…}: see agent_state.c. */
-static void on_permission(struct channel *channel, const struct json *message, struct str id)
+static void on_permission(struct socket_channel *channel, const struct json *message, struct str id)
 {
     struct str session = json_text(message, "sessionId");
     if (str_empty(session)) {
@@ -404,9 +404,9 @@ static void on_permission(struct channel *channel, const struct json *message, s
 /* ---- the socket ---- */
 
 static const struct {
-    struct message is;
+    struct socket_kind is;
     bool routed; /* a route answers it, and is what refuses it */
-    void (*handle)(struct channel *channel, const struct json *message, struct str id);
+    void (*handle)(struct socket_channel *channel, const struct json *message, struct str id);
 } messages[] = {
     {{"subscribe", {SCOPE_SEE, BOUND_HERE}}, false, on_subscribe},
     {{"unsubscribe", {SCOPE_SEE, BOUND_HERE}}, false, on_unsubscribe},
@@ -415,14 +415,14 @@ static const struct {
     {{"permission", {SCOPE_DECIDE, BOUND_HERE}}, true, on_permission},
 };
 
-const struct message *socket_message(size_t at)
+const struct socket_kind *socket_message(size_t at)
 {
     return at < sizeof messages / sizeof *messages ? &messages[at].is : NULL;
 }
 
 static void on_message(struct http_socket *socket, void *arg, struct str text)
 {
-    struct channel *channel = arg;
+    struct socket_channel *channel = arg;
     ARENA_SCOPE(scratch);
     const struct json *message = NULL;
     struct err err;
@@ -462,7 +462,7 @@ static void on_drained(struct http_socket *socket, void *arg)
 
 static void on_gone(struct http_socket *socket, void *arg)
 {
-    struct channel *channel = arg;
+    struct socket_channel *channel = arg;
     (void)socket;
     stop_watching(channel);
     channel->socket = NULL;

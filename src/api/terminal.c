@@ -26,7 +26,7 @@ struct str terminal_id(const struct json *message)
     return id && id->type != JSON_NULL ? id->raw : STR_NONE;
 }
 
-struct act *terminal_act_new(struct terminal *terminal, const struct json *message)
+struct terminal_act *terminal_act_new(struct terminal *terminal, const struct json *message)
 {
     struct terminal_act *act = heap_new(sizeof *act);
     act->terminal = terminal;
@@ -45,7 +45,7 @@ static void free_if_over(struct terminal *terminal)
     free(terminal);
 }
 
-void terminal_act_free(struct act *act)
+void terminal_act_free(struct terminal_act *act)
 {
     struct terminal *terminal = act->terminal;
     terminal->open--;
@@ -102,7 +102,7 @@ void terminal_refuse(struct terminal *terminal, struct str id, const struct err 
     terminal_send(terminal, &buf);
 }
 
-void terminal_ack(const struct act *act, const char *command, const struct view *view)
+void terminal_ack(const struct terminal_act *act, const char *command, const struct view *view)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -121,9 +121,9 @@ void terminal_ack(const struct act *act, const char *command, const struct view 
 static void decided(struct op *op)
 {
     struct decide *decide = (struct decide *)op;
-    struct act *act = decide->op.owner;
+    struct terminal_act *act = decide->op.owner;
     struct view *view = terminal_view_find(act->terminal, decide->session);
-    struct asked *asked = view ? map_get(&view->calls, decide->call_id) : NULL;
+    struct terminal_ask *asked = view ? map_get(&view->calls, decide->call_id) : NULL;
     if (decide->op.err.code != ERR_OK) {
         terminal_error(act->terminal, act->id, str_of(decide->op.err.text));
         if (asked)
@@ -137,7 +137,7 @@ static void decided(struct op *op)
 static void decide_asked(struct terminal *terminal, const struct json *message, const struct view *view,
                          struct decide answer)
 {
-    struct act *act = terminal_act_new(terminal, message);
+    struct terminal_act *act = terminal_act_new(terminal, message);
     act->decide = answer;
     act->decide.op = gate_op(&act->arena, decided, act);
     act->decide.session = arena_str(&act->arena, view->session);
@@ -172,7 +172,7 @@ static void on_answer(struct terminal *terminal, const struct json *message)
         terminal_error(terminal, terminal_id(message), str_of(err.text));
         return;
     }
-    struct asked *asked = terminal_view_find_asked(terminal, request, &view, &answer.call_id);
+    struct terminal_ask *asked = terminal_view_find_asked(terminal, request, &view, &answer.call_id);
     if (!asked || asked->answered) {
         terminal_error(terminal, terminal_id(message),
                        asked ? STR("the request is answered already")
@@ -187,7 +187,7 @@ static void on_answer(struct terminal *terminal, const struct json *message)
 
 static void cancelled(struct run_cancel *cancel)
 {
-    struct act *act = cancel->arg;
+    struct terminal_act *act = cancel->arg;
     if (cancel->err.code != ERR_OK)
         terminal_error(act->terminal, act->id, str_of(cancel->err.text));
     terminal_act_free(act);
@@ -207,7 +207,7 @@ static void on_cancel(struct terminal *terminal, const struct json *message)
                                                                  : STR("nothing is running"));
         return;
     }
-    struct act *act = terminal_act_new(terminal, message);
+    struct terminal_act *act = terminal_act_new(terminal, message);
     act->cancel = (struct run_cancel){
         .arena = &act->arena,
         .session = arena_str(&act->arena, view->session),
@@ -240,7 +240,7 @@ static void attach_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
-    struct act *act = op->owner;
+    struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
     struct view *view = NULL;
     if (err->code != ERR_OK)
@@ -273,7 +273,7 @@ static void on_attach(struct terminal *terminal, const struct json *message)
                        rc_bad(rc) ? str_of(err.text) : STR("\"session_id\" is missing"));
         return;
     }
-    struct act *act = terminal_act_new(terminal, message);
+    struct terminal_act *act = terminal_act_new(terminal, message);
     act->after = after;
     act->look = (struct session_look){.op = gate_op(NULL, attach_found, act), .id = arena_str(&act->arena, session)};
     gate_session(terminal->api->gate, &act->look);
@@ -282,7 +282,7 @@ static void on_attach(struct terminal *terminal, const struct json *message)
 /* ---- the socket ---- */
 
 static const struct {
-    struct message is;
+    struct socket_kind is;
     void (*take)(struct terminal *terminal, const struct json *message);
 } commands[] = {
     {{"run", {SCOPE_RUN, BOUND_NEVER}}, terminal_run},
@@ -291,7 +291,7 @@ static const struct {
     {{"cancel", {SCOPE_DECIDE, BOUND_HERE}}, on_cancel},
 };
 
-const struct message *terminal_message(size_t at)
+const struct socket_kind *terminal_message(size_t at)
 {
     return at < sizeof commands / sizeof *commands ? &commands[at].is : NULL;
 }

@@ -39,7 +39,7 @@ struct view {
     struct view *next;
     struct arena arena;
     struct str session, thread;  /* the session and its main thread */
-    struct map calls;            /* id → struct asked, until it is answered */
+    struct map calls;            /* id → struct terminal_ask, until it is answered */
     struct watcher watcher;
     bool watching;
     bool tagged;                 /* its messages carry session_id and cursor: the client asked for it */
@@ -53,7 +53,7 @@ struct view {
 };
 
 /* A call, as it was made and asked about. */
-struct asked {
+struct terminal_ask {
     struct arena arena;
     struct str data;             /* data of the TOOL_CALL event */
     struct event request;        /* kind is EVENT_NONE until it is asked about */
@@ -61,7 +61,7 @@ struct asked {
 };
 
 /* A command of the client while its operation is under way. */
-struct act {
+struct terminal_act {
     struct arena arena;
     struct terminal *terminal;
     struct str id;               /* JSON id of the command; empty: it had none */
@@ -76,15 +76,15 @@ struct act {
 };
 
 /* ---- terminal.c ---- */
-struct act *terminal_act_new(struct terminal *terminal, const struct json *message);
-void terminal_act_free(struct act *act);
+struct terminal_act *terminal_act_new(struct terminal *terminal, const struct json *message);
+void terminal_act_free(struct terminal_act *act);
 void terminal_send(struct terminal *terminal, const struct buf *buf);
 /* {"type":"error","subtype":"error","content":{"message"}}, with the id of the command where it had one. */
 void terminal_error(struct terminal *terminal, struct str id, struct str words);
 /* Like terminal_error, with the error's code. */
 void terminal_refuse(struct terminal *terminal, struct str id, const struct err *err);
 /* {"type":"ack","id","command","session_id","thread_id"} */
-void terminal_ack(const struct act *act, const char *command, const struct view *view);
+void terminal_ack(const struct terminal_act *act, const char *command, const struct view *view);
 /* The raw id of a command; empty when it has none. */
 struct str terminal_id(const struct json *message);
 
@@ -103,7 +103,7 @@ void terminal_view_to_front(struct view *view);
 void terminal_view_watch(struct view *view);
 void terminal_view_go_on(struct view *view);
 /* A call that waits under this id of a request, in any view. */
-struct asked *terminal_view_find_asked(struct terminal *terminal, struct str request, struct view **ret_view,
+struct terminal_ask *terminal_view_find_asked(struct terminal *terminal, struct str request, struct view **ret_view,
                               struct str *ret_call);
 void terminal_view_send_status(struct view *view, struct str call, enum decision decision, struct str feedback);
 

@@ -26,14 +26,14 @@ struct order {
     bool signs;                  /* … and where people have keys, that needs a person's signature */
 };
 
-static void fail(struct act *act, struct str words)
+static void fail(struct terminal_act *act, struct str words)
 {
     terminal_error(act->terminal, act->id, words);
     terminal_act_free(act);
 }
 
 /* Refuses a run with settings that need a person's signature: this socket's messages carry none. */
-static bool refused(struct act *act)
+static bool refused(struct terminal_act *act)
 {
     struct terminal *terminal = act->terminal;
     struct err err;
@@ -94,13 +94,13 @@ static struct rc read_start(const struct json *message, struct run_start *start,
 
 static void executed(struct run_go *go)
 {
-    struct act *act = go->arg;
+    struct terminal_act *act = go->arg;
     if (go->err.code != ERR_OK)
         terminal_error(act->terminal, act->id, str_of(go->err.text));
     terminal_act_free(act);
 }
 
-static void execute(struct act *act)
+static void execute(struct terminal_act *act)
 {
     act->go = (struct run_go){
         .arena = &act->arena, .session = act->start.session, .thread = act->start.thread,
@@ -115,7 +115,7 @@ static void cancelled(struct run_cancel *cancel) { terminal_act_free(cancel->arg
 static void loosened(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
-    struct act *act = change->op.owner;
+    struct terminal_act *act = change->op.owner;
     if (change->op.err.code == ERR_OK) {
         execute(act);
         return;
@@ -128,7 +128,7 @@ static void loosened(struct op *op)
     runtime_cancel(act->terminal->api->runtime, &act->cancel);
 }
 
-static void change_settings(struct act *act, void (*done)(struct op *op))
+static void change_settings(struct terminal_act *act, void (*done)(struct op *op))
 {
     act->change = (struct session_change){.op = gate_op(&act->arena, done, act), .id = act->start.session,
                                           .data = act->order->settings, .actor = act->start.actor};
@@ -137,7 +137,7 @@ static void change_settings(struct act *act, void (*done)(struct op *op))
 
 static void started(struct run_start *start)
 {
-    struct act *act = start->arg;
+    struct terminal_act *act = start->arg;
     struct terminal *terminal = act->terminal;
     struct view *view = terminal_view_find(terminal, start->session);
     if (start->err.code != ERR_OK) {
@@ -160,7 +160,7 @@ static void started(struct run_start *start)
         execute(act);
 }
 
-static void make_run(struct act *act)
+static void make_run(struct terminal_act *act)
 {
     act->start.done = started;
     act->start.arg = act;
@@ -172,7 +172,7 @@ static void make_run(struct act *act)
 static void tightened(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
-    struct act *act = change->op.owner;
+    struct terminal_act *act = change->op.owner;
     if (change->op.err.code == ERR_OK)
         make_run(act);
     else
@@ -214,7 +214,7 @@ static void write_safe(struct json_out *out, struct order *order, const struct s
     }
 }
 
-static void read_settings(struct act *act, const struct session *session)
+static void read_settings(struct terminal_act *act, const struct session *session)
 {
     struct order *order = act->order;
     struct str mode = mode_of(order, session);
@@ -240,7 +240,7 @@ static void session_found(struct op *op)
 {
     const struct session *session = ((struct session_look *)op)->session;
     const struct err *err = &op->err;
-    struct act *act = op->owner;
+    struct terminal_act *act = op->owner;
     struct terminal *terminal = act->terminal;
     if (err->code != ERR_OK || !terminal->socket) {
         fail(act, str_of(err->text));
@@ -271,7 +271,7 @@ static void session_found(struct op *op)
         make_run(act);
 }
 
-static void go_on(struct act *act)
+static void go_on(struct terminal_act *act)
 {
     act->look = (struct session_look){.op = gate_op(NULL, session_found, act), .id = act->order->session};
     gate_session(act->terminal->api->gate, &act->look);
@@ -282,7 +282,7 @@ static void go_on(struct act *act)
 static void session_made(struct op *op)
 {
     struct session_change *change = (struct session_change *)op;
-    struct act *act = change->op.owner;
+    struct terminal_act *act = change->op.owner;
     struct terminal *terminal = act->terminal;
     if (change->op.err.code != ERR_OK || !terminal->socket) {
         fail(act, str_of(change->op.err.text));
@@ -298,7 +298,7 @@ static void session_made(struct op *op)
 }
 
 /* {"Read":"ask",…}; empty: as the session says. */
-static struct str safe_policies(struct act *act)
+static struct str safe_policies(struct terminal_act *act)
 {
     BUF_SCOPE(buf, LIMIT_EVENT_BYTES);
     struct json_out out = json_out(&buf);
@@ -311,7 +311,7 @@ static struct str safe_policies(struct act *act)
     return arena_str(&act->arena, buf_str(&buf));
 }
 
-static void begin(struct act *act)
+static void begin(struct terminal_act *act)
 {
     struct order *order = act->order;
     const struct terminal *terminal = act->terminal;
@@ -333,7 +333,7 @@ static void begin(struct act *act)
 }
 
 /* The message's bytes end with this call: what is read of them is the act's from here. */
-static void own(struct act *act)
+static void own(struct terminal_act *act)
 {
     struct arena *arena = &act->arena;
     struct order *order = act->order;
@@ -349,7 +349,7 @@ static void own(struct act *act)
 
 void terminal_run(struct terminal *terminal, const struct json *message)
 {
-    struct act *act = terminal_act_new(terminal, message);
+    struct terminal_act *act = terminal_act_new(terminal, message);
     struct order *order = act->order = arena_new(&act->arena, struct order);
     struct err err;
     if (rc_bad(read_choices(message, order, &err)) || rc_bad(read_start(message, &act->start, &err))) {

@@ -14,7 +14,7 @@
 
 /* ---- calls ---- */
 
-static void asked_free(struct asked *asked)
+static void asked_free(struct terminal_ask *asked)
 {
     if (!asked)
         return;
@@ -44,7 +44,7 @@ static struct uuid request_id(struct str session, struct str call)
     return uuid;
 }
 
-struct asked *terminal_view_find_asked(struct terminal *terminal, struct str request, struct view **ret_view,
+struct terminal_ask *terminal_view_find_asked(struct terminal *terminal, struct str request, struct view **ret_view,
                               struct str *ret_call)
 {
     for (struct view *view = terminal->views; view; view = view->next) {
@@ -202,7 +202,7 @@ static void write_diff_lines(struct json_out *out, const struct json *preview)
         json_member_bool(out, "diff_cut", json_bool(preview, "cut", false));
 }
 
-static void write_request(struct json_out *out, const struct view *view, const struct asked *asked)
+static void write_request(struct json_out *out, const struct view *view, const struct terminal_ask *asked)
 {
     ARENA_SCOPE(scratch);
     const struct event *event = &asked->request;
@@ -226,7 +226,7 @@ static void write_request(struct json_out *out, const struct view *view, const s
 }
 
 /* `again`: it is told whatever the client has had, because it still waits. */
-static void send_request(struct view *view, const struct asked *asked, bool again)
+static void send_request(struct view *view, const struct terminal_ask *asked, bool again)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);
     struct json_out out = json_out(&buf);
@@ -251,12 +251,12 @@ static void send_held(struct view *view)
 {
     uint64_t after = 0;
     for (;;) {
-        const struct asked *first = NULL;
+        const struct terminal_ask *first = NULL;
         size_t at = 0;
         struct str id;
         void *value;
         while (map_next(&view->calls, &at, &id, &value)) {
-            const struct asked *asked = value;
+            const struct terminal_ask *asked = value;
             if (asked->request.kind != EVENT_NONE && asked->request.seq > after &&
                 (!first || asked->request.seq < first->request.seq))
                 first = asked;
@@ -351,7 +351,7 @@ static void on_call(struct view *view, const struct event *event, const struct j
 
 static void on_request(struct view *view, const struct event *event, const struct json *data)
 {
-    struct asked *asked = map_get(&view->calls, event->call);
+    struct terminal_ask *asked = map_get(&view->calls, event->call);
     (void)data;
     if (!asked)
         return;
@@ -365,7 +365,7 @@ static void on_response(struct view *view, const struct event *event, const stru
     ARENA_SCOPE(scratch);
     enum decision decision = decision_parse(json_text(data, "decision"));
     struct str feedback = json_text(data, "feedback");
-    const struct asked *asked = map_get(&view->calls, event->call);
+    const struct terminal_ask *asked = map_get(&view->calls, event->call);
     if (asked && !asked->answered && view->caught_up)
         terminal_view_send_status(view, event->call, decision, feedback);
     if (decision == DECISION_TIMEOUT)

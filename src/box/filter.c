@@ -23,12 +23,12 @@ enum { FAMILIES = 47, NUMBER_UNKNOWN = -1 };
 #define LOW_BITS 0xffffffffULL
 
 /* A call that the installed libseccomp may not know by name; numbers from 403 on are the same on every architecture. */
-struct call {
+struct filter_call {
     const char *name;
     int number;
 };
 
-static const struct call refused[] = {
+static const struct filter_call refused[] = {
     {"ptrace", 0}, {"process_vm_readv", 0}, {"process_vm_writev", 0}, {"pidfd_getfd", 438}, {"kcmp", 0}, {"bpf", 0},
     {"perf_event_open", 0}, {"userfaultfd", 0}, {"add_key", 0}, {"request_key", 0}, {"keyctl", 0},
     {"mount", 0}, {"umount", 0}, {"umount2", 0}, {"open_tree", 428}, {"move_mount", 429}, {"fsopen", 430},
@@ -41,7 +41,7 @@ static const struct call refused[] = {
     {"vhangup", 0}, {"sethostname", 0}, {"setdomainname", 0},
 };
 
-static const struct call absent[] = {
+static const struct filter_call absent[] = {
     {"clone3", 435}, {"openat2", 437}, {"fchmodat2", 452}, {"io_uring_setup", 425}, {"io_uring_enter", 426},
     {"io_uring_register", 427},
 };
@@ -56,7 +56,7 @@ static const struct {
 };
 
 /* False for a call that this architecture does not have: then there is nothing to refuse. */
-static bool find(const struct call *call, int *ret_number)
+static bool find(const struct filter_call *call, int *ret_number)
 {
     int number = seccomp_syscall_resolve_name(call->name);
     if (number == __NR_SCMP_ERROR)
@@ -65,7 +65,7 @@ static bool find(const struct call *call, int *ret_number)
     return number >= 0;
 }
 
-static bool refuse_calls(scmp_filter_ctx filter, const struct call *calls, size_t count, int answer)
+static bool refuse_calls(scmp_filter_ctx filter, const struct filter_call *calls, size_t count, int answer)
 {
     int number;
     for (size_t i = 0; i < count; i++)

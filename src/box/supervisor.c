@@ -37,7 +37,7 @@ enum {
 
 #define SUPERVISOR_NAME "nod-supervisor"
 
-struct shell {
+struct supervised_shell {
     pid_t pid;
     int status;
     bool ended;
@@ -71,7 +71,7 @@ static _Noreturn void become_shell(char **argv, pid_t supervisor)
 
 /* ---- the end ---- */
 
-static void reap(struct shell *shell)
+static void reap(struct supervised_shell *shell)
 {
     int status;
     pid_t pid;
@@ -107,7 +107,7 @@ static bool kill_children(void)
     return true;
 }
 
-static void kill_all(struct shell *shell)
+static void kill_all(struct supervised_shell *shell)
 {
     for (int round = 0; round < KILL_ROUNDS; round++) {
         (void)kill(-shell->pid, SIGKILL);
@@ -123,7 +123,7 @@ static void kill_all(struct shell *shell)
 
 static _Noreturn void keep(char **argv)
 {
-    struct shell shell = {0};
+    struct supervised_shell shell = {0};
     pid_t self = getpid();
     shell.pid = fork();
     if (shell.pid == 0)

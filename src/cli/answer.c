@@ -12,12 +12,12 @@
 
 enum { LINE_BYTES_MAX = 4096, ANSWERS_MAX = 64 };
 
-struct asked {
+struct answer_ask {
     const struct json *call; /* the call as the server lists it */
     struct questions questions;
 };
 
-static bool asks(struct cli *cli, const struct json *call, struct asked *ret_asked)
+static bool asks(struct cli *cli, const struct json *call, struct answer_ask *ret_asked)
 {
     if (rc_bad(view_whole(cli, &cli->arena, call, &call, NULL)))
         return false;
@@ -28,11 +28,11 @@ static bool asks(struct cli *cli, const struct json *call, struct asked *ret_ask
 }
 
 /* The one that was named, or the only one that asks. */
-static struct rc find_asked(struct cli *cli, struct asked *ret_asked, struct err *err)
+static struct rc find_asked(struct cli *cli, struct answer_ask *ret_asked, struct err *err)
 {
     struct reply pending;
     const struct json *call = NULL;
-    struct asked other;
+    struct answer_ask other;
     unsigned found = 0;
     TRY(view_pending_all(cli, &cli->arena, option_text(cli, "session"), NULL, &pending, err));
     if (cli->argc > 0) {
@@ -56,7 +56,7 @@ static struct rc find_asked(struct cli *cli, struct asked *ret_asked, struct err
 
 /* ---- showing ---- */
 
-static void show_question(struct cli *cli, struct buf *out, const struct question *q)
+static void show_question(struct cli *cli, struct buf *out, const struct asked_question *q)
 {
     struct arena *arena = &cli->arena;
     unsigned number = 0;
@@ -76,13 +76,13 @@ static void show_question(struct cli *cli, struct buf *out, const struct questio
     }
 }
 
-static void show_heading(struct cli *cli, struct buf *out, const struct asked *asked)
+static void show_heading(struct cli *cli, struct buf *out, const struct answer_ask *asked)
 {
     if (!str_empty(asked->questions.heading))
         buf_printf(out, "%.*s\n", STR_ARG(text_line(&cli->arena, asked->questions.heading)));
 }
 
-static void show_all(struct cli *cli, const struct asked *asked)
+static void show_all(struct cli *cli, const struct answer_ask *asked)
 {
     BUF_SCOPE(out, TEXT_BYTES_MAX);
     show_heading(cli, &out, asked);
@@ -94,7 +94,7 @@ static void show_all(struct cli *cli, const struct asked *asked)
 /* ---- answers ---- */
 
 /* False: the person ended the input instead. */
-static bool ask_each(struct cli *cli, const struct asked *asked, struct str *answers)
+static bool ask_each(struct cli *cli, const struct answer_ask *asked, struct str *answers)
 {
     BUF_SCOPE(heading, TEXT_BYTES_MAX);
     show_heading(cli, &heading, asked);
@@ -113,7 +113,7 @@ static bool ask_each(struct cli *cli, const struct asked *asked, struct str *ans
     return true;
 }
 
-static struct rc collect(struct cli *cli, const struct asked *asked, struct str *answers, size_t *ret_count,
+static struct rc collect(struct cli *cli, const struct answer_ask *asked, struct str *answers, size_t *ret_count,
                          struct err *err)
 {
     size_t at = 0, count = 0;
@@ -135,7 +135,7 @@ static struct rc collect(struct cli *cli, const struct asked *asked, struct str 
     return RC_OK;
 }
 
-static struct rc send(struct cli *cli, const struct asked *asked, struct str input, struct err *err)
+static struct rc send(struct cli *cli, const struct answer_ask *asked, struct str input, struct err *err)
 {
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
     struct arena *arena = &cli->arena;
@@ -159,7 +159,7 @@ static struct rc send(struct cli *cli, const struct asked *asked, struct str inp
 struct rc answer_command(struct cli *cli, struct err *err)
 {
     BUF_SCOPE(input, LIMIT_BODY_BYTES);
-    struct asked asked;
+    struct answer_ask asked;
     struct str answers[ANSWERS_MAX] = {0};
     size_t count = 0;
     TRY(find_asked(cli, &asked, err));

@@ -307,7 +307,7 @@ static void put_questions(struct buf *buf, const struct questions *questions)
     if (!str_empty(questions->heading))
         put_lines(buf, ' ', "", questions->heading);
     for (size_t i = 0; i < questions->count; i++) {
-        const struct question *q = &questions->all[i];
+        const struct asked_question *q = &questions->all[i];
         unsigned number = 0;
         put_lines(buf, '*', "", q->words);
         if (q->several)

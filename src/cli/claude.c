@@ -29,7 +29,7 @@
 
 enum { LARGE_BYTES = 256 << 10, NOTE_BYTES_MAX = 900 << 10, END_LOOKS = 30, END_LOOK_US = 100000,
        SCREEN_TICK_MS = 200 };
-enum output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
+enum claude_output { OUTPUT_TEXT, OUTPUT_JSON, OUTPUT_STREAM };
 
 struct wrapper {
     struct cli *cli;
@@ -41,7 +41,7 @@ struct wrapper {
     struct claude_host host;
     struct claude_screen screen;
     struct lines said, typed;
-    enum output output;
+    enum claude_output output;
     atomic_uint prompts;   /* prompts sent whose turn has not begun */
     unsigned interrupts;
     bool reads_input;      /* prompts come from standard input */

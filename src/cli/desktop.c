@@ -19,7 +19,7 @@
 
 enum { NOTES_MAX = 32, LOOK_EVERY_MS = 5000, AGAIN_MS = 1000 };
 
-struct note {
+struct shown_note {
     uint32_t id;            /* the desktop's id of the notification; 0: a free slot */
     bool closed;            /* by the person: it is not shown again */
     bool waits;             /* the call was in the list when it was last read */
@@ -29,14 +29,14 @@ struct note {
 struct watch {
     struct cli *cli;
     struct desktop *desktop;
-    struct note notes[NOTES_MAX];
+    struct shown_note notes[NOTES_MAX];
     int64_t after_ms;       /* how long a call waits before it is shown */
     int wake[2];            /* from the thread that follows */
 };
 
 /* ---- answers ---- */
 
-static struct note *note_of(struct watch *watch, uint32_t id)
+static struct shown_note *note_of(struct watch *watch, uint32_t id)
 {
     for (size_t i = 0; i < NOTES_MAX; i++)
         if (watch->notes[i].id == id && id)
@@ -44,7 +44,7 @@ static struct note *note_of(struct watch *watch, uint32_t id)
     return NULL;
 }
 
-static void answer(struct watch *watch, const struct note *note, const char *decision)
+static void answer(struct watch *watch, const struct shown_note *note, const char *decision)
 {
     ARENA_SCOPE(scratch);
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
@@ -69,7 +69,7 @@ static void answer(struct watch *watch, const struct note *note, const char *dec
 static void pressed(void *arg, uint32_t id, const char *action)
 {
     struct watch *watch = arg;
-    const struct note *note = note_of(watch, id);
+    const struct shown_note *note = note_of(watch, id);
     if (!note)
         return;
     if (str_is(str_of(action), "deny"))
@@ -82,18 +82,18 @@ static void pressed(void *arg, uint32_t id, const char *action)
 
 static void closed(void *arg, uint32_t id)
 {
-    struct note *note = note_of(arg, id);
+    struct shown_note *note = note_of(arg, id);
     if (note)
         note->closed = true;
 }
 
 /* ---- what is shown ---- */
 
-static struct note *find(struct watch *watch, struct str session, struct str call)
+static struct shown_note *find(struct watch *watch, struct str session, struct str call)
 {
-    struct note *room = NULL;
+    struct shown_note *room = NULL;
     for (size_t i = 0; i < NOTES_MAX; i++) {
-        struct note *note = &watch->notes[i];
+        struct shown_note *note = &watch->notes[i];
         if (note->id && str_is(session, note->session) && str_is(call, note->call))
             return note;
         if (!note->id && !room)
@@ -103,7 +103,7 @@ static struct note *find(struct watch *watch, struct str session, struct str cal
 }
 
 /* Allowing from a line of text is for calls that are shown whole in it, and that nobody calls risky. */
-static struct rc show(struct watch *watch, const struct json *call, struct note *note, struct err *err)
+static struct rc show(struct watch *watch, const struct json *call, struct shown_note *note, struct err *err)
 {
     ARENA_SCOPE(scratch);
     const struct json *tool = json_get(call, "toolCall"), *input = json_get(tool, "input");
@@ -138,19 +138,19 @@ static struct rc look(struct watch *watch, struct err *err)
     for (size_t i = 0; i < NOTES_MAX; i++)
         watch->notes[i].waits = false;
     for (const struct json *call = calls ? calls->first : NULL; call; call = call->next) {
-        struct note *note = find(watch, json_text(call, "sessionId"), json_text(call, "toolCallId"));
+        struct shown_note *note = find(watch, json_text(call, "sessionId"), json_text(call, "toolCallId"));
         if (note && !note->id && is_old_enough(watch, call))
             TRY(show(watch, call, note, err));
         if (note)
             note->waits = true;
     }
     for (size_t i = 0; i < NOTES_MAX; i++) {
-        struct note *note = &watch->notes[i];
+        struct shown_note *note = &watch->notes[i];
         if (!note->id || note->waits)
             continue;
         if (!note->closed)
             desktop_withdraw(watch->desktop, note->id);
-        *note = (struct note){0};
+        *note = (struct shown_note){0};
     }
     return RC_OK;
 }

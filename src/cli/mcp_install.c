@@ -39,7 +39,7 @@ struct change {
     struct str name, old, new;
 };
 
-struct work {
+struct install_work {
     struct cli *cli;
     const char *client; /* its name */
     struct agent_mcp mcp;
@@ -62,7 +62,7 @@ static bool client_at(size_t number, struct client *ret_client)
     return true;
 }
 
-static struct rc find_settings(struct work *work, const char *named, struct err *err)
+static struct rc find_settings(struct install_work *work, const char *named, struct err *err)
 {
     const char *home = getenv("HOME"), *file = work->mcp.file;
     bool here = file[0] == '.' && file[1] == '/';
@@ -72,7 +72,7 @@ static struct rc find_settings(struct work *work, const char *named, struct err 
     return RC_OK;
 }
 
-static struct rc find_client(struct work *work, const char *name, struct err *err)
+static struct rc find_client(struct install_work *work, const char *name, struct err *err)
 {
     BUF_SCOPE(known, 1024);
     struct client client;
@@ -88,7 +88,7 @@ static struct rc find_client(struct work *work, const char *name, struct err *er
     return find_settings(work, option_text(work->cli, "settings"), err);
 }
 
-static struct rc read_settings(struct work *work, struct err *err)
+static struct rc read_settings(struct install_work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
     char *real = realpath(work->path, NULL);
@@ -118,7 +118,7 @@ static struct rc read_settings(struct work *work, struct err *err)
 /* ---- putting the proxy in front ---- */
 
 /* The old bytes with another program and other arguments. */
-static struct str wrapped(struct work *work, const struct json *entry, struct str name)
+static struct str wrapped(struct install_work *work, const struct json *entry, struct str name)
 {
     struct arena *arena = &work->cli->arena;
     const struct json *command = json_get(entry, "command"), *args = json_get(entry, "args");
@@ -176,12 +176,12 @@ static bool is_proxied(const struct json *entry)
     return second && str_is(args->first->text, "mcp") && str_is(second->text, "proxy");
 }
 
-static bool is_ours(const struct work *work, const struct json *entry)
+static bool is_ours(const struct install_work *work, const struct json *entry)
 {
     return str_is(json_text(entry, "command"), work->self) || is_proxied(entry);
 }
 
-static struct rc wrap_all(struct work *work, struct err *err)
+static struct rc wrap_all(struct install_work *work, struct err *err)
 {
     const struct json *servers = work->servers;
     for (const struct json *entry = servers->first; entry; entry = entry->next) {
@@ -205,7 +205,7 @@ static struct rc wrap_all(struct work *work, struct err *err)
 
 /* ---- taking it back ---- */
 
-static struct rc read_memory(struct work *work, struct err *err)
+static struct rc read_memory(struct install_work *work, struct err *err)
 {
     struct arena *arena = &work->cli->arena;
     const struct json *kept, *servers = work->servers;
@@ -226,7 +226,7 @@ static struct rc read_memory(struct work *work, struct err *err)
 
 /* ---- writing ---- */
 
-static struct rc remember(struct work *work, struct err *err)
+static struct rc remember(struct install_work *work, struct err *err)
 {
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 3);
     struct json_out out = json_out(&buf);
@@ -257,7 +257,7 @@ static struct rc remember(struct work *work, struct err *err)
                                                                                               buf_str(&buf), err);
 }
 
-static struct rc write_changes(struct work *work, struct err *err)
+static struct rc write_changes(struct install_work *work, struct err *err)
 {
     BUF_SCOPE(buf, SETTINGS_BYTES_MAX * 2);
     struct stat st;
@@ -289,7 +289,7 @@ static struct rc write_changes(struct work *work, struct err *err)
 
 struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
 {
-    struct work work = {.cli = cli};
+    struct install_work work = {.cli = cli};
     bool removes = option_flag(cli, "remove");
     const char *home = getenv("HOME");
     TRY(find_client(&work, name, err));
@@ -322,7 +322,7 @@ struct rc mcp_install_client(struct cli *cli, const char *name, struct err *err)
 /* ---- looking ---- */
 
 /* Empty when the proxy can be started and has its identity. */
-static struct str trouble_of(struct work *work, const struct json *entry)
+static struct str trouble_of(struct install_work *work, const struct json *entry)
 {
     struct arena *arena = &work->cli->arena;
     const char *command = arena_c(arena, json_text(entry, "command")), *identity = "";
@@ -339,7 +339,7 @@ static struct str trouble_of(struct work *work, const struct json *entry)
 
 bool mcp_install_look(struct cli *cli, size_t number, struct mcp_install_look *ret_look)
 {
-    struct work work = {.cli = cli};
+    struct install_work work = {.cli = cli};
     struct client client;
     *ret_look = (struct mcp_install_look){0};
     if (!client_at(number, &client))

@@ -95,13 +95,13 @@ static bool read_line(struct running *running, struct str call, char line[LINE_B
 
 /* ---- answering ---- */
 
-struct answer {
+struct run_answer {
     const char *decision, *feedback;
     struct str input; /* empty: as asked */
 };
 
 static struct rc send(struct running *running, struct arena *arena, const struct json *call,
-                      const struct answer *answer, struct err *err)
+                      const struct run_answer *answer, struct err *err)
 {
     BUF_SCOPE(body, LIMIT_BODY_BYTES);
     struct json_out out = json_out(&body);
@@ -158,7 +158,7 @@ static struct rc ask_person(struct running *running, struct arena *arena, const 
             cli_note("nod: %s", err->text);
             continue;
         }
-        struct answer answer = {.decision = choices[i].decision, .feedback = words, .input = input};
+        struct run_answer answer = {.decision = choices[i].decision, .feedback = words, .input = input};
         return send(running, arena, call, &answer, err);
     }
 }

@@ -276,15 +276,15 @@ struct str text_summary(struct arena *arena, const struct json *input)
 
 /* ---- tables ---- */
 
-struct table_row {
+struct text_row {
     struct str cells[TABLE_COLUMNS_MAX];
-    struct table_row *next;
+    struct text_row *next;
 };
 
 void table_row(struct table *table, const struct str *cells)
 {
     CHECK(table->arena && table->columns > 0 && table->columns <= TABLE_COLUMNS_MAX);
-    struct table_row *row = arena_new(table->arena, struct table_row);
+    struct text_row *row = arena_new(table->arena, struct text_row);
     for (unsigned i = 0; i < table->columns; i++)
         row->cells[i] = cells[i];
     if (table->last)
@@ -294,7 +294,7 @@ void table_row(struct table *table, const struct str *cells)
     table->last = row;
 }
 
-static void row_write(struct buf *buf, const struct table *table, const struct table_row *row,
+static void row_write(struct buf *buf, const struct table *table, const struct text_row *row,
                       const unsigned *widths)
 {
     bool heading = row == table->first;
@@ -322,12 +322,12 @@ void table_write(struct buf *buf, const struct table *table)
         buf_printf(buf, "%s\n", table->none);
         return;
     }
-    for (const struct table_row *row = table->first; row; row = row->next)
+    for (const struct text_row *row = table->first; row; row = row->next)
         for (unsigned i = 0; i < table->columns; i++) {
             unsigned wide = text_width(row->cells[i]);
             if (wide > widths[i])
                 widths[i] = wide;
         }
-    for (const struct table_row *row = table->first; row; row = row->next)
+    for (const struct text_row *row = table->first; row; row = row->next)
         row_write(buf, table, row, widths);
 }

@@ -49,7 +49,7 @@ struct table {
     unsigned width;    /* columns of the terminal; 0: rows are never cut */
     bool color;
     const char *none;  /* stands in place of a heading without rows; NULL: the heading stands alone */
-    struct table_row *first, *last;
+    struct text_row *first, *last;
 };
 
 /* Safe texts, one per column; the first row is the heading. */

@@ -140,12 +140,13 @@ static struct rc find_channel(const struct config *config, struct str name, unsi
     return err_set(err, ERR_INVALID, "there is no channel \"%.*s\"", STR_ARG(name));
 }
 
-static struct rc read_step(const struct config *config, const struct json *json, struct step *step, struct err *err)
+static struct rc read_step(const struct config *config, const struct json *json, struct outbox_step *step,
+                           struct err *err)
 {
     struct str after = STR_NONE;
     const struct json *to = json_get(json, "to");
     TRY(json_want_str(json, "after", 16, &after, err));
-    *step = (struct step){.after_ms = AFTER_DEFAULT_MS};
+    *step = (struct outbox_step){.after_ms = AFTER_DEFAULT_MS};
     if (after.n && !read_duration(after, &step->after_ms))
         return err_set(err, ERR_INVALID, "\"after\" must be like 10s, 5m or 2h");
     if (!to || to->type != JSON_ARRAY || to->count == 0 || to->count > CHANNELS_MAX)
@@ -181,7 +182,7 @@ static int read_minute(struct str text)
 }
 
 /* ["22:00-07:00"] */
-static struct rc read_quiet(const struct json *json, struct route *route, struct err *err)
+static struct rc read_quiet(const struct json *json, struct outbox_route *route, struct err *err)
 {
     if (!json)
         return RC_OK;
@@ -198,7 +199,7 @@ static struct rc read_quiet(const struct json *json, struct route *route, struct
 }
 
 /* "Europe/Berlin": a file of the system's time zones, and no other file. */
-static struct rc read_zone(struct arena *arena, const struct json *json, struct route *route, struct err *err)
+static struct rc read_zone(struct arena *arena, const struct json *json, struct outbox_route *route, struct err *err)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+-/";
     struct str name = STR_NONE, file;
@@ -223,9 +224,10 @@ static struct rc read_escalation(struct arena *arena, struct config *config, uns
 {
     if (config->route_count == ROUTES_MAX)
         return err_set(err, ERR_INVALID, "with their escalations there are more than %d routes", ROUTES_MAX);
-    struct route *route = &config->routes[config->route_count++];
-    *route = (struct route){.person = arena_str(arena, json_text(step, "person")), .only = config->routes[of].only,
-                            .instead_of = of, .count = 1};
+    struct outbox_route *route = &config->routes[config->route_count++];
+    *route = (struct outbox_route){.person = arena_str(arena, json_text(step, "person")),
+                                   .only = config->routes[of].only,
+                                   .instead_of = of, .count = 1};
     config->routes[of].has_escalation = true;
     return read_step(config, step, &route->steps[0], err);
 }
@@ -234,8 +236,8 @@ static struct rc read_route(struct arena *arena, struct config *config, const st
 {
     const struct json *steps = json_get(json, "steps");
     unsigned at = config->route_count++;
-    struct route *route = &config->routes[at];
-    *route = (struct route){.person = arena_str(arena, json_text(json, "person"))};
+    struct outbox_route *route = &config->routes[at];
+    *route = (struct outbox_route){.person = arena_str(arena, json_text(json, "person"))};
     TRY(read_only(arena, json_get(json, "only"), &route->only, err));
     TRY(read_quiet(json_get(json, "quiet"), route, err));
     TRY(read_zone(arena, json, route, err));
@@ -313,7 +315,8 @@ static void add_push(struct config *config)
     config->channels[0] = (struct channel){.name = STR("push"), .kind = channel_kind(STR("push"))};
     config->channels[1] = (struct channel){.name = STR("callback"), .kind = channel_kind(STR("callback"))};
     config->channel_count = 2;
-    config->routes[0] = (struct route){.person = STR_NONE}; /* the route of callbacks, which belong to no person */
+    /* The route of callbacks, which belong to no person. */
+    config->routes[0] = (struct outbox_route){.person = STR_NONE};
     config->route_count = 1;
 }
 
@@ -326,9 +329,9 @@ void config_add_person(struct config *config, struct str person)
     if (config->route_count == ROUTES_MAX)
         return;
     config->routes[config->route_count++] =
-        (struct route){.person = person, .count = 2,
-                       .steps = {{.after_ms = AFTER_DEFAULT_MS, .channels = {0}, .count = 1},
-                                 {.after_ms = REMIND_DEFAULT_MS, .channels = {0}, .count = 1}}};
+        (struct outbox_route){.person = person, .count = 2,
+                              .steps = {{.after_ms = AFTER_DEFAULT_MS, .channels = {0}, .count = 1},
+                                        {.after_ms = REMIND_DEFAULT_MS, .channels = {0}, .count = 1}}};
 }
 
 struct rc config_read(struct arena *arena, const char *file, struct config *ret_config, struct err *err)

@@ -55,7 +55,7 @@ struct channel {
     struct err last, last_poll; /* the last message, the last request for presses */
 };
 
-struct step {
+struct outbox_step {
     int64_t after_ms;
     unsigned channels[CHANNELS_MAX];
     unsigned count;
@@ -74,7 +74,7 @@ struct only {
 };
 
 /* Which person is told of which calls, and when. */
-struct route {
+struct outbox_route {
     struct str person;
     struct only only;
     struct quiet quiet[QUIETS_MAX];
@@ -82,7 +82,7 @@ struct route {
     const struct zone *zone; /* of the quiet hours; NULL: the server's clock */
     unsigned instead_of;    /* if this is an escalation: the route whose person did not answer; else 0 */
     bool has_escalation;
-    struct step steps[STEPS_MAX];
+    struct outbox_step steps[STEPS_MAX];
     unsigned count;
     int64_t next_ms[CHANNELS_MAX]; /* coalescing: no message before this time */
 };
@@ -99,7 +99,7 @@ struct config {
     struct callbacks callbacks;
     struct channel channels[CHANNELS_MAX];
     unsigned channel_count;
-    struct route routes[ROUTES_MAX];
+    struct outbox_route routes[ROUTES_MAX];
     unsigned route_count;
     int64_t answers_ms;     /* buttons and links are good for so long at most; 0: as usual */
     int64_t lease_ms;       /* a claim holds so long; an attempt ends within two thirds of it */
@@ -111,7 +111,7 @@ void config_add_person(struct config *config, struct str person);
 
 /* ---- plan.c: pure ---- */
 /* A message that is planned for one request, one person, one channel, one step. */
-struct plan {
+struct outbox_plan {
     char id[DELIVERY_ID_BYTES];
     unsigned channel, route;
     enum purpose purpose;
@@ -124,7 +124,7 @@ struct plan_call {
     int64_t at_ms, deadline_ms; /* 0: none */
     bool routine;               /* not risky */
 };
-size_t plan_request(const struct config *config, const struct plan_call *call, struct plan ret_plans[PLANS_MAX]);
+size_t plan_request(const struct config *config, const struct plan_call *call, struct outbox_plan ret_plans[PLANS_MAX]);
 /* The id of a delivery: equal in every process and after every restart. */
 void plan_id(struct str session, struct str call, struct str person, struct str channel, unsigned step,
              enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);

@@ -34,7 +34,7 @@ static struct str key_of(struct arena *arena, struct str session, struct str cal
 
 static struct str short_id(const struct delivery *delivery) { return (struct str){delivery->id, 16}; }
 
-static void add_delivery(struct notify *n, struct asked *asked, const struct plan *plan)
+static void add_delivery(struct notify *n, struct asked *asked, const struct outbox_plan *plan)
 {
     struct delivery *delivery = heap_new(sizeof *delivery);
     *delivery = (struct delivery){.asked = asked, .channel = plan->channel, .route = plan->route,
@@ -70,8 +70,8 @@ static bool is_over(const struct asked *asked)
 static void withdraw(struct notify *n, const struct delivery *sent)
 {
     const struct channel *channel = &n->config.channels[sent->channel];
-    struct plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
-                        .due_ms = clock_wall_ms()};
+    struct outbox_plan plan = {.channel = sent->channel, .route = sent->route, .purpose = PURPOSE_WITHDRAW,
+                               .due_ms = clock_wall_ms()};
     if (!channel->kind->withdraws || !purpose_asks(sent->purpose))
         return;
     plan_id(sent->asked->session, sent->asked->call, n->config.routes[sent->route].person, channel->name, 0,
@@ -171,7 +171,7 @@ static void follow_request(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
     struct data_tool_approval_request request = {0};
-    struct plan plans[PLANS_MAX];
+    struct outbox_plan plans[PLANS_MAX];
     struct str key = key_of(&scratch, event->session, event->call);
     (void)READ_DATA(&scratch, tool_approval_request, event->data, &request);
     if (map_get(&n->calls, key))
@@ -212,7 +212,7 @@ static void end_due(struct notify *n, struct delivery *delivery)
 
 static void plan_callback(struct notify *n, struct asked *asked)
 {
-    struct plan plan = {.channel = CALLBACK, .purpose = PURPOSE_CALLBACK, .due_ms = clock_wall_ms()};
+    struct outbox_plan plan = {.channel = CALLBACK, .purpose = PURPOSE_CALLBACK, .due_ms = clock_wall_ms()};
     plan_id(asked->session, asked->call, STR_NONE, STR("callback"), 0, PURPOSE_CALLBACK, plan.id);
     add_delivery(n, asked, &plan);
 }

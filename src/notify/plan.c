@@ -27,7 +27,7 @@ void plan_id(struct str session, struct str call, struct str person, struct str 
 enum { DAY_S = 86400 };
 
 /* Seconds east of Greenwich where the person is: in their zone, or by the server's clock. */
-static int64_t offset_s(const struct route *route, int64_t at_s)
+static int64_t offset_s(const struct outbox_route *route, int64_t at_s)
 {
     struct tm local;
     time_t at = (time_t)at_s;
@@ -38,7 +38,7 @@ static int64_t offset_s(const struct route *route, int64_t at_s)
 
 /* The end of the quiet hours that a time falls into; the time itself when it falls into none. The end is by the clock
  * of that moment, so that a night in which the clock is changed is an hour shorter or longer. */
-static int64_t after_quiet(const struct route *route, int64_t at_ms)
+static int64_t after_quiet(const struct outbox_route *route, int64_t at_ms)
 {
     int64_t at_s = at_ms / 1000, local_s = at_s + offset_s(route, at_s), minute = local_s % DAY_S / 60;
     for (unsigned i = 0; i < route->quiet_count; i++) {
@@ -64,13 +64,13 @@ static bool fits(const struct only *only, const struct plan_call *call)
 
 /* Whether quiet hours would delay the message beyond the call's deadline. Then the next person of the route is told at
  * once; without one, quiet hours do not count. */
-static bool sleeps_through(const struct route *route, const struct plan_call *call)
+static bool sleeps_through(const struct outbox_route *route, const struct plan_call *call)
 {
     int64_t due_ms = call->at_ms + route->steps[0].after_ms, later_ms = after_quiet(route, due_ms);
     return call->deadline_ms && later_ms > due_ms && later_ms >= call->deadline_ms;
 }
 
-static int64_t due_of(const struct config *config, const struct route *route, unsigned step,
+static int64_t due_of(const struct config *config, const struct outbox_route *route, unsigned step,
                       const struct plan_call *call)
 {
     int64_t due_ms = call->at_ms + route->steps[step].after_ms;
@@ -80,27 +80,27 @@ static int64_t due_of(const struct config *config, const struct route *route, un
 }
 
 static void plan_route(const struct config *config, unsigned r, const struct plan_call *call,
-                       struct plan ret_plans[PLANS_MAX], size_t *count)
+                       struct outbox_plan ret_plans[PLANS_MAX], size_t *count)
 {
-    const struct route *route = &config->routes[r];
+    const struct outbox_route *route = &config->routes[r];
     enum purpose first = route->instead_of ? PURPOSE_ESCALATE : PURPOSE_ASK;
     for (unsigned s = 0; s < route->count; s++) {
         for (unsigned c = 0; c < route->steps[s].count && *count < PLANS_MAX; c++) {
-            struct plan *plan = &ret_plans[(*count)++];
-            *plan = (struct plan){.channel = route->steps[s].channels[c], .route = r,
-                                  .purpose = s > 0 ? PURPOSE_REMIND : first,
-                                  .due_ms = due_of(config, route, s, call)};
+            struct outbox_plan *plan = &ret_plans[(*count)++];
+            *plan = (struct outbox_plan){.channel = route->steps[s].channels[c], .route = r,
+                                         .purpose = s > 0 ? PURPOSE_REMIND : first,
+                                         .due_ms = due_of(config, route, s, call)};
             plan_id(call->session, call->call, route->person, config->channels[plan->channel].name, s, plan->purpose,
                     plan->id);
         }
     }
 }
 
-size_t plan_request(const struct config *config, const struct plan_call *call, struct plan ret_plans[PLANS_MAX])
+size_t plan_request(const struct config *config, const struct plan_call *call, struct outbox_plan ret_plans[PLANS_MAX])
 {
     size_t count = 0;
     for (unsigned r = 0; r < config->route_count; r++) {
-        const struct route *route = &config->routes[r];
+        const struct outbox_route *route = &config->routes[r];
         if (fits(&route->only, call) && !(route->has_escalation && sleeps_through(route, call)))
             plan_route(config, r, call, ret_plans, &count);
     }

@@ -139,14 +139,14 @@ static struct rc read_value(struct reader *r, unsigned depth, struct value *ret_
     return str_empty(ret_value->text) ? bad(r, "a value that is not understood") : RC_OK;
 }
 
-struct call {
+struct codex_call {
     struct str name;
     unsigned line;
     struct value pattern, match, not_match, decision, justification;
     bool odd; /* an argument that is not known */
 };
 
-static struct rc read_argument(struct reader *r, struct call *call)
+static struct rc read_argument(struct reader *r, struct codex_call *call)
 {
     struct value value = {0};
     struct str name = read_name(r);
@@ -171,7 +171,7 @@ static struct rc read_argument(struct reader *r, struct call *call)
     return RC_OK;
 }
 
-static struct rc read_call(struct reader *r, struct call *call)
+static struct rc read_call(struct reader *r, struct codex_call *call)
 {
     call->line = line_of(r);
     call->name = read_name(r);
@@ -227,7 +227,7 @@ static const struct str *examples(struct reader *r, const struct value *list, si
     return texts;
 }
 
-static void add_rule(struct reader *r, const struct call *call, enum effect effect, struct str words)
+static void add_rule(struct reader *r, const struct codex_call *call, enum effect effect, struct str words)
 {
     struct str text = arena_printf(r->in->arena, "Bash(%.*s:*)", STR_ARG(words));
     struct rule_source *rule = import_rule(r->in, effect, text, call->line);
@@ -255,7 +255,7 @@ static bool combination(const struct value *pattern, size_t n, struct buf *buf)
     return !buf->over;
 }
 
-static bool read_decision(const struct call *call, enum effect *ret_effect)
+static bool read_decision(const struct codex_call *call, enum effect *ret_effect)
 {
     struct str text = call->decision.kind == VALUE_STRING ? call->decision.text : STR_NONE;
     bool absent = call->decision.kind == VALUE_STRING && str_empty(text);
@@ -270,7 +270,7 @@ static bool read_decision(const struct call *call, enum effect *ret_effect)
     return true;
 }
 
-static void take_call(struct reader *r, const struct call *call)
+static void take_call(struct reader *r, const struct codex_call *call)
 {
     enum effect effect = EFFECT_ASK;
     size_t product = 1;
@@ -326,7 +326,7 @@ struct rc import_codex(struct importing *in, struct err *err)
     if (is_config(&r))
         return import_codex_config(in, err);
     for (skip_blanks(&r); r.at < r.text.n; skip_blanks(&r)) {
-        struct call call = {0};
+        struct codex_call call = {0};
         TRY(read_call(&r, &call));
         take_call(&r, &call);
     }

@@ -18,7 +18,7 @@ struct toml {
 };
 
 /* Where a value stands, and what it is. */
-struct setting {
+struct config_setting {
     struct str keys[2 * KEYS_MAX];
     size_t count;
     unsigned line;
@@ -101,16 +101,16 @@ static struct rc read_keys(struct toml *t, struct str *keys, size_t room, size_t
     }
 }
 
-static struct rc read_value(struct toml *t, struct setting *where, unsigned depth);
+static struct rc read_value(struct toml *t, struct config_setting *where, unsigned depth);
 
 /* ---- what a setting means ---- */
 
-static bool under(const struct setting *s, size_t at, const char *key)
+static bool under(const struct config_setting *s, size_t at, const char *key)
 {
     return at < s->count && str_is(s->keys[at], key);
 }
 
-static void take_server(struct toml *t, const struct setting *s, struct str text)
+static void take_server(struct toml *t, const struct config_setting *s, struct str text)
 {
     struct importing *in = t->in;
     struct str server = s->keys[1], name = s->count > 2 ? s->keys[2] : STR_NONE;
@@ -136,7 +136,7 @@ static struct str path_of(struct toml *t, struct str path)
 }
 
 /* A file by its own name, and what lies below it where it is a folder. */
-static void take_file(struct toml *t, const struct setting *s, struct str path, struct str access)
+static void take_file(struct toml *t, const struct config_setting *s, struct str path, struct str access)
 {
     struct importing *in = t->in;
     bool none = str_is(access, "none") || str_is(access, "deny"), writes = str_is(access, "write");
@@ -156,7 +156,7 @@ static void take_file(struct toml *t, const struct setting *s, struct str path, 
     }
 }
 
-static void take_permission(struct toml *t, const struct setting *s, struct str text)
+static void take_permission(struct toml *t, const struct config_setting *s, struct str text)
 {
     struct importing *in = t->in;
     if (under(s, 2, "filesystem") && s->count == 4) {
@@ -173,7 +173,7 @@ static void take_permission(struct toml *t, const struct setting *s, struct str 
 }
 
 /* One value with all its keys: a text, a number or a truth value; each item of an array. */
-static void take_setting(struct toml *t, const struct setting *s, struct str text)
+static void take_setting(struct toml *t, const struct config_setting *s, struct str text)
 {
     CHECK(s->count > 0);
     if (under(s, 0, "mcp_servers") && s->count > 2)
@@ -189,7 +189,7 @@ static void take_setting(struct toml *t, const struct setting *s, struct str tex
 
 /* ---- values ---- */
 
-static struct rc read_array(struct toml *t, struct setting *where, unsigned depth)
+static struct rc read_array(struct toml *t, struct config_setting *where, unsigned depth)
 {
     for (t->at++;;) {
         skip(t, true);
@@ -206,7 +206,7 @@ static struct rc read_array(struct toml *t, struct setting *where, unsigned dept
     return RC_OK;
 }
 
-static struct rc read_pair(struct toml *t, struct setting where, unsigned depth)
+static struct rc read_pair(struct toml *t, struct config_setting where, unsigned depth)
 {
     where.line = line_of(t);
     TRY(read_keys(t, where.keys, 2 * KEYS_MAX, &where.count));
@@ -217,7 +217,7 @@ static struct rc read_pair(struct toml *t, struct setting where, unsigned depth)
     return read_value(t, &where, depth);
 }
 
-static struct rc read_inline(struct toml *t, const struct setting *where, unsigned depth)
+static struct rc read_inline(struct toml *t, const struct config_setting *where, unsigned depth)
 {
     for (t->at++;;) {
         skip(t, false);
@@ -234,7 +234,7 @@ static struct rc read_inline(struct toml *t, const struct setting *where, unsign
     return RC_OK;
 }
 
-static struct rc read_value(struct toml *t, struct setting *where, unsigned depth)
+static struct rc read_value(struct toml *t, struct config_setting *where, unsigned depth)
 {
     struct str text;
     char c = look(t);
@@ -284,7 +284,7 @@ struct rc import_codex_config(struct importing *in, struct err *err)
         if (look(&t) == '[') {
             TRY(read_header(&t));
         } else {
-            struct setting where = {.count = t.table_count};
+            struct config_setting where = {.count = t.table_count};
             memcpy(where.keys, t.table, sizeof t.table);
             TRY(read_pair(&t, where, 0));
         }

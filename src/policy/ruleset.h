@@ -57,7 +57,7 @@ static inline bool word_marked(const uint64_t marks[64], uint32_t mark)
 }
 
 /* The kind of key under which a rule is indexed. */
-enum key_kind {
+enum ruleset_key {
     KEY_TOOL = 'T',     /* tool */
     KEY_WORD = 'W',     /* first word */
     KEY_WORDS = 'V',    /* first and second word */
@@ -67,7 +67,7 @@ enum key_kind {
 };
 
 struct rule_key {
-    enum key_kind kind;
+    enum ruleset_key kind;
     struct str first, second;
     char base;
 };

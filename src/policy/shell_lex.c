@@ -518,7 +518,7 @@ static bool names_descriptor(struct str raw)
 
 static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
 {
-    struct token *token = &p->token;
+    struct shell_token *token = &p->token;
     CHECK(from <= p->at && p->at <= p->text.n && r->base <= p->scratch_at);
     struct str raw = str_sub(p->text, from, p->at);
     char next = look(p, 0);
@@ -537,9 +537,9 @@ static bool finish_word(struct shell_parser *p, struct reading *r, size_t from)
     if (r->flags & WORD_OPEN)
         shape = arena_str(p->arena, (struct str){p->shapes + r->base, text.n});
     p->scratch_at = r->base;
-    *token = (struct token){.kind = TOKEN_WORD, .from = from, .to = p->at, .inside = r->inside,
-                            .assign_at = r->assign_at,
-                            .word = {.raw = raw, .text = text, .shape = shape, .flags = r->flags}};
+    *token = (struct shell_token){.kind = TOKEN_WORD, .from = from, .to = p->at, .inside = r->inside,
+                                  .assign_at = r->assign_at,
+                                  .word = {.raw = raw, .text = text, .shape = shape, .flags = r->flags}};
     if (next == '<' || next == '>') {
         if (r->flags == 0 && all_digits(raw)) {
             token->kind = TOKEN_DESCRIPTOR;
@@ -672,8 +672,8 @@ static bool read_operator(struct shell_parser *p)
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (!str_starts(rest, operators[i].text))
             continue;
-        p->token = (struct token){.kind = TOKEN_OP, .op = operators[i].op, .from = p->at,
-                                  .to = p->at + operators[i].text.n};
+        p->token = (struct shell_token){.kind = TOKEN_OP, .op = operators[i].op, .from = p->at,
+                                        .to = p->at + operators[i].text.n};
         p->at = p->token.to;
         return !continued(p) || shell_doubt(p, "an operator that goes on in the next line");
     }
@@ -687,11 +687,11 @@ bool shell_next(struct shell_parser *p)
     skip_blanks(p);
     char c = look(p, 0);
     if (at_end(p)) {
-        p->token = (struct token){.kind = TOKEN_END, .from = p->at, .to = p->at};
+        p->token = (struct shell_token){.kind = TOKEN_END, .from = p->at, .to = p->at};
         return !p->heredocs || shell_doubt(p, "a here-document is not closed");
     }
     if (c == '\n') {
-        p->token = (struct token){.kind = TOKEN_NEWLINE, .from = p->at, .to = p->at + 1};
+        p->token = (struct shell_token){.kind = TOKEN_NEWLINE, .from = p->at, .to = p->at + 1};
         p->at++;
         return read_heredocs(p);
     }

@@ -39,7 +39,7 @@ enum shell_op {
 
 enum token_kind { TOKEN_END, TOKEN_NEWLINE, TOKEN_OP, TOKEN_WORD, TOKEN_DESCRIPTOR };
 
-struct token {
+struct shell_token {
     enum token_kind kind;
     enum shell_op op;
     struct word word;
@@ -65,7 +65,7 @@ struct shell_parser {
     size_t doubt_at;
     unsigned depth;
     bool nested;        /* inside a substitution of another parser */
-    struct token token; /* the current token */
+    struct shell_token token; /* the current token */
     struct heredoc *heredocs; /* here-documents begun on this line, the last one first */
     unsigned heredoc_count;
     char *scratch;      /* a stack: the letters of the words being read */

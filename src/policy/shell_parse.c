@@ -52,7 +52,7 @@ static struct node *parse_command(struct shell_parser *p);
 /* Only an unquoted word is reserved, and only where a command may begin; the caller knows the place. */
 static enum reserved reserved(const struct shell_parser *p)
 {
-    const struct token *token = &p->token;
+    const struct shell_token *token = &p->token;
     if (token->kind != TOKEN_WORD || token->word.flags != 0 || token->word.raw.n > 8)
         return RESERVED_NONE;
     for (size_t i = 1; i < sizeof reserved_words / sizeof *reserved_words; i++)
@@ -137,7 +137,7 @@ static void add_child(struct node *node, struct node *child)
     node->last = child;
 }
 
-static void add_inside(struct node *node, struct token *token)
+static void add_inside(struct node *node, struct shell_token *token)
 {
     while (token->inside) {
         struct node *inner = token->inside;

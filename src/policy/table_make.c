@@ -16,7 +16,7 @@
 
 #include "policy/table_make.h"
 
-struct facts {
+struct table_facts {
     const char *name, *options;
     bool used, exact; /* exact: by the program itself or by a person, so that nothing is left out */
     bool manual;      /* written by a person: stronger than the help text */
@@ -26,7 +26,7 @@ struct facts {
 struct row *rows;
 size_t row_count;
 static size_t row_room;
-static struct facts *facts;
+static struct table_facts *facts;
 static size_t facts_count, facts_room;
 static unsigned refusals;
 static const char *at_file = "";
@@ -176,7 +176,7 @@ static size_t find_word(const char *const *words, size_t count, const char *word
 
 static int compare_facts(const void *left, const void *right)
 {
-    return strcmp(((const struct facts *)left)->name, ((const struct facts *)right)->name);
+    return strcmp(((const struct table_facts *)left)->name, ((const struct table_facts *)right)->name);
 }
 
 /* Lines: NAME <TAB> SOURCE <TAB> VERSION <TAB> OPTION OPTION … */
@@ -199,7 +199,7 @@ static void read_facts(const char *path)
             continue;
         }
         facts = grow(facts, facts_count, &facts_room, sizeof *facts);
-        facts[facts_count++] = (struct facts){
+        facts[facts_count++] = (struct table_facts){
             .name = line, .options = fields[3], .manual = strcmp(fields[1], "manual") == 0,
             .long_only = strcmp(fields[1], "git") == 0};
         facts[facts_count - 1].exact =
@@ -207,19 +207,19 @@ static void read_facts(const char *path)
     }
 }
 
-static struct facts *find_facts(const char *name)
+static struct table_facts *find_facts(const char *name)
 {
-    struct facts key = {.name = name};
-    struct facts *found = facts_count ? bsearch(&key, facts, facts_count, sizeof *facts, compare_facts) : NULL;
+    struct table_facts key = {.name = name};
+    struct table_facts *found = facts_count ? bsearch(&key, facts, facts_count, sizeof *facts, compare_facts) : NULL;
     for (int step = -1; found && step <= 1; step += 2) {
-        struct facts *beside = found + step;
+        struct table_facts *beside = found + step;
         if (beside >= facts && beside < facts + facts_count && strcmp(beside->name, name) == 0 && beside->manual)
             found = beside;
     }
     return found;
 }
 
-static struct option *find_option(struct row *row, const char *name)
+static struct made_option *find_option(struct row *row, const char *name)
 {
     for (size_t i = 0; i < row->option_count; i++)
         if (strcmp(row->options[i].name, name) == 0)
@@ -227,11 +227,11 @@ static struct option *find_option(struct row *row, const char *name)
     return NULL;
 }
 
-static struct option *add_option(struct row *row, const char *name)
+static struct made_option *add_option(struct row *row, const char *name)
 {
     row->options = grow(row->options, row->option_count, &row->option_room, sizeof *row->options);
-    struct option *option = &row->options[row->option_count++];
-    *option = (struct option){.name = name, .hint = "", .mark = ROLE_TEXT};
+    struct made_option *option = &row->options[row->option_count++];
+    *option = (struct made_option){.name = name, .hint = "", .mark = ROLE_TEXT};
     return option;
 }
 
@@ -247,7 +247,7 @@ static const char *split_option(const char *word, uint8_t *ret_arity, const char
 
 static void add_facts(struct row *row, const char *name)
 {
-    struct facts *found = find_facts(name);
+    struct table_facts *found = find_facts(name);
     if (!found)
         return;
     /* `-` alone says that the program has no options at all. */
@@ -260,7 +260,7 @@ static void add_facts(struct row *row, const char *name)
         const char *hint, *option_name = split_option(word, &arity, &hint);
         if (strcmp(word, "-") == 0 || find_option(row, option_name))
             continue;
-        struct option *option = add_option(row, option_name);
+        struct made_option *option = add_option(row, option_name);
         option->arity = arity;
         option->hint = hint;
     }
@@ -462,7 +462,7 @@ static void read_rows(char *line)
 }
 
 /* `flag`: the mark declares an option without value. */
-static void mark_option(struct option *option, const struct option *mark, bool flag, bool exact)
+static void mark_option(struct made_option *option, const struct made_option *mark, bool flag, bool exact)
 {
     if (option->marked)
         refuse("`%s` has two marks", option->name);
@@ -478,11 +478,11 @@ static void mark_option(struct option *option, const struct option *mark, bool f
 
 /* Adds one marked option to the rows from `first` on: to those whose facts list it, or to all of them if none does and
  * the mark says that the option exists. A row without facts has the options that its marks name. */
-static void place_mark(size_t first, const struct option *mark, bool exists)
+static void place_mark(size_t first, const struct made_option *mark, bool exists)
 {
     bool known = false, alone = row_count - first == 1;
     for (size_t i = first; i < row_count; i++) {
-        struct option *option = find_option(&rows[i], mark->name);
+        struct made_option *option = find_option(&rows[i], mark->name);
         /* Help texts leave out much, and nobody lists what is no option: `+`, `@`. */
         bool needed = mark->mark != ROLE_TEXT || !(rows[i].styles & STYLE_OPEN); /* open rows go by the name */
         bool partly = !rows[i].exact && needed && (rows[i].long_only || strlen(mark->name) > 2);
@@ -506,7 +506,7 @@ static void place_mark(size_t first, const struct option *mark, bool exists)
 static void read_mark(size_t first, char *line)
 {
     char *word = take_word(&line);
-    struct option mark = {.hint = ""};
+    struct made_option mark = {.hint = ""};
     read_role(word, &mark.mark, &mark.arg, &mark.lang);
     while ((word = take_word(&line))) {
         size_t size = strlen(word);
@@ -612,7 +612,7 @@ static void inherit_marks(struct row *row)
     for (; blank; blank = memrchr(name, ' ', (size_t)(blank - name))) {
         const struct row *parent = find_row(name, (size_t)(blank - name));
         for (size_t i = 0; parent && (parent->styles & STYLE_GLOBALS) && i < parent->option_count; i++) {
-            struct option *option = find_option(row, parent->options[i].name);
+            struct made_option *option = find_option(row, parent->options[i].name);
             if (option && !option->marked && parent->options[i].marked)
                 mark_option(option, &parent->options[i], false, true);
         }
@@ -635,7 +635,7 @@ static void check_row(const struct row *row)
     if (row->styles & STYLE_BAD)
         return;
     for (size_t i = 0; i < row->option_count; i++) {
-        const struct option *option = &row->options[i];
+        const struct made_option *option = &row->options[i];
         if (!option->marked && option->arity != ARITY_NONE && (name_tells(option->name) || name_tells(option->hint)))
             refuse("`%s %s%s%s` has no mark", row->names[0], option->name, *option->hint ? "=" : "", option->hint);
         if (option->mark == ROLE_READ && names_output(option->hint))

@@ -6,7 +6,7 @@
 
 enum { NAMES_MAX = 64, OPERANDS_MAX = 8, WORDS_MAX = 4096 };
 
-struct option {
+struct made_option {
     const char *name;
     const char *hint; /* the name of its value in the help text; "": unknown */
     uint8_t arity, mark, arg, lang;
@@ -20,7 +20,7 @@ struct row {
     size_t name_count;
     struct table_operand operands[OPERANDS_MAX];
     uint8_t operand_count;
-    struct option *options;
+    struct made_option *options;
     size_t option_count, option_room;
     uint8_t reader, stdin_lang;
     bool known, long_only, exact;

@@ -33,7 +33,7 @@ static uint32_t put_text(const char *text)
 
 static int compare_options(const void *left, const void *right)
 {
-    return strcmp(((const struct option *)left)->name, ((const struct option *)right)->name);
+    return strcmp(((const struct made_option *)left)->name, ((const struct made_option *)right)->name);
 }
 
 static bool same_options(const struct row *a, const struct row *b)
@@ -41,7 +41,7 @@ static bool same_options(const struct row *a, const struct row *b)
     if (a->option_count != b->option_count)
         return false;
     for (size_t i = 0; i < a->option_count; i++) {
-        const struct option *x = &a->options[i], *y = &b->options[i];
+        const struct made_option *x = &a->options[i], *y = &b->options[i];
         if (strcmp(x->name, y->name) != 0 || x->arity != y->arity || x->mark != y->mark || x->arg != y->arg ||
             x->lang != y->lang)
             return false;
@@ -70,7 +70,7 @@ static size_t *write_options(FILE *out)
         begins[i] = total;
         total += row->option_count;
         for (size_t k = 0; k < row->option_count; k++) {
-            const struct option *o = &row->options[k];
+            const struct made_option *o = &row->options[k];
             uint32_t name = put_text(o->name);
             if (name >= 1u << 20 || o->mark >= 1u << 6 || o->arg >= 1u << 4) {
                 (void)fprintf(stderr, "table_make: `%s` does not fit into struct table_option\n", o->name);

@@ -49,7 +49,7 @@ void demo_stop(struct demo_child *child)
 
 /* ---- the script ---- */
 
-struct step {
+struct demo_step {
     const char *id;
     const char *tool;
     const char *input;   /* %s stands for the folder */
@@ -60,7 +60,7 @@ struct step {
 };
 
 /* Steps of one round are asked at once; the next round begins when all are answered. */
-static const struct step rounds[][3] = {
+static const struct demo_step rounds[][3] = {
     {{"demo-1", "Read", "{\"file_path\":\"%s/README.md\"}", "looks at README.md", NULL, NULL, NULL}},
     {{"demo-2", "Bash", "{\"command\":\"make test\",\"description\":\"Run the tests\"}",
       "wants to run the tests", "make -s test", NULL, NULL},
@@ -83,7 +83,7 @@ struct player {
     struct str session, thread;
     char folder[512];
     uint64_t after;
-    const struct step *round;
+    const struct demo_step *round;
     bool answered[STEPS_MAX];
     unsigned open;
     bool first;
@@ -181,7 +181,7 @@ static struct str run(struct player *p, const char *command)
     return arena_str(p->arena, (struct str){output, n});
 }
 
-static struct str act(struct player *p, const struct step *step)
+static struct str act(struct player *p, const struct demo_step *step)
 {
     struct err err;
     if (step->run)
@@ -191,7 +191,7 @@ static struct str act(struct player *p, const struct step *step)
     return step->file ? STR("written") : STR("done");
 }
 
-static struct rc report(struct player *p, const struct step *step, struct str content, struct err *err)
+static struct rc report(struct player *p, const struct demo_step *step, struct str content, struct err *err)
 {
     BUF_SCOPE(buf, 64 << 10);
     struct json_out out = json_out(&buf);
@@ -205,7 +205,7 @@ static struct rc report(struct player *p, const struct step *step, struct str co
     return ask_server(p, "POST", target, buf_str(&buf), &answer, err);
 }
 
-static struct rc settle(struct player *p, const struct step *step, const struct json *answer, struct err *err)
+static struct rc settle(struct player *p, const struct demo_step *step, const struct json *answer, struct err *err)
 {
     struct str status = json_text(answer, "status");
     struct str decision = json_text(answer, "decision");
@@ -247,7 +247,7 @@ static void explain(struct player *p)
     (void)fflush(stdout);
 }
 
-static struct rc ask_step(struct player *p, const struct step *step, const struct json **ret_answer,
+static struct rc ask_step(struct player *p, const struct demo_step *step, const struct json **ret_answer,
                           struct err *err)
 {
     BUF_SCOPE(buf, 64 << 10);

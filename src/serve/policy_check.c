@@ -18,7 +18,7 @@ struct check {
     size_t rows, agreed, false_allows;
 };
 
-struct row {
+struct check_row {
     struct str id, rule, tool, input, expected, why;
 };
 
@@ -31,7 +31,7 @@ static const struct resolved_path *look(void *arg, struct str path)
 }
 
 /* Input that cannot be read never matches. */
-static bool row_matches(const struct check *check, const struct row *row)
+static bool row_matches(const struct check *check, const struct check_row *row)
 {
     ARENA_SCOPE(arena);
     const struct json *input;
@@ -48,7 +48,7 @@ static bool row_matches(const struct check *check, const struct row *row)
     return matches;
 }
 
-static void check_row(struct check *check, const struct row *row)
+static void check_row(struct check *check, const struct check_row *row)
 {
     bool wanted = str_is(row->expected, "match"), got = row_matches(check, row);
     check->rows++;
@@ -72,7 +72,7 @@ static struct rc check_lines(struct check *check, struct str text, struct err *e
             line.n--;
         if (str_empty(line))
             continue;
-        struct row row;
+        struct check_row row;
         struct str rest;
         row.id = str_cut(line, '\t', &rest);
         row.rule = str_cut(rest, '\t', &rest);

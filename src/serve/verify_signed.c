@@ -21,7 +21,7 @@
 enum { TRUST_FILE_BYTES_MAX = 1 << 20 };
 
 /* A request to people that is not answered yet. */
-struct asked {
+struct verified_ask {
     char digest[DIGEST_HEX_BYTES];
     int64_t people;       /* how many persons must allow it; 0: one */
     struct arena arena;
@@ -68,7 +68,7 @@ static struct str call_name(struct arena *arena, const struct event *event)
     return arena_printf(arena, "%.*s\n%.*s", STR_ARG(event->session), STR_ARG(event->call));
 }
 
-static void asked_free(struct asked *asked)
+static void asked_free(struct verified_ask *asked)
 {
     if (asked)
         arena_done(&asked->arena);
@@ -90,7 +90,7 @@ static void take_request(struct proving *proving, const struct event *event)
     struct call *call = &proving->call;
     struct verified_ask *asked = heap_new(sizeof *asked);
     struct data_tool_approval_request data;
-    *asked = (struct asked){0};
+    *asked = (struct verified_ask){0};
     if (str_eq(call->session, event->session) && str_eq(call->id, event->call)) {
         call_apply(&proving->call_arena, call, event);
         call_digest(call, asked->digest);
@@ -201,7 +201,7 @@ static bool is_among(const struct shape_texts *names, struct str name)
 }
 
 /* Persons are counted as the gate counts them: another input makes the answers before it void. */
-static void count_person(struct asked *asked, struct str person, struct str input)
+static void count_person(struct verified_ask *asked, struct str person, struct str input)
 {
     struct str *names = arena_array(&asked->arena, struct str, asked->have.count + 1);
     if (!json_same_tokens(asked->input, input) && asked->input.n + input.n)
@@ -224,7 +224,7 @@ static void take_partial(struct proving *proving, const struct event *event)
     if (!READ_DATA(&scratch, tool_approval_partial, event->data, &data))
         return;
     of_call.call = data.call;
-    struct asked *asked = map_get(&proving->requests, call_name(&scratch, &of_call));
+    struct verified_ask *asked = map_get(&proving->requests, call_name(&scratch, &of_call));
     struct data_tool_approval_response as_response = {.call = data.call, .decision = data.decision,
                                                       .feedback = data.feedback, .updated_input = data.updated_input,
                                                       .signature = data.signature};
@@ -237,7 +237,7 @@ static void take_response(struct proving *proving, const struct event *event)
     ARENA_SCOPE(scratch);
     struct data_tool_approval_response data;
     struct str person;
-    struct asked *asked = map_take(&proving->requests, call_name(&scratch, event));
+    struct verified_ask *asked = map_take(&proving->requests, call_name(&scratch, event));
     bool read = READ_DATA(&scratch, tool_approval_response, event->data, &data);
     bool allows = read && decision_condition(data.decision) == LIFE_ALLOW;
     if (allows && take_answer(proving, event, &data, asked ? asked->digest : "", &person) && asked &&

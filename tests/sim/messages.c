@@ -25,7 +25,7 @@ struct rc __wrap_config_read(struct arena *arena, const char *file, struct confi
     ret_config->channels[CALLBACK] = (struct channel){.name = STR("callback"), .kind = channel_kind(STR("callback"))};
     ret_config->channels[WEBHOOK] = (struct channel){.name = STR("hook"), .kind = channel_kind(STR("webhook")),
                                                      .url = "http://receiver/"};
-    ret_config->routes[1] = (struct route){.person = STR("boss"), .count = 2,
+    ret_config->routes[1] = (struct outbox_route){.person = STR("boss"), .count = 2,
                                            .steps = {{.after_ms = ASK_AFTER_MS, .channels = {WEBHOOK}, .count = 1},
                                                      {.after_ms = REMIND_AFTER_MS, .channels = {WEBHOOK}, .count = 1}}};
     return RC_OK;

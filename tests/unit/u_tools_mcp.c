@@ -33,7 +33,7 @@ static void messages_we_send(void **state)
 static void messages_that_come(void **state)
 {
     ARENA_SCOPE(arena);
-    struct mcp_message m;
+    struct mcp_reply m;
     static const char *const bad[] = {"", "x", "[]", "7", "{}", "{\"id\":1}", "{\"id\":-1,\"result\":{}}",
                                       "{\"id\":\"1\",\"result\":{}}", "{\"id\":1.5,\"result\":{}}", "{\"result\":{}}"};
     (void)state;

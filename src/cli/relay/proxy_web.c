@@ -15,7 +15,7 @@
 
 enum { RPC_UNREACHABLE = -32603, RPC_FORGOTTEN = -32001, RESUMES_MAX = 60, RESUME_S_MAX = 10 };
 
-struct sending {
+struct proxy_sending {
     struct proxy *proxy;
     struct arena arena;
     struct str message, id;     /* id: empty: nobody waits for an answer */
@@ -41,7 +41,7 @@ void proxy_web_keep_event(char event[WEB_ID_BYTES], struct str id)
         event[0] = '\0';
 }
 
-static bool is_answer(struct sending *sending, struct str text)
+static bool is_answer(struct proxy_sending *sending, struct str text)
 {
     ARENA_SCOPE(arena);
     const struct json *json, *id;
@@ -53,7 +53,7 @@ static bool is_answer(struct sending *sending, struct str text)
 
 static bool take_event(void *arg, struct str type, struct str data)
 {
-    struct sending *sending = arg;
+    struct proxy_sending *sending = arg;
     proxy_web_keep_event(sending->event, sending->fetch.event_id);
     if (str_empty(data) || !str_is(type, "message"))
         return true;
@@ -63,7 +63,7 @@ static bool take_event(void *arg, struct str type, struct str data)
 }
 
 /* Answers the client that waits. */
-static void fail(struct sending *sending, int code, struct str words)
+static void fail(struct proxy_sending *sending, int code, struct str words)
 {
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
     if (str_empty(sending->id))
@@ -112,7 +112,7 @@ void proxy_web_version(struct proxy *proxy, struct str version)
 }
 
 /* One request. Without `resume` the message is posted; with it, the answer goes on behind its last event. */
-static struct rc run(struct sending *sending, bool resume, struct err *err)
+static struct rc run(struct proxy_sending *sending, bool resume, struct err *err)
 {
     struct proxy_web *web = sending->proxy->web;
     struct fetch_line *line = fetch_line_new();
@@ -130,7 +130,7 @@ static struct rc run(struct sending *sending, bool resume, struct err *err)
 
 /* The answer broke off, or the server left it for later: asks on until it is there. The call was posted once, and is
  * never posted again. */
-static struct rc go_on(struct sending *sending, struct rc rc, struct err *err)
+static struct rc go_on(struct proxy_sending *sending, struct rc rc, struct err *err)
 {
     unsigned pause_s = 1;
     for (int i = 0; i < RESUMES_MAX && sending->event[0] && !sending->answered; i++) {
@@ -145,7 +145,7 @@ static struct rc go_on(struct sending *sending, struct rc rc, struct err *err)
 }
 
 /* The answer to a POST; in the older transport there is none. */
-static void take_reply(struct sending *sending)
+static void take_reply(struct proxy_sending *sending)
 {
     struct str text = str_trim(sending->fetch.answer);
     if (!str_empty(text) && sending->fetch.status != 202) {
@@ -156,7 +156,7 @@ static void take_reply(struct sending *sending)
         fail(sending, RPC_UNREACHABLE, STR("the MCP server ended its answer without a result"));
 }
 
-static void post(struct sending *sending)
+static void post(struct proxy_sending *sending)
 {
     struct proxy_web *web = sending->proxy->web;
     struct err err = {.code = ERR_OK};
@@ -179,7 +179,7 @@ static void post(struct sending *sending)
 
 static void *post_and_leave(void *arg)
 {
-    struct sending *sending = arg;
+    struct proxy_sending *sending = arg;
     post(sending);
     arena_done(&sending->arena);
     free(sending);

@@ -237,7 +237,7 @@ struct str tui_page_prompt(struct tui_page *page, const struct tui *tui)
     case TUI_HELP: return STR_NONE;
     }
     const struct questions *questions = &tui_open(tui)->questions;
-    const struct question *q = &questions->all[tui->answered];
+    const struct asked_question *q = &questions->all[tui->answered];
     struct str name = text_line(&scratch, str_empty(q->header) ? q->words : q->header);
     return arena_printf(page->arena, "%zu of %zu, %.*s: ", tui->answered + 1, questions->count,
                         STR_ARG(text_fit(&scratch, name, page->width / 2)));
