@@ -120,7 +120,7 @@ static struct str date_line(struct http_server *server)
     return str_of(server->date);
 }
 
-struct answer {
+struct http_answer {
     int status;
     struct str content_type;
     struct str headers;
@@ -129,7 +129,7 @@ struct answer {
     bool lasting;
 };
 
-static void put_head(struct http_server *server, const struct answer *answer, bool old, bool keep)
+static void put_head(struct http_server *server, const struct http_answer *answer, bool old, bool keep)
 {
     struct buf *head = &server->head;
     buf_clear(head);
@@ -158,7 +158,7 @@ static void put_head(struct http_server *server, const struct answer *answer, bo
     CHECK(!head->over);
 }
 
-static void send_answer(struct http_connection *connection, const struct answer *answer)
+static void send_answer(struct http_connection *connection, const struct http_answer *answer)
 {
     CHECK(connection->phase == PHASE_BUSY && connection->reader);
     struct http_server *server = connection->server;
@@ -171,7 +171,7 @@ static void send_answer(struct http_connection *connection, const struct answer 
     http_connection_answered(connection, keep);
 }
 
-static void give(struct http_request *request, const struct answer *answer)
+static void give(struct http_request *request, const struct http_answer *answer)
 {
     CHECK(answer->body.n <= LIMIT_ANSWER_BYTES);
     if (request->answered)
@@ -186,13 +186,13 @@ void http_answer(struct http_request *request, int status, struct str content_ty
 {
     char proof[PROOF_LINE_BYTES];
     struct str signature = proof_line(request, status, body, proof);
-    give(request, &(struct answer){status, content_type, headers, signature, body, false});
+    give(request, &(struct http_answer){status, content_type, headers, signature, body, false});
 }
 
 void http_answer_lasting(struct http_request *request, int status, struct str content_type, struct str headers,
                          struct str body)
 {
-    give(request, &(struct answer){status, content_type, headers, STR_NONE, body, true});
+    give(request, &(struct http_answer){status, content_type, headers, STR_NONE, body, true});
 }
 
 void http_answer_json(struct http_request *request, int status, struct str body)

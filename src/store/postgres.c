@@ -139,7 +139,7 @@ void params_int(struct params *params, struct arena *arena, int64_t value)
 
 static const int all_binary[PARAMS_MAX] = {[0 ... PARAMS_MAX - 1] = 1};
 
-void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params)
+void postgres_send(struct backend_handle *handle, enum postgres_sql sql, const struct params *params)
 {
     static const struct params none = {0};
     if (!handle->conn)

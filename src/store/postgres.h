@@ -84,7 +84,7 @@ void postgres_disconnect(struct backend_handle *handle);
 /* Waits a little longer each time (*pause_ms), no longer than the deadline. False: it has passed. */
 bool postgres_pause(int64_t *pause_ms, int64_t deadline_us);
 /* Puts a statement into the pipeline. A failure to send shows at postgres_flush. */
-void postgres_send(struct backend_handle *handle, enum sql sql, const struct params *params);
+void postgres_send(struct backend_handle *handle, enum postgres_sql sql, const struct params *params);
 /* Like postgres_send, for text that is not kept prepared. */
 void postgres_send_text(struct backend_handle *handle, const char *text, const struct params *params);
 /* Ends the pipeline and sends all of it. */

@@ -6,22 +6,22 @@
 
 enum { READ_MS = 10000 }; /* a question waits so long for the database to be there */
 
-struct question {
+struct postgres_question {
     struct arena arena;
     struct params params;
-    enum sql sql;
+    enum postgres_sql sql;
     unsigned limit;
 };
 
 static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (int64_t)value; }
 
-static void put_scope(struct question *question, const struct read *read)
+static void put_scope(struct postgres_question *question, const struct read *read)
 {
     params_str(&question->params, read->session);
     params_str(&question->params, read->thread);
 }
 
-static void ask_events(struct question *question, const struct read *read)
+static void ask_events(struct postgres_question *question, const struct read *read)
 {
     struct params *params = &question->params;
     params_int(params, &question->arena, clamp(read->after));
@@ -37,14 +37,14 @@ static void ask_events(struct question *question, const struct read *read)
         params_str(params, read->thread);
 }
 
-static void ask_paged(struct question *question, enum sql sql, uint64_t from, int64_t count)
+static void ask_paged(struct postgres_question *question, enum postgres_sql sql, uint64_t from, int64_t count)
 {
     question->sql = sql;
     params_int(&question->params, &question->arena, clamp(from));
     params_int(&question->params, &question->arena, count);
 }
 
-static void put_question(struct question *question, const struct read *read)
+static void put_question(struct postgres_question *question, const struct read *read)
 {
     switch (read->kind) {
     case READ_EVENTS:
@@ -255,14 +255,14 @@ struct rc postgres_remember(struct backend_handle *handle, const PGresult *rows,
 }
 
 /* A read of all events of all sessions without a gap also updates the writer's memory. */
-static struct rc remember(struct backend_handle *handle, const struct read *read, const struct question *question,
-                          const PGresult *rows, struct err *err)
+static struct rc remember(struct backend_handle *handle, const struct read *read,
+                          const struct postgres_question *question, const PGresult *rows, struct err *err)
 {
     return question->sql == SQL_EVENTS && read->kinds == 0 ? postgres_remember(handle, rows, 0, pq.PQntuples(rows), err)
                                                            : RC_OK;
 }
 
-static struct rc read_once(struct backend_handle *handle, struct read *read, const struct question *question,
+static struct rc read_once(struct backend_handle *handle, struct read *read, const struct postgres_question *question,
                            struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -310,7 +310,7 @@ static struct rc count_durable(struct backend_handle *handle, const PGresult *ro
 
 /* Reads new events for the follower in one statement, which has its own snapshot. The first row is the last event that
  * is known, without its data (kind 0), if the store still has it. */
-static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct question *question,
+static struct rc follow_once(struct backend_handle *handle, struct read *read, const struct postgres_question *question,
                              struct err *err)
 {
     ARENA_SCOPE(scratch);
@@ -340,7 +340,7 @@ struct rc postgres_read(struct backend_handle *handle, struct read *read, struct
 {
     int64_t wait_us = handle->role == BACKEND_READER ? (int64_t)READ_MS * 1000 : 0;
     int64_t deadline_us = clock_steady_us() + wait_us, pause_ms = 0;
-    struct question question = {.limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS};
+    struct postgres_question question = {.limit = read->limit ? read->limit : LIMIT_PAGE_EVENTS};
     put_question(&question, read);
     struct err trouble = {0};
     struct rc rc;

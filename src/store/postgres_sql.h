@@ -160,7 +160,7 @@ enum { FOR_WRITER = 1, FOR_READER = 2, FOR_FOLLOWER = 4, FOR_LOOKS = 6, FOR_ALL 
     X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
     X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
 
-enum sql {
+enum postgres_sql {
 #define X(name, roles, text) SQL_##name,
     POSTGRES_STATEMENTS(X)
 #undef X

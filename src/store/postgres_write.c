@@ -269,7 +269,7 @@ static int send_leaves(struct backend_handle *handle, struct facts *facts, const
 }
 
 /* A transaction by itself whose COMMIT waits for the disk. Returns how many statements come before that of `sql`. */
-static int send_sync(struct backend_handle *handle, enum sql sql, const struct params *params)
+static int send_sync(struct backend_handle *handle, enum postgres_sql sql, const struct params *params)
 {
     postgres_send(handle, SQL_BEGIN_WRITE, NULL);
     if (handle->lent)

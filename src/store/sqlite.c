@@ -83,12 +83,12 @@ static const struct {
 };
 
 /* sqlite3_reset returns the error of the failed step once more. */
-void sqlite_reset(struct backend_handle *handle, enum sql sql)
+void sqlite_reset(struct backend_handle *handle, enum sqlite_sql sql)
 {
     (void)sqlite3_reset(handle->statements[sql]);
 }
 
-struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err)
+struct rc sqlite_step(struct backend_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err)
 {
     CHECK(handle->statements[sql]);
     int code = sqlite3_step(handle->statements[sql]);
@@ -107,7 +107,7 @@ struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row
     return rc;
 }
 
-struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *err)
+struct rc sqlite_run(struct backend_handle *handle, enum sqlite_sql sql, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, sql, &row, err));
@@ -116,18 +116,18 @@ struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *er
 }
 
 /* Binding bytes without a copy fails only by a programming error. */
-void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value)
+void sqlite_bind_int(struct backend_handle *handle, enum sqlite_sql sql, int at, int64_t value)
 {
     CHECK(sqlite3_bind_int64(handle->statements[sql], at, value) == SQLITE_OK);
 }
 
-void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct str value)
+void sqlite_bind_str(struct backend_handle *handle, enum sqlite_sql sql, int at, struct str value)
 {
     CHECK(sqlite3_bind_text64(handle->statements[sql], at, value.p ? value.p : "", value.n, SQLITE_STATIC,
                               SQLITE_UTF8) == SQLITE_OK);
 }
 
-void sqlite_bind_blob(struct backend_handle *handle, enum sql sql, int at, const struct digest *value)
+void sqlite_bind_blob(struct backend_handle *handle, enum sqlite_sql sql, int at, const struct digest *value)
 {
     CHECK(sqlite3_bind_blob(handle->statements[sql], at, value->bytes, DIGEST_BYTES, SQLITE_STATIC) ==
           SQLITE_OK);

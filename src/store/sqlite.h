@@ -35,14 +35,14 @@ struct backend_handle {
 /* Sets code and text of the error that SQLite returned while `doing`. */
 struct rc sqlite_fail(struct sqlite3 *db, int code, const char *doing, struct err *err);
 /* One step of a kept statement; it is reset when it has no more rows or fails. */
-struct rc sqlite_step(struct backend_handle *handle, enum sql sql, bool *ret_row, struct err *err);
+struct rc sqlite_step(struct backend_handle *handle, enum sqlite_sql sql, bool *ret_row, struct err *err);
 /* A statement without rows. */
-struct rc sqlite_run(struct backend_handle *handle, enum sql sql, struct err *err);
-void sqlite_reset(struct backend_handle *handle, enum sql sql);
-void sqlite_bind_int(struct backend_handle *handle, enum sql sql, int at, int64_t value);
+struct rc sqlite_run(struct backend_handle *handle, enum sqlite_sql sql, struct err *err);
+void sqlite_reset(struct backend_handle *handle, enum sqlite_sql sql);
+void sqlite_bind_int(struct backend_handle *handle, enum sqlite_sql sql, int at, int64_t value);
 /* The bytes must stay until the statement is reset. */
-void sqlite_bind_str(struct backend_handle *handle, enum sql sql, int at, struct str value);
-void sqlite_bind_blob(struct backend_handle *handle, enum sql sql, int at, const struct digest *value);
+void sqlite_bind_str(struct backend_handle *handle, enum sqlite_sql sql, int at, struct str value);
+void sqlite_bind_blob(struct backend_handle *handle, enum sqlite_sql sql, int at, const struct digest *value);
 struct rc sqlite_exec(struct sqlite3 *db, const char *text, struct err *err);
 /* The first column of the first row as a number, 0 when there is none. */
 struct rc sqlite_number(struct sqlite3 *db, const char *text, int64_t *ret_value, struct err *err);

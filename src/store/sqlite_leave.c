@@ -77,7 +77,7 @@ static struct rc note_seqs(struct leaving *leaving, struct err *err)
 
 static struct rc leave_block(struct leaving *leaving, int64_t block, int64_t chain, struct err *err)
 {
-    static const enum sql steps[] = {SQL_LEAVING, SQL_LEAVE_CALLS, SQL_LEAVE};
+    static const enum sqlite_sql steps[] = {SQL_LEAVING, SQL_LEAVE_CALLS, SQL_LEAVE};
     struct backend_handle *handle = leaving->handle;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         sqlite_bind_int(handle, steps[i], 1, block);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* A growing answer. */
-struct answer {
+struct sqlite_answer {
     struct backend_handle *handle;
     struct read *read;
     size_t event_cap;
@@ -25,7 +25,7 @@ static void *grown(struct arena *arena, void *old, size_t count, size_t *cap, si
     return larger;
 }
 
-static struct rc take_event(struct answer *answer, enum sql sql, struct event *ret_event, struct err *err)
+static struct rc take_event(struct sqlite_answer *answer, enum sqlite_sql sql, struct event *ret_event, struct err *err)
 {
     struct event view;
     TRY(sqlite_event(answer->handle->statements[sql], &view, err));
@@ -34,7 +34,7 @@ static struct rc take_event(struct answer *answer, enum sql sql, struct event *r
     return RC_OK;
 }
 
-static struct rc add_event(struct answer *answer, enum sql sql, struct err *err)
+static struct rc add_event(struct sqlite_answer *answer, enum sqlite_sql sql, struct err *err)
 {
     struct read *read = answer->read;
     read->events = grown(&read->arena, read->events, read->event_count, &answer->event_cap,
@@ -45,7 +45,7 @@ static struct rc add_event(struct answer *answer, enum sql sql, struct err *err)
 }
 
 /* Adds all rows of a statement as events. `ret_full`: it stopped because the answer is large enough. */
-static struct rc add_events(struct answer *answer, enum sql sql, bool *ret_full, struct err *err)
+static struct rc add_events(struct sqlite_answer *answer, enum sqlite_sql sql, bool *ret_full, struct err *err)
 {
     bool row;
     if (ret_full)
@@ -77,7 +77,7 @@ static int64_t clamp(uint64_t value) { return value > INT64_MAX ? INT64_MAX : (i
 static unsigned page_size(const struct read *read) { return read->limit ? read->limit : LIMIT_PAGE_EVENTS; }
 
 /* The parameters of a statement about events, except its block. */
-static void bind_page(struct answer *answer, enum sql sql)
+static void bind_page(struct sqlite_answer *answer, enum sqlite_sql sql)
 {
     const struct read *read = answer->read;
     sqlite_bind_int(answer->handle, sql, 1, clamp(read->after));
@@ -86,7 +86,7 @@ static void bind_page(struct answer *answer, enum sql sql)
 }
 
 /* Adds the gaps between the events of a page: ranges of archived seqs. */
-static struct rc add_gone(struct answer *answer, uint64_t after, uint64_t covered, struct err *err)
+static struct rc add_gone(struct sqlite_answer *answer, uint64_t after, uint64_t covered, struct err *err)
 {
     struct read *read = answer->read;
     sqlite3_stmt *statement = answer->handle->statements[SQL_GONE];
@@ -105,11 +105,11 @@ static struct rc add_gone(struct answer *answer, uint64_t after, uint64_t covere
     }
 }
 
-static struct rc read_events_of_session(struct answer *answer, bool *ret_full, struct err *err)
+static struct rc read_events_of_session(struct sqlite_answer *answer, bool *ret_full, struct err *err)
 {
     struct read *read = answer->read;
     sqlite3_stmt *head = answer->handle->statements[SQL_HEAD];
-    enum sql sql = str_empty(read->thread) ? SQL_EVENTS_OF_SESSION : SQL_EVENTS_OF_THREAD;
+    enum sqlite_sql sql = str_empty(read->thread) ? SQL_EVENTS_OF_SESSION : SQL_EVENTS_OF_THREAD;
     bool row;
     *ret_full = false;
     sqlite_bind_str(answer->handle, SQL_HEAD, 1, read->session);
@@ -131,7 +131,7 @@ static struct rc read_events_of_session(struct answer *answer, bool *ret_full, s
     return RC_OK;
 }
 
-static struct rc read_events(struct answer *answer, struct err *err)
+static struct rc read_events(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
     bool full, all = str_empty(read->session);
@@ -149,7 +149,7 @@ static struct rc read_events(struct answer *answer, struct err *err)
     return all ? add_gone(answer, read->after, read->covered, err) : RC_OK;
 }
 
-static struct rc add_archived(struct answer *answer, enum sql sql, struct err *err)
+static struct rc add_archived(struct sqlite_answer *answer, enum sqlite_sql sql, struct err *err)
 {
     struct read *read = answer->read;
     bool row;
@@ -177,10 +177,10 @@ static void sort(struct event *events, size_t count)
         qsort(events, count, sizeof *events, by_seq);
 }
 
-static struct rc read_call(struct answer *answer, struct err *err)
+static struct rc read_call(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    enum sql sql = str_empty(read->session) ? SQL_CALLS : SQL_CALL_OF_SESSION;
+    enum sqlite_sql sql = str_empty(read->session) ? SQL_CALLS : SQL_CALL_OF_SESSION;
     sqlite_bind_str(answer->handle, sql, 1, read->call);
     if (sql == SQL_CALL_OF_SESSION)
         sqlite_bind_str(answer->handle, sql, 2, read->session);
@@ -193,7 +193,7 @@ static struct rc read_call(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
-static struct rc read_one(struct answer *answer, int64_t seq, struct event *ret_event, struct err *err)
+static struct rc read_one(struct sqlite_answer *answer, int64_t seq, struct event *ret_event, struct err *err)
 {
     bool row;
     sqlite_bind_int(answer->handle, SQL_EVENT, 1, seq);
@@ -206,7 +206,7 @@ static struct rc read_one(struct answer *answer, int64_t seq, struct event *ret_
     return RC_OK;
 }
 
-static struct rc add_open(struct answer *answer, sqlite3_stmt *row, struct err *err)
+static struct rc add_open(struct sqlite_answer *answer, sqlite3_stmt *row, struct err *err)
 {
     struct read *read = answer->read;
     read->open = grown(&read->arena, read->open, read->open_count, &answer->open_cap, sizeof *read->open);
@@ -218,10 +218,10 @@ static struct rc add_open(struct answer *answer, sqlite3_stmt *row, struct err *
     return RC_OK;
 }
 
-static struct rc read_open(struct answer *answer, struct err *err)
+static struct rc read_open(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
-    enum sql sql = !str_empty(read->thread)    ? SQL_OPEN_OF_THREAD
+    enum sqlite_sql sql = !str_empty(read->thread)    ? SQL_OPEN_OF_THREAD
                    : !str_empty(read->session) ? SQL_OPEN_OF_SESSION
                                                : SQL_OPEN;
     bool row;
@@ -243,13 +243,13 @@ static struct rc read_open(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
-static struct rc read_session(struct answer *answer, struct str session, struct err *err)
+static struct rc read_session(struct sqlite_answer *answer, struct str session, struct err *err)
 {
     sqlite_bind_str(answer->handle, SQL_SESSION_CHANGES, 1, session);
     return add_events(answer, SQL_SESSION_CHANGES, NULL, err);
 }
 
-static struct rc read_sessions(struct answer *answer, struct err *err)
+static struct rc read_sessions(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
     sqlite3_stmt *statement = answer->handle->statements[SQL_SESSIONS];
@@ -269,14 +269,14 @@ static struct rc read_sessions(struct answer *answer, struct err *err)
 }
 
 /* The session itself, or what is left of it. */
-static struct rc read_session_or_archived(struct answer *answer, struct err *err)
+static struct rc read_session_or_archived(struct sqlite_answer *answer, struct err *err)
 {
     TRY(read_session(answer, answer->read->session, err));
     sqlite_bind_str(answer->handle, SQL_ARCHIVED, 1, answer->read->session);
     return add_archived(answer, SQL_ARCHIVED, err);
 }
 
-static struct rc read_chains(struct answer *answer, struct err *err)
+static struct rc read_chains(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
     sqlite3_stmt *statement = answer->handle->statements[SQL_CHAINS];
@@ -302,7 +302,7 @@ static struct rc read_chains(struct answer *answer, struct err *err)
     }
 }
 
-static struct rc read_runs(struct answer *answer, struct err *err)
+static struct rc read_runs(struct sqlite_answer *answer, struct err *err)
 {
     struct read *read = answer->read;
     bool full;
@@ -314,13 +314,13 @@ static struct rc read_runs(struct answer *answer, struct err *err)
     return RC_OK;
 }
 
-static struct rc read_all(struct answer *answer, enum sql sql, struct err *err)
+static struct rc read_all(struct sqlite_answer *answer, enum sqlite_sql sql, struct err *err)
 {
     TRY(add_events(answer, sql, NULL, err));
     return last_seq(answer->handle, &answer->read->covered, err);
 }
 
-static struct rc fill(struct answer *answer, struct err *err)
+static struct rc fill(struct sqlite_answer *answer, struct err *err)
 {
     switch (answer->read->kind) {
     case READ_EVENTS:
@@ -350,12 +350,12 @@ static void reset_all(struct backend_handle *handle)
 {
     for (int i = 0; i < SQL_COUNT; i++)
         if (handle->statements[i])
-            sqlite_reset(handle, (enum sql)i);
+            sqlite_reset(handle, (enum sqlite_sql)i);
 }
 
 struct rc sqlite_read(struct backend_handle *handle, struct read *read, struct err *err)
 {
-    struct answer answer = {.handle = handle, .read = read};
+    struct sqlite_answer answer = {.handle = handle, .read = read};
     CHECK(handle->role == BACKEND_READER || handle->role == BACKEND_GUEST);
     if (handle->role == BACKEND_READER)
         TRY(sqlite_check_place(handle, err));

@@ -92,7 +92,7 @@ enum { BLOCK_SHIFT = 12 };
     X(TOKEN_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 14 ORDER BY seq")   \
     X(RULE_CHANGES, FOR_READER, "SELECT " EVENT_COLUMNS " FROM events WHERE kind = 15 ORDER BY seq")
 
-enum sql {
+enum sqlite_sql {
 #define X(name, roles, text) SQL_##name,
     SQLITE_STATEMENTS(X)
 #undef X

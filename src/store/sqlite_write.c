@@ -14,7 +14,7 @@
 /* ---- what the database says ---- */
 
 /* The seq of a statement's only row, 0 when it has none. */
-static struct rc find_seq(struct backend_handle *handle, enum sql sql, uint64_t *ret_seq, struct err *err)
+static struct rc find_seq(struct backend_handle *handle, enum sqlite_sql sql, uint64_t *ret_seq, struct err *err)
 {
     bool row;
     TRY(sqlite_step(handle, sql, &row, err));
@@ -181,7 +181,7 @@ static struct rc add_row(struct backend_handle *handle, const struct event_row *
 
 static struct rc write_head(struct backend_handle *handle, const struct fact_head *head, struct err *err)
 {
-    enum sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
+    enum sqlite_sql sql = head->stored ? SQL_HEAD_CHANGE : SQL_HEAD_ADD;
     sqlite_bind_int(handle, sql, 1, (int64_t)head->first_seq);
     sqlite_bind_int(handle, sql, 2, (int64_t)head->last_seq);
     sqlite_bind_int(handle, sql, 3, (int64_t)head->changed_seq);

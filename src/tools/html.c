@@ -6,7 +6,7 @@
 
 enum { NAME_BYTES_MAX = 16, ENTITY_BYTES_MAX = 12 };
 
-enum act {
+enum html_act {
     ACT_NONE,
     ACT_LINE,      /* begins on a line of its own */
     ACT_PARAGRAPH, /* with an empty line before it */
@@ -23,7 +23,7 @@ enum act {
 
 static const struct {
     const char *name;
-    enum act act;
+    enum html_act act;
 } tags[] = {
     {"a", ACT_LINK},           {"address", ACT_LINE},    {"article", ACT_PARAGRAPH}, {"aside", ACT_PARAGRAPH},
     {"blockquote", ACT_PARAGRAPH}, {"br", ACT_BREAK},    {"canvas", ACT_SKIP},       {"dd", ACT_LINE},
@@ -68,7 +68,7 @@ struct page {
 
 struct tag {
     struct str name, inside; /* inside: its attributes */
-    enum act act;
+    enum html_act act;
     bool closes;
 };
 

@@ -28,14 +28,14 @@ void mcp_put_notification(struct buf *buf, const char *method, struct str params
 /* Answers a server's request: only ping is supported. */
 void mcp_put_reply(struct buf *buf, struct str id, struct str method);
 
-struct mcp_message {
+struct mcp_reply {
     uint64_t id;                /* of a response: the id of our request; 0: it is no response */
     struct str asks;            /* of a request by the server: its id, JSON; empty: it is no request */
     struct str method;
     const struct json *result;  /* result of a response; NULL: the response is an error */
     struct str error;
 };
-struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err);
+struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_reply *ret_message, struct err *err);
 /* The text of a tool's result: text blocks; what cannot be shown is named. */
 struct str mcp_result_text(struct arena *arena, const struct json *result);
 
@@ -118,13 +118,13 @@ size_t servers_sets(struct servers *servers, struct arena *arena, struct str roo
 void servers_free_pins(struct servers *servers);
 
 /* A question to a server and its answer. */
-struct exchange {
+struct mcp_exchange {
     struct arena *arena;
     uint64_t id;
     struct str message;         /* a line */
     int64_t timeout_ms;
     const atomic_bool *cancelled;
-    struct mcp_message answer;
+    struct mcp_reply answer;
 };
 
 /* exchange: ERR_UNAVAILABLE when the server went away (what it did is unknown), ERR_TIMEOUT, ERR_CONFLICT when it
@@ -132,7 +132,7 @@ struct exchange {
  * server is told. */
 struct transport {
     struct rc (*open)(struct server *server, struct link **ret_link, struct err *err);
-    struct rc (*exchange)(struct server *server, struct exchange *exchange, struct err *err);
+    struct rc (*exchange)(struct server *server, struct mcp_exchange *exchange, struct err *err);
     void (*notify)(struct server *server, struct str message);
     void (*agreed)(struct server *server, struct str version); /* the handshake is over; may be NULL */
     bool (*alive)(struct link *link);
@@ -159,7 +159,7 @@ struct egress *mcp_box_egress(const struct server *server, int channel, const st
 struct rc server_enter(struct server *server, const atomic_bool *cancelled, struct err *err);
 void server_leave(struct server *server);
 /* Between the two. */
-struct rc server_ask(struct server *server, struct exchange *exchange, const char *method, struct str params,
+struct rc server_ask(struct server *server, struct mcp_exchange *exchange, const char *method, struct str params,
                      struct err *err);
 struct rc server_list(struct server *server, const atomic_bool *cancelled, struct err *err);
 /* Ends the server if no thread uses it; server_enter starts it again. */

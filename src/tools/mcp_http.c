@@ -22,7 +22,7 @@ struct link {
 
 /* A question that is being asked. */
 struct posting {
-    struct exchange *x;
+    struct mcp_exchange *x;
     struct arena *arena;
     const char *headers[HEADERS_MAX + 8];
     struct fetch fetch;
@@ -100,7 +100,7 @@ static void put_headers(const struct server *server, struct posting *p)
 static bool on_event(void *arg, struct str type, struct str data)
 {
     struct posting *p = arg;
-    struct mcp_message message;
+    struct mcp_reply message;
     ARENA_SCOPE(scratch); /* other messages may come without end, and are freed at once */
     (void)type;
     p->too_large = data.n > MCP_MESSAGE_BYTES_MAX;
@@ -116,7 +116,7 @@ static bool on_event(void *arg, struct str type, struct str data)
 static struct rc post(struct server *server, struct posting *p, struct str message, struct err *err)
 {
     __attribute__((cleanup(line_done))) struct fetch_line *line = fetch_line_new();
-    struct exchange *x = p->x;
+    struct mcp_exchange *x = p->x;
     put_headers(server, p);
     p->session.name = "mcp-session-id";
     p->fetch = (struct fetch){
@@ -185,7 +185,7 @@ static struct rc take_answer(struct server *server, struct posting *p, struct er
     return RC_OK;
 }
 
-static struct rc exchange_posts(struct server *server, struct exchange *x, struct err *err)
+static struct rc exchange_posts(struct server *server, struct mcp_exchange *x, struct err *err)
 {
     struct posting p = {.x = x, .arena = x->arena};
     struct rc rc = post(server, &p, x->message, err);

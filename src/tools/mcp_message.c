@@ -51,11 +51,11 @@ void mcp_put_reply(struct buf *buf, struct str id, struct str method)
 
 /* ---- theirs ---- */
 
-struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_message *ret_message, struct err *err)
+struct rc mcp_message_read(struct arena *arena, struct str text, struct mcp_reply *ret_message, struct err *err)
 {
     const struct json *json;
     int64_t id = 0;
-    struct mcp_message m = {0};
+    struct mcp_reply m = {0};
     TRY(json_parse(arena, text, &json, err));
     if (json->type != JSON_OBJECT)
         return err_set(err, ERR_INVALID, "a message must be an object");

@@ -103,7 +103,7 @@ static void hand_over(struct link *link, uint64_t id, struct str line)
 static void take_line(struct link *link, struct str line)
 {
     ARENA_SCOPE(arena);
-    struct mcp_message message;
+    struct mcp_reply message;
     line = str_trim(line);
     if (line.n == 0 || rc_bad(mcp_message_read(&arena, line, &message, NULL)))
         return; /* some print a greeting */
@@ -398,7 +398,7 @@ static struct rc gone(struct link *link, const struct server *server, struct err
     return rc;
 }
 
-static struct rc exchange_lines(struct server *server, struct exchange *x, struct err *err)
+static struct rc exchange_lines(struct server *server, struct mcp_exchange *x, struct err *err)
 {
     struct link *link = server->link;
     struct waiting own = {.id = x->id};

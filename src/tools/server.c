@@ -47,7 +47,7 @@ void server_done(struct server *server)
     arena_done(&server->arena);
 }
 
-struct rc server_ask(struct server *server, struct exchange *x, const char *method, struct str params,
+struct rc server_ask(struct server *server, struct mcp_exchange *x, const char *method, struct str params,
                      struct err *err)
 {
     BUF_SCOPE(buf, MCP_MESSAGE_BYTES_MAX);
@@ -161,7 +161,7 @@ static struct rc read_pages(struct server *server, struct listing *list, const a
     put_cursor(&params, STR_NONE);
     for (int page = 0; page < PAGES_MAX; page++) {
         ARENA_SCOPE(arena);
-        struct exchange x = {.arena = &arena, .timeout_ms = HANDSHAKE_MS, .cancelled = cancelled};
+        struct mcp_exchange x = {.arena = &arena, .timeout_ms = HANDSHAKE_MS, .cancelled = cancelled};
         TRY(server_ask(server, &x, "tools/list", buf_str(&params), err));
         struct str cursor = json_text(x.answer.result, "nextCursor");
         if (!take_page(server, list, json_get(x.answer.result, "tools")) || cursor.n == 0)
@@ -197,7 +197,7 @@ static struct rc shake_hands(struct server *server, const atomic_bool *cancelled
 {
     ARENA_SCOPE(arena);
     BUF_SCOPE(buf, 1000);
-    struct exchange x = {.arena = &arena, .timeout_ms = HANDSHAKE_MS, .cancelled = cancelled};
+    struct mcp_exchange x = {.arena = &arena, .timeout_ms = HANDSHAKE_MS, .cancelled = cancelled};
     TRY(server_ask(server, &x, "initialize",
                    STR("{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
                        "\"clientInfo\":{\"name\":\"nod\",\"version\":\"" NOD_VERSION "\"}}"),

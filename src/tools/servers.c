@@ -309,12 +309,13 @@ static bool still(struct server *server, const struct tool_use *use, const struc
     return same;
 }
 
-static struct rc call(const struct tool_use *use, const struct found *found, struct exchange *x, struct err *err)
+static struct rc call(const struct tool_use *use, const struct found *found, struct mcp_exchange *x, struct err *err)
 {
     struct str params = params_of(use->arena, found, use->input);
     if (params.n == 0)
         return err_set(err, ERR_TOO_LARGE, "the input is too large for a server");
-    *x = (struct exchange){.arena = use->arena, .timeout_ms = found->server->timeout_ms, .cancelled = use->cancelled};
+    *x = (struct mcp_exchange){
+        .arena = use->arena, .timeout_ms = found->server->timeout_ms, .cancelled = use->cancelled};
     TRY(server_enter(found->server, use->cancelled, err));
     struct rc rc = still(found->server, use, found)
                        ? server_ask(found->server, x, "tools/call", params, err)
@@ -326,7 +327,7 @@ static struct rc call(const struct tool_use *use, const struct found *found, str
 static struct rc run(const struct tool_use *use, struct str *ret_text, struct err *err)
 {
     struct found found;
-    struct exchange x;
+    struct mcp_exchange x;
     TRY(find(use, &found, err));
     struct rc rc = call(use, &found, &x, err);
     if (rc.code == ERR_NOT_FOUND) { /* the server forgot the session and did nothing: try once more in a new session */

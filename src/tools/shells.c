@@ -14,7 +14,7 @@
 
 enum { SHELLS_MAX = 64, SESSION_SHELLS_MAX = 8, LOOK_MS = 100, SHELL_NAME_BYTES = 24, STOP_NAP_US = 10000 };
 
-struct shell {
+struct kept_shell {
     struct shells *shells;
     char *session;
     char name[SHELL_NAME_BYTES];
@@ -23,12 +23,12 @@ struct shell {
     pthread_t thread;
     atomic_bool stop;        /* the shell's thread ends it at its next look */
     bool ended, killed, told_end;
-    struct shell *next;
+    struct kept_shell *next;
 };
 
 struct shells {
     pthread_mutex_t lock;    /* guards the list, and each shell's output and end */
-    struct shell *first;
+    struct kept_shell *first;
     unsigned made;
 };
 
@@ -42,7 +42,7 @@ struct shells *shells_new(void)
 static void lock(struct shells *shells) { CHECK(pthread_mutex_lock(&shells->lock) == 0); }
 static void unlock(struct shells *shells) { CHECK(pthread_mutex_unlock(&shells->lock) == 0); }
 
-static void shell_free(struct shell *shell)
+static void shell_free(struct kept_shell *shell)
 {
     CHECK(pthread_join(shell->thread, NULL) == 0);
     output_done(&shell->output);
@@ -54,7 +54,7 @@ static void shell_free(struct shell *shell)
 
 static void take(void *arg, struct str text)
 {
-    struct shell *shell = arg;
+    struct kept_shell *shell = arg;
     lock(shell->shells);
     output_add(&shell->output, text);
     unlock(shell->shells);
@@ -62,7 +62,7 @@ static void take(void *arg, struct str text)
 
 static void *attend(void *arg)
 {
-    struct shell *shell = arg;
+    struct kept_shell *shell = arg;
     bool ended = false;
     while (!ended && !atomic_load_explicit(&shell->stop, memory_order_relaxed))
         ended = child_wait(&shell->child, LOOK_MS, take, shell);
@@ -74,9 +74,9 @@ static void *attend(void *arg)
     return NULL;
 }
 
-static struct shell *find(struct shells *shells, struct str session, struct str name)
+static struct kept_shell *find(struct shells *shells, struct str session, struct str name)
 {
-    struct shell *shell = shells->first;
+    struct kept_shell *shell = shells->first;
     while (shell && !(str_is(session, shell->session) && str_is(name, shell->name)))
         shell = shell->next;
     return shell;
@@ -85,9 +85,9 @@ static struct shell *find(struct shells *shells, struct str session, struct str 
 /* Removes the shells whose end has been reported. */
 static void sweep(struct shells *shells)
 {
-    struct shell **at = &shells->first;
+    struct kept_shell **at = &shells->first;
     while (*at) {
-        struct shell *shell = *at;
+        struct kept_shell *shell = *at;
         if (!shell->ended || !shell->told_end) {
             at = &shell->next;
             continue;
@@ -100,7 +100,7 @@ static void sweep(struct shells *shells)
 static struct rc check_room(const struct shells *shells, struct str session, struct err *err)
 {
     unsigned all = 0, own = 0;
-    for (const struct shell *shell = shells->first; shell; shell = shell->next) {
+    for (const struct kept_shell *shell = shells->first; shell; shell = shell->next) {
         all++;
         own += str_is(session, shell->session);
     }
@@ -152,7 +152,7 @@ struct rc shells_start(const struct tool_use *use, struct str *ret_text, struct 
 
 static void stop_where(struct shells *shells, struct str session)
 {
-    for (struct shell *shell = shells->first; shell; shell = shell->next)
+    for (struct kept_shell *shell = shells->first; shell; shell = shell->next)
         if (str_empty(session) || str_is(session, shell->session))
             atomic_store(&shell->stop, true);
 }
@@ -168,11 +168,11 @@ void shells_end_all(struct shells *shells)
 {
     lock(shells);
     stop_where(shells, STR_NONE);
-    struct shell *first = shells->first;
+    struct kept_shell *first = shells->first;
     shells->first = NULL;
     unlock(shells); /* the commands' threads take the lock once more before they end */
     while (first) {
-        struct shell *shell = first;
+        struct kept_shell *shell = first;
         first = shell->next;
         shell_free(shell);
     }
@@ -194,7 +194,7 @@ static struct rc no_such(struct str name, struct err *err)
 }
 
 /* Output since the last call. */
-static struct rc read_shell(const struct tool_use *use, struct shell *shell, struct str *ret_text, struct err *err)
+static struct rc read_shell(const struct tool_use *use, struct kept_shell *shell, struct str *ret_text, struct err *err)
 {
     struct str output = output_text(&shell->output, use->arena);
     output_done(&shell->output);
@@ -215,7 +215,7 @@ static struct rc run_output(const struct tool_use *use, struct str *ret_text, st
     if (!use->shells)
         return no_such(name, err);
     lock(use->shells);
-    struct shell *shell = find(use->shells, use->session, name);
+    struct kept_shell *shell = find(use->shells, use->session, name);
     struct rc rc = shell ? read_shell(use, shell, ret_text, err) : no_such(name, err);
     unlock(use->shells);
     return rc;
@@ -237,7 +237,7 @@ enum stopping { STOP_NONE, STOP_BEGUN, STOP_ENDED };
 static enum stopping stop(const struct tool_use *use, struct str name)
 {
     lock(use->shells);
-    struct shell *shell = find(use->shells, use->session, name);
+    struct kept_shell *shell = find(use->shells, use->session, name);
     enum stopping now = !shell ? STOP_NONE : shell->ended ? STOP_ENDED : STOP_BEGUN;
     if (shell)
         atomic_store(&shell->stop, true);

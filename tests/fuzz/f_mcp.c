@@ -22,7 +22,7 @@ static void look_at_tool(struct arena *arena, const struct json *tool)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     ARENA_SCOPE(arena);
-    struct mcp_message message;
+    struct mcp_reply message;
     struct str text = {(const char *)data, size};
     if (rc_bad(mcp_message_read(&arena, text, &message, NULL)))
         return 0;

@@ -15,11 +15,11 @@ static struct config make_config(void)
     struct config config = {.channel_count = 2, .route_count = 2};
     config.channels[0].name = STR("phone");
     config.channels[1].name = STR("hook");
-    config.routes[0] = (struct route){.person = STR("owner"), .count = 2,
-                                      .steps = {{.after_ms = 10000, .channels = {0}, .count = 1},
-                                                {.after_ms = 300000, .channels = {0, 1}, .count = 2}}};
-    config.routes[1] = (struct route){.person = STR("ops"), .only = {.tool = STR("Deploy")}, .count = 1,
-                                      .steps = {{.after_ms = 0, .channels = {1}, .count = 1}}};
+    config.routes[0] = (struct outbox_route){.person = STR("owner"), .count = 2,
+                                             .steps = {{.after_ms = 10000, .channels = {0}, .count = 1},
+                                                       {.after_ms = 300000, .channels = {0, 1}, .count = 2}}};
+    config.routes[1] = (struct outbox_route){.person = STR("ops"), .only = {.tool = STR("Deploy")}, .count = 1,
+                                             .steps = {{.after_ms = 0, .channels = {1}, .count = 1}}};
     return config;
 }
 
@@ -27,7 +27,7 @@ static void plans_follow_routes(void **state)
 {
     (void)state;
     struct config config = make_config();
-    struct plan plans[PLANS_MAX], again[PLANS_MAX];
+    struct outbox_plan plans[PLANS_MAX], again[PLANS_MAX];
     struct plan_call call = {.session = STR("s"), .call = STR("c"), .tool = STR("Bash"), .agent = STR("claude"),
                              .at_ms = 1000};
     size_t count = plan_request(&config, &call, plans);
@@ -60,7 +60,7 @@ static int64_t berlin_ms(int month, int day, int hour, int minute)
 
 static int64_t first_due(const struct config *config, int64_t at_ms, int64_t deadline_ms)
 {
-    struct plan plans[PLANS_MAX];
+    struct outbox_plan plans[PLANS_MAX];
     struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = at_ms, .deadline_ms = deadline_ms};
     assert_true(plan_request(config, &call, plans) > 0);
     return plans[0].due_ms;
@@ -70,9 +70,9 @@ static void quiet_hours_delay(void **state)
 {
     (void)state;
     struct config config = {.channel_count = 1, .route_count = 1};
-    config.routes[0] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 2,
-                                      .quiet = {{22 * 60, 7 * 60 + 30}, {12 * 60, 13 * 60}},
-                                      .steps = {{.after_ms = 60000, .channels = {0}, .count = 1}}};
+    config.routes[0] = (struct outbox_route){.person = STR("owner"), .count = 1, .quiet_count = 2,
+                                             .quiet = {{22 * 60, 7 * 60 + 30}, {12 * 60, 13 * 60}},
+                                             .steps = {{.after_ms = 60000, .channels = {0}, .count = 1}}};
     assert_int_equal(setenv("TZ", "Europe/Berlin", 1), 0);
     tzset();
     static const struct {
@@ -167,9 +167,9 @@ static void quiet_hours_are_in_the_persons_zone(void **state)
     ARENA_SCOPE(arena);
     struct config config = {.channel_count = 1, .route_count = 1};
     enum { JUNE_1 = 1780272000 }; /* 2026-06-01 00:00 in Greenwich: 09:00 in Tokyo, 20:00 in New York */
-    config.routes[0] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 1,
-                                      .quiet = {{22 * 60, 7 * 60}},
-                                      .steps = {{.after_ms = 0, .channels = {0}, .count = 1}}};
+    config.routes[0] = (struct outbox_route){.person = STR("owner"), .count = 1, .quiet_count = 1,
+                                             .quiet = {{22 * 60, 7 * 60}},
+                                             .steps = {{.after_ms = 0, .channels = {0}, .count = 1}}};
     config.routes[0].zone = zone_parse(&arena, read_zone_file(&arena, "Asia/Tokyo"));
     assert_int_equal(first_due(&config, JUNE_1 * 1000LL, 0), JUNE_1 * 1000LL);
     assert_int_equal(first_due(&config, (JUNE_1 + 13 * 3600) * 1000LL, 0), (JUNE_1 + 22 * 3600) * 1000LL);
@@ -182,12 +182,12 @@ static void escalations_go_to_others(void **state)
 {
     (void)state;
     struct config config = {.channel_count = 2, .route_count = 3};
-    struct plan plans[PLANS_MAX];
-    config.routes[1] = (struct route){.person = STR("owner"), .count = 1, .quiet_count = 1, .quiet = {{0, 1439}},
-                                      .has_escalation = true,
-                                      .steps = {{.after_ms = 10000, .channels = {0}, .count = 1}}};
-    config.routes[2] = (struct route){.person = STR("oncall"), .count = 1, .instead_of = 1,
-                                      .steps = {{.after_ms = 900000, .channels = {1}, .count = 1}}};
+    struct outbox_plan plans[PLANS_MAX];
+    config.routes[1] = (struct outbox_route){.person = STR("owner"), .count = 1, .quiet_count = 1, .quiet = {{0, 1439}},
+                                             .has_escalation = true,
+                                             .steps = {{.after_ms = 10000, .channels = {0}, .count = 1}}};
+    config.routes[2] = (struct outbox_route){.person = STR("oncall"), .count = 1, .instead_of = 1,
+                                             .steps = {{.after_ms = 900000, .channels = {1}, .count = 1}}};
     struct plan_call call = {.session = STR("s"), .call = STR("c"), .at_ms = berlin_ms(6, 1, 12, 0)};
     assert_int_equal(plan_request(&config, &call, plans), 2);
     assert_int_equal(plans[1].purpose, PURPOSE_ESCALATE);
