@@ -80,8 +80,7 @@ enum body { BODY_NONE, BODY_OPTIONAL, BODY_OBJECT };
 struct route {
     const char *name;      /* of the operation */
     void (*handle)(struct exchange *x);
-    const char *method;
-    const char *path;      /* segments that begin with ':' are parameters */
+    const char *method, *path; /* segments that begin with ':' are parameters */
     struct right right;
     enum body body;
     const char *summary;

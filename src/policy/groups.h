@@ -17,7 +17,8 @@ bool group_stops(struct arena *arena, const struct rule *rule, struct argv *argv
 
 /* Whether every address that the command connects to is known and one of the rule's hosts; true for a rule without
  * hosts. */
-bool groups_cover_hosts(struct arena *arena, const struct rule *rule, const struct argv *argv, const struct study *study);
+bool groups_cover_hosts(struct arena *arena, const struct rule *rule, const struct argv *argv,
+                        const struct study *study);
 /* For deny and ask: whether some address is one of the rule's hosts, or may be. `study` NULL: the command is unknown.
  * */
 bool groups_stop_hosts(struct arena *arena, const struct rule *rule, const struct study *study);

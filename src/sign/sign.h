@@ -128,7 +128,8 @@ struct rc sign_check_signature(const struct person_key *key, struct str text, co
 /* Writes the signature as events hold it, as JSON; signature_read reads the claim and the text back. */
 struct str sign_write_signature(struct arena *arena, const struct person_key *key, struct str text,
                            const struct signature_claim *claim);
-struct rc sign_read_signature(struct arena *arena, struct str json, struct signature_claim *ret_claim, struct str *ret_text,
+struct rc sign_read_signature(struct arena *arena, struct str json, struct signature_claim *ret_claim,
+                              struct str *ret_text,
                          struct err *err);
 /* The value of a field in a statement's text, as it was before it was escaped; empty for - and when it is missing. */
 struct str statement_field(struct arena *arena, struct str text, const char *name);
