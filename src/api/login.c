@@ -185,11 +185,12 @@ struct rc login_identify(struct exchange *x, struct err *err)
 
 /* ---- in ---- */
 
-/* Whether the device's name is printable ASCII: it is shown beside the device's decisions. */
+/* Whether the device's name is printable ASCII: it is shown beside the device's decisions. A comma would make another
+ * person of its owner: see token_person. */
 static bool plain(struct str words)
 {
     for (size_t i = 0; i < words.n; i++)
-        if (words.p[i] < ' ' || words.p[i] > '~')
+        if (words.p[i] < ' ' || words.p[i] > '~' || words.p[i] == ',')
             return false;
     return words.n > 0;
 }
@@ -224,7 +225,7 @@ void api_login_begin(struct exchange *x)
         return;
     }
     if (!plain(device)) {
-        exchange_error(x, ERR_INVALID, "\"device\" must be plain words");
+        exchange_error(x, ERR_INVALID, "\"device\" must be plain words without a comma");
         return;
     }
     if (!take_code(x->api, once, &code)) {

@@ -3,7 +3,7 @@ import sqlite3
 import threading
 
 from signed import FileKey, add, code, decide, issue
-from world import POSTGRES, must
+from world import POSTGRES, Client, must
 
 DEPLOY = {"name": "Bash", "input": {"command": "deploy production"}}
 RULE = {"rule": "Bash(deploy:*)", "effect": "ask", "people": 2}
@@ -59,6 +59,15 @@ def test_two_devices_of_one_person_are_one_person(world):
     must(again.status == 202 and again.json["have"] == 1, f"the same person counts once, on every device: {again}")
     must(have(bob) == ["ann"], bob.pending())
     must(decide(bob, session, "c1", decision="allow_once").status == 200, "another person completes it")
+
+
+def test_the_name_of_a_device_makes_no_other_person(world):
+    """The browser chooses it, and the person is all before the last comma: "ann, x, y" would be somebody else than ann."""
+    server = world.server()
+    once = server.admin().ok("POST", "/api/logins", {"name": "ann", "role": "approver"})["url"].split("#login=")[1]
+    stranger = Client(server, None)
+    must(stranger.post("/api/login", {"once": once, "device": "x, y"}).status == 400, "a device of this name")
+    must(stranger.post("/api/login", {"once": once, "device": "x"}).json["name"] == "ann, x", "the code is good still")
 
 
 def test_one_denial_is_final(world):
