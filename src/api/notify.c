@@ -167,7 +167,7 @@ static void refuse(struct exchange *x, const struct err *err)
         exchange_error(x, ERR_TOO_MANY, "too many answers that Nod has not sent; try again in a minute");
         return;
     }
-    log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", err->text));
+    log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", err->text));
     exchange_fail(x, err);
 }
 
@@ -229,7 +229,7 @@ void api_answers_take(struct exchange *x)
 static void press_taken(struct notify_taking *taking)
 {
     if (taking->err.code != ERR_OK)
-        log_line(LOG_WARN, "an answer from afar was refused", LOG_C("why", taking->err.text));
+        log_line(LOG_WARN, "an answer from a notification was refused", LOG_C("why", taking->err.text));
     answer_empty(taking->arg, 200);
 }
 

@@ -178,7 +178,7 @@ static size_t put_environment(struct cli *cli, const struct claude_box *box, con
     for (size_t i = 0; i < sizeof added / sizeof *added; i++)
         environment[n++] = added[i];
     environment[n++] = (char *)arena_printf(&cli->arena, "HOME=%s", home).p;
-    /* The agent may read what says which model it is; the key is a word that nobody takes. */
+    /* The box gets the variables that choose the model, but a placeholder instead of the key. */
     static const char *const models[] = {"ANTHROPIC_MODEL", "ANTHROPIC_SMALL_FAST_MODEL",
                                          "CLAUDE_CODE_MAX_OUTPUT_TOKENS"};
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
@@ -305,7 +305,7 @@ struct rc claude_box_start(struct cli *cli, struct claude_asks *asks, char **arg
     (void)close(pipes[LIFE][0]);
     (void)close(pipes[NET][1]);
     if (failed)
-        return err_set(err, ERR_IO, "no process: %s", strerror(failed));
+        return err_set(err, ERR_IO, "the process of the box cannot be started: %s", strerror(failed));
     ret_child->out = pipes[OUT][0];
     relay_pipe_init(&ret_child->in, pipes[IN][1]);
     box->report = pipes[REPORT][0];

@@ -157,7 +157,7 @@ static struct rc tell_agent(struct cli *cli, const char *what, struct str body, 
     if (cli->json)
         remote_print(&reply);
     else
-        cli_note("told: whoever runs this session hears it");
+        cli_note("sent to the program that runs this session");
     return RC_OK;
 }
 

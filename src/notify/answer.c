@@ -111,7 +111,7 @@ struct str polling_answer(struct polling *polling, struct str token)
         return arena_str(&poller->arena, str_of(press.taking.err.text));
     if (press.taking.err.code == ERR_OK)
         return press.taking.decide.decision == DECISION_DENY ? STR("Denied.") : STR("Allowed once.");
-    log_line(LOG_WARN, "an answer from afar was refused", LOG_S("channel", poller->channel->name),
+    log_line(LOG_WARN, "an answer from a notification was refused", LOG_S("channel", poller->channel->name),
              LOG_C("why", press.taking.err.text));
     return press.taking.err.code == ERR_ALREADY_DECIDED ? STR("Somebody else has answered.")
                                                         : STR("This answer is not valid any more. Open Nod.");

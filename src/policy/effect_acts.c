@@ -185,7 +185,7 @@ void study_shell(struct studying *s)
     if (text && i + 1 < s->count)
         act_other(s, ALL_WORDS, "it gives arguments to the text it runs");
     if (!like_bash(match_program_name(s->words[0].text)))
-        act_other(s, ALL_WORDS, "it is a shell with another language");
+        act_other(s, ALL_WORDS, "it is a shell whose language is not understood");
 }
 
 void study_dd(struct studying *s)
