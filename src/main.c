@@ -11,7 +11,7 @@ static const command_run runs[COMMAND_COUNT] = {
 #undef X
 };
 
-/* The words may quote what came from outside. */
+/* Prints an error, with control characters made visible: it may quote text from outside. */
 static void complain(const struct err *err)
 {
     BUF_SCOPE(buf, 16 << 10);

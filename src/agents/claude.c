@@ -227,7 +227,7 @@ static void put_own_rule(struct json_out *out, const struct claude_message *ask)
     put_rule_update(out, buf_str(&buf));
 }
 
-/* Only what adds rules, verbatim but for where they go: sent back whole, the suggestions also change modes. */
+/* Copies only suggestions that add rules, with another destination: the others would change modes. */
 static void put_rules(struct json_out *out, const struct claude_message *ask)
 {
     bool any = false;

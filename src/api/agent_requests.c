@@ -17,7 +17,7 @@ struct looking {
     struct run_state state;
     struct str thread;
     struct read *events;   /* events of the thread; NULL when only statuses were read */
-    bool statuses;         /* the state as its statuses tell it will do: who, where, how far; no sums, no texts */
+    bool statuses;         /* reading RUN_STATUS events is enough: no sums and no texts are needed */
     void (*then)(struct exchange *x, struct looking *looking);
 };
 

@@ -27,8 +27,7 @@ struct api_options {
     struct notify *notify;    /* messages to people; NULL: none */
     const char *hosts;        /* further Host values that are ours, separated by commas or blanks */
     const char *public_url;   /* where people reach the page; NULL: at the address we listen on */
-    struct str authority;     /* certificate of our own authority, in PEM, for devices that shall trust it; may be empty
-                               * */
+    struct str authority;     /* certificate of our own authority, PEM, for devices that shall trust it */
     int64_t timeout_seconds;  /* how long an approval waits in sessions that set no timeout; 0: forever */
 };
 
@@ -54,7 +53,8 @@ size_t api_body_max(struct str target);
 /* Every route as "METHOD PATH", one per line, for checks from outside. */
 void api_print_routes(void);
 
-/* A token in force of this person, which may decide in the session; NULL: there is none. For answers from afar. */
+/* A valid token of this person that may decide in the session; NULL: there is none. For answers that come by notify/.
+ * */
 const struct token *api_find_person(const struct gate *gate, struct str person, struct str session);
 /* Whether the person had tokens and all were revoked: then no message is sent to them. */
 bool api_was_revoked(const struct gate *gate, struct str person);

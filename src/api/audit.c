@@ -157,7 +157,7 @@ static bool holds(struct str text, struct str part)
     return false;
 }
 
-/* Words are looked for in the call and in its answer. */
+/* Whether the call passes the filters; the text is searched in the call and in its answer. */
 static bool call_wanted(const struct audit *audit, const struct event *event, const struct event *answer)
 {
     return event->at_ms >= audit->since_ms && event->at_ms <= audit->until_ms &&

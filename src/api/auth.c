@@ -36,7 +36,7 @@ struct api *api_new(const struct api_options *options)
         size_t end = 0;
         while (end < left.n && left.p[end] != ',' && left.p[end] != ' ')
             end++;
-        if (end) /* a proxy may speak TLS there */
+        if (end) /* accepted with and without TLS: a proxy may be in front of us */
             add_host(api, (struct api_host){str_sub(left, 0, end), .plain = true, .secure = true});
         left = str_sub(left, end < left.n ? end + 1 : end, left.n);
     }

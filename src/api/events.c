@@ -199,7 +199,7 @@ static void away(struct watcher *watcher, bool is_away)
     shared_unref(words);
 }
 
-/* The last words: what this stream has told is not what the store holds any more. */
+/* Ends the stream with an error: events that it sent are no longer in the store. */
 static void broken(struct watcher *watcher, const struct err *err)
 {
     struct follower *follower = watcher->arg;

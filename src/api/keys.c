@@ -219,7 +219,7 @@ static void codes_kept(struct op *op)
     exchange_answer(x, x->route->status, &buf);
 }
 
-/* A key of the same person must vouch for them: without one there is nothing to recover. */
+/* The recovery codes must be signed by a key of the same person: without a key there is nothing to recover. */
 void api_keys_recovery(struct exchange *x)
 {
     struct str signature = STR_NONE, *codes = arena_array(x->arena, struct str, CODES);

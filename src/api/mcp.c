@@ -12,7 +12,7 @@
 
 enum { PIECE_MS = 8000, PLAIN_MS = 50000 };
 
-/* Outlives its request once the stream has begun. */
+/* The state of one MCP call; it outlives its request once the stream has begun. */
 struct mcp_call_held {
     struct arena arena;
     struct arena spare;         /* holds the message until the call begins to wait */

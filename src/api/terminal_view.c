@@ -225,7 +225,7 @@ static void write_request(struct json_out *out, const struct view *view, const s
         json_member(out, "agent", event->actor);
 }
 
-/* `again`: it is told whatever the client has had, because it still waits. */
+/* `again`: the call is sent even if the client has it already, because it still waits. */
 static void send_request(struct view *view, const struct terminal_ask *asked, bool again)
 {
     BUF_SCOPE(buf, LIMIT_ANSWER_BYTES);

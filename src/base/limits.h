@@ -27,7 +27,7 @@ enum {
     LIMIT_PAGE_EVENTS = 1000,            /* in one JSON page */
     LIMIT_PAGE_CALLS = 200,              /* calls in a list of waiting ones, unless the query asks for more */
     LIMIT_SHOWN_BYTES = 2 << 10,         /* an input or a preview in that list */
-    LIMIT_STREAM_QUEUE_BYTES = 2 << 20,  /* waiting for a slow reader, then it is dropped */
+    LIMIT_STREAM_QUEUE_BYTES = 2 << 20,  /* bytes queued for a slow reader; with more it is disconnected */
     LIMIT_EVENT_BYTES = (16 << 20) + 8192,/* one event as text: input and edited input fit */
     LIMIT_ANSWER_BYTES = 64 << 20,       /* one response body */
     LIMIT_CONNECTIONS = 20000,

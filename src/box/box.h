@@ -31,8 +31,7 @@ enum {
 };
 
 struct box {
-    const char *project;             /* the project folder: absolute, without links, mounted at the same path; NULL:
-                                      * none, but a home_from */
+    const char *project;             /* project folder: absolute, without links; same path in the box; NULL: none */
     bool project_read_only;
     dev_t project_dev;               /* identity of that folder when the call was approved; 0: not checked */
     ino_t project_ino;

@@ -421,7 +421,7 @@ static void on_signals(struct wrapper *w)
     claude_child_kill(&w->asks, &w->child, number == SIGINT ? SIGTERM : number);
 }
 
-/* A turn of the person's terminal. */
+/* Handles input at the person's terminal, and sends a prompt that was typed. */
 static void on_screen(struct wrapper *w)
 {
     ARENA_SCOPE(arena);
@@ -695,7 +695,7 @@ struct rc claude_command(struct cli *cli, struct err *err)
         (void)execlp(cli->settings.claude, cli->settings.claude, "--version", (char *)NULL);
         return err_set(err, ERR_NOT_FOUND, "cannot start '%s': %s", cli->settings.claude, strerror(errno));
     }
-    /* A file that passed through goes back to the system: by itself, malloc learns to keep blocks of its size. */
+    /* Returns the memory of large messages to the system: otherwise malloc begins to keep blocks of that size. */
     system_tune_heap(LARGE_BYTES);
     w->said = lines_init(LINE_BYTES_MAX);
     w->typed = lines_init(LINE_BYTES_MAX);

@@ -61,10 +61,8 @@ struct claude_host {
     bool on;    /* --input-format stream-json */
     bool begun; /* our hook is registered, or on its way */
     struct relay_pipe *pipe;
-    char initialize[CLAUDE_HOST_ID_BYTES];                    /* id of the host's initialize request that carries our
-                                                               * hook; empty: we sent our own */
-    char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* ids of Claude Code's requests that the host may answer
-                                                               * */
+    char initialize[CLAUDE_HOST_ID_BYTES];                    /* the host's initialize that has our hook; "": ours */
+    char open[CLAUDE_HOST_OPEN_MAX][CLAUDE_HOST_ID_BYTES];    /* Claude Code's requests that the host may answer */
     unsigned next;
 };
 /* Takes a line of Claude Code and passes it to the host program if it is meant for it. True: no other code needs the

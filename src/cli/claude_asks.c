@@ -197,7 +197,7 @@ static void tell_answered(const struct claude_asking *asking, struct arena *aren
     claude_screen_tell(allowed ? '=' : '^', line, decision);
 }
 
-/* The server said no: what another attempt can mend is mended, everything else is a refusal. */
+/* Handles an error of the server: tries again where that can help, else refuses the call. */
 static enum outcome refused(struct claude_asking *asking, struct arena *arena, const struct http_response *response)
 {
     const struct json *json = NULL;

@@ -189,7 +189,7 @@ static struct rc find_command(struct reader *reader, struct err *err)
     cli->command = command_find(str_of(first));
     const char *next = reader->at < reader->argc ? reader->argv[reader->at] : "";
     const struct command *longer = command_find(arena_printf(&cli->arena, "%s %s", first, next));
-    if (cli->command && longer) { /* `nod mcp` is one, and so is `nod mcp proxy` */
+    if (cli->command && longer) { /* both `nod mcp` and `nod mcp proxy` are commands */
         cli->command = longer;
         reader->at++;
     }
@@ -278,7 +278,8 @@ static void look_at_terminal(struct cli *cli)
     cli->json = cli->settings.json;
 }
 
-/* A hook's or an MCP client's program: its environment and the files found by it are not a person's word. */
+/* Whether an agent starts this command (a hook, an MCP server): then its environment and files are not the person's
+ * choice. */
 static bool started_by_agent(const struct cli *cli)
 {
     const struct command *command = cli->command;

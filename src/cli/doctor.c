@@ -327,7 +327,7 @@ static struct finding check_hooks(struct cli *cli)
     return FOUND(&cli->arena, LEVEL_OK, NULL, "%.*s: the server answers them", STR_ARG(installed));
 }
 
-/* Settings of MCP clients that go through the proxy: all of it, and able to. */
+/* Checks the MCP clients that use the proxy: whether all of their servers do, and whether they can work. */
 static struct finding check_proxies(struct cli *cli)
 {
     struct arena *arena = &cli->arena;

@@ -33,7 +33,7 @@ static uint64_t seq_of(const struct json *event)
     return json_i64(json_get(event, "seq"), &seq) && seq > 0 ? (uint64_t)seq : 0;
 }
 
-/* Gives the event on, unless it was taken before, and moves the position. */
+/* Passes the event on, unless it was delivered before, and moves the position. */
 static enum follow_on take(struct follow *follow, const struct json *event)
 {
     uint64_t seq = seq_of(event);

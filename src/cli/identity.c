@@ -114,7 +114,8 @@ static char *nothing(const char *name)
     return NULL;
 }
 
-/* A copy for a program that we start in somebody's place, which is to have what it would have had. */
+/* Copies the environment without NOD_ variables, for an agent that we start: it gets the variables it would have had.
+ * */
 static char **copy_environment(struct arena *arena)
 {
     size_t count = 0, n = 0;

@@ -3,7 +3,7 @@
 #include "cli/remote.h"
 #include "cli/text.h"
 
-enum { QUIET = 2, PICTURE_BYTES_MAX = 256 << 10 }; /* QUIET: light modules around the picture */
+enum { QUIET = 2, PICTURE_BYTES_MAX = 256 << 10 }; /* QUIET: width of the light border around the QR code */
 
 static bool is_dark(const struct json *const *rows, size_t size, size_t x, size_t y)
 {

@@ -65,7 +65,7 @@ static const char *what_to_do(struct arena *arena, const struct json *call)
     return "nod approve, or nod deny -m WORDS";
 }
 
-/* The list, or the only call in full, or the word that there is none. */
+/* Prints the list, or the only waiting call in full, or that none waits. */
 static struct rc pending_print(struct cli *cli, struct err *err)
 {
     ARENA_SCOPE(arena);

@@ -115,7 +115,7 @@ static struct rc refused(struct cli *cli, struct arena *arena, const struct repl
     return err_set(err, code, "%.*s", STR_ARG(message));
 }
 
-/* The reason is the last part of the client's words; the others repeat what is said here. */
+/* Rewrites the client's error: only its last part, the reason, is kept. */
 static struct rc report_unreachable(const struct cli *cli, struct rc rc, struct err *err)
 {
     if (rc.code != ERR_UNAVAILABLE || !err)

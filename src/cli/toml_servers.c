@@ -69,7 +69,7 @@ static struct json *take_list(struct scan *scan)
             return NULL;
         BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES);
         struct json_out out = json_out(&buf);
-        json_put_str(&out, word->text); /* in double quotes, whatever it was in */
+        json_put_str(&out, word->text); /* as JSON: in double quotes, whatever quotes the TOML has */
         word->raw = arena_str(scan->arena, buf_str(&buf));
         append(list, &last, word);
     }

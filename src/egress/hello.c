@@ -11,7 +11,7 @@ enum {
     NAME_HOST = 0,
 };
 
-/* The rest of a message; `bad` when a field was longer than that. */
+/* The unread rest of a message; `bad`: a field was longer than the rest. */
 struct reading {
     const unsigned char *p;
     size_t n;

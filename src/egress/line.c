@@ -103,7 +103,7 @@ static bool read_socks(struct line *line)
     return got == HEAD_DONE;
 }
 
-/* The head is taken out of `in`; a request in absolute form is put back as the other end wants it. */
+/* Removes the head from `in`; a request in absolute form is put back in origin form, as the server expects it. */
 static bool read_http(struct line *line, enum egress_speech *ret_speech)
 {
     struct egress_head head;

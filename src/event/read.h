@@ -63,8 +63,7 @@ struct read {
     size_t archived_count;
     struct chain_end *chains;
     size_t chain_count;
-    struct seq_range *gone; /* READ_EVENTS of all sessions and kinds: ranges of archived events between those returned
-                             * */
+    struct seq_range *gone; /* READ_EVENTS of all sessions and kinds: archived ranges between the events */
     size_t gone_count;
     uint64_t covered;      /* READ_EVENTS, READ_OPEN, _TOKENS, _RULES: everything of the scope up to this seq has
                               been returned. READ_SESSIONS: `before` of the next page, 0: this was the last */

@@ -274,7 +274,7 @@ static void take_out(struct naming *n, struct str *ret_text, const struct json *
     *ret_text = value->text;
 }
 
-/* A list with anything but lines in it says more than a shell would run. */
+/* Joins the lines of a command; a list with anything but texts is marked as doubtful. */
 static void put_lines(struct naming *n, const struct json *lines)
 {
     BUF_SCOPE(buf, LIMIT_LARGE_BODY_BYTES * 2);

@@ -158,7 +158,7 @@ void boxes_plan_server(void *arg, struct arena *arena, struct str root, struct s
     work_call_loop(gate->workers, &look.loop_call);
 }
 
-/* ---- what an answer is bound to ---- */
+/* ---- the digest that binds an answer to the box ---- */
 
 static void put_list(struct buf *buf, const char *name, const char *const *paths)
 {

@@ -19,7 +19,7 @@
 
 enum {
     LOOK_AGAIN_MS = 30000, /* the wall clock may be set, and a laptop may sleep */
-    TRY_AGAIN_MS = 1000,   /* the store could not take the timeout */
+    TRY_AGAIN_MS = 1000,   /* delay after a failed attempt to store a timeout */
 };
 
 struct overdue {
@@ -71,7 +71,7 @@ static void alert_kept(struct append *append)
         open->ending = false;
     if (!open || open->due.heap_at)
         return; /* answered meanwhile, or told already */
-    open->alerted = !failed; /* refused: there is one, from before a restart or of another process */
+    open->alerted = !failed; /* refused: there is an alert already, from before a restart or of another process */
     if (failed)
         put_back(gate, open);
     else

@@ -16,8 +16,7 @@
 /* One timer per clock, armed before the loop sleeps (deadlines.c). */
 struct deadlines {
     struct timer *timer, *waits;
-    int64_t armed_ms, waits_armed_us; /* times for which `timer` (core.due) and `waits` (core.waits) are set; 0: not set
-                                       * */
+    int64_t armed_ms, waits_armed_us; /* times for which `timer` and `waits` are set; 0: not set */
     int64_t not_before_us;            /* after a store error: when to try again */
 };
 

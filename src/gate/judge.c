@@ -1,4 +1,5 @@
-/* The core cannot know by itself what rules, files and the clock say of an ask or a decision, nor make ids of rules. */
+/* The driver's part of asks and decisions: it applies rules, looks at files and the clock, and makes ids of rules,
+ * which the core (gate/core/) cannot do. */
 #include "gate/boxes.h"
 #include "gate/inner.h"
 

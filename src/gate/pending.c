@@ -88,7 +88,7 @@ static void put_warnings(struct json_out *out, struct arena *arena, struct str p
         json_member_raw(out, "warnings", warnings->raw);
 }
 
-/* Everything but what the rules say at the moment. */
+/* Writes all members of a waiting call except the present verdict of the rules. */
 static bool put_shown(struct json_out *out, struct arena *arena, const struct open_approval *open, bool whole,
                       struct tool_facts *ret_facts, struct str *ret_cwd, bool *ret_cut)
 {

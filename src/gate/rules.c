@@ -304,7 +304,7 @@ static void gather_session(struct arena *arena, const struct session *session, s
         const struct json *json = NULL;
         uint64_t uses = 0;
         if (rc_bad(json_parse(arena, r->json, &json, NULL)) || rc_bad(rule_read(arena, json, source, &uses, NULL)))
-            continue; /* it was checked when it was added */
+            continue; /* the rule's text was checked when it was added */
         source->id = r->id;
         source->layer = LAYER_SESSION;
         source->author = r->author;

@@ -206,7 +206,7 @@ void gate_use_key(struct gate *gate, struct key_use *use)
 
 /* ---- keys ---- */
 
-/* Under the need that no key has come or gone since it was vouched for. */
+/* Stores a change of keys, under the need that keys, tokens and rules are those that its signature was checked with. */
 void gate_change_key(struct gate *gate, struct key_change *change)
 {
     change->kept.need = tokens_installation_unchanged(gate);

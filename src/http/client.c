@@ -79,7 +79,7 @@ static int on_header_value_complete(llhttp_t *parser)
     return HPE_OK;
 }
 
-/* Whether the server that our identity names said this. */
+/* Whether the answer is signed by the server that our identity names. */
 static bool is_proven(const struct incoming *in, struct str body)
 {
     const struct http_client *client = in->client;

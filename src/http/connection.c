@@ -450,7 +450,8 @@ static void half_closed(struct http_connection *connection)
         http_watch(connection, WATCH_HALF);
 }
 
-/* Says something that every HTTP/1.1 client ignores, to learn by the next look whether one is there. */
+/* Sends bytes that every HTTP/1.1 client ignores, so that the next check shows whether the client is still connected.
+ * */
 void http_connection_probe(struct http_connection *connection)
 {
     CHECK(connection->phase == PHASE_BUSY);

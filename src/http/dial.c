@@ -31,13 +31,13 @@ struct dial {
     wslay_event_context_ptr frames;
     struct buf head;       /* the answer to the handshake, then what came with it */
     size_t head_read;      /* bytes of it that were handed to wslay */
-    struct heard *first, **last; /* messages that were not asked for yet */
-    size_t budget;         /* bytes that may be read before what they ask for is sent: answers to pings */
+    struct heard *first, **last; /* messages that were received and not fetched yet */
+    size_t budget;         /* limit for bytes read before the answers to pings in them are sent */
     int64_t heard_us, pinged_us;
     bool gone;
 };
 
-/* ---- what wslay asks for ---- */
+/* ---- callbacks of wslay ---- */
 
 static ssize_t on_want_bytes(wslay_event_context_ptr frames, uint8_t *to, size_t n, int flags, void *arg)
 {

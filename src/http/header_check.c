@@ -235,7 +235,7 @@ static struct rc take_size_byte(struct http_chunks *chunks, char c, uint64_t byt
     return RC_OK;
 }
 
-/* CR and LF at their places. */
+/* Checks the CR and LF of a chunk. */
 static struct rc take_line_byte(struct http_chunks *chunks, char c, struct err *err)
 {
     bool wants_cr = chunks->state == CHUNK_CR || chunks->state == CHUNK_END_CR;

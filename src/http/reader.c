@@ -105,7 +105,7 @@ static struct rc take_head(struct http_reader *reader, struct str block, struct 
     return feed_parser(reader, block, !head.chunked && head.content_length == 0, err);
 }
 
-/* Finds the header block's end in what is gathered and what has come; gathers what is not enough. */
+/* Finds the end of the header block in the bytes so far; keeps them when more are needed. */
 static struct rc feed_head(struct http_reader *reader, struct str *bytes, struct err *err)
 {
     struct str all = *bytes;

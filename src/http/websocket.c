@@ -53,7 +53,7 @@ static size_t put_frame_head(uint8_t head[FRAME_HEAD_BYTES_MAX], enum wslay_opco
     return at;
 }
 
-/* A reader that does not read is given up; what waits for it stays bounded. */
+/* Closes a socket whose client does not read; the bytes queued for it are bounded. */
 static bool has_room(struct http_socket *socket)
 {
     if (socket->connection->queued < LIMIT_STREAM_QUEUE_BYTES)

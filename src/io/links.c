@@ -43,7 +43,7 @@ struct str links_follow(struct arena *arena, struct str path)
         buf_put(&reached, part);
         ssize_t n = reached.over ? -1 : readlink(buf_c(&reached), target, sizeof target);
         if (n < 0)
-            continue; /* no link, or nothing at all */
+            continue; /* not a link, or it does not exist */
         if (++links > LINKS_MAX || (size_t)n == sizeof target)
             return STR_NONE;
         path = put_before(arena, (struct str){target, (size_t)n}, path);

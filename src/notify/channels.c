@@ -40,7 +40,8 @@ int64_t channel_number(const struct json *object, const char *key, int64_t other
 
 enum { ANSWER_BYTES_MAX = 64 << 10 };
 
-/* These mean that the same message will be refused again: a wrong address, a wrong secret, too much of it. */
+/* Whether the status is final, so that the same message would be refused again: a wrong address or secret, too large.
+ * */
 static bool is_final(long status)
 {
     return status == 400 || status == 401 || status == 403 || status == 404 || status == 405 || status == 410 ||

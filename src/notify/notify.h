@@ -27,7 +27,7 @@ struct notify_options {
     const char *file;        /* notify.json; need not exist */
     const char *folder;      /* the data folder: devices and the key of push messages */
     bool private_net;        /* push services may be on this machine or in the networks around it */
-    /* A token in force of this person, which may decide in the session; NULL: there is none. */
+    /* A valid token of this person that may decide in the session; NULL: there is none. */
     const struct token *(*find_person)(const struct gate *gate, struct str person, struct str session);
     /* The person had tokens, and all of them were revoked. */
     bool (*was_revoked)(const struct gate *gate, struct str person);

@@ -81,8 +81,7 @@ static void run(struct job *job)
 {
     struct send_job *s = job->arg;
     int64_t waited_s = (clock_steady_us() - s->claimed_us) / 1000000;
-    if (waited_s >= s->sending.seconds_max) { /* the claim ends soon and other processes may take it: it is claimed
-                                               * again instead */
+    if (waited_s >= s->sending.seconds_max) { /* the claim ends soon: it is made again, before others take it */
         s->too_late = true;
         (void)err_set(&s->err, ERR_UNAVAILABLE, "too many messages were before it");
         return;
@@ -197,7 +196,7 @@ static void send_claimed(struct notify *n, struct send_job *s)
         send_start(n, s, s->batch[0]->channel);
         return;
     }
-    for (size_t i = 0; i < won && !n->closing; i++) /* when it closes, the next process sends what was claimed */
+    for (size_t i = 0; i < won && !n->closing; i++) /* after notify_close the next process sends what was claimed */
         give_up(n, s->batch[i]);
     n->busy--;
     arena_done(&s->arena);

@@ -22,7 +22,7 @@ static struct rc check(const struct channel *channel, struct err *err)
     return RC_OK;
 }
 
-/* These mean that the same message is refused again. */
+/* Whether the error is final: the same message would be refused again. */
 static bool is_final(struct str error)
 {
     static const char *const later[] = {"ratelimited", "rate_limited", "internal_error", "fatal_error",

@@ -86,7 +86,7 @@ static struct str write_message(struct sending *sending, struct str replaces)
     return arena_str(sending->arena, buf_str(&buf));
 }
 
-/* The message that was sent gets other words, and no buttons. One that the person has removed is no fault. */
+/* Replaces the text of a sent message and removes its buttons. A message that the person has deleted is no error. */
 static struct rc withdraw(struct sending *sending, struct err *err)
 {
     struct rc rc = RC_OK;

@@ -114,7 +114,7 @@ static struct str cut_at(struct arena *arena, struct str text, size_t bytes)
     return arena_printf(arena, "%.*s…", STR_ARG(str_sub(text, 0, bytes)));
 }
 
-/* One line without characters that hide or steer. */
+/* The text as one line, without control characters and characters that hide text. */
 static struct str visible(struct arena *arena, struct str text)
 {
     BUF_SCOPE(buf, text.n * 10 + 64);

@@ -27,7 +27,7 @@ static struct str without_scheme(const struct effects *e, struct str value)
     return value;
 }
 
-/* msl:x is a script, https:x an address: a word in front of the path that the row does not know. */
+/* Whether the path has a prefix that the row does not know: msl:x is a script, https:x an address. */
 static bool strange_coder(const struct effects *e, struct str value)
 {
     size_t colon = str_find(value, ':');

@@ -396,7 +396,7 @@ static bool awk_letter(struct awk *a)
     if (c == '|' || c == '@' || c == '\\' || (c == '>' && (next == '>' || to_file)))
         return false;
     if ((c == '+' || c == '-') && next == c) {
-        a->p.at++; /* ++ and -- do not change whether an operand was read before */
+        a->p.at++; /* ++ and -- count neither as operand nor as operator */
         return true;
     }
     if (c == '(')

@@ -413,7 +413,7 @@ static void run_with_input(struct effects *e, size_t at)
         act_add(e->s, ACT_OTHER, ALL_WORDS, "it puts what it reads into the command");
 }
 
-/* Whether a shell that reads the words once more finds the same words. */
+/* Whether the words stay the same when a shell parses them a second time. */
 static bool plain_words(const struct effects *e, size_t from)
 {
     for (size_t i = from; i < e->s->count; i++) {

@@ -51,7 +51,8 @@ void effect_module(struct effects *e, size_t word, struct str value);
 
 /* Reads the option in word `i`; returns its last word. */
 size_t effect_option(struct effects *e, size_t i);
-/* Whether one of the row's options does more than reading, so that a word must not become one. */
+/* Whether one of the row's options does more than reading: then a word whose text is not known could be such an option.
+ * */
 bool effect_sharp(const struct effects *e);
 /* Whether one of the row's options writes or runs something. */
 bool effect_writes(const struct effects *e);

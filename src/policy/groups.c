@@ -218,7 +218,7 @@ static bool host_fits(const struct rule *rule, struct str host)
     return false;
 }
 
-/* A row that talks, and data that goes along, have no address of their own. */
+/* Whether the act names an address; a row that only says `talks`, and sent data, name none. */
 static bool is_address(const struct act *act) { return act->kind == ACT_TALKS && !str_empty(act->path.text); }
 
 /* curl --url: an address that its row takes for text, since it is what a rule on curl means. */

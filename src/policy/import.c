@@ -146,7 +146,7 @@ struct rc import_parse_json(struct importing *in, const struct json **ret_root, 
 
 /* ---- Claude Code ---- */
 
-/* A pattern without a slash means any depth there. */
+/* In the imported file a pattern without a slash matches at any depth. */
 static struct str any_depth(struct importing *in, enum effect effect, struct str path)
 {
     bool deep = str_find(path, '/') < path.n || effect != EFFECT_ALLOW || str_starts(path, STR("~")) ||

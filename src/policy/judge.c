@@ -145,8 +145,7 @@ static bool server_fits(const struct rule *rule, struct str name)
     if (!str_starts(name, rule->tool) || name.n == rule->tool.n)
         return false;
     struct str tool = str_sub(name, rule->tool.n, name.n);
-    if (!str_empty(rule->field)) { /* a pattern for the server's name: deny and ask rules only, so every `__` is tried
-                                    * as its end */
+    if (!str_empty(rule->field)) { /* a pattern for servers (deny and ask only): each `__` may end the name */
         struct str server = STR_NONE;
         for (size_t i = 1; i + 2 < tool.n; i++) {
             server = str_sub(tool, 0, i);
@@ -325,7 +324,7 @@ static bool pattern_leaves(const struct tool_facts *facts)
     return false;
 }
 
-/* Takes what lies below its folder. */
+/* Whether the tool reads everything below its folder. */
 static bool searches(const struct tool_facts *facts)
 {
     return str_is(facts->name, "Grep") || str_is(facts->name, "Glob");

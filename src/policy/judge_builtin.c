@@ -111,7 +111,7 @@ bool judge_assignments_harmless(struct judging *j, const struct node *node, cons
 
 /* ---- paths that only bash knows ---- */
 
-/* Commands whose output is names of files of the project and nothing else. */
+/* Whether the command prints only names of files of the project. */
 static bool lists_names(const struct node *node)
 {
     static const char *const quiet[] = {"-l", "-rl", "-lr", "-rlE", "--files-with-matches", "--files", "--name-only",

@@ -60,7 +60,7 @@ static bool climbs(struct str path)
     return false;
 }
 
-/* `cd`, `cd dir`, `cd -P -- dir`; everything else that changes the folder loses it. */
+/* Follows `cd`, `cd dir`, `cd -P -- dir`; after any other change of folder the folder is not known. */
 static void follow_cd(struct judging *j, const struct node *node, struct folder *folder)
 {
     struct argv all = node_argv(node), argv = argv_command(&all);

@@ -35,7 +35,7 @@ static bool name_stops(struct judging *j, struct str name, bool reaches)
 
 enum { HOST_BYTES_MAX = 253 };
 
-/* Every name in the text that could be a host's. */
+/* Visits every name in the text that could be a host. */
 static bool names_stop(struct judging *j, struct str text, bool reaches)
 {
     bool found = false;

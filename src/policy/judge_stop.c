@@ -329,7 +329,7 @@ static void word_stops(struct judging *j, const struct word *word, const struct 
             holes_stop(j, word);
             if (j->set->stops_paths && str_is(word->raw, "…")) /* xargs takes its operands from standard input */
                 note_unknown(j, "its files come from another command, and there are rules against some files");
-            /* Another part may make the file that a rule speaks against, if the line names it. */
+            /* Another command of the line may produce the name of a denied file, if the line contains it. */
             bool made = word->flags & (WORD_RUNS | WORD_CHOSEN);
             if (names_stopped_path(j, made ? j->q->facts->command : word->raw))
                 note_unknown(j, "one of its files is named elsewhere on the line");
@@ -379,7 +379,7 @@ static bool words_are_open(const struct study *study)
            row->reader != READER_GIT;
 }
 
-/* A word that is known to be read, or a sentence. */
+/* Whether the word is only a file to read, or a text with blanks. */
 static bool only_read(const struct study *study, const struct word *word, size_t at)
 {
     if (!study->table || (study->table->styles & STYLE_BAD))

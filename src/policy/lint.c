@@ -132,7 +132,7 @@ static bool ends_with_option(const struct rule *rule)
     return at > 0 && at < text.n && text.p[at] == '-';
 }
 
-/* Whether the rule alone ever decides; words and source of the last verdict when it does not. */
+/* Whether the rule ever decides when it is alone; if not, gives text and source of the last verdict. */
 static bool decides_alone(struct linting *l, struct verdict *ret_verdict)
 {
     struct rule_source alone = *lint_source(l);

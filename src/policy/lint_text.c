@@ -113,7 +113,7 @@ static struct str joined_words(struct linting *l, size_t from, size_t to)
     return arena_str(l->arena, buf_str(&buf));
 }
 
-/* `ls && cat`, `npm test > out`: a rule speaks of one simple command. */
+/* Warns of shell operators in a rule (`ls && cat`, `npm test > out`): a rule is about one simple command. */
 static bool lint_operators(struct linting *l)
 {
     const struct rule *rule = &l->rule;

@@ -11,7 +11,7 @@ bool match_glob(struct str glob, struct str text)
         return false;
     text = str_sub(text, star, text.n);
     glob = str_sub(glob, star + 1, glob.n);
-    /* The pieces between stars, each at the first place where it is found; the last one at the end. */
+    /* Each piece between stars is matched at its first occurrence; the last one at the end of the text. */
     for (;;) {
         star = str_find(glob, '*');
         struct str piece = str_sub(glob, 0, star);
@@ -97,7 +97,7 @@ static bool glob_fits(const struct rule *rule, struct str text)
     return match_glob(rule->glob, text) || (rule->open_end && match_glob(rule->glob_more, text));
 }
 
-/* Goes up again behind a folder it went down. */
+/* Whether the path has `..` behind a named folder. */
 static bool climbs(struct str path)
 {
     for (size_t i = 1; i + 3 <= path.n; i++)
@@ -120,7 +120,7 @@ static size_t glob_covered(struct arena *arena, const struct rule *rule, struct 
         if (climbs(argv->words[i].text))
             return 0;
     need_joined(arena, argv);
-    /* At least one: covering is not refused because the first word is a star. */
+    /* At least one word: 0 would mean that the rule does not match. */
     return !glob_fits(rule, argv->joined) ? 0 : rule->glob_named ? rule->glob_named : 1;
 }
 

@@ -151,7 +151,7 @@ bool path_pattern_match(struct str pattern, struct str path)
         struct str want = str_cut(pattern, '/', &pattern_rest), have = str_cut(path, '/', &path_rest);
         if (!str_empty(pattern) && str_is(want, "**")) {
             if (str_empty(pattern_rest))
-                return true; /* the rest, which is at least one component */
+                return true; /* a final `**` matches the rest of the path */
             star = true;
             star_pattern = pattern = pattern_rest;
             star_path = path;

@@ -391,7 +391,7 @@ static struct rc take_url(struct making *m, struct str url)
         return bad(m, "a port is a number");
     TRY(take_host(m, host));
     rule->port = arena_str(m->arena, port);
-    /* A star as host and nothing else is every address; a host and nothing else is its front page. */
+    /* `*` alone as host means every address; a host without a path means its front page. */
     bool every = str_is(host, "*") && slash == after.n;
     rule->url_rest = every ? STR("*") : arena_str(m->arena, str_sub(after, slash, after.n));
     rule->text = arena_printf(m->arena, "%.*s(url:%.*s://%.*s%s%.*s%.*s)", STR_ARG(rule->tool),

@@ -231,7 +231,8 @@ static bool read_parameter(struct shell_parser *p, struct reading *r, unsigned f
     }
     if (!name_letter(look(p, 0)))
         return shell_doubt(p, "an expansion of this kind is not understood");
-    /* $_ is the last argument before, $BASH_EXECUTION_STRING the line itself: chosen, not found. */
+    /* $_ is the last argument of the command before and $BASH_EXECUTION_STRING the line itself, so the line chooses
+     * them. */
     if (look(p, 0) == '_' || str_starts(str_sub(p->text, p->at, p->text.n), STR("BASH")))
         flags |= WORD_CHOSEN;
     size_t from = p->at;

@@ -286,7 +286,7 @@ static void find_files(struct suggesting *s, struct judging *j, struct node *nod
     }
 }
 
-/* The simple commands of a tree that no rule lets pass now. */
+/* Collects the simple commands of a tree that no rule allows yet. */
 static void find_open(const struct verdict *verdict, struct node *node, struct open_parts *parts)
 {
     for (; node; node = node->next) {

@@ -484,7 +484,7 @@ static void place_mark(size_t first, const struct made_option *mark, bool exists
     for (size_t i = first; i < row_count; i++) {
         struct made_option *option = find_option(&rows[i], mark->name);
         /* Help texts leave out much, and nobody lists what is no option: `+`, `@`. */
-        bool needed = mark->mark != ROLE_TEXT || !(rows[i].styles & STYLE_OPEN); /* open rows go by the name */
+        bool needed = mark->mark != ROLE_TEXT || !(rows[i].styles & STYLE_OPEN); /* open rows: judged by name */
         bool partly = !rows[i].exact && needed && (rows[i].long_only || strlen(mark->name) > 2);
         bool unsaid = exists && (partly || mark->name[0] != '-');
         bool flag = option && rows[i].exact && !option->marked && option->arity == ARITY_NONE;

@@ -49,7 +49,7 @@ static bool same_options(const struct row *a, const struct row *b)
     return true;
 }
 
-/* Where the options of each row begin; rows with the same options share them. */
+/* Writes all options; returns where those of each row begin. Rows with the same options share them. */
 static size_t *write_options(FILE *out)
 {
     size_t *begins = calloc(row_count, sizeof *begins), total = 0;

@@ -49,11 +49,11 @@ static const struct str secret_names[] = {STR(".env"),        STR(".env.*"),
                                           STR("secrets.toml"), STR("*.tfstate"), STR("*.tfstate.backup"),
                                           STR("kubeconfig"),  STR(".envrc"),    STR(".dockercfg")};
 
-/* Names of these lists that hold nothing. */
+/* Exceptions to these lists: example files without secrets. */
 static const struct str harmless_names[] = {STR(".env.example"), STR(".env.sample"), STR(".env.template"),
                                             STR(".env.dist"),    STR(".env.defaults"), STR(".env.schema")};
 
-/* From the root on. */
+/* Protected paths from the root on. */
 static const struct {
     struct str path;
     bool secret;

@@ -222,8 +222,7 @@ static struct rc keep_invalid(struct worker *w, const struct use *use, const str
 {
     struct append *append = append_new();
     struct arena *arena = &append->arena;
-    struct str id = talk_call_id(&w->talk, use->id); /* the latest call for this use: an earlier one may have been
-                                                      * superseded */
+    struct str id = talk_call_id(&w->talk, use->id); /* the latest call for this use, if others were superseded */
     struct data_verdict verdict = {.effect = STR("deny"), .source = STR("tool"), .why = str_of(why->text)};
     struct event event = {
         .kind = EVENT_TOOL_CALL,

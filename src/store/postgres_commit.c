@@ -100,7 +100,7 @@ static bool is_hopeless(const struct backend_handle *handle, int64_t deadline_us
     return now_us >= deadline_us && handle->failed_us && now_us - handle->failed_us < (int64_t)RECENT_MS * 1000;
 }
 
-/* Tries again while the database is away, and resolves what is in doubt. */
+/* Commits the group, retries while the database is away, and finds out the outcome of a COMMIT in doubt. */
 static struct rc commit_patiently(struct backend_handle *handle, struct append *first, struct err *err)
 {
     int64_t deadline_us = deadline_of(first), pause_ms = 0;

@@ -44,7 +44,7 @@ static const char *const step_1[] = {
     "  first_seq bigint NOT NULL,"
     "  last_seq bigint NOT NULL,"
     "  changed_seq bigint NOT NULL," /* of its last SESSION_CHANGED, 0: none */
-    "  hash bytea NOT NULL) WITH (fillfactor = 50)", /* changed in place, with every group */
+    "  hash bytea NOT NULL) WITH (fillfactor = 50)", /* these rows are updated with every group */
 
     "CREATE TABLE open_approvals("
     "  request_seq bigint PRIMARY KEY,"

@@ -345,7 +345,7 @@ static struct rc fill(struct sqlite_answer *answer, struct err *err)
     err_die(__FILE__, __LINE__, "a read of no kind");
 }
 
-/* A statement that was left in the middle holds its snapshot, and the log with it. */
+/* Resets the statement: one that was not read to its end keeps its snapshot, and the log cannot be truncated. */
 static void reset_all(struct backend_handle *handle)
 {
     for (int i = 0; i < SQL_COUNT; i++)

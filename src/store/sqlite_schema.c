@@ -126,7 +126,7 @@ struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err
     return rc;
 }
 
-/* Archives of that version never change, and hold all that is asked for but the numbers. */
+/* Adds temporary views for what an archive of the older version lacks: archives are never changed. */
 struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err)
 {
     if (version == VERSION)

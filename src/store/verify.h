@@ -19,8 +19,7 @@ struct verifier {
     uint64_t said_gone;
     uint64_t archived_calls; /* calls archived according to SESSION_ARCHIVED events */
     uint64_t ungrouped_seq;  /* groups cover the events after this one; UINT64_MAX: there are none */
-    struct digest_sum *sum;  /* hash over the group before and the links since; NULL: not known, because some are in
-                              * archives */
+    struct digest_sum *sum;  /* hash over the group before and the links since; NULL: not known, some are archived */
 };
 
 /* An event together with its stored columns. */

@@ -187,7 +187,7 @@ static bool is_small(const struct append *append)
     return bytes < LONE_BYTES_MAX;
 }
 
-/* The only append of the inbox, with the handle; NULL when there is none, or the writer gets it. */
+/* Takes the only append of the inbox, and the writer's handle; NULL: there is none, or the writer commits it. */
 static struct append *take_lone(struct store *store)
 {
     lock(&store->inbox.lock);

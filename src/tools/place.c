@@ -184,7 +184,7 @@ static struct rc read_all(int fd, struct arena *arena, struct str within, struct
 struct rc place_read(const struct tool_use *use, struct str within, struct str *ret_text, struct err *err)
 {
     DESCRIPTOR_SCOPE(fd);
-    /* A pipe must not make us wait. */
+    /* O_NONBLOCK: opening a named pipe must not block. */
     TRY(place_open(use->root, within, O_RDONLY | O_NONBLOCK | O_NOCTTY, &fd, err));
     return read_all(fd, use->arena, within, ret_text, err);
 }

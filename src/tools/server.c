@@ -17,7 +17,7 @@ enum {
     SHORT_LIFE_US = 10 * 1000000,
     BACKOFF_US = 1000000,
     BACKOFF_DOUBLINGS = 6,
-    PATIENCE_US = 3 * 1000000, /* a wait that is worth it */
+    PATIENCE_US = 3 * 1000000, /* longest delay for which a call waits instead of failing */
     PAGES_MAX = 20,
     LOOKED_AT_MAX = 2 * MCP_TOOLS_MAX, /* most entries read of a list, including those that are skipped */
 };
@@ -272,7 +272,7 @@ static void wait_a_little(struct server *server)
     CHECK(failed == 0 || failed == ETIMEDOUT);
 }
 
-/* A session that was forgotten is no failure: the server is there and says so. */
+/* Notes that the connection has ended. A web server that has forgotten our session has not failed: no delay follows. */
 static void look_at_link(struct server *server, int64_t now_us)
 {
     if (server->state != SERVER_READY || server->transport->alive(server->link))

@@ -150,7 +150,7 @@ static void answer_permission(struct acp_held *held, bool allowed, struct str wo
     (void)relay_pipe_send(&held->acp->child.in, &line);
 }
 
-/* Passed on to whom it was for, or answered to whom it came from. */
+/* Passes an allowed message on to its receiver, or answers its sender with an error. */
 static void answer_act(struct acp_held *held, bool allowed, struct str words)
 {
     struct acp *acp = held->acp;

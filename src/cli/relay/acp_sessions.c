@@ -29,7 +29,7 @@ struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd)
     return session;
 }
 
-/* The oldest of too many is forgotten. */
+/* Frees the oldest tool call when there are too many. */
 static void forget_last(struct acp_session *session)
 {
     struct acp_known **link = &session->first;

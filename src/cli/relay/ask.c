@@ -148,8 +148,7 @@ struct rc relay_ask(struct relay_ask *ask, struct err *err)
     TRY(take_client(ask->gate, &client, err));
     struct rc rc = wait_on(ask, client, err);
     give_client(ask->gate, client);
-    if (is_cancelled(ask) || rc.code == ERR_UNAVAILABLE) /* the question has reached the server or never will, so the
-                                                          * cancellation cannot overtake it */
+    if (is_cancelled(ask) || rc.code == ERR_UNAVAILABLE) /* no question can arrive after this */
         relay_ask_cancel(ask->gate, ask->id);
     return rc;
 }

@@ -490,8 +490,8 @@ static bool take(struct proxy *proxy, const struct json *json)
     return false;
 }
 
-/* Whether a reader less strict than ours might find a request in it. The escapes are those of letters, which nobody
- * needs but to hide a name. */
+/* Whether a less strict parser might find a request in the line. Looks for escaped ASCII letters, which serve only to
+ * hide a name. */
 static bool may_be_request(struct str line)
 {
     for (size_t i = 0; i + 5 < line.n; i++)

@@ -1,4 +1,4 @@
-/* The way to an MCP server that is a program: a line is a message. */
+/* The transport to an MCP server that is a program: each line is a message. */
 #include "cli/relay/proxy.h"
 
 static bool send_line(struct proxy *proxy, struct str message) { return relay_pipe_put(&proxy->child.in, message); }

@@ -66,7 +66,7 @@ bool core_take_call(struct arena *arena, struct call *call, struct str session, 
 struct append *core_result_append(const struct call *call, struct str actor, struct str mode,
                                   const struct data_tool_result *result, struct now now);
 
-/* ---- calls that were let pass a moment ago (recent.c) ---- */
+/* ---- calls that were allowed a moment ago (recent.c) ---- */
 /* Remembers a call by its events: TOOL_CALL and, if a person was asked, request and response. */
 void recent_add(struct recent *recent, const struct event *events, size_t count);
 /* True when the call is remembered and allowed; it may have a result by now, which the append of one finds out. */

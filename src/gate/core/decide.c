@@ -141,7 +141,7 @@ static struct append *keep_response(struct decide *d, const struct open *open, s
     return append;
 }
 
-/* ---- before it can be kept ---- */
+/* ---- checks before a decision is stored ---- */
 
 /* Reduces the decision to allow_once with the input as shown: it makes no rules for other calls. */
 static void narrow(struct decide *d)
@@ -164,7 +164,7 @@ static bool may_decide(struct decide *d, const struct open *open)
     return d->op.err.code == ERR_OK;
 }
 
-/* Rules get ids, and what was changed is judged, by the driver. */
+/* Whether the driver must judge the decision first: a changed input needs a verdict, and new rules need ids. */
 static bool must_be_judged(const struct decide *d)
 {
     return d->updated_input || d->decision == DECISION_ALLOW_ALWAYS || (is_for_session(d) && !str_empty(d->rules));

@@ -22,7 +22,7 @@ static bool is_first_of_session(const struct read *read, size_t at)
     return true;
 }
 
-/* Looks at the next session that has such a call; when there is none left, true if just one may be seen. */
+/* Looks up the next session that has such a call; after the last one, returns true if exactly one may be seen. */
 static bool look_at_next(struct op *op, struct str session, struct out *out)
 {
     const struct read *found = op->found;

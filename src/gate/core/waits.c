@@ -73,7 +73,8 @@ static void ring(struct core *core, struct ask *ask)
     core->rung = &ask->op;
 }
 
-/* The answers may have left with their session, before this node has read them: whoever waits looks for himself. */
+/* The answer may have been archived with its session before this node read it: the waiting operations read the store
+ * themselves. */
 static void ring_session(struct core *core, struct str session)
 {
     size_t at = 0;
