@@ -688,7 +688,7 @@ static void end(struct wrapper *w)
 
 struct rc claude_command(struct cli *cli, struct err *err)
 {
-    static struct wrapper wrapper; /* threads of its own look at it until the process ends */
+    static struct wrapper wrapper; /* static: threads use it until the process ends */
     struct wrapper *w = &wrapper;
     w->cli = cli;
     if (cli->argc == 1 && (strcmp(cli->argv[0], "-v") == 0 || strcmp(cli->argv[0], "--version") == 0)) {

@@ -210,7 +210,8 @@ static struct rc find_command(struct reader *reader, struct err *err)
     return cli->command ? RC_OK : command_unknown(&cli->arena, str_of(name), err);
 }
 
-/* An option whose value must be attached, given without one: the word too many may have been meant for it. */
+/* The name of an option that was given without its value: the value must be attached (--name=value), and an operand too
+ * many may be it. */
 static const char *unattached(const struct cli *cli)
 {
     for (size_t i = 0; i < cli->use_count; i++)

@@ -33,7 +33,7 @@ enum shape_type {
 enum shape_presence {
     SHAPE_ALWAYS,
     SHAPE_SET,   /* left out when it is empty, zero, false */
-    SHAPE_GIVEN, /* text: left out when it has no address; a number: when it is negative */
+    SHAPE_GIVEN, /* text: left out when its pointer is NULL; a number: when it is negative */
 };
 
 struct shape;

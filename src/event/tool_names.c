@@ -18,7 +18,7 @@
 
 enum name_shape {
     FIELDS, /* the row's names for the fields */
-    EDITOR, /* `command` says which of several acts it is */
+    EDITOR, /* an editor tool: its field `command` selects the act */
     TYPING, /* the tool sends text to a command that is already running */
     SERVER, /* a tool of an MCP server, named in the input */
 };

@@ -102,7 +102,7 @@ static void add(struct gate *gate, struct arena *arena, const struct session *se
         add_path(arena, str_is(opening->tool, "box.write") ? opened->write : opened->read, opening);
 }
 
-/* `.git` is protected like the rest of the names; a rule of a person that names exactly it is meant. */
+/* Whether a rule opens exactly the session's .git for writing: such a rule lifts the usual protection of .git. */
 static bool names_git(const struct session *session, const struct opening *opening)
 {
     return str_is(opening->tool, "box.write") && opening->what.n == session->cwd.n + 5 &&

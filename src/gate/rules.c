@@ -327,7 +327,7 @@ static bool is_trusted(const struct gate *gate, const struct policy_file *file)
     return hash && file->hash[0] && strcmp(hash, file->hash) == 0;
 }
 
-/* The session's folder without links, when rules of projects make it matter, and a mark of which of them speak. */
+/* The session's folder without links, if there are rules of projects; *ret_mark is a hash of the rules that apply. */
 static struct str real_root(struct arena *arena, const struct gate *gate, const struct session *session,
                             uint64_t *ret_mark)
 {

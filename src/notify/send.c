@@ -131,7 +131,7 @@ static void list_externals(struct send_job *s, const struct delivery *withdraw)
             s->sending.externals[s->sending.external_count++] = arena_str(&s->arena, str_of(one->external));
 }
 
-/* To the program that asked, with its own key. */
+/* Addresses the message to the callback of the program that asked, signed with that program's key. */
 static void aim_callback(struct notify *n, struct send_job *s, const struct asked *asked)
 {
     struct channel *own = arena_new(&s->arena, struct channel);

@@ -85,7 +85,7 @@ struct rc sqlite_schema_migrate(struct sqlite3 *db, const char *path, struct err
 struct rc sqlite_schema_adapt(struct sqlite3 *db, const char *path, int version, struct err *err);
 /* Every table and index is there, as that version makes it. */
 struct rc sqlite_schema_compare(struct sqlite3 *db, const char *path, int version, struct err *err);
-/* Cheap enough for every start: the last links of the chains. */
+/* Checks the last links of the chains; cheap enough for every start. */
 struct rc sqlite_schema_check_end(struct sqlite3 *db, const char *path, struct err *err);
 
 /* ---- sqlite_look.c ---- */

@@ -236,7 +236,7 @@ static struct server *server_of(const struct tool_use *use, struct str *ret_root
     return NULL;
 }
 
-/* The tool as its server offers it now, if that is what holds. May start the server. */
+/* Finds the tool as its server offers it now; fails when the definition is not the pinned one. May start the server. */
 static struct rc find(const struct tool_use *use, struct found *ret_found, struct err *err)
 {
     struct str root = STR_NONE;
