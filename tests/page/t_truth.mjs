@@ -69,7 +69,7 @@ export default {
       await armed(alice);
       const seen = gone(bob, rounds - i);
       // Only what differs is written, so the screen is read when something was.
-      const told = new Promise((done) => { heard = () => { if (terminal.screen().includes(`c${i}: allow_once by alice`)) done(Date.now()); }; });
+      const told = new Promise((done) => { heard = () => { if (terminal.screen().includes(`c${i}: allowed by alice`)) done(Date.now()); }; });
       await alice.keyboard.press("y");
       const [there, inTerminal] = await Promise.all([seen, told]);
       await bob.locator(".banner", { hasText: "alice, Chromium on Linux answered first: allowed once" }).waitFor();
