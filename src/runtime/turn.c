@@ -10,14 +10,13 @@
 #include "runtime/inner.h"
 
 #include "event/shapes.h"
+#include "runtime/core/turn.h"
 #include "runtime/prices.h"
 #include "base/log.h"
 #include "http/http.h"
 #include "io/clock.h"
 
 enum { USES_MAX = BLOCKS_MAX };
-
-enum step { STEP_MODEL, STEP_TOOLS, STEP_END };
 
 /* ---- statuses ---- */
 
@@ -51,40 +50,30 @@ static struct rc finish(struct worker *w, enum run_status to, const char *reason
 
 /* ---- what is next ---- */
 
-
-static bool all_settled(const struct talk *talk)
+static struct turn_view view_of(const struct worker *w)
 {
-    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
-        if (!talk_settled(talk_call(talk, use->id)))
-            return false;
-    return true;
-}
-
-static enum step next_step(const struct talk *talk)
-{
-    if (!talk->last || talk->last->kind == TURN_USER)
-        return STEP_MODEL;
-    if (!talk->last->uses)
-        return talk->last->paused ? STEP_MODEL : STEP_END;
-    for (const struct use *use = talk->last->uses; use; use = use->next) {
+    const struct talk *talk = &w->talk;
+    struct turn_view view = {
+        .cancelled = worker_cancelled(w), .answered = talk->last && talk->last->kind == TURN_AGENT,
+        .iterations = talk->run.iterations,
+        .iterations_max = talk->run.iterations_max ? talk->run.iterations_max : w->runtime->options.iterations_max};
+    view.paused = view.answered && talk->last->paused;
+    for (const struct use *use = talk_open_uses(talk); use && view.count < TURN_USES_MAX; use = use->next) {
         const struct call *call = talk_call(talk, use->id);
-        if (!talk_settled(call) || call->decision == DECISION_ABORT)
-            return STEP_TOOLS;
+        view.uses[view.count++] = (struct turn_use){
+            .asked = call != NULL, .decided = call && call->decision != DECISION_NONE, .settled = talk_settled(call),
+            .aborted = call && call->decision == DECISION_ABORT, .child = call && call->child.n,
+            .beside = gate_tool_done_elsewhere(use->name) || gate_tool_only_looks(use->name)};
     }
-    return STEP_MODEL;
+    return view;
 }
 
 /* Whether a run that waits can go on. */
 static struct rc can_go_on(struct worker *w, bool *ret_can, struct err *err)
 {
-    const struct talk *talk = &w->talk;
-    *ret_can = all_settled(talk);
-    for (const struct use *use = talk_open_uses(talk); use; use = use->next) {
-        const struct call *call = talk_call(talk, use->id);
-        bool to_do = call && call_allowed(call) && !call->result_seq && str_empty(call->child);
-        if (!call || to_do || call->decision == DECISION_ABORT)
-            *ret_can = true;
-    }
+    struct turn_view view = view_of(w);
+    view.cancelled = false; /* a job that is to end finds out when it goes on */
+    *ret_can = turn_can_continue(&view);
     return *ret_can ? RC_OK : task_ready(w, ret_can, err);
 }
 
@@ -283,59 +272,39 @@ static struct rc ask_all(struct worker *w, struct err *err)
     return desk_load(w, err);
 }
 
-/* The next uses that are allowed and not done: those that only look, or are done by sub-agents, together; others one
- * by one. */
-static struct rc next_executes(struct worker *w, struct arena *arena, struct execute executes[USES_MAX],
-                               size_t *ret_count, struct err *err)
+/* Does these uses of the last answer, side by side. */
+static struct rc execute_uses(struct worker *w, uint64_t uses, struct err *err)
 {
+    ARENA_SCOPE(arena);
+    struct execute *executes = arena_array(&arena, struct execute, USES_MAX);
     size_t count = 0;
-    for (const struct use *use = talk_open_uses(&w->talk); use && count < USES_MAX; use = use->next) {
+    uint64_t bit = 1;
+    for (const struct use *use = talk_open_uses(&w->talk); use && bit; use = use->next, bit <<= 1) {
         const struct call *call = talk_call(&w->talk, use->id);
-        if (!call || talk_settled(call) || call->decision == DECISION_NONE || call->child.n)
+        if (!(uses & bit))
             continue;
-        bool elsewhere = gate_tool_done_elsewhere(use->name);
-        bool beside = elsewhere || gate_tool_only_looks(use->name);
-        if (!beside && count)
-            break;
         executes[count] = (struct execute){
-            .op = {.arena = arena},
+            .op = {.arena = &arena},
             .session = w->run->session,
             .call = call->id,
             .actor = w->actor,
             .fence = {.need = NEED_RUN_AT, .session = w->run->session, .call = w->run->thread, .seq = w->fence},
             .cancelled = &w->job->cancelled,
         };
-        if (elsewhere)
+        if (gate_tool_done_elsewhere(use->name))
             TRY(task_prepare(w, call, &executes[count], err));
         count++;
-        if (!beside)
-            break;
     }
-    *ret_count = count;
-    return RC_OK;
-}
-
-static struct rc execute_all(struct worker *w, struct err *err)
-{
-    for (;;) {
-        ARENA_SCOPE(arena);
-        struct execute *executes = arena_array(&arena, struct execute, USES_MAX);
-        size_t count = 0;
-        TRY(next_executes(w, &arena, executes, &count, err));
-        if (count == 0 || worker_cancelled(w))
-            return RC_OK;
-        desk_execute(w, executes, count);
-        for (size_t i = 0; i < count; i++) {
-            if (executes[i].op.err.code == ERR_OK) {
-                if (executes[i].child.n)
-                    desk_wake(w, executes[i].child);
-                continue;
-            }
+    desk_execute(w, executes, count);
+    for (size_t i = 0; i < count; i++) {
+        if (executes[i].op.err.code != ERR_OK) {
             *err = executes[i].op.err;
             return (struct rc){err->code};
         }
-        TRY(desk_load(w, err));
+        if (executes[i].child.n)
+            desk_wake(w, executes[i].child);
     }
+    return desk_load(w, err);
 }
 
 static void cancel_open(struct worker *w)
@@ -350,97 +319,61 @@ static void cancel_open(struct worker *w)
     }
 }
 
-static const struct call *aborted(const struct talk *talk)
+/* The person who answered a call ended the run with it. */
+static struct rc reject(struct worker *w, struct err *err)
 {
-    for (const struct use *use = talk_open_uses(talk); use; use = use->next) {
-        const struct call *call = talk_call(talk, use->id);
-        if (call && call->decision == DECISION_ABORT)
-            return call;
+    struct str feedback = STR_NONE;
+    for (const struct use *use = talk_open_uses(&w->talk); use; use = use->next) {
+        const struct call *call = talk_call(&w->talk, use->id);
+        if (call && call->decision == DECISION_ABORT && !feedback.p)
+            feedback = call->feedback;
     }
-    return NULL;
-}
-
-static bool unasked(const struct talk *talk)
-{
-    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
-        if (!talk_call(talk, use->id))
-            return true;
-    return false;
-}
-
-/* Whether the run waits for a person's decision; otherwise it waits for its sub-agents. */
-static bool asks_someone(const struct talk *talk)
-{
-    for (const struct use *use = talk_open_uses(talk); use; use = use->next)
-        if (talk_call(talk, use->id)->decision == DECISION_NONE)
-            return true;
-    return false;
-}
-
-/* True when the run goes on with the model. */
-static struct rc use_tools(struct worker *w, bool *ret_go_on, struct err *err)
-{
-    *ret_go_on = false;
-    do { /* a file that changed since it was shown makes a new question */
-        TRY(ask_all(w, err));
-        if (!aborted(&w->talk))
-            TRY(execute_all(w, err));
-    } while (unasked(&w->talk) && !worker_cancelled(w));
-    if (worker_cancelled(w))
-        return RC_OK;
-    const struct call *abort = aborted(&w->talk);
-    if (abort) {
-        cancel_open(w);
-        return finish(w, RUN_REJECTED, arena_c(&w->arena, abort->feedback), err);
-    }
-    TRY(task_collect(w, err));
-    *ret_go_on = all_settled(&w->talk);
-    if (*ret_go_on)
-        return RC_OK;
-    return put_down(w, asks_someone(&w->talk) ? RUN_AWAITING_APPROVAL : RUN_RUNNING, err);
+    cancel_open(w);
+    return finish(w, RUN_REJECTED, arena_c(&w->arena, feedback), err);
 }
 
 /* ---- the loop ---- */
 
 /* An error of the model ends the run; an error of the store, or a change of the owner, does not. */
-static struct rc model_step(struct worker *w, bool *ret_go_on, struct err *err)
+static struct rc model_step(struct worker *w, bool *ret_over, struct err *err)
 {
-    int64_t most = w->talk.run.iterations_max ? w->talk.run.iterations_max : w->runtime->options.iterations_max;
-    *ret_go_on = false;
-    if (w->talk.run.iterations >= most)
-        return finish(w, RUN_FAILED,
-                      arena_printf(&w->arena, "the limit of %lld iterations is reached", (long long)most).p, err);
     uint64_t before = w->fence;
     struct rc rc = ask_model(w, err);
-    if (worker_cancelled(w)) {
-        w->run->end = RUN_LEFT;
+    if (worker_cancelled(w))
         return RC_OK;
-    }
     CHECK(before == w->fence);
-    if (rc.code == ERR_CONFLICT || rc.code == ERR_IO || rc.code == ERR_CORRUPT)
+    *ret_over = rc_bad(rc);
+    if (rc_ok(rc) || rc.code == ERR_CONFLICT || rc.code == ERR_IO || rc.code == ERR_CORRUPT)
         return rc;
-    if (rc_bad(rc)) {
-        struct err why = *err;
-        return finish(w, RUN_FAILED, why.text, err);
-    }
-    *ret_go_on = true;
-    return RC_OK;
+    struct err why = *err;
+    return finish(w, RUN_FAILED, why.text, err);
+}
+
+static struct rc fail_at_limit(struct worker *w, int64_t most, struct err *err)
+{
+    return finish(w, RUN_FAILED,
+                  arena_printf(&w->arena, "the limit of %lld iterations is reached", (long long)most).p, err);
 }
 
 static struct rc go_on(struct worker *w, struct err *err)
 {
-    bool more = true;
+    bool collected = false;
     w->run->end = RUN_LEFT;
-    while (more && !worker_cancelled(w)) {
-        switch (next_step(&w->talk)) {
-        case STEP_MODEL:
-            TRY(model_step(w, &more, err));
-            break;
-        case STEP_TOOLS:
-            TRY(use_tools(w, &more, err));
-            break;
-        case STEP_END:
-            return finish(w, RUN_COMPLETED, "", err);
+    for (bool over = false; !over;) {
+        struct turn_view view = view_of(w);
+        view.collected = collected;
+        struct turn_next next = turn_next(&view);
+        collected = next.step == TURN_COLLECT;
+        switch (next.step) {
+        case TURN_ASK_MODEL: TRY(model_step(w, &over, err)); break;
+        case TURN_ASK_CALLS: TRY(ask_all(w, err)); break;
+        case TURN_EXECUTE: TRY(execute_uses(w, next.uses, err)); break;
+        case TURN_COLLECT: TRY(task_collect(w, err)); break;
+        case TURN_LIMIT: return fail_at_limit(w, view.iterations_max, err);
+        case TURN_WAIT: return put_down(w, next.awaits ? RUN_AWAITING_APPROVAL : RUN_RUNNING, err);
+        case TURN_REJECT: return reject(w, err);
+        case TURN_COMPLETE: return finish(w, RUN_COMPLETED, "", err);
+        case TURN_STOP: return RC_OK;
         }
     }
     return RC_OK;
