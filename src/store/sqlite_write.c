@@ -40,7 +40,7 @@ static struct rc load_group(struct backend_handle *handle, uint64_t *ret_end, st
  * and nothing may be stored after it. */
 static struct rc load_last(struct backend_handle *handle, struct facts *facts, struct err *err)
 {
-    uint64_t end;
+    uint64_t end = 0; /* load_group() always sets it when it succeeds; GCC 14 does not see that */
     TRY(find_seq(handle, SQL_LAST_SEQ, &facts->last_seq, err));
     TRY(load_group(handle, &end, err));
     if (facts->last_seq != handle->committed_seq || end != handle->committed_seq)
