@@ -39,12 +39,16 @@ struct acp_ask {
 };
 struct rc acp_ask_read(struct arena *arena, const struct agent *agent, const struct acp_tool *tool,
                        struct acp_ask *ret_ask, struct err *err);
-/* Like acp_ask_read, for requests that act by themselves: fs/write_text_file, fs/read_text_file, terminal/create, and
- * switches of the mode. */
-struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct acp_ask *ret_ask,
-                       struct err *err);
+/* Like acp_ask_read, for requests that act by themselves: those of files and terminals, and, where `mode` is given, the
+ * switch to it. */
+struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct str mode,
+                       struct acp_ask *ret_ask, struct err *err);
+/* Whether a request of the agent acts by itself, or may do so for all we know. */
+bool acp_acts(struct str method);
 /* The mode that a session/set_mode or session/set_config_option asks for; empty: it is about something else. */
 struct str acp_mode_wanted(const struct acp_message *message);
+/* The mode that an answer or an update names, when the agent asks less in it; empty: it names none. */
+struct str acp_mode_unsafe(const struct agent *agent, const struct json *told);
 
 /* ---- answers, each a line ---- */
 /* Answers with the option of kind allow_once, never one that the agent would remember. False: no such option was

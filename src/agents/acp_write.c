@@ -26,14 +26,15 @@ static bool is_word(struct str text, const char *more)
 }
 
 /* False: the line that is shown may be read otherwise than the editor runs it. A variable named "ls #" hides the
- * command behind it, and so does a program's name with signs of the shell, if an editor starts programs without one. */
+ * command behind it. A command with blanks or signs of the shell is a line for one editor and a program's name for
+ * another. */
 static bool runs_as_shown(const struct json *params)
 {
-    const struct json *args = json_get(params, "args"), *env = json_get(params, "env");
+    const struct json *env = json_get(params, "env");
     for (const struct json *one = env ? env->first : NULL; one; one = one->next)
         if (!is_word(json_text(one, "name"), "_"))
             return false;
-    return !args || !args->first || is_word(json_text(params, "command"), "_./+-@:,%");
+    return is_word(json_text(params, "command"), "_./+-@:,%");
 }
 
 static struct rc check_lists(const struct json *params, struct err *err)
@@ -47,8 +48,7 @@ static struct rc check_lists(const struct json *params, struct err *err)
     return good ? RC_OK : err_set(err, ERR_INVALID, "its arguments or variables cannot be read");
 }
 
-/* The command as one line for the shell: program and arguments quoted; a command without arguments is taken as such a
- * line. */
+/* The command as one line for the shell: program and arguments quoted. */
 static struct str line_of(struct arena *arena, const struct json *params)
 {
     BUF_SCOPE(buf, ACT_BYTES_MAX);
@@ -67,53 +67,109 @@ static struct str line_of(struct arena *arena, const struct json *params)
     return buf.over ? STR_NONE : arena_str(arena, buf_str(&buf));
 }
 
+bool acp_acts(struct str method)
+{
+    static const char *const harmless[] = {"terminal/output", "terminal/wait_for_exit", "terminal/kill",
+                                           "terminal/release"}; /* of a terminal that was asked about */
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (str_is(method, harmless[i]))
+            return false;
+    return str_starts(method, STR("fs/")) || str_starts(method, STR("terminal/"));
+}
+
+/* ---- modes ---- */
+
+static bool names_mode(struct str option)
+{
+    return str_is(option, "mode") || str_is(option, "permission_mode") || str_is(option, "approval_policy");
+}
+
 struct str acp_mode_wanted(const struct acp_message *message)
 {
     const struct json *params = message->params;
     if (str_is(message->method, "session/set_mode"))
         return json_text(params, "modeId");
-    struct str option = json_text(params, "configId");
-    bool mode = str_is(option, "mode") || str_is(option, "permission_mode") || str_is(option, "approval_policy");
-    return str_is(message->method, "session/set_config_option") && mode ? json_text(params, "value") : STR_NONE;
+    bool mode = str_is(message->method, "session/set_config_option") && names_mode(json_text(params, "configId"));
+    return mode ? json_text(params, "value") : STR_NONE;
 }
 
-struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct acp_ask *ret_ask, struct err *err)
+static struct str unsafe(const struct agent *agent, const struct json *mode)
+{
+    struct str name = is_string(mode) && !str_empty(mode->text) ? mode->text : STR("one that cannot be read");
+    return acp_mode_is_safe(agent, name) ? STR_NONE : name;
+}
+
+struct str acp_mode_unsafe(const struct agent *agent, const struct json *told)
+{
+    const struct json *modes = json_get(told, "modes"), *options = json_get(told, "configOptions");
+    struct str found = STR_NONE;
+    if (str_is(json_text(told, "sessionUpdate"), "current_mode_update"))
+        return unsafe(agent, json_get(told, "currentModeId"));
+    if (modes && modes->type == JSON_OBJECT)
+        found = unsafe(agent, json_get(modes, "currentModeId"));
+    for (const struct json *one = options ? options->first : NULL; one && str_empty(found); one = one->next)
+        if (str_is(json_text(one, "category"), "mode") || names_mode(json_text(one, "id")))
+            found = unsafe(agent, json_get(one, "currentValue"));
+    return found;
+}
+
+/* ---- what is asked about an act ---- */
+
+static struct rc read_terminal(struct arena *arena, const struct json *params, struct json_out *out,
+                               struct acp_ask *ask, struct err *err)
+{
+    TRY(check_lists(params, err));
+    bool plain = runs_as_shown(params);
+    ask->name = plain ? STR("Bash") : STR("run_shell_command");
+    ask->dialect = plain ? STR_NONE : STR("acp"); /* an unknown dialect: only deny rules apply */
+    ask->command = line_of(arena, params);
+    ask->cwd = json_text(params, "cwd");
+    if (str_empty(ask->command))
+        return err_set(err, ERR_TOO_LARGE, "the command is too large to be shown to anybody");
+    json_member(out, "command", ask->command);
+    return RC_OK;
+}
+
+static struct rc read_act(struct arena *arena, const struct acp_message *message, struct json_out *out,
+                          struct acp_ask *ask, struct err *err)
+{
+    const struct json *params = message->params, *content = json_get(params, "content");
+    struct str path = json_text(params, "path"), method = message->method;
+    if (str_is(method, "fs/write_text_file") && !str_empty(path) && is_string(content)) {
+        ask->name = STR("Write");
+        ask->path = path;
+        ask->text = content->text;
+        json_member(out, "file_path", path);
+        json_member_raw(out, "content", content->raw);
+    } else if (str_is(method, "fs/read_text_file") && !str_empty(path)) {
+        ask->name = STR("Read");
+        json_member(out, "file_path", path);
+    } else if (str_is(method, "terminal/create") && !str_empty(json_text(params, "command"))) {
+        return read_terminal(arena, params, out, ask, err);
+    } else {
+        return err_set(err, ERR_INVALID, "Nod does not know this request, or cannot read it");
+    }
+    return RC_OK;
+}
+
+struct rc acp_act_read(struct arena *arena, const struct acp_message *message, struct str mode,
+                       struct acp_ask *ret_ask, struct err *err)
 {
     BUF_SCOPE(buf, ACT_BYTES_MAX);
     struct json_out out = json_out(&buf);
-    const struct json *params = message->params, *content = json_get(params, "content");
-    struct str path = json_text(params, "path"), mode = acp_mode_wanted(message), cwd = json_text(params, "cwd");
+    struct str cwd = json_text(message->params, "cwd");
     static const char *const names[] = {"path", "content", "command", "args", "env", "cwd", "sessionId", NULL};
     *ret_ask = (struct acp_ask){0};
-    if (!rpc_spelled(params, names))
+    if (!rpc_spelled(message->params, names))
         return err_set(err, ERR_INVALID, "a member's name is written in other letters");
     if (!str_empty(cwd) && cwd.p[0] != '/')
         return err_set(err, ERR_INVALID, "the folder must be an absolute path");
     json_open(&out, '{');
-    if (str_is(message->method, "fs/write_text_file") && !str_empty(path) && content && content->type == JSON_STRING) {
-        ret_ask->name = STR("Write");
-        ret_ask->path = path;
-        ret_ask->text = content->text;
-        json_member(&out, "file_path", path);
-        json_member_raw(&out, "content", content->raw);
-    } else if (str_is(message->method, "fs/read_text_file") && !str_empty(path)) {
-        ret_ask->name = STR("Read");
-        json_member(&out, "file_path", path);
-    } else if (str_is(message->method, "terminal/create") && !str_empty(json_text(params, "command"))) {
-        bool plain = runs_as_shown(params);
-        TRY(check_lists(params, err));
-        ret_ask->name = plain ? STR("Bash") : STR("run_shell_command");
-        ret_ask->dialect = plain ? STR_NONE : STR("acp"); /* an unknown dialect: only deny rules apply */
-        ret_ask->command = line_of(arena, params);
-        ret_ask->cwd = cwd;
-        if (str_empty(ret_ask->command))
-            return err_set(err, ERR_TOO_LARGE, "the command is too large to be shown to anybody");
-        json_member(&out, "command", ret_ask->command);
-    } else if (!str_empty(mode)) {
+    if (str_empty(mode)) {
+        TRY(read_act(arena, message, &out, ret_ask, err));
+    } else {
         ret_ask->name = STR("SwitchMode");
         json_member(&out, "mode", mode);
-    } else {
-        return err_set(err, ERR_INVALID, "the request cannot be read");
     }
     json_close(&out, '}');
     if (buf.over)

@@ -2,7 +2,7 @@
 """An ACP agent that does what its prompt says, over the real wire: lines on standard input and output.
 
 A prompt is a list of steps in JSON; each is sent as a request or a notification, and what comes back is kept. With the
-word "say" before it a text is said. FOLDER/log holds what came in and how each request was answered, one message a line.
+word "say" before it a text is said. The "_meta" of session/new, session/load and session/set_config_option are members of their answers. FOLDER/log holds what came in and how each request was answered, one message a line.
 """
 import json
 import os
@@ -68,8 +68,9 @@ class Agent:
         self.log(message)
         if method == "initialize":
             self.say({"id": message["id"], "result": {"protocolVersion": 1, "agentCapabilities": {}, "authMethods": []}})
-        elif method == "session/new":
-            self.say({"id": message["id"], "result": {"sessionId": "s1", "modes": {"availableModes": [], "currentModeId": "default"}}})
+        elif method in ("session/new", "session/load", "session/set_config_option"):
+            result = {"sessionId": "s1", "modes": {"availableModes": [], "currentModeId": "default"}} if method == "session/new" else {}
+            self.say({"id": message["id"], "result": {**result, **message["params"].get("_meta", {})}})
         elif method == "session/prompt":
             threading.Thread(target=self.prompt, args=(message,), daemon=True).start()
         elif "id" in message:

@@ -173,6 +173,72 @@ def test_a_mode_that_asks_less_is_asked_about(world):
     r.close()
 
 
+def options(mode, **more):
+    return {"configOptions": [{"id": "model", "category": "model", "currentValue": "m"}, {"id": "how", "category": "mode", "currentValue": mode, **more}]}
+
+
+def begun(r, **answer):
+    return r.send("session/new", {"cwd": r.project, "mcpServers": [], "_meta": answer})
+
+
+def test_a_session_that_begins_in_a_mode_that_asks_less(world):
+    """It is asked about, wherever the agent says it; denied, the agent ends, and nothing was passed on."""
+    admin = world.server().admin()
+    for answer in ({"modes": {"currentModeId": "yolo"}}, options("yolo"), {"modes": {"currentModeId": "default"}, **options("yolo")}):
+        r = Relayed(world, begin=False)
+        number = begun(r, **answer)
+        decide(admin, waiting(admin, "yolo"), "deny", feedback="never")
+        must(r.answer(number)["error"]["message"] == "never" and "yolo" not in json.dumps(r.lines), f"{r.lines}")
+        must(r.process.wait(PATIENCE) != 0, "the agent goes on")
+        r.close()
+    r = Relayed(world, begin=False)
+    number = begun(r, modes={"currentModeId": "yolo"})
+    decide(admin, waiting(admin, "yolo"))
+    must(r.answer(number)["result"]["sessionId"] == "s1", f"{r.lines}")
+    number = r.send("session/load", {"sessionId": "s1", "cwd": r.project, "mcpServers": [], "_meta": {"modes": {"currentModeId": "auto"}}})
+    decide(admin, waiting(admin, "auto"), "deny")
+    must(r.answer(number)["error"] and r.process.wait(PATIENCE) != 0, f"{r.lines}")
+    r.close()
+
+
+def test_a_mode_among_the_options(world):
+    """config_option_update and the answer of session/set_config_option tell a mode like current_mode_update does."""
+    world.server()
+    for mode in ("yolo", True, None):
+        r = Relayed(world)
+        r.prompt({"update": {"sessionUpdate": "config_option_update", **options("plan")}}, {"update": {"sessionUpdate": "config_option_update", **options(mode)}})
+        must(r.process.wait(PATIENCE) != 0, "an agent that switched by itself goes on")
+        r.close()
+    r = Relayed(world)
+    must(r.answer(r.send("session/set_config_option", {"sessionId": "s1", "configId": "how", "value": "x", "_meta": options("plan")}))["result"], f"{r.lines}")
+    r.send("session/set_config_option", {"sessionId": "s1", "configId": "how", "value": "x", "_meta": options("yolo")})
+    must(r.process.wait(PATIENCE) != 0, "an agent that was switched unasked goes on")
+    r.close()
+
+
+def test_a_mode_that_was_left_is_asked_about_again(world):
+    admin = world.server().admin()
+    r = Relayed(world)
+    number = r.send("session/set_mode", {"sessionId": "s1", "modeId": "yolo"})
+    decide(admin, waiting(admin, "yolo"))
+    r.answer(number)
+    r.answer(r.prompt({"update": {"sessionUpdate": "current_mode_update", "currentModeId": "yolo"}}))
+    r.answer(r.send("session/set_mode", {"sessionId": "s1", "modeId": "plan"}))
+    r.prompt({"update": {"sessionUpdate": "current_mode_update", "currentModeId": "yolo"}})
+    must(r.process.wait(PATIENCE) != 0, "an agent that switched by itself goes on")
+    r.close()
+
+
+def test_requests_that_nobody_knows_do_not_reach_the_editor(world):
+    world.server()
+    r = Relayed(world)
+    r.prompt({"method": "fs/delete_file", "params": {"path": "/x"}}, {"method": "terminal/input", "params": {"terminalId": "1", "text": "rm -rf x"}},
+             {"method": "terminal/output", "params": {"terminalId": "1"}})
+    r.asked("terminal/output")
+    must([a["error"]["code"] for a in r.answered(2)] == [-32000] * 2 and not [m for m in r.lines if m.get("method") in ("fs/delete_file", "terminal/input")], f"{r.lines}")
+    r.close()
+
+
 def test_cancel_takes_the_questions_back(world):
     admin = world.server().admin()
     r = Relayed(world)
@@ -275,13 +341,13 @@ def test_a_terminal_runs_what_the_rules_have_read(world):
     admin.ok("POST", "/api/policy/rules", {"effect": "allow", "rule": "Bash(ls:*)"})
     r = Relayed(world)
     terminals = [{"command": "rm", "args": ["-rf", "one"], "env": [{"name": "ls #", "value": "x"}]},
-                 {"command": "ls #/../../../bin/rm", "args": ["-rf", "two"]}]
-    unreadable = [{"command": "ls", "args": "-rf three"}, {"command": "ls", "env": {"LD_PRELOAD": "four"}}, {"command": "ls", "Args": ["five"]}]
+                 {"command": "ls #/../../../bin/rm", "args": ["-rf", "two"]}, {"command": "ls x/../three"}]
+    unreadable = [{"command": "ls", "args": "-rf four"}, {"command": "ls", "env": {"LD_PRELOAD": "five"}}, {"command": "ls", "Args": ["six"]}]
     r.prompt(*({"method": "terminal/create", "params": one} for one in terminals + unreadable))
-    for number, words in enumerate(("one", "two")):
+    for number, words in enumerate(("one", "two", "three")):
         decide(admin, waiting(admin, words), "deny")
         must(r.answered(number + 1)[number]["error"], f"{r.answered()}")
-    must(all(a["error"] for a in r.answered(5)) and not [m for m in r.lines if m.get("method") == "terminal/create"], f"{r.lines}")
+    must(all(a["error"] for a in r.answered(6)) and not [m for m in r.lines if m.get("method") == "terminal/create"], f"{r.lines}")
     r.close()
 
 

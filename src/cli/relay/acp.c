@@ -1,9 +1,10 @@
 /* nod acp: between an editor and an agent that speak the Agent Client Protocol.
  *
  * A message that passes passes as its bytes. Held at the gate are, from the agent: session/request_permission,
- * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone); from the editor: switches to a mode in
- * which the agent asks less. Rewritten are session/new, where that is how an agent is told to ask, and the prompt that
- * follows a denial: its words come first. What is no message is dropped, named and counted.
+ * fs/write_text_file, terminal/create (and fs/read_text_file, for rules alone), and a session that begins in a mode in
+ * which the agent asks less; from the editor: switches to such a mode. Rewritten are session/new, where that is how an
+ * agent is told to ask, and the prompt that follows a denial: its words come first. What is no message is dropped,
+ * named and counted.
  */
 #include "cli/relay/acp.h"
 
@@ -150,15 +151,25 @@ static bool begins_session(struct str method)
            str_is(method, "session/fork");
 }
 
-static void hold(struct acp *acp, const struct acp_message *m, bool of_editor)
+static void hold(struct acp *acp, const struct acp_message *m, struct str mode)
 {
     lock(acp);
     struct acp_session *session = acp_session(acp, m->session, STR_NONE);
     unlock(acp);
     if (session && !str_empty(m->id))
-        acp_hold(acp, session, m, of_editor);
+        acp_hold(acp, session, m, mode);
     else
-        drop(acp, of_editor ? "the editor" : "the agent", "a request without an id, or of too many sessions");
+        drop(acp, str_empty(mode) ? "the agent" : "the editor", "a request without an id, or of too many sessions");
+}
+
+/* A mode that was allowed is left: it must be asked about again. */
+static void leave_mode(struct acp *acp, const struct acp_message *m)
+{
+    lock(acp);
+    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
+    if (session)
+        session->mode = STR_NONE;
+    unlock(acp);
 }
 
 void acp_from_editor(void *arg, struct str line)
@@ -170,9 +181,13 @@ void acp_from_editor(void *arg, struct str line)
         return;
     struct str mode = acp_mode_wanted(&m);
     if (!str_empty(mode) && !acp_mode_is_safe(acp->agent, mode)) {
-        hold(acp, &m, true);
+        hold(acp, &m, mode);
         return;
     }
+    if (!str_empty(mode))
+        leave_mode(acp, &m);
+    if (str_is(m.method, "session/set_config_option"))
+        expect(acp, &m, OPEN_OPTION);
     if (begins_session(m.method)) {
         pass_session(acp, &m);
         return;
@@ -187,6 +202,23 @@ void acp_from_editor(void *arg, struct str line)
 }
 
 /* ---- from the agent ---- */
+
+/* The mode in which it asks less, and which nobody has allowed; empty: it is in none. */
+static struct str mode_unasked(struct acp *acp, const struct json *told, const struct acp_session *session)
+{
+    struct str mode = acp_mode_unsafe(acp->agent, told);
+    lock(acp);
+    bool allowed = session && str_eq(session->mode, mode);
+    unlock(acp);
+    return allowed ? STR_NONE : mode;
+}
+
+void acp_end_agent(struct acp *acp)
+{
+    cli_note("nod acp: the agent is in a mode in which it asks less; it is ended");
+    relay_pipe_close(&acp->child.in);
+    (void)kill(-acp->child.pid, SIGTERM);
+}
 
 static void take_update(struct acp *acp, const struct acp_message *m)
 {
@@ -210,25 +242,14 @@ static void take_update(struct acp *acp, const struct acp_message *m)
     const struct json *content = json_get(update, "content");
     if (!str_empty(call))
         relay_report(&session->gate, call, content ? content->raw : STR_NONE, str_is(status, "failed"));
+    if (!str_empty(mode_unasked(acp, update, session)))
+        acp_end_agent(acp);
     if (acp->headless)
         acp_show(acp, update);
 }
 
-/* A mode in which it asks less, and which nobody was asked about: the turn ends. */
-static bool switched_by_itself(struct acp *acp, const struct acp_message *m)
-{
-    const struct json *update = json_get(m->params, "update");
-    struct str mode = json_text(update, "currentModeId");
-    if (!str_is(json_text(update, "sessionUpdate"), "current_mode_update") || acp_mode_is_safe(acp->agent, mode))
-        return false;
-    lock(acp);
-    struct acp_session *session = acp_session(acp, m->session, STR_NONE);
-    bool allowed = session && str_eq(session->mode, mode);
-    unlock(acp);
-    return !allowed;
-}
-
-static void take_answer(struct acp *acp, const struct acp_message *m)
+/* False: it is held, because the agent asks less than it should. */
+static bool take_answer(struct acp *acp, const struct acp_message *m)
 {
     ARENA_SCOPE(arena);
     const struct json *result = json_get(m->json, "result");
@@ -239,30 +260,40 @@ static void take_answer(struct acp *acp, const struct acp_message *m)
     if (kind == OPEN_SESSION && result) {
         struct str id = json_text(result, "sessionId");
         session = acp_session(acp, str_empty(id) ? open->session : id, open->cwd);
-    } else if (kind == OPEN_PROMPT) {
+    } else if (kind != OPEN_NONE) {
         session = acp_session(acp, open->session, STR_NONE);
     }
     if (open)
         open->kind = OPEN_NONE;
     struct str said = session ? arena_str(&arena, buf_str(&session->said)) : STR_NONE;
     unlock(acp);
+    struct str mode = mode_unasked(acp, result, session);
+    if (!str_empty(mode) && kind == OPEN_SESSION && session) {
+        acp_hold(acp, session, m, mode);
+        return false;
+    }
+    if (!str_empty(mode))
+        acp_end_agent(acp);
     if (kind != OPEN_PROMPT || !session)
-        return;
+        return true;
     acp_note(acp, session, "AGENT_MESSAGE", NULL, said);
     acp_note(acp, session, "RUN_STATUS", result ? "completed" : "failed", json_text(result, "stopReason"));
+    return true;
 }
 
-/* Takes the answer to a request of our own, which we send when there is no editor (headless). */
-static bool take_reply(struct acp *acp, const struct acp_message *m)
+void acp_deliver(struct acp *acp, struct str id, struct str line)
 {
-    if (!acp->headless || !str_starts(m->id, STR("\"nod:")))
-        return false;
+    if (!acp->headless) {
+        (void)relay_pipe_put(&acp->editor, line);
+        return;
+    }
+    if (!str_starts(id, STR("\"nod:")))
+        return;
     lock(acp);
     arena_done(&acp->reply_arena);
-    acp->reply = arena_str(&acp->reply_arena, m->json->raw);
+    acp->reply = arena_str(&acp->reply_arena, line);
     (void)pthread_cond_broadcast(&acp->moved);
     unlock(acp);
-    return true;
 }
 
 static void refuse_unknown(struct acp *acp, const struct acp_message *m)
@@ -279,23 +310,19 @@ void acp_from_agent(void *arg, struct str line)
     struct acp_message m;
     if (!read_message(acp, &arena, line, "the agent", &m))
         return;
-    if (str_is(m.method, "session/request_permission") || str_is(m.method, "fs/write_text_file") ||
-        str_is(m.method, "fs/read_text_file") || str_is(m.method, "terminal/create")) {
-        hold(acp, &m, false);
+    if (str_empty(m.method)) {
+        if (take_answer(acp, &m))
+            acp_deliver(acp, m.id, line);
         return;
     }
-    if (str_is(m.method, "session/update")) {
-        take_update(acp, &m);
-        if (switched_by_itself(acp, &m)) {
-            cli_note("nod acp: the agent switched to a mode in which it asks less; it is ended");
-            relay_pipe_close(&acp->child.in);
-            (void)kill(-acp->child.pid, SIGTERM);
-        }
+    if (str_is(m.method, "session/request_permission") || acp_acts(m.method)) {
+        hold(acp, &m, STR_NONE);
+        return;
     }
-    if (str_empty(m.method))
-        take_answer(acp, &m);
-    if (!take_reply(acp, &m) && !acp->headless)
+    if (str_is(m.method, "session/update"))
+        take_update(acp, &m);
+    if (!acp->headless)
         (void)relay_pipe_put(&acp->editor, line);
-    else if (acp->headless && !str_empty(m.method) && !str_empty(m.id))
+    else if (!str_empty(m.id))
         refuse_unknown(acp, &m);
 }

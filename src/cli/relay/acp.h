@@ -54,7 +54,7 @@ struct acp_session {
 /* A request of the editor whose answer matters to us. */
 struct acp_open {
     char id[LIMIT_ID_BYTES];
-    enum { OPEN_NONE, OPEN_SESSION, OPEN_PROMPT } kind;
+    enum { OPEN_NONE, OPEN_SESSION, OPEN_PROMPT, OPEN_OPTION } kind;
     struct str session, cwd; /* on the heap */
 };
 
@@ -82,6 +82,10 @@ struct acp {
 /* acp.c: every message comes through one of these. */
 void acp_from_editor(void *acp, struct str line);
 void acp_from_agent(void *acp, struct str line);
+/* Passes an answer of the agent, or one in its place, on to the editor, or to the request of our own. */
+void acp_deliver(struct acp *acp, struct str id, struct str line);
+/* Ends an agent that is in a mode in which it asks less. */
+void acp_end_agent(struct acp *acp);
 
 /* acp_sessions.c; with the lock held. The session is made when it is not there; NULL: there are too many. */
 struct acp_session *acp_session(struct acp *acp, struct str id, struct str cwd);
@@ -91,8 +95,9 @@ bool acp_covered(struct acp_session *session, struct str what, struct str text);
 void acp_note(struct acp *acp, struct acp_session *session, const char *type, const char *status, struct str text);
 
 /* acp_held.c */
-/* Takes ownership of a message from the agent or the editor: it is answered, refused or passed on. */
-void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor);
+/* Takes ownership of a message: it is answered, refused or passed on. `mode`: what the editor wants to switch to or, in
+ * an answer of the agent, what the session begins with; empty: the message is a request of the agent. */
+void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, struct str mode);
 /* Withdraws open calls: of a session, or of one request of the agent; both empty: all. The agent is told. */
 void acp_take_back(struct acp *acp, struct str session, struct str id);
 

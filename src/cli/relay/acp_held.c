@@ -2,8 +2,8 @@
  *
  * 1. An agent's ask is answered by an option of the right kind, and never by one that it would remember.
  * 2. A file that is written, a command that is started and a switch of the mode are passed on when they are allowed,
- *    and answered with an error when not. What carries out an act that was allowed a moment ago is not asked about
- *    again.
+ *    and answered with an error when not; a session that begins in a mode that is denied ends with its agent. What
+ *    carries out an act that was allowed a moment ago is not asked about again.
  * 3. Each is answered once: by the gate, or as cancelled when whoever asked takes it back.
  */
 #include "cli/relay/acp.h"
@@ -27,8 +27,9 @@ struct acp_held {
     struct acp_tool tool;
     struct acp_ask ask;
     struct str line, call, tool_id;
+    struct str mode;         /* that the editor wants, or the session begins with; empty: a request of the agent */
     const char *trouble;     /* why it is refused without asking anybody; NULL: it is asked about */
-    bool of_editor, permission, only_rules;
+    bool permission, only_rules;
     bool answered;           /* with the lock held */
     atomic_bool cancelled;
 };
@@ -62,7 +63,7 @@ static struct rc judge(struct acp_held *held, struct call *ret_call, struct err 
     if (held->trouble)
         return err_set(err, ERR_INVALID, "%s", held->trouble);
     TRY(held->permission ? acp_ask_read(&held->arena, acp->agent, &held->tool, &held->ask, err)
-                         : acp_act_read(&held->arena, &held->message, &held->ask, err));
+                         : acp_act_read(&held->arena, &held->message, held->mode, &held->ask, err));
     (void)pthread_mutex_lock(&acp->session_lock);
     struct rc rc = relay_gate_session(&session->gate, err);
     (void)pthread_mutex_unlock(&acp->session_lock);
@@ -150,24 +151,33 @@ static void answer_permission(struct acp_held *held, bool allowed, struct str wo
     (void)relay_pipe_send(&held->acp->child.in, &line);
 }
 
+static bool of_agent(const struct acp_held *held) { return str_empty(held->mode); }
+
 /* Passes an allowed message on to its receiver, or answers its sender with an error. */
 static void answer_act(struct acp_held *held, bool allowed, struct str words)
 {
     struct acp *acp = held->acp;
     BUF_SCOPE(line, LIMIT_BODY_BYTES);
-    struct relay_pipe *to = held->of_editor ? &acp->child.in : &acp->editor;
-    struct relay_pipe *back = held->of_editor ? &acp->editor : &acp->child.in;
+    bool begins = str_empty(held->message.method);
+    struct relay_pipe *to = of_agent(held) ? &acp->editor : &acp->child.in;
     if (!claim(held))
         return;
-    if (allowed && held->of_editor) {
+    if (allowed && !of_agent(held)) {
         lock(acp);
-        held->session->mode = arena_str(&held->session->arena, acp_mode_wanted(&held->message));
+        held->session->mode = arena_str(&held->session->arena, held->mode);
         unlock(acp);
     }
-    if (allowed && relay_pipe_put(to, held->line))
+    if (allowed && begins)
+        acp_deliver(acp, held->message.id, held->line);
+    if (allowed && (begins || relay_pipe_put(to, held->line)))
         return;
-    rpc_error(&line, held->message.id, held->of_editor ? RPC_BAD_PARAMS : RPC_DENIED, words);
-    (void)relay_pipe_send(back, &line);
+    rpc_error(&line, held->message.id, of_agent(held) ? RPC_DENIED : RPC_BAD_PARAMS, words);
+    if (of_agent(held))
+        (void)relay_pipe_send(&acp->child.in, &line);
+    else
+        acp_deliver(acp, held->message.id, str_sub(buf_str(&line), 0, line.n - 1));
+    if (begins)
+        acp_end_agent(acp);
 }
 
 static void end_turn(struct acp_held *held)
@@ -222,7 +232,7 @@ static void *wait_at_gate(void *arg)
 static bool covered(struct acp_held *held)
 {
     struct acp_ask ask;
-    if (held->permission || rc_bad(acp_act_read(&held->arena, &held->message, &ask, NULL)))
+    if (held->permission || rc_bad(acp_act_read(&held->arena, &held->message, STR_NONE, &ask, NULL)))
         return false;
     if (str_is(ask.name, "Write"))
         return acp_covered(held->session, ask.path, ask.text);
@@ -232,7 +242,7 @@ static bool covered(struct acp_held *held)
 static const char *trouble_of(struct acp *acp, const struct acp_held *held)
 {
     for (const struct acp_held *other = acp->held; other; other = other->next)
-        if (other->of_editor == held->of_editor && str_eq(other->message.id, held->message.id))
+        if (of_agent(other) == of_agent(held) && str_eq(other->message.id, held->message.id))
             return "a request of this id is open already";
     return acp->held_count >= ACP_HELD_MAX ? "too much waits for an answer already" : NULL;
 }
@@ -259,20 +269,20 @@ static void describe(struct acp_held *held)
             *members[i].mine = arena_str(&held->arena, members[i].known);
 }
 
-void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, bool of_editor)
+void acp_hold(struct acp *acp, struct acp_session *session, const struct acp_message *message, struct str mode)
 {
     struct acp_held *held = heap_new(sizeof *held);
     pthread_t thread;
     held->acp = acp;
     held->session = session;
-    held->of_editor = of_editor;
+    held->mode = arena_str(&held->arena, mode);
     held->line = arena_str(&held->arena, message->json->raw);
     held->call = arena_str(&held->arena, str_of(id_new("call").text));
     CHECK(rc_ok(acp_read(&held->arena, held->line, &held->message, NULL))); /* it was read before */
     lock(acp);
     held->trouble = trouble_of(acp, held);
     describe(held);
-    bool passes = !of_editor && !held->trouble && covered(held);
+    bool passes = of_agent(held) && !held->trouble && covered(held);
     held->next = acp->held;
     acp->held = held;
     acp->held_count++;
@@ -299,7 +309,7 @@ void acp_take_back(struct acp *acp, struct str session, struct str id)
     for (struct acp_held *held = acp->held; held && count < ACP_HELD_MAX; held = held->next) {
         bool meant = (str_empty(session) || str_eq(held->session->id, session)) &&
                      (str_empty(id) || str_eq(held->message.id, id));
-        if (!meant || held->answered || held->of_editor)
+        if (!meant || held->answered || !of_agent(held))
             continue;
         held->answered = true;
         atomic_store(&held->cancelled, true);
