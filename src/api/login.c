@@ -115,8 +115,14 @@ void api_logins_create(struct exchange *x)
         exchange_error(x, ERR_FORBIDDEN, "this token cannot make a login that may do more than itself");
         return;
     }
+    struct str own = token_person(x->actor); /* without the device's name: "ann, laptop, phone" is not ann */
     if (str_empty(name))
-        name = str_sub(x->actor, 0, x->actor.n < LOGIN_NAME_BYTES ? x->actor.n : 0);
+        name = str_sub(own, 0, own.n < LOGIN_NAME_BYTES ? own.n : 0);
+    if (!str_eq(name, own) && !(x->token->scopes & SCOPE_TOKENS)) {
+        exchange_error(x, ERR_FORBIDDEN, "this token makes logins for its own person only; whoever may make tokens "
+                                         "makes them for others");
+        return;
+    }
     struct id typed = make_code(x->api, name, role, secret);
     struct str url = arena_printf(x->arena, "%.*s/#login=%s", STR_ARG(x->api->origin), secret);
     json_open(&out, '{');

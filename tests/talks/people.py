@@ -70,6 +70,18 @@ def test_the_name_of_a_device_makes_no_other_person(world):
     must(stranger.post("/api/login", {"once": once, "device": "x"}).json["name"] == "ann, x", "the code is good still")
 
 
+def test_a_token_that_makes_logins_makes_no_other_person(world):
+    server = world.server()
+    admin, stranger = server.admin(), Client(server, None)
+    ann = admin.token_for("approver", "ann, laptop", scopes=["logins"])
+    for name in ("bob", "ann, x", "ann, laptop"):
+        must(ann.post("/api/logins", {"name": name, "role": "approver"}).status == 403, f"a login of {name}")
+    for body in ({}, {"name": "ann"}):
+        once = ann.ok("POST", "/api/logins", {"role": "approver", **body}, status=(201,))["url"].split("#login=")[1]
+        must(stranger.post("/api/login", {"once": once, "device": "phone"}).json["name"] == "ann, phone", "her own")
+    must(admin.post("/api/logins", {"name": "bob", "role": "approver"}).status == 201, "an admin makes them for others")
+
+
 def test_one_denial_is_final(world):
     admin, ann, bob = people(world.server(), "ann", "bob")
     session = ask(admin, "c1")
