@@ -12,6 +12,7 @@
 #include "event/shapes.h"
 #include "event/token.h"
 #include "io/file.h"
+#include "policy/policy.h"
 #include "sign/sign.h"
 #include "store/store.h"
 
@@ -34,6 +35,9 @@ struct proving {
     struct key_ring ring;
     struct arena call_arena;
     struct call call;     /* the last one; its request comes in the same append */
+    struct arena answer_arena;
+    struct event answer;  /* the last signed answer that is valid; what follows from it comes in the same append */
+    struct data_tool_approval_response answered;
     struct map requests;  /* "session\ncall" → struct verified_ask, on the heap */
     struct map trusted;   /* ids of keys */
     bool all_trusted;     /* no file was given */
@@ -232,6 +236,73 @@ static void take_partial(struct proving *proving, const struct event *event)
         count_person(asked, person, data.updated_input);
 }
 
+/* ---- what follows from an answer ---- */
+
+static void keep_answer(struct proving *proving, const struct event *event)
+{
+    struct arena *arena = &proving->answer_arena;
+    arena_done(arena);
+    proving->answer_arena = (struct arena){0};
+    proving->answer = *event;
+    proving->answer.session = arena_str(arena, event->session);
+    proving->answer.call = arena_str(arena, event->call);
+    proving->answer.actor = arena_str(arena, event->actor);
+    if (!READ_DATA(arena, tool_approval_response, arena_str(arena, event->data), &proving->answered))
+        proving->answer.call = STR_NONE;
+}
+
+static bool is_named(const struct json *names, struct str name)
+{
+    for (const struct json *one = names ? names->first : NULL; one; one = one->next)
+        if (one->type == JSON_STRING && str_eq(one->text, name))
+            return true;
+    return false;
+}
+
+/* Whether the rule, as it is kept, is one of those that the answer has signed: text, end, number of calls, reach. */
+static bool is_signed_rule(struct arena *arena, const struct data_tool_approval_response *answer,
+                           const struct json *rule)
+{
+    const struct json *rules = NULL;
+    struct str end = json_text(rule, "expiresAt"), scope = json_text(rule, "scope");
+    int64_t end_ms = 0, uses = 0;
+    bool read = rc_ok(json_parse(arena, answer->rules, &rules, NULL)) && (!end.n || stamp_parse(end, &end_ms)) &&
+                rc_ok(json_want_i64(rule, "uses", 1, INT32_MAX, &uses, NULL));
+    bool session = str_is(json_text(rule, "layer"), policy_layer_name(LAYER_SESSION));
+    return read && is_named(rules, json_text(rule, "rule")) && end_ms == answer->rules_end &&
+           uses == answer->rules_uses && str_is(json_text(rule, "effect"), effect_name(EFFECT_ALLOW)) &&
+           (session ? str_empty(answer->reach) || str_is(answer->reach, "session") : str_eq(scope, answer->reach));
+}
+
+static void take_rules(struct proving *proving, struct str call, struct str text)
+{
+    ARENA_SCOPE(scratch);
+    const struct json *given = NULL;
+    if (str_empty(call) || !str_eq(call, proving->answer.call) || str_empty(text))
+        return;
+    bool good = rc_ok(json_parse(&scratch, text, &given, NULL));
+    bool list = good && given->type == JSON_ARRAY;
+    for (const struct json *rule = list ? given->first : given; good && rule; rule = list ? rule->next : NULL)
+        good = is_signed_rule(&scratch, &proving->answered, rule);
+    if (good)
+        return;
+    proving->proofs->bad++;
+    say(proving, &proving->answer, proving->answered.decision, "bad", NULL,
+        "a rule is kept that is not what was signed");
+}
+
+static void take_change(struct proving *proving, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_rule_added added;
+    struct data_session_settings settings;
+    if (str_is(shape_change(event->data), "added") && READ_DATA(&scratch, rule_added, event->data, &added))
+        take_rules(proving, added.call, added.rule);
+    if (str_is(shape_change(event->data), "settings") && str_eq(event->session, proving->answer.session) &&
+        READ_DATA(&scratch, session_settings, event->data, &settings))
+        take_rules(proving, settings.call, settings.rules);
+}
+
 static void take_response(struct proving *proving, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -240,8 +311,10 @@ static void take_response(struct proving *proving, const struct event *event)
     struct verified_ask *asked = map_take(&proving->requests, call_name(&scratch, event));
     bool read = READ_DATA(&scratch, tool_approval_response, event->data, &data);
     bool allows = read && decision_condition(data.decision) == LIFE_ALLOW;
-    if (allows && take_answer(proving, event, &data, asked ? asked->digest : "", &person) && asked &&
-        asked->people > 1) {
+    bool good = allows && take_answer(proving, event, &data, asked ? asked->digest : "", &person);
+    if (good && !str_empty(data.signature))
+        keep_answer(proving, event);
+    if (good && asked && asked->people > 1) {
         count_person(asked, person, data.updated_input);
         if ((int64_t)asked->have.count < asked->people) {
             proving->proofs->bad++;
@@ -280,7 +353,9 @@ static struct rc take_event(void *arg, const struct event *event, struct err *er
     if (event->kind == EVENT_TOKEN_CHANGED) {
         key_ring_follow(&proving->ring, event);
         say_unsigned(proving, event);
-    } else if (event->kind == EVENT_TOOL_CALL)
+    } else if (event->kind == EVENT_RULE_CHANGED || event->kind == EVENT_SESSION_CHANGED)
+        take_change(proving, event);
+    else if (event->kind == EVENT_TOOL_CALL)
         take_call(proving, event);
     else if (event->kind == EVENT_TOOL_APPROVAL_REQUEST)
         take_request(proving, event);
@@ -301,6 +376,7 @@ static void proving_done(struct proving *proving)
         asked_free(asked);
     map_done(&proving->requests);
     map_done(&proving->trusted);
+    arena_done(&proving->answer_arena);
     arena_done(&proving->call_arena);
     arena_done(&proving->arena);
 }
@@ -313,6 +389,7 @@ struct rc verify_signed(struct cli *cli, const char *trust, struct json_out *out
     TRY(read_trust(&proving, trust, err));
     return store_each_event(cli->settings.store,
                             (uint64_t)1 << EVENT_TOKEN_CHANGED | (uint64_t)1 << EVENT_TOOL_CALL |
+                                (uint64_t)1 << EVENT_RULE_CHANGED | (uint64_t)1 << EVENT_SESSION_CHANGED |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_REQUEST |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_PARTIAL |
                                 (uint64_t)1 << EVENT_TOOL_APPROVAL_RESPONSE,
