@@ -23,8 +23,8 @@ export default {
     await page.locator(".request .banner.good").waitFor(); // else the link shows the request as it was closed
     await server.api("POST", "/api/tool-calls/m/result", { content: "written" }, server.agent);
     const look = async (where) => {
-      await page.goto(server.url + "/#/history");
-      await page.goto(link(server, session, "m"));
+      // Both moves before the page hears of the first, as a quick Back and Forward may come.
+      await page.evaluate((there) => { location.hash = "#/history"; location.hash = there; }, link(server, session, "m").split("#")[1]);
       await page.locator(".decided .badge", { hasText: "Allowed once" }).waitFor();
       await page.locator(".decided .code").nth(1).waitFor();
       same(await shown(page), asked, `what is shown ${where}`);

@@ -151,10 +151,12 @@ function App() {
 
 let dismissed = false; // Esc on a wide screen: the list, and nothing opened by itself
 
-function readRoute(): void {
+/* Two moves in a row are two events, and at the first of them the address is that of the second already: each move is
+ * read from its own event, so that the screen that was left is left. */
+function readRoute(moved?: HashChangeEvent): void {
   const before = state.route;
   if (location.hash === "#/log") location.replace("#/history"); // its name in older links
-  state.route = location.hash || "#/";
+  state.route = (moved ? new URL(moved.newURL).hash : location.hash) || "#/";
   // One that was answered while it was open is left: its link shows the record.
   if (state.open !== null && before !== state.route && state.items.get(state.open)?.closed) state.items.delete(state.open);
   const request = /^#\/request\/([^/]+)\/([^/]+)/.exec(state.route);
