@@ -17,6 +17,7 @@ def test_following_the_log_over_three_kills_without_gap_or_repeat(world):
     admin = server.admin()
     made = admin.session()
     follower = world.start("log", "-f", "--json", "--after", "0", "--session", made["id"])
+    eventually(lambda: follower.stdout, lambda: f"it follows: {follower.stderr}")  # a server that it never saw is an error to it
     number = 0
     for _ in range(3):
         for _ in range(30):
@@ -25,7 +26,7 @@ def test_following_the_log_over_three_kills_without_gap_or_repeat(world):
         server.kill()
         server.start()
     admin.call(made["threadId"], "Read", {"file_path": "/x"}, id="last")
-    eventually(lambda: '"last"' in follower.stdout, "the last event", 2 * PATIENCE)
+    eventually(lambda: '"last"' in follower.stdout, lambda: f"the last event: {follower.stderr}", 2 * PATIENCE)
     seen = [json.loads(line)["seq"] for line in follower.stdout.splitlines()]
     must(seen == [e["seq"] for e in admin.events(session=made["id"], limit=1000)], f"a gap or a repeat: {seen}")
     must(follower.process.poll() is None, "it goes on")
