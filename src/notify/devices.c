@@ -134,6 +134,14 @@ bool devices_remove(struct devices *devices, struct str endpoint, struct str tok
     return false;
 }
 
+bool devices_has(const struct devices *devices, struct str person)
+{
+    for (size_t i = 0; i < devices->count; i++)
+        if (str_eq(devices->items[i].person, person))
+            return true;
+    return false;
+}
+
 size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX])
 {
     size_t count = 0;

@@ -18,6 +18,7 @@ enum {
     USERS_MAX = 8,
     DELIVERY_ID_BYTES = 33, /* 32 hex digits */
     ANSWER_TOKEN_BYTES = 64,
+    PUSH = 0, CALLBACK = 1, /* the first channels: config.c */
 };
 
 /* How much of a call a channel may say. */
@@ -27,7 +28,8 @@ enum detail {
     DETAIL_FULL,    /* the whole call */
 };
 
-enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK, PURPOSE_ESCALATE };
+enum purpose { PURPOSE_ASK, PURPOSE_REMIND, PURPOSE_WITHDRAW, PURPOSE_TEST, PURPOSE_CALLBACK, PURPOSE_ESCALATE,
+               PURPOSE_ALERT /* about a key or a token: nothing to answer, never delayed */ };
 static inline bool purpose_asks(enum purpose purpose)
 {
     return purpose == PURPOSE_ASK || purpose == PURPOSE_REMIND || purpose == PURPOSE_ESCALATE;
@@ -125,6 +127,9 @@ struct plan_call {
     bool routine;               /* not risky */
 };
 size_t plan_request(const struct config *config, const struct plan_call *call, struct outbox_plan ret_plans[PLANS_MAX]);
+/* The messages of an alert: on every channel of the person at once, whatever the routes' filters and quiet hours. */
+size_t plan_alert(const struct config *config, struct str person, bool has_devices, struct str about, int64_t at_ms,
+                  struct outbox_plan ret_plans[PLANS_MAX]);
 /* The id of a delivery: equal in every process and after every restart. */
 void plan_id(struct str session, struct str call, struct str person, struct str channel, unsigned step,
              enum purpose purpose, char ret_id[DELIVERY_ID_BYTES]);
@@ -147,6 +152,9 @@ struct message {
 };
 /* Fills in title and body, from a waiting call as gate_write_listed has it. Says whether all of it was shown. */
 bool words_describe(struct arena *arena, const struct json *pending, enum detail detail, struct message *message);
+/* The text of the alert about a key that a recovery code made known. */
+struct data_key_added;
+struct str words_key_alert(struct arena *arena, const struct data_key_added *added);
 /* The text with what looks like a secret replaced by stars. */
 struct str words_mask(struct arena *arena, struct str text);
 /* Writes "type","sessionId","requestId","tool": what programs need to find the call. */
@@ -176,6 +184,7 @@ struct rc devices_open(struct devices *devices, struct arena *arena, const char 
 struct rc devices_add(struct devices *devices, struct str person, struct str token, const struct json *body,
                       struct err *err);
 bool devices_remove(struct devices *devices, struct str endpoint, struct str token);
+bool devices_has(const struct devices *devices, struct str person);
 size_t devices_of(const struct devices *devices, struct str person, struct device ret_devices[DEVICES_MAX]);
 
 #include "notify/channels.h"

@@ -60,7 +60,8 @@ static void follow_log(struct notify *n)
     uint64_t oldest = list.count ? list.next - 1 : list.seq;
     n->watcher = (struct watcher){
         .kinds = 1ull << EVENT_TOOL_APPROVAL_REQUEST | 1ull << EVENT_TOOL_APPROVAL_RESPONSE |
-                 1ull << EVENT_DELIVERY_CLAIMED | 1ull << EVENT_DELIVERY_ENDED | 1ull << EVENT_DELIVERY_HELD,
+                 1ull << EVENT_DELIVERY_CLAIMED | 1ull << EVENT_DELIVERY_ENDED | 1ull << EVENT_DELIVERY_HELD |
+                 1ull << EVENT_TOKEN_CHANGED,
         .after = oldest > LOOK_BACK_EVENTS ? oldest - LOOK_BACK_EVENTS : 0,
         .tell = outbox_tell, .caught_up = caught_up, .arg = n};
     gate_watch(n->options.gate, &n->watcher);

@@ -15,6 +15,7 @@
 #include "notify/outbox.h"
 
 #include "event/shapes.h"
+#include "event/token.h"
 #include "io/clock.h"
 
 #include <stdio.h>
@@ -23,6 +24,7 @@
 enum {
     LOOKING_MS = 90000,
     LOOKING_STEP_MS = 30000, /* a shorter delay than this is not kept: it bounds the events of one who looks on */
+    ALERT_AGE_MS = 48 * 3600000,
 };
 
 /* ---- calls and their deliveries ---- */
@@ -167,6 +169,22 @@ static struct str pack(char **at, struct str text)
     return packed;
 }
 
+/* Keeps a copy of `values` under the key, with the texts behind it. */
+static struct asked *add_asked(struct notify *n, struct str key, struct asked values)
+{
+    size_t bytes = values.session.n + values.call.n + values.callback.n + values.agent.n + values.alert.n;
+    struct asked *asked = heap_new(sizeof *asked + bytes);
+    char *at = asked->bytes;
+    *asked = values; /* first: `bytes` begins inside its padding */
+    asked->session = pack(&at, values.session);
+    asked->call = pack(&at, values.call);
+    asked->callback = pack(&at, values.callback);
+    asked->agent = pack(&at, values.agent);
+    asked->alert = pack(&at, values.alert);
+    (void)map_put(&n->calls, key, asked);
+    return asked;
+}
+
 static void follow_request(struct notify *n, const struct event *event)
 {
     ARENA_SCOPE(scratch);
@@ -182,16 +200,29 @@ static void follow_request(struct notify *n, const struct event *event)
     size_t count = plan_request(&n->config, &call, plans);
     if (count == 0 && request.callback.n == 0)
         return;
-    const struct str texts[] = {event->session, event->call, request.callback, event->actor};
-    struct asked *asked = heap_new(sizeof *asked + texts[0].n + texts[1].n + texts[2].n + texts[3].n);
-    char *at = asked->bytes;
-    *asked = (struct asked){0}; /* first: `bytes` begins inside its padding */
-    asked->session = pack(&at, texts[0]);
-    asked->call = pack(&at, texts[1]);
-    asked->callback = pack(&at, texts[2]);
-    asked->agent = pack(&at, texts[3]);
-    asked->routine = request.routine;
-    (void)map_put(&n->calls, key, asked);
+    struct asked *asked = add_asked(n, key, (struct asked){.session = event->session, .call = event->call,
+                                                           .callback = request.callback, .agent = event->actor,
+                                                           .routine = request.routine});
+    for (size_t i = 0; i < count; i++)
+        add_delivery(n, asked, &plans[i]);
+}
+
+/* A key that a recovery code made known. One that was added long ago is told of no more: whoever begins to be told now
+ * finds it in the list of keys. */
+static void follow_key(struct notify *n, const struct event *event)
+{
+    ARENA_SCOPE(scratch);
+    struct data_key_added added = {0};
+    struct outbox_plan plans[PLANS_MAX];
+    if (!str_is(shape_change(event->data), "key_added") || !READ_DATA(&scratch, key_added, event->data, &added) ||
+        str_empty(added.recovery) || event->at_ms + ALERT_AGE_MS < clock_wall_ms())
+        return;
+    struct str key = key_of(&scratch, STR_NONE, added.id), person = token_person(added.person);
+    size_t count = plan_alert(&n->config, person, devices_has(&n->devices, person), added.id, event->at_ms, plans);
+    if (count == 0 || map_get(&n->calls, key))
+        return;
+    struct str text = words_key_alert(&scratch, &added);
+    struct asked *asked = add_asked(n, key, (struct asked){.call = added.id, .alert = text, .answered = true});
     for (size_t i = 0; i < count; i++)
         add_delivery(n, asked, &plans[i]);
 }
@@ -327,6 +358,8 @@ void outbox_tell(struct watcher *watcher, struct happening *happening)
         follow_ended(n, event);
     else if (event->kind == EVENT_DELIVERY_HELD)
         follow_held(n, event);
+    else if (event->kind == EVENT_TOKEN_CHANGED)
+        follow_key(n, event);
     else if ((asked = map_get(&n->calls, key_of(&scratch, event->session, event->call))))
         follow_response(n, asked, event);
     notify_arm_outbox(n);

@@ -24,7 +24,6 @@ enum {
     DIGEST_TEXT_BYTES = 80,
     LATE_MAX = 256,         /* answered calls that are still known, for answers which come too late */
     PENDING_BYTES_MAX = 64 << 10,
-    PUSH = 0, CALLBACK = 1, /* the first channels: config.c */
 };
 
 /* CLAIMING: the claim is on its way to the log. SENDING: with a thread. */
@@ -53,10 +52,11 @@ struct delivery {
     struct delivery *next;  /* next delivery of the same call */
 };
 
-/* A call that waits, or that was answered and has messages to withdraw. */
+/* A call that waits, or that was answered and has messages to withdraw; or an alert, which has no session. */
 struct asked {
-    struct str session, call; /* both in `bytes`, like the next two */
+    struct str session, call; /* both in `bytes`, like the next three */
     struct str callback, agent; /* the client's callback address; empty: none */
+    struct str alert;         /* what to tell of; empty: a call. `call` is then the key that it is about */
     struct delivery *deliveries;
     struct asked *later;      /* next in the list of answered calls */
     bool answered, late, routine;

@@ -7,7 +7,8 @@ const char *purpose_name(enum purpose purpose)
 {
     static const char *const names[] = {[PURPOSE_ASK] = "ask", [PURPOSE_REMIND] = "remind",
                                         [PURPOSE_WITHDRAW] = "withdraw", [PURPOSE_TEST] = "test",
-                                        [PURPOSE_CALLBACK] = "callback", [PURPOSE_ESCALATE] = "escalate"};
+                                        [PURPOSE_CALLBACK] = "callback", [PURPOSE_ESCALATE] = "escalate",
+                                        [PURPOSE_ALERT] = "alert"};
     return names[purpose];
 }
 
@@ -103,6 +104,45 @@ size_t plan_request(const struct config *config, const struct plan_call *call, s
         const struct outbox_route *route = &config->routes[r];
         if (fits(&route->only, call) && !(route->has_escalation && sleeps_through(route, call)))
             plan_route(config, r, call, ret_plans, &count);
+    }
+    return count;
+}
+
+static bool has_channel(const struct outbox_plan *plans, size_t count, unsigned channel)
+{
+    for (size_t i = 0; i < count; i++)
+        if (plans[i].channel == channel)
+            return true;
+    return false;
+}
+
+static void plan_step_alert(const struct config *config, unsigned r, const struct outbox_step *step,
+                            struct outbox_plan ret_plans[PLANS_MAX], size_t *count)
+{
+    for (unsigned c = 0; c < step->count && *count < PLANS_MAX; c++)
+        if (!has_channel(ret_plans, *count, step->channels[c]))
+            ret_plans[(*count)++] = (struct outbox_plan){.channel = step->channels[c], .route = r,
+                                                         .purpose = PURPOSE_ALERT};
+}
+
+size_t plan_alert(const struct config *config, struct str person, bool has_devices, struct str about, int64_t at_ms,
+                  struct outbox_plan ret_plans[PLANS_MAX])
+{
+    static const struct outbox_step push = {.channels = {PUSH}, .count = 1};
+    size_t count = 0;
+    for (unsigned r = 0; r < config->route_count; r++) {
+        const struct outbox_route *route = &config->routes[r];
+        if (!str_eq(route->person, person))
+            continue;
+        if (has_devices)
+            plan_step_alert(config, r, &push, ret_plans, &count);
+        for (unsigned s = 0; s < route->count; s++)
+            plan_step_alert(config, r, &route->steps[s], ret_plans, &count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret_plans[i].due_ms = at_ms;
+        plan_id(STR_NONE, about, person, config->channels[ret_plans[i].channel].name, 0, PURPOSE_ALERT,
+                ret_plans[i].id);
     }
     return count;
 }

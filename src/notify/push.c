@@ -23,7 +23,7 @@ static void write_payload(struct json_out *out, const struct message *message)
     json_member(out, "title", message->title);
     json_member(out, "body", message->body);
     json_member(out, "navigate", message->url.n ? message->url : STR("/"));
-    json_member(out, "tag", STR("nod"));
+    json_member(out, "tag", message->purpose == PURPOSE_ALERT ? message->call : STR("nod"));
     json_member_bool(out, "silent", message->purpose == PURPOSE_WITHDRAW);
     json_key(out, "data");
     json_open(out, '{');
@@ -63,11 +63,12 @@ static const char *authorization(const struct sending *sending, struct str endpo
     return arena_printf(arena, "Authorization: vapid t=%.*s,k=%s", STR_ARG(token), key).p;
 }
 
-/* A newer message replaces an older one that the person's phone has not got yet. */
+/* A newer message replaces an older one that the person's phone has not got yet; only an alert stays. */
 static const char *topic(const struct sending *sending)
 {
     char hex[DIGEST_HEX_BYTES];
-    struct digest digest = digest_of(sending->message->person);
+    const struct message *message = sending->message;
+    struct digest digest = digest_of(message->purpose == PURPOSE_ALERT ? message->call : message->person);
     digest_hex(&digest, hex);
     return arena_printf(sending->arena, "Topic: %.26s", hex).p;
 }

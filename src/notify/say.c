@@ -70,6 +70,14 @@ static void describe_withdrawal(struct send_job *s, const struct asked *asked)
     s->message.body = arena_printf(&s->arena, "%s by %s", asked->decision, asked->actor);
 }
 
+static void describe_alert(struct send_job *s, const struct asked *asked)
+{
+    s->message.title = STR("Nod: a recovery code was used");
+    s->message.body = arena_str(&s->arena, asked->alert);
+    if (s->message.base.n)
+        s->message.url = arena_printf(&s->arena, "%.*s/#/settings", STR_ARG(s->message.base));
+}
+
 bool say_fill(struct notify *n, struct send_job *s)
 {
     const struct delivery *delivery = s->batch[0];
@@ -83,6 +91,10 @@ bool say_fill(struct notify *n, struct send_job *s)
                                   .at_ms = clock_wall_ms()};
     s->message.url = s->count > 1 ? s->message.base
                                   : words_link(&s->arena, s->message.base, s->message.session, s->message.call);
+    if (delivery->purpose == PURPOSE_ALERT) {
+        describe_alert(s, delivery->asked);
+        return true;
+    }
     if (!purpose_asks(delivery->purpose)) {
         describe_withdrawal(s, delivery->asked);
         return true;

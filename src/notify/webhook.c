@@ -14,7 +14,8 @@ static const char *event_type(enum purpose purpose)
     static const char *const types[] = {[PURPOSE_ASK] = "approval.requested", [PURPOSE_REMIND] = "approval.reminded",
                                         [PURPOSE_WITHDRAW] = "approval.resolved", [PURPOSE_TEST] = "test",
                                         [PURPOSE_CALLBACK] = "approval.resolved",
-                                        [PURPOSE_ESCALATE] = "approval.escalated"};
+                                        [PURPOSE_ESCALATE] = "approval.escalated",
+                                        [PURPOSE_ALERT] = "security.alert"};
     return types[purpose];
 }
 

@@ -2,7 +2,9 @@
  * others and lie on a locked screen. File contents are never in it. */
 #include "notify/inner.h"
 
+#include "base/stamp.h"
 #include "base/utf8.h"
+#include "event/shapes.h"
 
 enum { SUMMARY_CHARACTERS = 160, FULL_BYTES = 2000 };
 
@@ -141,6 +143,17 @@ bool words_describe(struct arena *arena, const struct json *pending, enum detail
     /* The text is complete only if the call has no other input, and the line is neither cut nor masked. */
     return detail == DETAIL_FULL && str_eq(masked, subject) && subject.n <= most && input && input->count == 1 &&
            !json_bool(pending, "cut", false);
+}
+
+struct str words_key_alert(struct arena *arena, const struct data_key_added *added)
+{
+    char from[STAMP_BYTES];
+    stamp_format(added->from_ms, from);
+    return arena_printf(arena,
+                        "The key \"%.*s\" was added for %.*s with a recovery code. It signs from %s on. If that was not "
+                        "you, revoke it before: nod key revoke %.*s, or Settings on the page.",
+                        STR_ARG(visible(arena, added->name)), STR_ARG(visible(arena, added->person)), from,
+                        STR_ARG(added->id));
 }
 
 void words_payload_ids(struct json_out *out, const struct message *message)

@@ -16,7 +16,8 @@ import threading
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
-from world import NOD, POSTGRES, Skip, Socket, must
+from notify import Browser, Receiver
+from world import NOD, POSTGRES, Skip, Socket, eventually, must
 
 RISKY = {"name": "Bash", "input": {"command": "rm -rf /srv/data"}}
 ROUTINE = {"name": "Bash", "input": {"command": "touch x"}}
@@ -337,6 +338,52 @@ def test_a_recovery_code_adds_a_key_that_counts_later(world):
     must(code(recover(admin, FileKey(), codes[2])) == "signature_required" and not set(codes) & set(again), "new codes end the old ones")
     said = world.nod("verify", "--signatures")
     must("c1" in said.stdout and "proven" in said.stdout and f"key {third.id} was made known by a recovery code" in said.stdout, said.stdout)
+
+
+def test_every_device_is_told_of_a_recovery_code(world):
+    """At once and on every channel of that person, whatever the routes leave out; after a crash too, and once."""
+    hook, services = Receiver(500), [Receiver(), Receiver()]
+    channels = {"hook": {"type": "webhook", "url": hook.url}, "late": {"type": "webhook", "url": hook.url + "late"}}
+    quiet = {"person": "admin", "only": {"tool": "Frob"}, "quiet": ["00:00-12:00", "12:00-00:00"],
+             "steps": [{"after": "1h", "to": ["hook"]}, {"after": "9h", "to": ["late"]}]}
+    path = os.path.join(world.folder, "notify.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"channels": channels, "routes": [quiet, {**quiet, "person": "bob"}]}, file)
+    server = world.server("--recovery-delay", "1h", "--notify", path, "--web-private")
+    admin, lost, new = server.admin(), FileKey(), FileKey()
+    bob = admin.token_for("approver", "bob")
+    browsers = [Browser(service.url + "push") for service in services]
+    for i, browser in enumerate(browsers):
+        admin.token_for("approver", f"admin, phone {i}").ok("POST", "/api/push/devices", browser.subscription, status=(201,))
+    add(admin, lost)
+    codes = compact(admin, "POST", "/api/keys/recovery", signed(admin, lost, "POST", "/api/keys/recovery", {})).json["codes"]
+    body = {**new.fields(), "recovery": codes[0]}
+    made = compact(admin, "POST", "/api/keys", {**body, "proof": new.sign(statement(admin, new, "POST", "/api/keys", body))})
+    must(made.status == 201, made)
+
+    def told(receiver):
+        return [one for one in receiver.bodies() if one["type"] == "security.alert"]
+    eventually(lambda: len(told(hook)) >= 2 and all(service.posts for service in services), "both webhooks, one of which refuses, and both devices")
+    server.kill()
+    server.start()
+    admin = server.admin()
+    eventually(lambda: len(told(hook)) >= 3, "the one that refused is told again")
+    ended = eventually(lambda: len(found := [e["data"] for e in admin.events() if e["type"] == "DELIVERY_ENDED"]) == 3 and found, "three deliveries end")
+    must({(one["channel"], one["purpose"], one["outcome"], one["person"]) for one in ended} ==
+         {(channel, "alert", "sent", "admin") for channel in ("hook", "late", "push")}, ended)
+    said = told(hook)[0]["data"]
+    must(new.id in said["body"] and said["title"] == "Nod: a recovery code was used", said)
+    for browser, service in zip(browsers, services):
+        note = browser.open(service.posts[0][1])["notification"]
+        must(new.id in note["body"] and "deny" not in note["data"]["answers"] and note["tag"] == new.id, note)
+    must(f"nod key revoke {new.id}" in world.nod("pending").stdout, "nod pending says it")
+    must(f"nod key revoke {new.id}" in world.nod("key", "list").stdout, "nod key list says it")
+    must([key["id"] for key in bob.ok("GET", "/api/approvals/pending")["newKeys"]] == [new.id], "and everyone who answers sees it")
+    path = f"/api/keys/{new.id}"
+    must(compact(admin, "DELETE", path, signed(admin, lost, "DELETE", path, {})).status == 200, "the old key stops it")
+    must("newKeys" not in bob.ok("GET", "/api/approvals/pending") and new.id not in world.nod("pending").stdout, "then it is over")
+    for receiver in (hook, *services):
+        receiver.close()
 
 
 def test_a_revoked_key_signs_no_more(world):
